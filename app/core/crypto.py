@@ -1,0 +1,122 @@
+"""Secrets at rest: AES-256-GCM under named master keys, and sub-keys by label (security, 1.4)."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from app.core.settings import Settings, SettingsError
+
+KEY_FILE = "master.keys"
+
+
+class UnknownMasterKey(Exception):
+    """A stored secret names a master key that this process was not given."""
+
+
+class Keyring:
+    """Master keys by id; the first encrypts, all decrypt."""
+
+    def __init__(self, keys: dict[str, bytes]) -> None:
+        self._keys = keys
+        self.current_id = next(iter(keys))
+
+    def encrypt(self, plaintext: bytes, *, purpose: str) -> str:
+        """Return `v1.<key id>.<nonce>.<ciphertext and tag>`; `purpose` is bound to it."""
+        nonce = os.urandom(12)
+        sealed = AESGCM(self._keys[self.current_id]).encrypt(nonce, plaintext, purpose.encode())
+        return f"v1.{self.current_id}.{_encode(nonce)}.{_encode(sealed)}"
+
+    def decrypt(self, token: str, *, purpose: str) -> bytes:
+        """Open what `encrypt` sealed for the same purpose.
+
+        Raises:
+            UnknownMasterKey: the key of this token is not in the ring, or the token was altered.
+        """
+        version, key_id, nonce, sealed = token.split(".")
+        if version != "v1" or key_id not in self._keys:
+            raise UnknownMasterKey(f"no master key {key_id!r}: add it to CQE_MASTER_KEYS")
+        try:
+            return AESGCM(self._keys[key_id]).decrypt(
+                _decode(nonce), _decode(sealed), purpose.encode()
+            )
+        except InvalidTag as error:
+            raise UnknownMasterKey(
+                f"master key {key_id!r} does not open a stored secret"
+            ) from error
+
+    def key_id_of(self, token: str) -> str:
+        """Name the master key that sealed this token."""
+        return token.split(".")[1]
+
+    def subkey(self, label: str, key_id: str | None = None) -> bytes:
+        """Derive a key of 32 bytes for one use, such as `cqe/url-signing/v1`."""
+        master = self._keys[key_id or self.current_id]
+        return hmac.new(master, label.encode(), hashlib.sha256).digest()
+
+    def has(self, key_id: str) -> bool:
+        """Whether the ring holds this key."""
+        return key_id in self._keys
+
+
+def load_keyring(settings: Settings) -> Keyring:
+    """Read the master keys from CQE_MASTER_KEYS, or from the 0600 file in the data folder.
+
+    Raises:
+        SettingsError: there is no key, a key is malformed, or others may read the file.
+    """
+    if settings.master_keys:
+        return Keyring(_parse(settings.master_keys))
+    file = settings.data_dir / KEY_FILE
+    if not file.is_file():
+        raise SettingsError(
+            f"there are no master keys: run `./run`, which makes {KEY_FILE}, or set CQE_MASTER_KEYS"
+        )
+    if stat.S_IMODE(file.stat().st_mode) & 0o077:
+        raise SettingsError(f"others may read {file}: run `chmod 600 {file}`")
+    return Keyring(_parse(file.read_text().strip()))
+
+
+def create_key_file(data_dir: Path) -> bool:
+    """Make the master key file, 0600 and synced, unless it is there; tell whether it was made."""
+    file = data_dir / KEY_FILE
+    try:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return False
+    with os.fdopen(handle, "w") as out:
+        out.write(f"k1:{base64.b64encode(secrets.token_bytes(32)).decode()}\n")
+        out.flush()
+        os.fsync(out.fileno())
+    return True
+
+
+def _parse(text: str) -> dict[str, bytes]:
+    keys: dict[str, bytes] = {}
+    for entry in text.split(","):
+        key_id, _, encoded = entry.strip().partition(":")
+        try:
+            key = base64.b64decode(encoded, validate=True)
+        except binascii.Error:
+            key = b""
+        if not key_id.isalnum() or len(key) != 32 or key_id in keys:
+            raise SettingsError("CQE_MASTER_KEYS: each must be id:base64 of 32 bytes, ids unique")
+        if len(set(key)) == 1:
+            raise SettingsError("CQE_MASTER_KEYS: that is a sample key; make a random one")
+        keys[key_id] = key
+    return keys
+
+
+def _encode(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _decode(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -1,0 +1,152 @@
+"""The database: one engine, transactions that say whether they write, and bells after commit."""
+
+import os
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import DateTime, Dialect, Engine, MetaData, create_engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.types import TypeDecorator
+
+from app.core.errors import ServiceUnavailable
+from app.core.queue import Bell
+from app.core.settings import Settings
+from app.core.write_turn import WriteTurn
+
+_NAMING = {
+    "ix": "ix_%(column_0_label)s",
+    "uq": "uq_%(table_name)s_%(column_0_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class Table(DeclarativeBase):
+    """What every table class derives from."""
+
+    metadata = MetaData(naming_convention=_NAMING)
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An aware moment, kept in UTC; a naive value is refused."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a naive moment must not reach the database")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None or value.tzinfo is not None:
+            return value
+        return value.replace(tzinfo=UTC)
+
+
+class Database:
+    """Opens transactions; the only place that commits."""
+
+    def __init__(self, settings: Settings, ring: Callable[[Bell], object]) -> None:
+        self._ring = ring
+        self.engine = _make_engine(settings)
+        self._turn = WriteTurn(self.engine.url.database) if settings.is_sqlite else nullcontext()
+        _dispose_in_children(self.engine)
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """Open one snapshot for reading; nothing written in it is kept."""
+        options = {"sqlite_begin": "DEFERRED"}
+        with translated_errors(), Session(self.engine, execution_options=options) as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """Open a write transaction; commit when the block ends, then ring its bells.
+
+        An exception rolls everything back and drops the bells.
+        """
+        with translated_errors(), Session(self.engine, expire_on_commit=False) as session:
+            with self._turn, session.begin():
+                session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})
+                yield session
+            bells: list[Bell] = session.info.pop("bells", [])
+        for bell in dict.fromkeys(bells):
+            self._ring(bell)
+
+
+def ring_after_commit(session: Session, bell: Bell) -> None:
+    """Ask for a bell once this transaction is durable; equal bells ring once."""
+    session.info.setdefault("bells", []).append(bell)
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Turn a database that does not answer, or stays locked, into `ServiceUnavailable`."""
+    try:
+        yield
+    except OperationalError as error:
+        raise ServiceUnavailable(
+            "The database is busy or away; try again.", retry_after_s=1
+        ) from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise ServiceUnavailable("The database is away; try again.", retry_after_s=1) from error
+        raise
+
+
+def _make_engine(settings: Settings) -> Engine:
+    url = settings.effective_database_url
+    shared: dict[str, Any] = {
+        "json_serializer": lambda value: orjson.dumps(value).decode(),
+        "json_deserializer": orjson.loads,
+    }
+    if not settings.is_sqlite:
+        return create_engine(url, pool_pre_ping=True, pool_size=settings.threads + 2, **shared)
+    engine = create_engine(
+        url,
+        connect_args={"timeout": 10, "check_same_thread": False},
+        pool_size=settings.threads + 2,
+        **shared,
+    )
+
+    @event.listens_for(engine, "connect")
+    def set_pragmas(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None
+        for pragma in (
+            "journal_mode=WAL",
+            f"synchronous={settings.sqlite_synchronous}",
+            "busy_timeout=10000",
+            "foreign_keys=ON",
+            "journal_size_limit=67108864",
+            "temp_store=MEMORY",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Any) -> None:
+        mode = connection.get_execution_options().get("sqlite_begin", "IMMEDIATE")
+        connection.exec_driver_sql(f"BEGIN {mode}")
+
+    return engine
+
+
+def _dispose_in_children(engine: Engine) -> None:
+    reference = weakref.ref(engine)
+
+    def forget_connections() -> None:
+        alive = reference()
+        if alive is not None:
+            alive.dispose(close=False)
+
+    os.register_at_fork(after_in_child=forget_connections)

@@ -1,0 +1,86 @@
+"""The values that go in and out of the request state."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One policy for one caller: `limit` requests in `window_s` seconds (GCRA)."""
+
+    policy: str
+    caller: str
+    limit: int
+    window_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class LimitStatus:
+    """How one limit stands after a visit; `wait_s` is 0 unless this limit denied it.
+
+    `refill_s` is the time until one more request is free, `full_s` until all are.
+    """
+
+    limit: Limit
+    remaining: int
+    refill_s: float
+    full_s: float
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallCount:
+    """One metered call: whose, when (a UTC date), of which operation."""
+
+    key_id: str
+    date: str
+    operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What one request asks of the state."""
+
+    now: datetime
+    limits: Sequence[Limit] = ()
+    nonce: str = ""
+    nonce_life_s: int = 0
+    count: CallCount | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The answer to a visit; the call is counted and limits are spent only if admitted."""
+
+    nonce_fresh: bool
+    limits: Sequence[LimitStatus]
+    key_version: str
+
+    @property
+    def admitted(self) -> bool:
+        """Whether the nonce was fresh and no limit denied."""
+        return self.nonce_fresh and all(status.wait_s == 0 for status in self.limits)
+
+
+@dataclass(frozen=True, slots=True)
+class CountBatch:
+    """Calls set aside under an id until the database has them; applied once by that id."""
+
+    id: str
+    calls: Mapping[CallCount, int] = field(default_factory=dict)
+    last_used: Mapping[str, datetime] = field(default_factory=dict)
+
+
+def status_of(limit: Limit, now_s: float, arrival_s: float, *, denied: bool) -> LimitStatus:
+    """Read a GCRA state: `arrival_s` is the theoretical arrival time, in epoch seconds."""
+    interval = limit.window_s / limit.limit
+    backlog = max(0.0, arrival_s - now_s)
+    room = limit.window_s - backlog
+    return LimitStatus(
+        limit=limit,
+        remaining=max(0, int(room / interval + 1e-9)),
+        refill_s=backlog % interval if backlog % interval > 1e-9 else min(backlog, interval),
+        full_s=backlog,
+        wait_s=max(0.001, interval - room) if denied else 0.0,
+    )

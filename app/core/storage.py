@@ -1,0 +1,144 @@
+"""Where recordings and exports are kept: one-time writes, synced before they count."""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from app.core.settings import Settings
+
+_STEP_BYTES = 256 * 1024
+
+
+class ObjectExists(Exception):
+    """An object is written once; this one is there already."""
+
+
+class UploadIncomplete(Exception):
+    """The sender stopped before the announced end, or the bytes are not the announced ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """What was written: its size and its SHA-256 in hex."""
+
+    size_bytes: int
+    sha256: str
+
+
+class Storage(Protocol):
+    """The seam behind which the bytes lie; objects are named by our own ids only."""
+
+    def write(
+        self, object_id: str, source: BinaryIO, *, size_bytes: int, sha256: str = ""
+    ) -> StoredObject:
+        """Store exactly `size_bytes` from the source, once.
+
+        Raises:
+            ObjectExists: it was stored before.
+            UploadIncomplete: the source ended early, or its hash is another than `sha256`.
+        """
+        ...
+
+    def path(self, object_id: str) -> Path | None:
+        """Return a local file with the object's bytes, or None where there is none."""
+        ...
+
+    def delete(self, object_id: str) -> None:
+        """Remove the object; nothing happens when it is not there."""
+        ...
+
+
+class LocalStorage:
+    """A folder: temporary file, fsync, hard link to the final name, fsync of the folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def write(
+        self, object_id: str, source: BinaryIO, *, size_bytes: int, sha256: str = ""
+    ) -> StoredObject:
+        final = self._place(object_id)
+        if final.exists():
+            raise ObjectExists(object_id)
+        final.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        partial = final.with_name(f".{final.name}.{os.urandom(6).hex()}.part")
+        try:
+            stored = _copy(source, partial, size_bytes)
+            if sha256 and stored.sha256 != sha256.lower():
+                raise UploadIncomplete("the bytes do not have the announced SHA-256")
+            try:
+                os.link(partial, final)
+            except FileExistsError as error:
+                raise ObjectExists(object_id) from error
+        finally:
+            partial.unlink(missing_ok=True)
+        _sync_folder(final.parent)
+        return stored
+
+    def path(self, object_id: str) -> Path | None:
+        file = self._place(object_id)
+        return file if file.is_file() else None
+
+    def delete(self, object_id: str) -> None:
+        self._place(object_id).unlink(missing_ok=True)
+
+    def purge_partial(self, older_than_s: float) -> int:
+        """Delete what broken uploads left behind; return how many files that were."""
+        oldest = time.time() - older_than_s
+        count = 0
+        for partial in self._root.rglob("*.part"):
+            try:
+                if partial.stat().st_mtime < oldest:
+                    partial.unlink()
+                    count += 1
+            except FileNotFoundError:
+                continue
+        return count
+
+    def object_ids(self) -> Iterator[str]:
+        """Name every stored object."""
+        for file in self._root.rglob("*"):
+            if file.is_file() and not file.name.endswith(".part"):
+                yield file.name
+
+    def _place(self, object_id: str) -> Path:
+        if not object_id.replace("_", "").isalnum() or len(object_id) < 8:
+            raise ValueError(f"not an object id: {object_id!r}")
+        return self._root / object_id[-2:] / object_id[-4:-2] / object_id
+
+
+def _copy(source: BinaryIO, target: Path, size_bytes: int) -> StoredObject:
+    digest = hashlib.sha256()
+    left = size_bytes
+    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as out:
+        while left:
+            step = source.read(min(_STEP_BYTES, left))
+            if not step:
+                raise UploadIncomplete(f"{left} of {size_bytes} bytes did not arrive")
+            digest.update(step)
+            out.write(step)
+            left -= len(step)
+        out.flush()
+        os.fsync(out.fileno())
+    return StoredObject(size_bytes, digest.hexdigest())
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def open_storage(settings: Settings) -> LocalStorage:
+    """Open the storage that the settings name."""
+    root = settings.storage_url.removeprefix("file://") if settings.storage_url else ""
+    folder = Path(root) if root else settings.data_dir.resolve() / "storage"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return LocalStorage(folder)
