@@ -3,7 +3,8 @@
 import os
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
@@ -74,20 +75,78 @@ class Database:
     def writing(self) -> Iterator[Session]:
         """Open a write transaction; commit when the block ends, then ring its bells.
 
-        An exception rolls everything back and drops the bells.
+        An exception rolls everything back and drops the bells. Inside `held` the block joins the
+        held transaction, which commits later.
         """
-        with translated_errors(), Session(self.engine, expire_on_commit=False) as session:
-            with self._turn, session.begin():
-                session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})
-                yield session
-            bells: list[Bell] = session.info.pop("bells", [])
-        for bell in dict.fromkeys(bells):
+        held = _held.get()
+        if held is not None:
+            yield held.join(self._transaction)
+            return
+        with self._transaction() as session:
+            yield session
+        self._after_commit(session)
+
+    @contextmanager
+    def held(self, on_open: Callable[[Session], None]) -> Iterator["HeldTransaction"]:
+        """Hold the commit of the first `writing` inside until this block ends.
+
+        `on_open` runs when that transaction opens, before anything else in it. Without a
+        `writing` inside nothing is opened.
+        """
+        held = HeldTransaction(on_open)
+        token = _held.set(held)
+        try:
+            with held.stack:
+                yield held
+        finally:
+            _held.reset(token)
+        if held.session is not None:
+            self._after_commit(held.session)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Session]:
+        with (
+            translated_errors(),
+            Session(self.engine, expire_on_commit=False) as session,
+            self._turn,
+            session.begin(),
+        ):
+            yield session
+
+    def _after_commit(self, session: Session) -> None:
+        for action in session.info.pop("after_commit", []):
+            action()
+        for bell in dict.fromkeys(session.info.pop("bells", [])):
             self._ring(bell)
+
+
+class HeldTransaction:
+    """A write transaction that opens on first use and commits at the end of its holder."""
+
+    def __init__(self, on_open: Callable[[Session], None]) -> None:
+        self._on_open = on_open
+        self.stack = ExitStack()
+        self.session: Session | None = None
+
+    def join(self, open_transaction: Callable[[], AbstractContextManager[Session]]) -> Session:
+        """Return the session of the transaction, opening it the first time."""
+        if self.session is None:
+            self.session = self.stack.enter_context(open_transaction())
+            self._on_open(self.session)
+        return self.session
+
+
+_held: ContextVar[HeldTransaction | None] = ContextVar("held", default=None)
 
 
 def ring_after_commit(session: Session, bell: Bell) -> None:
     """Ask for a bell once this transaction is durable; equal bells ring once."""
     session.info.setdefault("bells", []).append(bell)
+
+
+def after_commit(session: Session, action: Callable[[], object]) -> None:
+    """Ask for a call once this transaction is durable."""
+    session.info.setdefault("after_commit", []).append(action)
 
 
 @contextmanager

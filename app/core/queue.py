@@ -1,9 +1,13 @@
 """The doorbell: tells a worker that a row waits. The row is the truth; a lost bell costs a moment."""
 
 import logging
+import os
+import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 from redis import Redis
 from redis.backoff import NoBackoff
@@ -12,6 +16,7 @@ from redis.retry import Retry
 from rq import Queue, Worker
 from rq.serializers import JSONSerializer
 
+from app.core import stopping
 from app.core.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -116,17 +121,35 @@ class Doorbell:
         return self._queues[name]
 
 
-def work(queue: str, url: str, *, name: str) -> None:
+class _Worker(Worker):
+    """RQ's forking worker, whose jobs learn of a stop and never outlive it."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._pid = os.getpid()
+
+    def handle_warm_shutdown_request(self) -> None:
+        # RQ would wait for the whole job; told of the stop, a long one hands its row back.
+        if self.horse_pid:
+            self.kill_horse(signal.SIGTERM)
+
+    def setup_work_horse_signals(self) -> None:
+        stopping.listen()
+        # RQ leaves the job running when its worker is killed, beside the one that takes it up anew.
+        stopping.follow(self._pid, with_signal=signal.SIGKILL)
+
+
+def work(queue: str, url: str) -> None:
     """Run an RQ worker on one queue until it is told to stop.
 
     One queue a worker: with several, RQ pops with BLPOP and a kill right after loses the job.
     """
     client = Redis.from_url(url, socket_connect_timeout=1)
-    worker = Worker(
+    worker = _Worker(
         [Queue(queue, connection=client, serializer=JSONSerializer)],
         connection=client,
         serializer=JSONSerializer,
-        name=name,
+        name=f"{queue}-{uuid4().hex}",
         worker_ttl=60,
         maintenance_interval=30,
         log_job_description=False,
@@ -134,6 +157,27 @@ def work(queue: str, url: str, *, name: str) -> None:
     worker.work(logging_level="WARNING")
 
 
+def answers(url: str) -> bool:
+    """Whether a queue server answers at this address."""
+    try:
+        with connect(url) as client:
+            return bool(client.ping())
+    except RedisError:
+        return False
+
+
+def clear_locks(url: str) -> None:
+    """Drop what a killed run left locked, so that nothing waits for it to lapse."""
+    with connect(url) as client:
+        for key in client.scan_iter("rq:scheduler-lock:*"):
+            client.delete(key)
+
+
 def publish_url(data_dir: Path, url: str) -> None:
     """Leave the address of the running queue server for processes of this data folder."""
     (data_dir / URL_FILE).write_text(url + "\n")
+
+
+def withdraw_url(data_dir: Path) -> None:
+    """Take the address back: that server has ended."""
+    (data_dir / URL_FILE).unlink(missing_ok=True)

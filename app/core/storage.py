@@ -86,6 +86,10 @@ class LocalStorage:
     def delete(self, object_id: str) -> None:
         self._place(object_id).unlink(missing_ok=True)
 
+    def writable(self) -> bool:
+        """Whether objects can be written now."""
+        return os.access(self._root, os.W_OK)
+
     def purge_partial(self, older_than_s: float) -> int:
         """Delete what broken uploads left behind; return how many files that were."""
         oldest = time.time() - older_than_s

@@ -1,0 +1,1 @@
+"""Engagements: evaluation projects that group conversations."""

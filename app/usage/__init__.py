@@ -1,0 +1,1 @@
+"""Usage: what was used, by whom, and what of it the plan includes."""

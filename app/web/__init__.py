@@ -1,0 +1,1 @@
+"""All shared Flask: envelope, errors, fields, paging, signed blobs; knows no room."""

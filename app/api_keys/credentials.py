@@ -1,0 +1,133 @@
+"""The credentials of a key: issued, rotated with a grace period, sealed under the master key."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.api_keys.grants import Caller, require_reach
+from app.api_keys.key_strings import DISPLAY_LENGTH, KeyPair, hash_of, new_pair
+from app.api_keys.models import ApiKey, Credential
+from app.core.clock import iso_utc, utc_now
+from app.core.crypto import Keyring
+from app.core.errors import Conflict, NotFound
+from app.core.ids import new_id
+from app.events.catalogue import EventType
+from app.events.outbox import publish
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A key with the two strings that are shown once."""
+
+    key: ApiKey
+    pair: KeyPair
+
+
+def issue_pair(session: Session, keyring: Keyring, key: ApiKey, now: datetime) -> Issued:
+    """Store a fresh pair for a new or rotated key."""
+    pair = new_pair()
+    key.key_prefix = pair.api_key[:DISPLAY_LENGTH]
+    credential_id = new_id("cred")
+    session.add(key)
+    session.flush()
+    session.add(
+        Credential(
+            id=credential_id,
+            key_id=key.id,
+            key_hash=hash_of(pair.api_key),
+            secret_sealed=keyring.encrypt(pair.secret.encode(), purpose=purpose_of(credential_id)),
+            created_at=now,
+        )
+    )
+    session.flush()
+    return Issued(key, pair)
+
+
+def purpose_of(credential_id: str) -> str:
+    """Return what the sealed secret of a credential is bound to."""
+    return f"api_key_credential:{credential_id}:secret"
+
+
+def rotate_key(
+    session: Session,
+    keyring: Keyring,
+    key_id: str,
+    *,
+    grace_period_s: int,
+    caller: Caller | None,
+) -> Issued:
+    """Replace both strings; the pair before works for the grace period, any older one ends now.
+
+    Args:
+        grace_period_s: 0 to 604800; never beyond the key's own expiry.
+
+    Raises:
+        InsufficientScope: the key has more than the caller; its new secret would be an escalation.
+        Conflict: the key is revoked or expired.
+    """
+    now = utc_now()
+    key = session.get(ApiKey, key_id)
+    if key is None:
+        raise NotFound("There is no such API key.")
+    require_reach(caller, key.scopes)
+    if key.status_at(now) != "active":
+        raise Conflict(f"The key is {key.status_at(now)}.")
+    grace_end = now + timedelta(seconds=grace_period_s)
+    if key.expires_at is not None:
+        grace_end = min(grace_end, key.expires_at)
+    for credential in _living(session, key.id, now):
+        ends_now = credential.expires_at is not None or grace_period_s == 0
+        credential.expires_at = now if ends_now else grace_end
+    key.rotated_at = now
+    key.updated_at = now
+    issued = issue_pair(session, keyring, key, now)
+    publish(
+        session,
+        EventType.API_KEY_ROTATED,
+        {
+            "key_id": key.id,
+            "name": key.name,
+            "rotated_at": iso_utc(now),
+            "previous_credential_expires_at": iso_utc(grace_end if grace_period_s else now),
+        },
+    )
+    return issued
+
+
+def previous_expiries(session: Session, key_ids: list[str], now: datetime) -> dict[str, datetime]:
+    """Return, by key id, when the pair before the current one ends, where it still works."""
+    rows = session.execute(
+        select(Credential.key_id, Credential.expires_at).where(
+            Credential.key_id.in_(key_ids), Credential.expires_at > now
+        )
+    )
+    return {key_id: expires_at for key_id, expires_at in rows.tuples() if expires_at is not None}
+
+
+def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
+    """Seal up to `batch` secrets anew that an older master key sealed; return how many."""
+    old = [
+        credential
+        for credential in session.scalars(select(Credential))
+        if keyring.key_id_of(credential.secret_sealed) != keyring.current_id
+    ][:batch]
+    for credential in old:
+        purpose = purpose_of(credential.id)
+        secret = keyring.decrypt(credential.secret_sealed, purpose=purpose)
+        credential.secret_sealed = keyring.encrypt(secret, purpose=purpose)
+    return len(old)
+
+
+def unreadable_key_ids(session: Session, keyring: Keyring) -> set[str]:
+    """Name the master keys that stored secrets need and this process was not given."""
+    used = {
+        keyring.key_id_of(sealed) for sealed in session.scalars(select(Credential.secret_sealed))
+    }
+    return {key_id for key_id in used if not keyring.has(key_id)}
+
+
+def _living(session: Session, key_id: str, now: datetime) -> list[Credential]:
+    credentials = session.scalars(select(Credential).where(Credential.key_id == key_id))
+    return [each for each in credentials if each.expires_at is None or each.expires_at > now]

@@ -1,0 +1,159 @@
+"""The gate: every request passes here first, and is refused unless it proves who it is.
+
+The order of the checks is that of security, 1.2: each step sees only what earlier ones passed.
+"""
+
+import logging
+from datetime import datetime
+
+from flask import Flask, Response, current_app, g, request
+
+from app.api_keys import proof
+from app.api_keys.key_cache import KeyCache, KnownKey
+from app.api_keys.key_strings import hash_of
+from app.core import errors
+from app.core.clock import utc_now
+from app.core.request_state import RequestState, StateUnavailable
+from app.core.runtime import Runtime
+from app.core.state_types import Admission, CallCount, Visit
+from app.web import rate_limit
+from app.web.api import BASES
+from app.web.client_address import Address, client_address, is_trusted
+from app.web.errors import render
+from app.web.principal import DEFAULT
+
+logger = logging.getLogger(__name__)
+
+PUBLIC_ENDPOINTS = frozenset(
+    {"health", "docs.document", "docs.page", "docs.asset", "blobs.put", "blobs.get"}
+)
+
+
+class Gate:
+    """Checks requests for one app."""
+
+    def __init__(self, parts: Runtime) -> None:
+        self._settings = parts.settings
+        self._state: RequestState = parts.state
+        self._keys = KeyCache(parts.db, parts.keyring)
+        self._policies = rate_limit.Policies(parts.settings)
+
+    def install(self, app: Flask) -> None:
+        """Stand before every request of the app."""
+        app.before_request(self._check)
+        app.after_request(self._finish)
+        app.register_error_handler(errors.InvalidApiKey, self._refuse)
+        app.register_error_handler(errors.InvalidSignature, self._refuse)
+        app.register_error_handler(errors.TimestampExpired, self._refuse)
+
+    def _check(self) -> None:
+        self._require_tls()
+        if request.endpoint in PUBLIC_ENDPOINTS or not _under_a_base(request.path):
+            return
+        if request.method == "OPTIONS" and request.routing_exception is None:
+            return
+        now = utc_now()
+        api_key = proof.presented_key(request.headers)
+        key_hash = hash_of(api_key)
+        key = _usable(self._keys.find(key_hash), now)
+        signed = proof.read(request, key, self._settings, now)
+        proof.verify(request, key, signed)
+        key = self._admit(key, key_hash, signed.nonce if signed else "", now)
+        g.principal = key.principal
+
+    def _admit(self, key: KnownKey, key_hash: str, nonce: str, now: datetime) -> KnownKey:
+        address = self._client_address()
+        allowed = key.allows(address)
+        key_id = key.principal.key_id
+        visit = Visit(
+            now=now,
+            nonce=f"{key_id}:{nonce}" if nonce else "",
+            nonce_life_s=2 * self._settings.signature_window_s + 1,
+            limits=self._policies.for_key(key_id, _rate_policy()) if allowed else (),
+            count=CallCount(key_id, now.date().isoformat(), _operation()),
+        )
+        admission = self._visit(visit)
+        if admission.admitted:
+            g.count = visit.count
+        g.limits = admission.limits
+        key = _usable(self._keys.confirm(key, key_hash, admission.key_version), now)
+        if not admission.nonce_fresh:
+            raise errors.InvalidSignature("The nonce was already used.")
+        if not key.allows(address):
+            raise errors.IpNotAllowed()
+        if not admission.admitted:
+            raise rate_limit.refuse(admission.limits)
+        return key
+
+    def _visit(self, visit: Visit) -> Admission:
+        try:
+            return self._state.visit(visit)
+        except StateUnavailable as error:
+            if visit.nonce:
+                raise errors.ServiceUnavailable(
+                    "Nonces cannot be checked right now.", retry_after_s=5
+                ) from error
+            logger.error("no request state, requests pass unlimited and uncounted: %s", error)
+            return Admission(nonce_fresh=True, limits=[], key_version="")
+
+    def _finish(self, response: Response) -> Response:
+        rate_limit.add_headers(response, g.get("limits", ()), utc_now())
+        count: CallCount | None = g.get("count")
+        if count is not None and (response.status_code >= 500 or response.status_code == 401):
+            self._state.uncount(count)
+        response.headers.setdefault("Cache-Control", "no-store")
+        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+        return response
+
+    def _refuse(self, error: errors.AppError) -> Response:
+        """Answer a failed authentication; one address may fail only so often."""
+        address = self._client_address()
+        trusted = self._settings.trusted_proxies
+        if address is None or address.is_loopback or is_trusted(str(address), trusted):
+            return render(error)
+        visit = Visit(now=utc_now(), limits=self._policies.for_failures(str(address)))
+        try:
+            admission = self._state.visit(visit)
+        except StateUnavailable:
+            return render(error)
+        return render(error if admission.admitted else rate_limit.refuse(admission.limits))
+
+    def _client_address(self) -> Address | None:
+        return client_address(
+            request.environ.get("REMOTE_ADDR", ""),
+            request.headers.get("X-Forwarded-For", ""),
+            self._settings.trusted_proxies,
+        )
+
+    def _require_tls(self) -> None:
+        policy = self._settings.require_tls
+        peer = request.environ.get("REMOTE_ADDR", "")
+        believed = is_trusted(peer, self._settings.trusted_proxies)
+        forwarded = request.headers.get("X-Forwarded-Proto", "") if believed else ""
+        secure = (forwarded or request.scheme) == "https"
+        if policy == "0" or secure:
+            return
+        address = client_address(peer, "", ())
+        if policy == "auto" and address is not None and address.is_loopback and not forwarded:
+            return
+        raise errors.TlsRequired()
+
+
+def _usable(key: KnownKey | None, now: datetime) -> KnownKey:
+    if key is None or not key.usable_at(now):
+        raise errors.InvalidApiKey()
+    return key
+
+
+def _under_a_base(path: str) -> bool:
+    return any(path == base or path.startswith(f"{base}/") for base in BASES)
+
+
+def _operation() -> str:
+    endpoint = request.endpoint or "unknown"
+    return endpoint.rsplit(".", 1)[-1]
+
+
+def _rate_policy() -> str:
+    view = current_app.view_functions.get(request.endpoint or "")
+    return str(getattr(view, "rate_policy", DEFAULT))

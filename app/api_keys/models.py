@@ -1,0 +1,61 @@
+"""The tables of API keys and of their credentials."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import JSON, ForeignKey
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.db import Table, UtcDateTime
+
+
+class SignaturePolicy(StrEnum):
+    """Where a key may call with Bearer alone (security, 1.3)."""
+
+    DEFAULT = "default"
+    REQUIRED = "required"
+    OPTIONAL = "optional"
+
+
+class ApiKey(Table):
+    """One key of one integration; revoked ones stay for their usage."""
+
+    __tablename__ = "api_keys"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    description: Mapped[str | None]
+    key_prefix: Mapped[str]
+    scopes: Mapped[list[str]] = mapped_column(JSON)
+    ip_allowlist: Mapped[list[str]] = mapped_column(JSON)
+    signature_policy: Mapped[str]
+    require_nonce: Mapped[bool]
+    revoked_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    expires_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    rotated_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
+    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    version: Mapped[int] = mapped_column(default=1)
+
+    __mapper_args__ = {"version_id_col": version}  # noqa: RUF012 - SQLAlchemy reads it so
+
+    def status_at(self, now: datetime) -> str:
+        """Return active, revoked or expired."""
+        if self.revoked_at is not None:
+            return "revoked"
+        if self.expires_at is not None and self.expires_at <= now:
+            return "expired"
+        return "active"
+
+
+class Credential(Table):
+    """One pair of key string and signing secret; rotation adds a pair."""
+
+    __tablename__ = "api_key_credentials"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    key_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id"), index=True)
+    key_hash: Mapped[str] = mapped_column(unique=True)
+    secret_sealed: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    expires_at: Mapped[datetime | None] = mapped_column(UtcDateTime)

@@ -1,0 +1,82 @@
+"""Endpoints of API keys."""
+
+from typing import Any
+
+from app.api_keys import credentials, records, schemas, service
+from app.api_keys.grants import Caller
+from app.core.db import after_commit
+from app.core.paging import Page, PageRequest
+from app.core.runtime import runtime
+from app.web.api import Blueprint
+from app.web.etag import if_match
+from app.web.principal import KEYS, current_principal, require_scope
+
+blp = Blueprint("api-keys", __name__, url_prefix="/api-keys", description="Keys of integrations")
+
+
+@blp.get("")
+@require_scope("keys:manage")
+@blp.arguments(schemas.KeyQuery, location="query")
+@blp.response(200, schemas.KeySchema(many=True))
+def list_api_keys(query: dict[str, PageRequest]) -> Any:
+    """List the API keys, revoked ones too."""
+    with runtime().db.reading() as session:
+        page = service.list_page(session, query["page_request"])
+        shown = records.records_of(session, page.items)
+    return Page(shown, page.page, page.page_size, page.total_count)
+
+
+@blp.post("")
+@require_scope("keys:manage", policy=KEYS)
+@blp.arguments(schemas.KeyCreate)
+@blp.response(201, schemas.IssuedKeySchema, etag=True)
+def create_api_key(body: dict[str, Any]) -> Any:
+    """Make an API key; its two strings are in this answer only."""
+    parts = runtime()
+    with parts.db.writing() as session:
+        issued = service.create_key(session, parts.keyring, **body, caller=_caller())
+        return records.issued_record(session, issued)
+
+
+@blp.patch("/<key_id>")
+@require_scope("keys:manage", policy=KEYS)
+@blp.arguments(schemas.KeyChange)
+@blp.response(200, schemas.KeySchema, etag=True)
+def change_api_key(changes: dict[str, Any], key_id: str) -> Any:
+    """Change the given fields of an API key."""
+    with runtime().db.writing() as session:
+        key = service.change_key(session, key_id, changes, caller=_caller(), if_match=if_match())
+        after_commit(session, runtime().state.new_key_version)
+        [record] = records.records_of(session, [key])
+    return record
+
+
+@blp.delete("/<key_id>")
+@require_scope("keys:manage", policy=KEYS)
+@blp.response(204)
+def revoke_api_key(key_id: str) -> None:
+    """Revoke an API key: no request after this answer passes with it."""
+    with runtime().db.writing() as session:
+        service.revoke_key(session, key_id, caller=_caller())
+        after_commit(session, runtime().state.new_key_version)
+
+
+@blp.post("/<key_id>/rotate")
+@require_scope("keys:manage", policy=KEYS)
+@blp.arguments(schemas.KeyRotate)
+@blp.response(200, schemas.IssuedKeySchema, etag=True)
+def rotate_api_key(body: dict[str, int], key_id: str) -> Any:
+    """Replace both strings of an API key; the pair before stays good for the grace period."""
+    parts = runtime()
+    grace_s = body["grace_period_seconds"]
+    with parts.db.writing() as session:
+        issued = credentials.rotate_key(
+            session, parts.keyring, key_id, grace_period_s=grace_s, caller=_caller()
+        )
+        after_commit(session, parts.state.new_key_version)
+        return records.issued_record(session, issued)
+
+
+def _caller() -> Caller:
+    asking = current_principal()
+    return Caller(asking.key_id, asking.scopes, asking.ip_allowlist, asking.expires_at)

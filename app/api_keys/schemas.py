@@ -1,0 +1,69 @@
+"""Shapes of API keys (contract B3)."""
+
+from marshmallow import fields
+
+from app.api_keys.scopes import SCOPES
+from app.web.fields import Choice, Flag, Items, Moment, Network, Text, Whole
+from app.web.pagination import PageQuery, sort_field
+from app.web.shapes import CamelSchema
+
+_POLICIES = ("default", "required", "optional")
+_GRACE_MOST_S = 7 * 24 * 3600
+
+
+class KeyChange(CamelSchema):
+    """The fields of a key that may change."""
+
+    name = Text(200, low=1)
+    description = Text(2000, multiline=True, allow_none=True)
+    scopes = Items(Choice(SCOPES), low=1, high=len(SCOPES))
+    ip_allowlist = Items(Network(), high=50, allow_none=True)
+    signature_policy = Choice(_POLICIES)
+    require_nonce = Flag()
+    expires_at = Moment(allow_none=True)
+
+
+class KeyCreate(KeyChange):
+    """What a new key needs."""
+
+    name = Text(200, low=1, required=True)
+    scopes = Items(Choice(SCOPES), low=1, high=len(SCOPES), required=True)
+
+
+class KeyRotate(CamelSchema):
+    """How long the pair before stays good."""
+
+    grace_period_seconds = Whole(high=_GRACE_MOST_S, load_default=0)
+
+
+class KeyQuery(PageQuery):
+    """The page of the list of keys."""
+
+    sort = sort_field("createdAt", "name")
+
+
+class KeySchema(CamelSchema):
+    """A key as it is shown: never its strings."""
+
+    id = fields.String(required=True)
+    name = fields.String(required=True)
+    description = fields.String(required=True, allow_none=True)
+    key_prefix = fields.String(required=True)
+    scopes = fields.List(fields.String(), required=True)
+    ip_allowlist = fields.List(fields.String(), required=True)
+    signature_policy = fields.String(required=True)
+    require_nonce = fields.Boolean(required=True)
+    status = Choice(("active", "revoked", "expired"), required=True)
+    expires_at = Moment(required=True, allow_none=True)
+    last_used_at = Moment(required=True, allow_none=True)
+    created_at = Moment(required=True)
+    updated_at = Moment(required=True)
+    rotated_at = Moment(required=True, allow_none=True)
+    previous_credential_expires_at = Moment(required=True, allow_none=True)
+
+
+class IssuedKeySchema(KeySchema):
+    """A key with its two strings, shown this once."""
+
+    api_key = fields.String(required=True)
+    secret = fields.String(required=True)

@@ -1,0 +1,170 @@
+"""What is done with API keys: make, list, change, revoke."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.api_keys.credentials import Issued, issue_pair
+from app.api_keys.grants import Caller, require_reach, require_within
+from app.api_keys.models import ApiKey, Credential, SignaturePolicy
+from app.api_keys.scopes import MANAGE_KEYS, in_order
+from app.core.clock import utc_now
+from app.core.crypto import Keyring
+from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.ids import new_id
+from app.core.paging import Page, PageRequest, select_page
+from app.core.versions import require_match
+
+_MOST_ACTIVE = 100
+_SORTABLE = {"created_at": ApiKey.created_at, "name": ApiKey.name}
+
+
+def create_key(
+    session: Session,
+    keyring: Keyring,
+    *,
+    name: str,
+    scopes: list[str],
+    description: str | None = None,
+    ip_allowlist: list[str] | None = None,
+    signature_policy: str = SignaturePolicy.DEFAULT,
+    require_nonce: bool = False,
+    expires_at: datetime | None = None,
+    caller: Caller | None = None,
+) -> Issued:
+    """Make a key and its first credential; the strings are in the answer and nowhere else.
+
+    Raises:
+        InvalidInput: the scopes are not acceptable, or it would be expired already.
+        InsufficientScope: the key would have more than its maker.
+        Conflict: there are a hundred active keys.
+    """
+    now = utc_now()
+    scopes = _checked_scopes(scopes)
+    networks = ip_allowlist or []
+    _require_future(expires_at, now)
+    require_reach(caller, scopes)
+    require_within(caller, networks, expires_at)
+    if len(_active(session, now)) >= _MOST_ACTIVE:
+        raise Conflict(f"There are {_MOST_ACTIVE} active keys: revoke one first.")
+    key = ApiKey(
+        id=new_id("key"),
+        name=name,
+        description=description,
+        scopes=scopes,
+        ip_allowlist=networks,
+        signature_policy=str(signature_policy),
+        require_nonce=require_nonce,
+        expires_at=expires_at,
+        created_at=now,
+        updated_at=now,
+    )
+    return issue_pair(session, keyring, key, now)
+
+
+def get_key(session: Session, key_id: str) -> ApiKey:
+    """Return a key, active or not; `NotFound` where there is none."""
+    key = session.get(ApiKey, key_id)
+    if key is None:
+        raise NotFound("There is no such API key.")
+    return key
+
+
+def list_page(session: Session, request: PageRequest) -> Page[Any]:
+    """List keys, revoked ones too, as rows of ApiKey."""
+    page = select_page(session, select(ApiKey), request, sortable=_SORTABLE, tail=ApiKey.id)
+    return Page([row["ApiKey"] for row in page.items], page.page, page.page_size, page.total_count)
+
+
+def change_key(
+    session: Session,
+    key_id: str,
+    changes: Mapping[str, Any],
+    *,
+    caller: Caller | None,
+    if_match: str | None = None,
+) -> ApiKey:
+    """Change the given fields.
+
+    Raises:
+        InsufficientScope: the key has, or would have, more than the caller.
+        Conflict: it is revoked, or it is the last that manages keys and would cease to.
+        PreconditionFailed: If-Match names another version.
+    """
+    now = utc_now()
+    key = get_key(session, key_id)
+    require_reach(caller, key.scopes)
+    require_match(key, if_match)
+    if key.revoked_at is not None:
+        raise Conflict("The key is revoked.")
+    changed = dict(changes)
+    if "scopes" in changed:
+        changed["scopes"] = _checked_scopes(changed["scopes"])
+    if "ip_allowlist" in changed:
+        changed["ip_allowlist"] = changed["ip_allowlist"] or []
+    if "expires_at" in changed:
+        _require_future(changed["expires_at"], now)
+    for field, value in changed.items():
+        setattr(key, field, value)
+    require_reach(caller, key.scopes)
+    require_within(caller, key.ip_allowlist, key.expires_at)
+    _require_a_manager(session, key, now)
+    key.updated_at = now
+    session.flush()
+    return key
+
+
+def revoke_key(session: Session, key_id: str, *, caller: Caller | None) -> ApiKey:
+    """Revoke a key for good; a revoked one stays as it is.
+
+    Raises:
+        InsufficientScope: the key has more than the caller.
+        Conflict: it is the last active key that manages keys.
+    """
+    key = get_key(session, key_id)
+    require_reach(caller, key.scopes)
+    if key.revoked_at is None:
+        now = utc_now()
+        key.revoked_at = now
+        key.updated_at = now
+        session.flush()
+        if caller is not None:
+            _require_a_manager(session, key, now)
+    return key
+
+
+def names_of(session: Session, key_ids: list[str]) -> dict[str, str]:
+    """Return the names of keys by id."""
+    rows = session.execute(select(ApiKey.id, ApiKey.name).where(ApiKey.id.in_(key_ids)))
+    return dict(rows.tuples().all())
+
+
+def any_key(session: Session) -> bool:
+    """Whether any key was ever made: false only before the first start."""
+    return session.scalar(select(Credential.id).limit(1)) is not None
+
+
+def _active(session: Session, now: datetime) -> list[ApiKey]:
+    keys = session.scalars(select(ApiKey).where(ApiKey.revoked_at.is_(None)))
+    return [key for key in keys if key.status_at(now) == "active"]
+
+
+def _require_a_manager(session: Session, changed: ApiKey, now: datetime) -> None:
+    session.flush()
+    if not any(MANAGE_KEYS in key.scopes for key in _active(session, now)):
+        raise Conflict("No active key would be left that manages keys.")
+
+
+def _checked_scopes(scopes: list[str]) -> list[str]:
+    try:
+        return in_order(scopes)
+    except ValueError as error:
+        raise InvalidInput.field("scopes", str(error), code="ENUM") from error
+
+
+def _require_future(expires_at: datetime | None, now: datetime) -> None:
+    if expires_at is not None and expires_at <= now:
+        raise InvalidInput.field("expiresAt", "This must be in the future.", code="RANGE")

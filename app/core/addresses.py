@@ -1,0 +1,206 @@
+"""Where outgoing requests may go: the form of a URL, and a verdict on every address behind it."""
+
+import re
+import socket
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+from queue import Empty, SimpleQueue
+from urllib.parse import urlsplit
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+MAX_URL_LENGTH = 2048
+_PORTS = {"https": (443, 8443), "http": (80,)}
+_PRINTABLE = re.compile(r"[\x21-\x7e]+")
+_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
+
+# Python's `is_global` is not enough (security, F11): it takes multicast, 192.0.0.8, 192.88.99.1.
+_CLOSED_V4 = tuple(
+    IPv4Network(text)
+    for text in (
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "168.63.129.16/32",  # the host agent of Azure machines
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.88.99.0/24",
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+    )
+)
+_OPEN_V6 = IPv6Network("2000::/3")
+_CLOSED_V6 = tuple(
+    IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+)
+# Networks of IPv6 whose last 32 bits are the IPv4 address that is reached in truth.
+_WRAPPED = tuple(IPv6Network(text) for text in ("::ffff:0:0/96", "64:ff9b::/96"))
+
+
+class UrlRefused(Exception):
+    """The URL may not be called; the text is a sentence for its owner and names no address."""
+
+
+class NameNotResolved(Exception):
+    """The name has no address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The parts of a URL that say where a request goes."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def is_tls(self) -> bool:
+        """Whether it is reached over TLS."""
+        return self.scheme == "https"
+
+    @property
+    def netloc(self) -> str:
+        """Return the value of the Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        default = _PORTS[self.scheme][0]
+        return host if self.port == default else f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class AddressPolicy:
+    """What may be reached: public addresses on the usual ports, and the networks that are listed."""
+
+    allowed: tuple[Network, ...] = ()
+    allow_http: bool = False
+
+    def locate(self, url: str, *, timeout_s: float) -> tuple[Target, tuple[Address, ...]]:
+        """Parse the URL, resolve its name and judge every address of it.
+
+        Raises:
+            UrlRefused: the form or an address is not acceptable.
+            NameNotResolved: the name has no address.
+            TimeoutError: the resolver did not answer in time.
+        """
+        target = self.parse(url)
+        addresses = resolve(target.host, timeout_s)
+        self.judge(target, addresses)
+        return target, addresses
+
+    def parse(self, url: str) -> Target:
+        """Take the URL apart; what two parsers could read in two ways is refused."""
+        if len(url) > MAX_URL_LENGTH:
+            raise UrlRefused(f"A URL has at most {MAX_URL_LENGTH:,} characters.")
+        if not _PRINTABLE.fullmatch(url) or "\\" in url:
+            raise UrlRefused("Write the URL in printable ASCII, names as xn--…, without spaces.")
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise UrlRefused("This is not a URL.") from error
+        if parts.scheme not in ("https", "http") or not parts.hostname:
+            raise UrlRefused("A URL starts with https:// and a host name.")
+        if parts.scheme == "http" and not self.allow_http:
+            raise UrlRefused("Use https; CQE_WEBHOOK_ALLOW_HTTP=1 allows http for development.")
+        if "@" in parts.netloc:
+            raise UrlRefused("A URL holds no user name and no password.")
+        if "#" in url:
+            raise UrlRefused("A URL holds no fragment.")
+        if not _is_host(parts.hostname) or port == 0:
+            raise UrlRefused("The host of the URL is neither a name nor an address.")
+        return Target(parts.scheme, parts.hostname, port or _PORTS[parts.scheme][0])
+
+    def judge(self, target: Target, addresses: Sequence[Address]) -> None:
+        """Refuse unless every address may be reached on this port."""
+        usual_port = target.port in _PORTS[target.scheme]
+        for address in addresses:
+            if self._is_listed(address):
+                continue
+            if not usual_port:
+                raise UrlRefused("Use port 443 or 8443, or list the network in " + _SETTING)
+            if not is_public(address):
+                raise UrlRefused(
+                    "The host is not at a public address; list its network in " + _SETTING
+                )
+
+    def _is_listed(self, address: Address) -> bool:
+        forms = (address, unwrapped(address))
+        return any(form in network for network in self.allowed for form in forms)
+
+
+_SETTING = "CQE_WEBHOOK_ALLOWED_CIDRS to allow it."
+
+
+def is_public(address: Address) -> bool:
+    """Tell whether the address is one of the open internet, whatever form it is written in."""
+    inner = unwrapped(address)
+    if isinstance(inner, IPv4Address):
+        return not any(inner in network for network in _CLOSED_V4)
+    return inner in _OPEN_V6 and not any(inner in network for network in _CLOSED_V6)
+
+
+def unwrapped(address: Address) -> Address:
+    """Return the IPv4 address inside a mapped or NAT64 form; any other address as it is."""
+    if isinstance(address, IPv6Address) and any(address in network for network in _WRAPPED):
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address
+
+
+def resolve(host: str, timeout_s: float) -> tuple[Address, ...]:
+    """Ask the system's resolver for every address of a host, in its order.
+
+    The resolver cannot be interrupted: it runs in a thread that is left behind when it hangs.
+    """
+    try:
+        return _addresses(host, socket.AI_NUMERICHOST)
+    except NameNotResolved:
+        pass
+    answers: SimpleQueue[tuple[Address, ...] | NameNotResolved] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(_addresses(host, 0))
+        except NameNotResolved as error:
+            answers.put(error)
+
+    threading.Thread(target=ask, name="resolve", daemon=True).start()
+    try:
+        answer = answers.get(timeout=max(timeout_s, 0))
+    except Empty:
+        raise TimeoutError("the resolver did not answer") from None
+    if isinstance(answer, NameNotResolved):
+        raise answer
+    return answer
+
+
+def _addresses(host: str, flags: int) -> tuple[Address, ...]:
+    try:
+        found = socket.getaddrinfo(host.encode("ascii"), None, type=socket.SOCK_STREAM, flags=flags)
+    except (OSError, UnicodeError) as error:
+        raise NameNotResolved(host) from error
+    return tuple(dict.fromkeys(ip_address(str(entry[4][0])) for entry in found))
+
+
+def _is_host(host: str) -> bool:
+    if ":" not in host:
+        return len(host) <= 253 and _NAME.fullmatch(host) is not None
+    try:
+        return "%" not in host and bool(ip_network(host))
+    except ValueError:
+        return False

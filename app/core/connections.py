@@ -1,0 +1,214 @@
+"""Connections for outgoing requests: each to a vetted address, each operation under one deadline."""
+
+import contextlib
+import http.client
+import io
+import select
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from app.core.addresses import AddressPolicy, Target
+
+MAX_READ_BYTES = 65536
+_IDLE_S = 5.0
+_IDLE_PER_TARGET = 8
+
+
+class AnswerTooLarge(Exception):
+    """The answer goes on after the bytes that are read at most."""
+
+
+class Deadline:
+    """A moment after which nothing is waited for."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def remaining(self) -> float:
+        """Return the seconds left; raise `TimeoutError` when there are none."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the deadline has passed")
+        return left
+
+
+class TimedSocket:
+    """A connected socket whose every read and write ends at the deadline of the running request.
+
+    A timeout on the socket alone would start anew with each byte that trickles in.
+    """
+
+    def __init__(self, raw: socket.socket, deadline: Deadline) -> None:
+        self._raw = raw
+        self.deadline = deadline
+        self.received = 0
+
+    def begin(self, deadline: Deadline) -> None:
+        """Start the next request on this connection."""
+        self.deadline = deadline
+        self.received = 0
+
+    def sendall(self, data: bytes) -> None:
+        """Send every byte."""
+        rest = memoryview(data)
+        while rest:
+            self._raw.settimeout(self.deadline.remaining())
+            rest = rest[self._raw.send(rest) :]
+
+    def receive_into(self, buffer: Any) -> int:
+        """Read what has arrived; 0 at the end of the stream."""
+        if self.received >= MAX_READ_BYTES:
+            raise AnswerTooLarge
+        self._raw.settimeout(self.deadline.remaining())
+        count = self._raw.recv_into(buffer)
+        self.received += count
+        return count
+
+    def makefile(self, _: str) -> io.BufferedReader:
+        """Return the reader that `http.client` asks for."""
+        return io.BufferedReader(_Reader(self), 16384)
+
+    def close(self) -> None:
+        """Do nothing: `http.client` calls this while the body is still to be read."""
+
+    def shut(self) -> None:
+        """Close in truth; from another thread this also ends what waits on the socket."""
+        with contextlib.suppress(OSError):
+            self._raw.shutdown(socket.SHUT_RDWR)
+        self._raw.close()
+
+    def is_quiet(self) -> bool:
+        """Whether an idle connection is still open; bytes or an end that wait spoil it."""
+        poll = select.poll()
+        poll.register(self._raw.fileno(), select.POLLIN)
+        return not poll.poll(0)
+
+
+class _Reader(io.RawIOBase):
+    def __init__(self, source: TimedSocket) -> None:
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._source.receive_into(buffer)
+
+
+class Connection(http.client.HTTPConnection):
+    """HTTP over a connection that is there already."""
+
+    def __init__(self, target: Target, timed: TimedSocket, ip: str) -> None:
+        super().__init__(target.host, target.port)
+        self.auto_open = 0
+        self.sock = timed  # type: ignore[assignment]  # it has the three methods that are called
+        self.timed = timed
+        self.ip = ip
+        self.idle_since = 0.0
+
+
+class ConnectionPool:
+    """Opens connections, keeps those that may be used again for five seconds, lends each to one."""
+
+    def __init__(self, policy: AddressPolicy, tls: Callable[[], ssl.SSLContext]) -> None:
+        self._policy = policy
+        self._tls = tls
+        self._lock = threading.Lock()
+        self._idle: dict[Target, list[Connection]] = {}
+        self._lent: set[Connection] = set()
+
+    def reuse(self, target: Target, deadline: Deadline) -> Connection | None:
+        """Lend a kept connection that still looks open."""
+        while True:
+            with self._lock:
+                kept = self._idle.get(target)
+                connection = kept.pop() if kept else None
+            if connection is None:
+                return None
+            fresh = time.monotonic() - connection.idle_since <= _IDLE_S
+            if fresh and connection.timed.is_quiet():
+                connection.timed.begin(deadline)
+                return self._lend(connection)
+            connection.timed.shut()
+
+    def open(self, url: str, deadline: Deadline) -> Connection:
+        """Resolve, judge, and connect to the first address that answers."""
+        target, addresses = self._policy.locate(url, timeout_s=deadline.remaining())
+        raw, ip = _connect([str(each) for each in addresses], target.port, deadline)
+        try:
+            if target.is_tls:
+                raw = self._handshake(raw, target.host.rstrip("."), deadline)
+        except BaseException:
+            raw.close()
+            raise
+        return self._lend(Connection(target, TimedSocket(raw, deadline), ip))
+
+    def give_back(self, target: Target, connection: Connection, *, usable: bool) -> None:
+        """End the loan; keep the connection when its answer was read to the end."""
+        with self._lock:
+            lent = connection in self._lent
+            self._lent.discard(connection)
+            kept = self._idle.setdefault(target, [])
+            if usable and lent and len(kept) < _IDLE_PER_TARGET:
+                connection.idle_since = time.monotonic()
+                kept.append(connection)
+                return
+        connection.timed.shut()
+
+    def close_idle(self, *, older_than_s: float = _IDLE_S) -> None:
+        """Close what nobody used for a while."""
+        limit = time.monotonic() - older_than_s
+        with self._lock:
+            gone = [one for kept in self._idle.values() for one in kept if one.idle_since <= limit]
+            self._idle = {
+                target: alive
+                for target, kept in self._idle.items()
+                if (alive := [one for one in kept if one.idle_since > limit])
+            }
+        for connection in gone:
+            connection.timed.shut()
+
+    def close(self) -> None:
+        """Close everything, also under requests that run: they end with an error."""
+        self.close_idle(older_than_s=0)
+        with self._lock:
+            lent, self._lent = list(self._lent), set()
+        for connection in lent:
+            connection.timed.shut()
+
+    def _lend(self, connection: Connection) -> Connection:
+        with self._lock:
+            self._lent.add(connection)
+        return connection
+
+    def _handshake(self, raw: socket.socket, server_name: str, deadline: Deadline) -> ssl.SSLSocket:
+        wrapped = self._tls().wrap_socket(
+            raw, server_hostname=server_name, do_handshake_on_connect=False
+        )
+        try:
+            # A handshake's timeout is one for all of its steps.
+            wrapped.settimeout(deadline.remaining())
+            wrapped.do_handshake()
+        except BaseException:
+            wrapped.close()
+            raise
+        return wrapped
+
+
+def _connect(ips: list[str], port: int, deadline: Deadline) -> tuple[socket.socket, str]:
+    """Try the addresses in turn; a silent one gets its share of the time, not all of it."""
+    for position, ip in enumerate(ips):
+        share = deadline.remaining() / (len(ips) - position)
+        try:
+            raw = socket.create_connection((ip, port), timeout=share)
+        except OSError:
+            if position == len(ips) - 1:
+                raise
+            continue
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return raw, ip
+    raise ConnectionRefusedError("no address")

@@ -1,0 +1,161 @@
+"""One request and its answer over a vetted connection, and the name of what went wrong."""
+
+import http.client
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.core.addresses import AddressPolicy, NameNotResolved, Target, UrlRefused
+from app.core.connections import AnswerTooLarge, Connection, ConnectionPool, Deadline
+
+MAX_EXCERPT_BYTES = 1024
+# The verdict is known with the headers; the body is read for the history, and not for long.
+_BODY_S = 1.0
+
+FAILURES = (
+    OSError,
+    http.client.HTTPException,
+    AnswerTooLarge,
+    NameNotResolved,
+    UrlRefused,
+    ValueError,
+)
+
+
+class Outcome(StrEnum):
+    """How an attempt ended (contract B12)."""
+
+    SUCCESS = "success"
+    HTTP_ERROR = "http_error"
+    TIMEOUT = "timeout"
+    CONNECTION_ERROR = "connection_error"
+    TLS_ERROR = "tls_error"
+    BLOCKED_URL = "blocked_url"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer whose status line and headers came in time.
+
+    Args:
+        headers: names in lower case.
+        excerpt: the start of the body, at most 1,024 bytes.
+        truncated: whether the body was longer, or was not waited for.
+        complete_at: the monotonic moment of the last header.
+    """
+
+    status_code: int
+    headers: Mapping[str, str]
+    excerpt: bytes
+    truncated: bool
+    complete_at: float
+    ip: str
+
+
+class Exchanger:
+    """Sends requests over kept or new connections, each within its own deadline."""
+
+    def __init__(self, policy: AddressPolicy, pool: ConnectionPool) -> None:
+        self._policy = policy
+        self._pool = pool
+
+    def exchange(
+        self,
+        method: str,
+        url: str,
+        *,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_s: float,
+    ) -> Answer:
+        """Send one request; raise one of `FAILURES` when there is no answer.
+
+        A kept connection that turns out to be closed is replaced by a new one, in silence.
+        """
+        deadline = Deadline(timeout_s)
+        target = self._policy.parse(url)
+        fields = {"Host": target.netloc, **headers}
+        kept = self._pool.reuse(target, deadline)
+        if kept is not None:
+            try:
+                return self._over(kept, target, method, path, fields, body)
+            except (ConnectionError, ssl.SSLError):
+                if kept.timed.received:
+                    raise
+        opened = self._pool.open(url, deadline)
+        return self._over(opened, target, method, path, fields, body)
+
+    def _over(
+        self,
+        connection: Connection,
+        target: Target,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes,
+    ) -> Answer:
+        usable = False
+        try:
+            connection.request(method, path, body=body, headers=headers)
+            response = connection.getresponse()
+            complete_at = time.monotonic()
+            excerpt, truncated, ended = _read_body(connection, response)
+            usable = ended and not response.will_close
+            return Answer(
+                status_code=response.status,
+                headers={name.lower(): value for name, value in response.getheaders()},
+                excerpt=excerpt,
+                truncated=truncated,
+                complete_at=complete_at,
+                ip=connection.ip,
+            )
+        finally:
+            self._pool.give_back(target, connection, usable=usable)
+
+
+def classify(error: Exception) -> tuple[Outcome, str]:
+    """Name a failure for the history; the text tells nothing about our network."""
+    match error:
+        case UrlRefused():
+            return Outcome.BLOCKED_URL, "The URL is not one that may be called."
+        case NameNotResolved():
+            return Outcome.CONNECTION_ERROR, "The name has no address."
+        case TimeoutError():
+            return Outcome.TIMEOUT, "There was no answer in time."
+        case ssl.SSLEOFError() | ssl.SSLZeroReturnError():
+            return Outcome.CONNECTION_ERROR, "The connection was closed."
+        case ssl.SSLCertVerificationError():
+            return Outcome.TLS_ERROR, f"The certificate was refused: {error.verify_message}."
+        case ssl.SSLError():
+            return Outcome.TLS_ERROR, f"TLS failed: {error.reason or 'handshake'}."
+        case ConnectionRefusedError():
+            return Outcome.CONNECTION_ERROR, "The connection was refused."
+        case OSError():
+            return Outcome.CONNECTION_ERROR, "The connection was closed or broke."
+        case AnswerTooLarge():
+            return Outcome.CONNECTION_ERROR, "The headers of the answer do not end."
+    return Outcome.CONNECTION_ERROR, "The answer was not HTTP."
+
+
+def _read_body(
+    connection: Connection, response: http.client.HTTPResponse
+) -> tuple[bytes, bool, bool]:
+    """Return the start of the body, whether it is longer, and whether it was read to its end."""
+    timed = connection.timed
+    kept = bytearray()
+    length = 0
+    ended = False
+    try:
+        timed.deadline = Deadline(min(timed.deadline.remaining(), _BODY_S))
+        while chunk := response.read1(16384):
+            length += len(chunk)
+            kept += chunk[: MAX_EXCERPT_BYTES - len(kept)]
+        ended = response.length in (0, None) and response.isclosed()
+    except FAILURES:
+        pass
+    finally:
+        response.close()
+    return bytes(kept), length > len(kept) or not ended, ended

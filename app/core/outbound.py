@@ -1,0 +1,169 @@
+"""Outgoing HTTP: the only user of `requests`; a reply says what happened and never raises."""
+
+import logging
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any, Protocol
+
+import requests
+from requests.adapters import BaseAdapter
+from requests.certs import where
+
+from app.core.addresses import AddressPolicy
+from app.core.connections import ConnectionPool
+from app.core.exchange import FAILURES, MAX_EXCERPT_BYTES, Answer, Exchanger, Outcome, classify
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of one request.
+
+    Args:
+        duration_ms: until the verdict: the last header, or the failure.
+        error: a sentence for people where there was no answer.
+        headers: of the answer, names in lower case.
+        excerpt: the start of the answer's body, at most 1,024 bytes in UTF-8.
+        truncated: whether the body was longer.
+    """
+
+    outcome: Outcome
+    duration_ms: int
+    status_code: int | None = None
+    error: str | None = None
+    ip: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    excerpt: str = ""
+    truncated: bool = False
+
+
+class Sender(Protocol):
+    """Sends one POST; the seam between what is said and how it travels."""
+
+    def post(self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float) -> Reply:
+        """Send, and wait for status line and headers, `timeout_s` in all."""
+
+    def close_idle(self) -> None:
+        """Let go of connections that nobody used for a while."""
+
+    def close(self) -> None:
+        """End everything, also requests that run."""
+
+
+class RequestsSender:
+    """The sender of a process: one session, one TLS context, many threads."""
+
+    def __init__(self, policy: AddressPolicy, *, ca_bundle: str = "") -> None:
+        self._pool = ConnectionPool(policy, lambda: _tls_context(ca_bundle or where()))
+        self._session = requests.Session()
+        self._session.trust_env = False
+        self._session.headers.clear()
+        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        self._session.adapters.clear()
+        adapter = _VettedAdapter(Exchanger(policy, self._pool), self._pool)
+        self._session.mount("https://", adapter)
+        self._session.mount("http://", adapter)
+
+    def post(self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float) -> Reply:
+        """Send one POST."""
+        started = time.monotonic()
+        try:
+            request = self._session.prepare_request(
+                requests.Request("POST", url, headers=dict(headers), data=body)
+            )
+            response = self._session.send(request, timeout=timeout_s, allow_redirects=False)
+        except _Undelivered as failure:
+            return Reply(failure.outcome, _ms_since(started), error=str(failure))
+        except requests.RequestException:
+            return Reply(Outcome.BLOCKED_URL, _ms_since(started), error="The URL cannot be used.")
+        except Exception:  # noqa: BLE001  # a thread holds a delivery here and must hand it back
+            logger.error("an outgoing request failed inside the service", exc_info=True)
+            return Reply(
+                Outcome.CONNECTION_ERROR, _ms_since(started), error="The request was not sent."
+            )
+        return _reply(response.raw, started)
+
+    def close_idle(self) -> None:
+        """Let go of connections that nobody used for five seconds."""
+        self._pool.close_idle()
+
+    def close(self) -> None:
+        """End everything, also requests that run."""
+        self._session.close()
+
+
+class _Undelivered(requests.RequestException):
+    def __init__(self, outcome: Outcome, text: str) -> None:
+        super().__init__(text)
+        self.outcome = outcome
+
+
+class _VettedAdapter(BaseAdapter):
+    """Carries requests over connections whose address was judged.
+
+    No redirect is followed, no proxy asked and no encoding undone. The body of the answer is
+    bounded here already: a session reads it whole before it looks at a redirect.
+    """
+
+    def __init__(self, exchanger: Exchanger, pool: ConnectionPool) -> None:
+        super().__init__()
+        self._exchanger = exchanger
+        self._pool = pool
+
+    def send(  # type: ignore[override]  # of the arguments only these mean anything here
+        self, request: requests.PreparedRequest, *, timeout: float, **_: Any
+    ) -> requests.Response:
+        try:
+            answer = self._exchanger.exchange(
+                request.method or "",
+                request.url or "",
+                path=request.path_url,
+                headers=dict(request.headers),
+                body=request.body if isinstance(request.body, bytes) else b"",
+                timeout_s=timeout,
+            )
+        except FAILURES as error:
+            raise _Undelivered(*classify(error)) from error
+        response = requests.Response()
+        response.status_code = answer.status_code
+        response.url = request.url or ""
+        response.request = request
+        response.raw = answer
+        response._content = answer.excerpt
+        response._content_consumed = True  # type: ignore[attr-defined]  # missing in the stubs
+        return response
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+def _reply(answer: Answer, started: float) -> Reply:
+    success = 200 <= answer.status_code <= 299
+    excerpt = answer.excerpt.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return Reply(
+        outcome=Outcome.SUCCESS if success else Outcome.HTTP_ERROR,
+        duration_ms=round((answer.complete_at - started) * 1000),
+        status_code=answer.status_code,
+        ip=answer.ip,
+        headers=answer.headers,
+        excerpt=excerpt.encode()[:MAX_EXCERPT_BYTES].decode("utf-8", "ignore"),
+        truncated=answer.truncated,
+    )
+
+
+def _ms_since(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)
+
+
+@lru_cache(maxsize=4)
+def _tls_context(ca_bundle: str) -> ssl.SSLContext:
+    """Build the context once a process: reading the certificates takes 56 ms."""
+    context = ssl.create_default_context(cafile=ca_bundle)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    return context

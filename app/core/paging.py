@@ -1,0 +1,63 @@
+"""Pages of a list: offset paging with an exact count (contract B1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """One page and the size of the whole."""
+
+    items: Sequence[Item]
+    page: int
+    page_size: int
+    total_count: int
+
+    @property
+    def total_pages(self) -> int:
+        """How many pages the whole list has."""
+        return -(-self.total_count // self.page_size)
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """Which page is asked for; `sort` is a column name, with a minus for descending."""
+
+    page: int = 1
+    page_size: int = 25
+    sort: str = "-created_at"
+
+
+def select_page(
+    session: Session,
+    statement: Select[*tuple[Any, ...]],
+    request: PageRequest,
+    *,
+    sortable: dict[str, InstrumentedAttribute[Any]],
+    tail: InstrumentedAttribute[Any],
+    total_count: int | None = None,
+) -> Page[Any]:
+    """Run a filtered select for one page, ordered by one column and by `tail`, a unique one.
+
+    Rows come as mappings of the selected columns. Pass `total_count` where a counter knows it.
+    """
+    column = sortable[request.sort.lstrip("-")]
+    descending = request.sort.startswith("-")
+    order: list[ColumnElement[Any]] = [
+        each.desc() if descending else each.asc() for each in (column, tail)
+    ]
+    if total_count is None:
+        inner = statement.with_only_columns(tail).order_by(None).subquery()
+        total_count = session.scalar(select(func.count()).select_from(inner)) or 0
+    offset = (request.page - 1) * request.page_size
+    rows: Sequence[Any] = []
+    if offset < total_count:
+        ordered = statement.order_by(*order).limit(request.page_size).offset(offset)
+        rows = session.execute(ordered).mappings().all()
+    return Page(rows, request.page, request.page_size, total_count)

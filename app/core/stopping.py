@@ -1,0 +1,46 @@
+"""How a process learns that it has to end: by a signal, or because its parent is gone."""
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+
+_PR_SET_PDEATHSIG = 1
+_asked = False
+
+
+def requested() -> bool:
+    """Whether this process was asked to stop; long jobs ask at each step and hand their row back."""
+    return _asked
+
+
+def listen() -> None:
+    """From now on note SIGTERM instead of dying of it; Ctrl-C is the parent's business."""
+    global _asked
+    _asked = False
+    signal.signal(signal.SIGTERM, _note)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def follow(parent_pid: int, *, with_signal: signal.Signals = signal.SIGTERM) -> None:
+    """Get a signal when the parent dies, however it dies; call it in the child, right after fork."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(with_signal), 0, 0, 0)
+        if os.getppid() != parent_pid:
+            os.kill(os.getpid(), with_signal)
+    else:
+        watcher = threading.Thread(target=_watch, args=(parent_pid, with_signal), daemon=True)
+        watcher.start()
+
+
+def _note(*_: object) -> None:
+    global _asked
+    _asked = True
+
+
+def _watch(parent_pid: int, with_signal: signal.Signals) -> None:
+    while os.getppid() == parent_pid:
+        time.sleep(1)
+    os.kill(os.getpid(), with_signal)

@@ -1,0 +1,120 @@
+"""What is done with engagements."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
+
+from app.core.clock import utc_now
+from app.core.errors import InvalidInput, NotFound
+from app.core.ids import new_id
+from app.core.paging import Page, PageRequest, select_page
+from app.core.versions import require_match
+from app.engagements.models import Engagement
+
+_SORTABLE = {
+    "created_at": Engagement.created_at,
+    "updated_at": Engagement.updated_at,
+    "name": Engagement.name,
+}
+_COLUMNS = select(
+    Engagement.id,
+    Engagement.name,
+    Engagement.description,
+    Engagement.type,
+    Engagement.status,
+    Engagement.evaluation_count,
+    Engagement.created_at,
+    Engagement.updated_at,
+)
+
+
+def create(
+    session: Session,
+    *,
+    name: str,
+    type: str,
+    description: str | None = None,
+    known_types: tuple[str, ...] = (),
+) -> Engagement:
+    """Make an active engagement.
+
+    Args:
+        known_types: the closed list of types; empty where any label will do.
+
+    Raises:
+        InvalidInput: the type is not on the closed list.
+    """
+    if known_types and type not in known_types:
+        message = f"This must be one of {', '.join(known_types)}."
+        raise InvalidInput.field("type", message, code="ENUM")
+    now = utc_now()
+    engagement = Engagement(
+        id=new_id("eng"),
+        name=name,
+        description=description,
+        type=type,
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(engagement)
+    session.flush()
+    return engagement
+
+
+def get(session: Session, engagement_id: str) -> Engagement:
+    """Return an engagement; `NotFound` where there is none."""
+    engagement = session.get(Engagement, engagement_id)
+    if engagement is None:
+        raise NotFound("There is no such engagement.")
+    return engagement
+
+
+def list_page(session: Session, request: PageRequest) -> Page[Any]:
+    """List engagements, newest first unless asked otherwise."""
+    total = session.scalar(select(func.count()).select_from(Engagement)) or 0
+    return select_page(
+        session, _COLUMNS, request, sortable=_SORTABLE, tail=Engagement.id, total_count=total
+    )
+
+
+def change(
+    session: Session,
+    engagement_id: str,
+    changes: Mapping[str, Any],
+    *,
+    if_match: str | None = None,
+) -> Engagement:
+    """Change the given fields; `updated_at` moves even when a value stays the same.
+
+    Raises:
+        PreconditionFailed: If-Match names another version.
+    """
+    engagement = get(session, engagement_id)
+    require_match(engagement, if_match)
+    for field, value in changes.items():
+        setattr(engagement, field, value)
+    engagement.updated_at = utc_now()
+    session.flush()
+    return engagement
+
+
+def require(session: Session, engagement_id: str | None) -> None:
+    """Refuse a reference to an engagement that is not there.
+
+    Raises:
+        InvalidInput: naming the field `engagementId`.
+    """
+    if engagement_id is not None and session.get(Engagement, engagement_id) is None:
+        raise InvalidInput.field("engagementId", "There is no such engagement.")
+
+
+def count_evaluation(session: Session, engagement_id: str) -> None:
+    """Add one to `evaluation_count`, in SQL so that two workers cannot lose a count."""
+    session.execute(
+        update(Engagement)
+        .where(Engagement.id == engagement_id)
+        .values(evaluation_count=Engagement.evaluation_count + 1, version=Engagement.version + 1)
+        .execution_options(synchronize_session=False)
+    )

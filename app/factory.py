@@ -1,0 +1,67 @@
+"""The application factory: builds the parts, then opens the rooms behind the gate."""
+
+import os
+
+from flask import Flask
+from sqlalchemy import text
+
+from app import __version__
+from app.api_keys import routes as api_keys
+from app.api_keys.gate import Gate
+from app.core import log
+from app.core.db import Database
+from app.core.errors import ServiceUnavailable
+from app.core.runtime import Runtime, build_runtime
+from app.core.settings import Settings
+from app.engagements import routes as engagements
+from app.web import docs, errors, request_id
+from app.web.api import Api, Blueprint, OrjsonProvider, register
+from app.web.health import Health
+
+ROOMS: tuple[Blueprint, ...] = (engagements.blp, api_keys.blp)
+
+
+def create_app(settings: Settings | None = None) -> Flask:
+    """Build the web application; nothing connects before the first request."""
+    settings = settings or Settings.from_env(os.environ)
+    log.configure(settings.log_level)
+    parts = build_runtime(settings)
+    app = Flask("app", static_folder=None, template_folder="web/templates")
+    app.json = OrjsonProvider(app)
+    app.url_map.merge_slashes = False
+    request_id.install(app)
+    errors.install(app)
+    Gate(parts).install(app)
+    _health(parts).install(app)
+    api = _api(app)
+    register(app, api, ROOMS)
+    app.register_blueprint(docs.docs_blueprint(api))
+    return app
+
+
+def _api(app: Flask) -> Api:
+    app.config.update(
+        API_TITLE="CQE, the Conversation Quality Evaluation Service",
+        API_VERSION=__version__,
+        OPENAPI_VERSION="3.1.0",
+    )
+    return Api(app)
+
+
+def _health(parts: Runtime) -> Health:
+    return Health(
+        {
+            "database": lambda: _database_answers(parts.db),
+            "queue": lambda: not parts.doorbell.configured or parts.doorbell.answers,
+            "storage": parts.storage.writable,
+        },
+        vital=("database",),
+    )
+
+
+def _database_answers(db: Database) -> bool:
+    try:
+        with db.reading() as session:
+            return session.execute(text("SELECT 1")).scalar() == 1
+    except ServiceUnavailable:
+        return False

@@ -1,0 +1,159 @@
+"""The API object and the blueprint: envelopes, scopes, idempotency and documents, decided once."""
+
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
+from typing import Any
+
+import flask_smorest
+from flask import Flask, Response, jsonify, request
+from flask.json.provider import JSONProvider
+from flask_smorest.utils import resolve_schema_instance, unpack_tuple_response
+from marshmallow import Schema
+from orjson import dumps, loads
+
+from app.core.paging import Page
+from app.core.versions import etag_of
+from app.web import envelope
+from app.web.errors import ErrorSchema
+from app.web.idempotency import answer_once
+from app.web.parser import StrictParser
+from app.web.principal import check_scope
+
+SHAPE_A, SHAPE_B, BARE = "a", "b", "bare"
+BASES = ("/api/v1", "/v1")
+
+
+class OrjsonProvider(JSONProvider):
+    """Answers are written by orjson: compact, UTF-8, never NaN."""
+
+    def dumps(self, obj: Any, **_: Any) -> str:
+        """Write a text."""
+        return dumps(obj).decode()
+
+    def loads(self, s: str | bytes, **_: Any) -> Any:
+        """Read a text or bytes."""
+        return loads(s)
+
+    def response(self, *args: Any, **kwargs: Any) -> Response:
+        """Build the JSON answer."""
+        body = dumps(self._prepare_response_obj(args, kwargs))
+        return Response(body, content_type="application/json")
+
+
+class Api(flask_smorest.Api):
+    """Collects the OpenAPI document; errors are ours."""
+
+    ERROR_SCHEMA = ErrorSchema
+    DEFAULT_ERROR_RESPONSE_NAME = "DEFAULT_ERROR"
+
+    def _register_error_handlers(self) -> None:
+        """Leave the handlers to `app.web.errors`."""
+
+
+class Blueprint(flask_smorest.Blueprint):
+    """A room's endpoints: each has a scope, answers in an envelope, and POST is idempotent."""
+
+    ARGUMENTS_PARSER = StrictParser()
+
+    def add_url_rule(
+        self,
+        rule: str,
+        endpoint: str | None = None,
+        view_func: Callable[..., Any] | None = None,
+        provide_automatic_options: bool | None = None,
+        **options: Any,
+    ) -> None:
+        """Register an endpoint behind its scope; one without a scope is refused at start."""
+        if view_func is None or not hasattr(view_func, "required_scope"):
+            raise TypeError(f"{self.name}: {rule} has no scope; add @require_scope")
+        guarded = _guard(view_func, idempotent="POST" in options.get("methods", ()))
+        super().add_url_rule(rule, endpoint, guarded, provide_automatic_options, **options)
+
+    def response(
+        self,
+        status_code: int,
+        schema: Any = None,
+        *,
+        shape: str = SHAPE_A,
+        etag: bool = False,
+        **documentation: Any,
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Dump what the view returns and wrap it in its envelope.
+
+        A view returns a row, a mapping, a `Page` of them where the schema is `many`, or a pair of
+        one of these and a status. `etag` adds the strong ETag of a row with `id` and `version`.
+        """
+        instance = resolve_schema_instance(schema) if schema is not None else None
+        document = super().response(status_code, _documented(instance, shape), **documentation)
+
+        def decorator(view: Callable[..., Any]) -> Callable[..., Any]:
+            @wraps(view)
+            def answer(*args: Any, **kwargs: Any) -> Response:
+                raw, status, headers = unpack_tuple_response(view(*args, **kwargs))
+                if isinstance(raw, Response):
+                    return raw
+                response = _render(raw, instance, shape)
+                response.status_code = status or status_code
+                response.headers.update(headers or {})
+                return _with_etag(response, raw) if etag else response
+
+            documented: Callable[..., Any] = document(answer)
+            return documented
+
+        return decorator
+
+
+def register(app: Flask, api: Api, blueprints: tuple[Blueprint, ...]) -> None:
+    """Serve every blueprint under both bases; the OpenAPI document shows the first."""
+    first, *others = BASES
+    for blueprint in blueprints:
+        prefix = blueprint.url_prefix or ""
+        api.register_blueprint(blueprint, url_prefix=first + prefix)
+        for base in others:
+            name = f"{blueprint.name}@{base.strip('/')}"
+            app.register_blueprint(blueprint, url_prefix=base + prefix, name=name)
+
+
+def _guard(view: Callable[..., Any], *, idempotent: bool) -> Callable[..., Any]:
+    scope: str = view.required_scope  # type: ignore[attr-defined]
+
+    @wraps(view)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        check_scope(scope)
+        return answer_once(view, *args, **kwargs) if idempotent else view(*args, **kwargs)
+
+    return guarded
+
+
+def _render(raw: Any, schema: Schema | None, shape: str) -> Response:
+    if schema is None:
+        return Response(status=204)
+    page = raw if isinstance(raw, Page) else None
+    data = schema.dump(page.items if page is not None else raw)
+    if shape == BARE:
+        return jsonify(data)
+    if shape == SHAPE_B and page is not None:
+        return jsonify(envelope.shape_b(data, page))
+    return jsonify(envelope.shape_a(data, page))
+
+
+def _with_etag(response: Response, raw: Any) -> Response:
+    row_id, version = (
+        (raw["id"], raw["version"]) if isinstance(raw, Mapping) else (raw.id, raw.version)
+    )
+    response.headers["ETag"] = etag_of(row_id, version)
+    if request.method in ("GET", "HEAD"):
+        response.make_conditional(request.environ)
+    return response
+
+
+def _documented(schema: Schema | None, shape: str) -> Schema | None:
+    if schema is None or shape == BARE:
+        return schema
+    return _document(type(schema), schema.many, shape)
+
+
+@cache
+def _document(schema: type[Schema], many: bool, shape: str) -> Schema:
+    wrap = envelope.documented_shape_b if shape == SHAPE_B else envelope.documented_shape_a
+    return wrap(schema(many=many))

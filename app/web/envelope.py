@@ -1,0 +1,82 @@
+"""Envelope shapes A and B, and how each is documented (contract A2)."""
+
+from typing import Any
+
+from marshmallow import Schema, fields
+
+from app.core.clock import iso_utc, utc_now
+from app.core.paging import Page
+from app.web.fields import Moment, Nested, Whole
+from app.web.request_id import request_id
+from app.web.shapes import CamelSchema
+
+
+class MetaSchema(CamelSchema):
+    """Which answer this is, and when it was given."""
+
+    request_id = fields.String(required=True, metadata={"pattern": "^req_[0-9a-z]{26}$"})
+    timestamp = Moment(required=True)
+
+
+class PaginationSchema(CamelSchema):
+    """Where this page stands in the whole list."""
+
+    page = Whole(low=1, required=True)
+    page_size = Whole(low=1, high=100, required=True)
+    total_count = Whole(required=True)
+    total_pages = Whole(required=True)
+
+
+def shape_a(data: Any, page: Page[Any] | None = None) -> dict[str, Any]:
+    """Wrap data, and the place of a page in its list, in shape A."""
+    envelope = {
+        "data": data,
+        "meta": {"requestId": request_id(), "timestamp": iso_utc(utc_now())},
+    }
+    if page is not None:
+        envelope["pagination"] = {
+            "page": page.page,
+            "pageSize": page.page_size,
+            "totalCount": page.total_count,
+            "totalPages": page.total_pages,
+        }
+    return envelope
+
+
+def shape_b(data: Any, page: Page[Any]) -> dict[str, Any]:
+    """Wrap a page in shape B, which only the engagement list has."""
+    return {
+        "data": data,
+        "page": page.page,
+        "pageSize": page.page_size,
+        "totalCount": page.total_count,
+    }
+
+
+def documented_shape_a(schema: Schema) -> Schema:
+    """Build the schema of shape A around a schema, for the OpenAPI document."""
+    members: dict[str, Any] = {
+        "data": Nested(schema, required=True),
+        "meta": Nested(MetaSchema, required=True),
+    }
+    if schema.many:
+        members["pagination"] = Nested(PaginationSchema, required=True)
+    kind = "Page" if schema.many else "Answer"
+    return _named(schema, kind, members)
+
+
+def documented_shape_b(schema: Schema) -> Schema:
+    """Build the schema of shape B around a schema, for the OpenAPI document."""
+    members: dict[str, Any] = {
+        "data": Nested(schema, required=True),
+        "page": Whole(low=1, required=True),
+        "pageSize": Whole(low=1, high=100, required=True),
+        "totalCount": Whole(required=True),
+    }
+    return _named(schema, "Page", members)
+
+
+def _named(schema: Schema, kind: str, members: dict[str, Any]) -> Schema:
+    name = type(schema).__name__.removesuffix("Schema") + kind
+    shape: type[Schema] = type(name, (CamelSchema,), members)
+    return shape()

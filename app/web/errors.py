@@ -1,0 +1,109 @@
+"""Every failure leaves in the contract's envelope: ours, Flask's, and those nobody expected."""
+
+import logging
+from typing import Any
+
+from flask import Flask, Response, jsonify, request
+from marshmallow import fields
+from werkzeug.exceptions import HTTPException
+
+from app.core import errors
+from app.core.clock import utc_now
+from app.web.request_id import request_id
+from app.web.shapes import CamelSchema
+
+logger = logging.getLogger(__name__)
+
+_BY_STATUS: dict[int, type[errors.AppError]] = {
+    each.status: each
+    for each in (
+        errors.MalformedRequest,
+        errors.NotFound,
+        errors.MethodNotAllowed,
+        errors.LengthRequired,
+        errors.PreconditionFailed,
+        errors.PayloadTooLarge,
+        errors.UnsupportedMediaType,
+        errors.InvalidInput,
+    )
+}
+
+
+class DetailSchema(CamelSchema):
+    """One finding about the input."""
+
+    location = fields.String()
+    field = fields.String()
+    code = fields.String()
+    message = fields.String()
+    server_time = fields.String()
+
+
+class ErrorBodySchema(CamelSchema):
+    """What went wrong."""
+
+    code = fields.String(required=True)
+    message = fields.String(required=True)
+    request_id = fields.String(required=True)
+    retry_after = fields.Integer()
+    details = fields.List(fields.Nested(DetailSchema))
+
+
+class ErrorSchema(CamelSchema):
+    """The envelope of every error."""
+
+    error = fields.Nested(ErrorBodySchema, required=True)
+
+
+def install(app: Flask) -> None:
+    """Register the handlers."""
+    app.register_error_handler(errors.AppError, render)
+    app.register_error_handler(HTTPException, _render_http)
+    app.register_error_handler(Exception, _render_unexpected)
+
+
+def render(error: errors.AppError) -> Response:
+    """Build the answer to a failure."""
+    body: dict[str, Any] = {
+        "code": error.code,
+        "message": error.message,
+        "requestId": request_id(),
+    }
+    if error.retry_after_s is not None:
+        body["retryAfter"] = error.retry_after_s
+    if error.details:
+        body["details"] = error.details
+    response = jsonify({"error": body})
+    response.status_code = error.status
+    response.headers.update(error.headers)
+    if error.retry_after_s is not None:
+        response.headers["Retry-After"] = str(error.retry_after_s)
+    if error.status == 401:
+        response.headers["WWW-Authenticate"] = "CQE1-HMAC-SHA256, Bearer"
+        response.date = utc_now()
+    return response
+
+
+def _render_http(error: HTTPException) -> Response:
+    status = error.code or 500
+    if status < 400:
+        return Response(status=404) if status == 308 else Response(status=status)
+    known = _BY_STATUS.get(status)
+    if known is None:
+        known = errors.MalformedRequest if status < 500 else errors.AppError
+    mended = known()
+    allowed = getattr(error, "valid_methods", None)
+    if status == 405 and allowed:
+        mended.headers["Allow"] = ", ".join(sorted({*allowed, "OPTIONS"}))
+    return render(mended)
+
+
+def _render_unexpected(error: Exception) -> Response:
+    logger.error(
+        "unexpected failure of %s %s",
+        request.method,
+        request.path,
+        exc_info=error,
+        extra={"request_id": request_id()},
+    )
+    return render(errors.AppError())

@@ -1,0 +1,239 @@
+"""Fields of JSON bodies and answers: strict types, bounded texts, coded messages."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from ipaddress import ip_network
+from typing import Any
+
+from marshmallow import fields, validate
+
+from app.core.clock import iso_utc
+from app.core.ids import is_id
+from app.web.messages import ENUM, FORMAT, LENGTH, RANGE, REQUIRED, TYPE, Message
+
+MAX_INTEGER = 2**53 - 1
+BASE_MESSAGES = {
+    "required": Message(REQUIRED, "This field is required."),
+    "null": Message(TYPE, "This field may not be null."),
+    "validator_failed": Message(FORMAT, "This value is not acceptable."),
+}
+# Zero-width and direction-changing characters make two names look alike (security, 7).
+_DECEPTIVE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+class Text(fields.String):
+    """A text of `low` to `high` characters in NFC, trimmed unless `verbatim`; no control characters.
+
+    `multiline` allows line breaks and tabs.
+    """
+
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": Message(TYPE, "This must be a text."),
+        "short": Message(LENGTH, "This must have at least {low} characters."),
+        "long": Message(LENGTH, "This must have at most {high} characters."),
+        "control": Message(FORMAT, "This may not hold control or invisible characters."),
+    }
+
+    def __init__(self, high: int, *, low: int = 0, multiline: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._low, self._high, self._multiline = low, high, multiline
+        self.validators = [validate.Length(max=high, min=low or None), *self.validators]
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        text = unicodedata.normalize("NFC", text).strip()
+        visible = re.sub(r"[\n\r\t]", "", text) if self._multiline else text
+        if _DECEPTIVE.search(text) or any(unicodedata.category(c) == "Cc" for c in visible):
+            raise self.make_error("control")
+        if len(text) < self._low:
+            raise self.make_error("short", low=self._low)
+        if len(text) > self._high:
+            raise self.make_error("long", high=self._high)
+        return text
+
+
+class Pattern(fields.String):
+    """A text of a fixed form, such as an id or a label."""
+
+    default_error_messages = {**BASE_MESSAGES, "invalid": Message(TYPE, "This must be a text.")}
+
+    def __init__(self, form: str, hint: str, **kwargs: Any) -> None:
+        message = Message(FORMAT, hint)
+        checks = [validate.Regexp(re.compile(form + r"\Z", re.ASCII), error=message)]
+        super().__init__(validate=checks, **kwargs)
+
+
+class Reference(fields.String):
+    """The id of another resource; whether it exists is the service's question."""
+
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": Message(TYPE, "This must be a text."),
+        "form": Message(FORMAT, "This must be an id such as {prefix}_01jd…"),
+    }
+
+    def __init__(self, prefix: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._prefix = prefix
+        self.metadata = {"pattern": f"^{prefix}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$", **self.metadata}
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        if not is_id(text, self._prefix):
+            raise self.make_error("form", prefix=self._prefix)
+        return str(text)
+
+
+class Whole(fields.Integer):
+    """A whole number from `low` to `high`; JSON numbers only, no texts, no fractions."""
+
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": Message(TYPE, "This must be a whole number."),
+        "too_large": Message(RANGE, "This number is too large."),
+    }
+
+    def __init__(self, *, low: int = 0, high: int = MAX_INTEGER, **kwargs: Any) -> None:
+        between = Message(RANGE, f"This must be from {low} to {high}.")
+        super().__init__(strict=True, validate=validate.Range(low, high, error=between), **kwargs)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.make_error("invalid", input=value)
+        return super()._deserialize(value, attr, data, **kwargs)
+
+
+class Number(fields.Float):
+    """A finite number; JSON numbers only."""
+
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": Message(TYPE, "This must be a number."),
+        "special": Message(RANGE, "This must be a finite number."),
+        "too_large": Message(RANGE, "This number is too large."),
+    }
+
+    def __init__(self, *, low: float | None = None, high: float | None = None, **kw: Any) -> None:
+        between = Message(RANGE, f"This must be from {low} to {high}.")
+        checks = validate.Range(low, high, error=between) if (low, high) != (None, None) else None
+        super().__init__(validate=checks, **kw)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.make_error("invalid", input=value)
+        return super()._deserialize(value, attr, data, **kwargs)
+
+
+class Flag(fields.Boolean):
+    """`true` or `false` and nothing that merely looks like it."""
+
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": Message(TYPE, "This must be true or false."),
+    }
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
+        if not isinstance(value, bool):
+            raise self.make_error("invalid", input=value)
+        return value
+
+
+class Choice(fields.String):
+    """One word of a closed list."""
+
+    default_error_messages = {**BASE_MESSAGES, "invalid": Message(TYPE, "This must be a text.")}
+
+    def __init__(self, choices: Sequence[str], **kwargs: Any) -> None:
+        names = [str(choice) for choice in choices]
+        error = Message(ENUM, f"This must be one of {', '.join(names)}.")
+        super().__init__(validate=validate.OneOf(names, error=error), **kwargs)
+
+
+class Items(fields.List[Any]):
+    """A list of `low` to `high` members."""
+
+    default_error_messages = {**BASE_MESSAGES, "invalid": Message(TYPE, "This must be a list.")}
+
+    def __init__(self, inner: Any, *, low: int = 0, high: int, **kwargs: Any) -> None:
+        error = Message(LENGTH, f"This must have {low} to {high} members.")
+        super().__init__(inner, validate=validate.Length(low, high, error=error), **kwargs)
+
+
+class Nested(fields.Nested):
+    """An object of another schema."""
+
+    default_error_messages = {**BASE_MESSAGES, "type": Message(TYPE, "This must be an object.")}
+
+
+class Moment(fields.DateTime):
+    """A moment: ISO 8601 with an offset comes in, UTC with milliseconds and `Z` goes out."""
+
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": Message(FORMAT, "This must be a moment such as 2026-11-21T09:30:00Z."),
+        "naive": Message(FORMAT, "This moment needs an offset, such as Z or +05:30."),
+    }
+
+    def __init__(self, *, allow_date: bool = False, **kwargs: Any) -> None:
+        super().__init__(format="iso", **kwargs)
+        self._allow_date = allow_date
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> datetime:
+        if not isinstance(value, str) or len(value) > 40 or not value.isascii():
+            raise self.make_error("invalid", input=value, obj_type="moment")
+        if self._allow_date and _DATE.fullmatch(value):
+            value += "T00:00:00Z"
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError as error:
+            raise self.make_error("invalid", input=value, obj_type="moment") from error
+        if moment.tzinfo is None or "T" not in value.upper():
+            raise self.make_error("naive")
+        try:
+            return moment.astimezone(UTC)
+        except OverflowError as error:
+            raise self.make_error("invalid", input=value, obj_type="moment") from error
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str | None:
+        return None if value is None else iso_utc(value)
+
+
+class Network(fields.String):
+    """An address or a network in prefix form, host bits zero; loads in its canonical form."""
+
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": Message(TYPE, "This must be a text."),
+        "form": Message(FORMAT, "This must be a network such as 10.0.0.0/8 or 2001:db8::/32."),
+    }
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        if not re.fullmatch(r"[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?", text, re.ASCII):
+            raise self.make_error("form")
+        try:
+            return str(ip_network(text, strict=True))
+        except ValueError as error:
+            raise self.make_error("form") from error
+
+
+class Labels(fields.Dict):
+    """A map of at most 20 names to texts (contract B1)."""
+
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": Message(TYPE, "This must be an object of texts."),
+    }
+
+    def __init__(self, **kwargs: Any) -> None:
+        error = Message(LENGTH, "This must have at most 20 members.")
+        super().__init__(
+            keys=Text(64, low=1),
+            values=Text(256),
+            validate=validate.Length(max=20, error=error),
+            **kwargs,
+        )

@@ -1,0 +1,51 @@
+"""GET /health: whether the service can do its work, with no detail that helps an attacker."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from flask import Flask, Response, jsonify
+
+from app.core.clock import iso_utc, utc_now
+from app.core.errors import ServiceUnavailable
+from app.web.api import BASES
+
+_KEPT_S = 1.0
+
+Check = Callable[[], bool]
+
+
+class Health:
+    """Runs the checks at most once a second, however often it is asked."""
+
+    def __init__(self, checks: dict[str, Check], *, vital: tuple[str, ...]) -> None:
+        self._checks = checks
+        self._vital = vital
+        self._lock = threading.Lock()
+        self._looked_at = 0.0
+        self._found: dict[str, bool] = {}
+
+    def install(self, app: Flask) -> None:
+        """Serve the answer at the root and under both bases."""
+        for base in ("", *BASES):
+            app.add_url_rule(f"{base}/health", "health", self.show, methods=["GET"])
+
+    def show(self) -> Response:
+        """Answer ok or degraded; 503 when a vital part is down (contract B14)."""
+        found = self._look()
+        if not all(found[name] for name in self._vital):
+            raise ServiceUnavailable("The service is not ready.", retry_after_s=1)
+        answer: dict[str, Any] = {
+            "status": "ok" if all(found.values()) else "degraded",
+            "time": iso_utc(utc_now()),
+            "checks": {name: "ok" if good else "failing" for name, good in found.items()},
+        }
+        return jsonify(answer)
+
+    def _look(self) -> dict[str, bool]:
+        with self._lock:
+            if time.monotonic() - self._looked_at > _KEPT_S:
+                self._found = {name: check() for name, check in self._checks.items()}
+                self._looked_at = time.monotonic()
+            return self._found

@@ -1,0 +1,60 @@
+"""Idempotency-Key on every POST: the first answer is kept with its effect, and given again."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from flask import Response, make_response, request
+
+from app.core.clock import utc_now
+from app.core.errors import InvalidInput
+from app.core.idempotency import Answer, IdempotentRequest, Replay, fingerprint
+from app.core.runtime import runtime
+from app.web.principal import current_principal
+
+_FORM = re.compile(r'"?([\x21\x23-\x7e][\x21-\x7e]{0,254}?)"?', re.ASCII)
+_KEPT_HEADERS = ("ETag", "Location", "Cache-Control")
+
+
+def answer_once(view: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call the view, unless the same key has asked the same before."""
+    header = request.headers.get("Idempotency-Key")
+    if header is None:
+        return view(*args, **kwargs)
+    asked = IdempotentRequest(
+        key_id=current_principal().key_id,
+        idempotency_key=_key_of(header),
+        fingerprint=fingerprint(request.method, request.environ["RAW_URI"], request.get_data()),
+        now=utc_now(),
+    )
+    parts = runtime()
+    try:
+        with parts.db.reading() as session:
+            asked.replay(session, parts.keyring)
+        with parts.db.held(lambda session: asked.claim(session, parts.keyring)) as held:
+            response: Response = make_response(view(*args, **kwargs))
+            if held.session is not None:
+                asked.complete(held.session, parts.keyring, _kept(response))
+    except Replay as replay:
+        headers = {**replay.answer.headers, "Idempotency-Replayed": "true"}
+        return Response(
+            replay.answer.body,
+            replay.answer.status,
+            headers,
+            content_type="application/json",
+        )
+    return response
+
+
+def _kept(response: Response) -> Answer:
+    headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
+    return Answer(response.status_code, response.get_data(), headers)
+
+
+def _key_of(header: str) -> str:
+    match = _FORM.fullmatch(header)
+    if match is None:
+        raise InvalidInput.field(
+            "Idempotency-Key", "This must be 1 to 255 visible characters.", location="headers"
+        )
+    return match[1]

@@ -1,0 +1,75 @@
+"""The strict JSON loader: what it takes is unambiguous, bounded and storable (security, 4.2)."""
+
+import json
+from typing import Any
+
+from app.core.errors import MalformedRequest
+
+_MAX_DIGITS = 19
+_MAX_DEPTH = 32
+
+
+def load_object(body: bytes) -> dict[str, Any]:
+    """Parse a JSON object.
+
+    Raises:
+        MalformedRequest: not UTF-8 JSON, not an object, duplicate keys, NaN or Infinity, integers
+            of more than 19 digits, nesting over 32, lone surrogates or NUL in a text.
+    """
+    try:
+        document = json.loads(
+            body.decode("utf-8", "strict"),
+            parse_int=_integer,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_object,
+        )
+    except UnicodeDecodeError as error:
+        raise MalformedRequest("The body is not UTF-8.") from error
+    except RecursionError as error:
+        raise MalformedRequest("The body is nested too deeply.") from error
+    except json.JSONDecodeError as error:
+        raise MalformedRequest(f"The body is not JSON: {error.msg} at byte {error.pos}.") from error
+    if not isinstance(document, dict):
+        raise MalformedRequest("The body must be a JSON object.")
+    _check(document, 1)
+    return document
+
+
+def _integer(digits: str) -> int:
+    if len(digits.lstrip("-")) > _MAX_DIGITS:
+        raise MalformedRequest(f"An integer has more than {_MAX_DIGITS} digits.")
+    return int(digits)
+
+
+def _refuse_constant(name: str) -> None:
+    raise MalformedRequest(f"{name} is not JSON.")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise MalformedRequest("A key stands twice in one object.")
+    return found
+
+
+def _check(value: Any, depth: int) -> None:
+    if depth > _MAX_DEPTH:
+        raise MalformedRequest(f"The body is nested over {_MAX_DEPTH} levels.")
+    if isinstance(value, str):
+        _check_text(value)
+    elif isinstance(value, float) and value in (float("inf"), float("-inf")):
+        raise MalformedRequest("A number is too large.")
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            _check_text(key)
+            _check(member, depth + 1)
+    elif isinstance(value, list):
+        for member in value:
+            _check(member, depth + 1)
+
+
+def _check_text(text: str) -> None:
+    if "\x00" in text:
+        raise MalformedRequest("A text holds the character NUL.")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise MalformedRequest("A text holds half of a surrogate pair.")

@@ -1,0 +1,65 @@
+"""Validation messages that know their code, so that `error.details` can name it (contract B2)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.core.errors import Detail
+
+REQUIRED, TYPE, RANGE, LENGTH, FORMAT, UNKNOWN, ENUM = (
+    "REQUIRED",
+    "TYPE",
+    "RANGE",
+    "LENGTH",
+    "FORMAT",
+    "UNKNOWN",
+    "ENUM",
+)
+
+
+class Message(str):
+    """A text with a code; marshmallow formats and carries it like any other text."""
+
+    __slots__ = ("code",)
+    code: str
+
+    def __new__(cls, code: str, text: str) -> "Message":
+        """Bind the code to the text."""
+        message = super().__new__(cls, text)
+        message.code = code
+        return message
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return (Message, (self.code, str(self)))
+
+    def format(self, *args: object, **kwargs: object) -> "Message":
+        """Fill in the blanks and keep the code."""
+        return Message(self.code, str.format(self, *args, **kwargs))
+
+
+def details_of(messages: Mapping[str, Any]) -> list[Detail]:
+    """Flatten marshmallow's `{location: {field: …}}` into details, fields as `a.b[0]`."""
+    found: list[Detail] = []
+    for location, tree in messages.items():
+        for field, message in _leaves(tree, ""):
+            code = getattr(message, "code", FORMAT)
+            found.append(Detail(location=location, field=field, code=code, message=str(message)))
+    return found
+
+
+def _leaves(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(tree, Mapping):
+        for name, branch in tree.items():
+            yield from _leaves(branch, _join(path, name))
+    elif isinstance(tree, list):
+        for branch in tree:
+            yield from _leaves(branch, path)
+    else:
+        yield path, tree
+
+
+def _join(path: str, name: object) -> str:
+    if name == "_schema":
+        return path
+    if isinstance(name, int):
+        return f"{path}[{name}]"
+    return f"{path}.{name}" if path else str(name)

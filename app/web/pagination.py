@@ -1,0 +1,52 @@
+"""Query parameters that every list shares: page, pageSize, sort, from and to (contract B1)."""
+
+from typing import Any
+
+from marshmallow import post_load, validates_schema
+
+from app.core.paging import PageRequest
+from app.web.fields import Choice, Moment
+from app.web.messages import RANGE
+from app.web.query_fields import QueryWhole
+from app.web.shapes import CamelSchema, reject
+
+_DEEPEST = 1_000_000
+
+
+class PageQuery(CamelSchema):
+    """Which page; loads as `page_request` beside the filters of the list."""
+
+    page = QueryWhole(low=1, high=_DEEPEST, load_default=1)
+    page_size = QueryWhole(low=1, high=100, load_default=25)
+
+    @validates_schema
+    def _check_depth(self, data: dict[str, Any], **_: Any) -> None:
+        if data["page"] * data["page_size"] > _DEEPEST:
+            raise reject("page", f"page times pageSize may be at most {_DEEPEST:,}.", code=RANGE)
+
+    @post_load
+    def _collect(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        sort = data.pop("sort", "-createdAt")
+        request = PageRequest(data.pop("page"), data.pop("page_size"), _snake(sort))
+        return {"page_request": request, **data}
+
+
+class PeriodQuery(PageQuery):
+    """The same with a period on the list's natural time: `from` inclusive, `to` exclusive."""
+
+    start = Moment(data_key="from", allow_date=True)
+    end = Moment(data_key="to", allow_date=True)
+
+    @validates_schema
+    def _check_order(self, data: dict[str, Any], **_: Any) -> None:
+        if "start" in data and "end" in data and data["start"] >= data["end"]:
+            raise reject("to", "to must be later than from.", code=RANGE)
+
+
+def sort_field(*names: str, default: str = "-createdAt") -> Choice:
+    """Build the `sort` parameter over camelCase names, each with and without a minus."""
+    return Choice([sign + name for name in names for sign in ("", "-")], load_default=default)
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)

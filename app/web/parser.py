@@ -1,0 +1,58 @@
+"""Reading arguments: JSON by the strict loader, queries with every parameter once."""
+
+from typing import Any, ClassVar, NoReturn
+
+from flask import Request
+from marshmallow import Schema, ValidationError
+from webargs.flaskparser import FlaskParser
+
+from app.core.errors import InvalidInput, UnsupportedMediaType
+from app.web.json_loader import load_object
+from app.web.messages import FORMAT, REQUIRED, Message, details_of
+
+
+class StrictParser(FlaskParser):
+    """What flask-smorest calls for `@blp.arguments`; raises our own errors."""
+
+    # None: the schema decides what an unknown field is, in queries too.
+    DEFAULT_UNKNOWN_BY_LOCATION: ClassVar[dict[str, str | None]] = {"json": None, "query": None}
+
+    def load_json(self, req: Request, schema: Schema) -> Any:
+        """Parse the body, which must be announced as JSON; no body is an empty object."""
+        body = req.get_data()
+        if not body:
+            return {}
+        if req.mimetype != "application/json" or req.headers.get("Content-Encoding"):
+            raise UnsupportedMediaType()
+        if req.mimetype_params.get("charset", "utf-8").lower() != "utf-8":
+            raise UnsupportedMediaType("Send the body as UTF-8.")
+        return load_object(body)
+
+    def load_querystring(self, req: Request, schema: Schema) -> Any:
+        """Take each parameter once; a repeated one is ambiguous and refused."""
+        found: dict[str, str] = {}
+        for name, values in req.args.lists():
+            if len(values) > 1:
+                message = Message(FORMAT, "This parameter stands more than once.")
+                raise InvalidInput(details=details_of({"query": {name: [message]}}))
+            found[name] = values[0]
+        for name, value in found.items():
+            if "\x00" in value or "\ufffd" in value:
+                message = Message(FORMAT, "This parameter holds NUL or is not UTF-8.")
+                raise InvalidInput(details=details_of({"query": {name: [message]}}))
+        return found
+
+    def handle_error(
+        self,
+        error: ValidationError,
+        req: Request,
+        schema: Schema,
+        *,
+        error_status_code: int | None,
+        error_headers: Any,
+    ) -> NoReturn:
+        """Tell every finding with its location, field and code."""
+        details = details_of(error.messages_dict)
+        missing = bool(details) and all(each["code"] == REQUIRED for each in details)
+        message = "Required fields are missing; details names each." if missing else None
+        raise InvalidInput(message, details=details)

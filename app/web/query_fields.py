@@ -1,0 +1,55 @@
+"""Fields of query parameters, where every value arrives as a text."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from marshmallow import ValidationError, fields
+
+from app.web.fields import BASE_MESSAGES, Flag, Number, Whole
+from app.web.messages import ENUM, TYPE, Message
+
+
+class QueryWhole(Whole):
+    """A whole number: one to nine ASCII digits."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
+        if not re.fullmatch(r"[0-9]{1,9}", str(value), re.ASCII):
+            raise self.make_error("invalid", input=value)
+        return super()._deserialize(int(value), attr, data, **kwargs)
+
+
+class QueryNumber(Number):
+    """A number: digits with an optional sign and fraction."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> float:
+        if not re.fullmatch(r"-?[0-9]{1,12}(\.[0-9]{1,6})?", str(value), re.ASCII):
+            raise self.make_error("invalid", input=value)
+        return super()._deserialize(float(value), attr, data, **kwargs)
+
+
+class QueryFlag(Flag):
+    """A truth, as the words `true` and `false`."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
+        return super()._deserialize({"true": True, "false": False}.get(value), attr, data, **kwargs)
+
+
+class Choices(fields.String):
+    """A comma list of words of a closed list; loads as a list."""
+
+    default_error_messages = {**BASE_MESSAGES, "invalid": Message(TYPE, "This must be a text.")}
+
+    def __init__(self, choices: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._names = [str(choice) for choice in choices]
+        self.metadata = {"description": f"Comma list of {', '.join(self._names)}", **self.metadata}
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        found = super()._deserialize(value, attr, data, **kwargs).split(",")
+        for word in found:
+            if word not in self._names:
+                raise ValidationError(
+                    Message(ENUM, f"{word!r} is none of {', '.join(self._names)}.")
+                )
+        return found

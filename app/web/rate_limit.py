@@ -1,0 +1,61 @@
+"""Rate limits as the caller sees them: the policies, and the headers of an answer (security, 3)."""
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+
+from flask import Response
+
+from app.core.errors import RateLimitExceeded
+from app.core.settings import Rate, Settings
+from app.core.state_types import Limit, LimitStatus
+from app.web.principal import DEFAULT, EXPENSIVE, KEYS
+
+AUTH_FAILURES = "auth-failures"
+
+
+class Policies:
+    """The limits that a request is held to."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._rates: dict[str, Rate] = {
+            DEFAULT: settings.rate_limit_default,
+            EXPENSIVE: settings.rate_limit_expensive,
+            KEYS: settings.rate_limit_keys,
+            AUTH_FAILURES: settings.rate_limit_auth_failures,
+        }
+
+    def for_key(self, key_id: str, policy: str) -> list[Limit]:
+        """Return the default limit of a key, and the tighter one of the endpoint."""
+        return [self._limit(name, key_id) for name in dict.fromkeys((DEFAULT, policy))]
+
+    def for_failures(self, address: str) -> list[Limit]:
+        """Return the limit on failed authentications of one address."""
+        return [self._limit(AUTH_FAILURES, address)]
+
+    def _limit(self, policy: str, caller: str) -> Limit:
+        rate = self._rates[policy]
+        return Limit(policy, caller, rate.limit, rate.window_s)
+
+
+def refuse(statuses: Sequence[LimitStatus]) -> RateLimitExceeded:
+    """Build the 429 that says how long to wait, in whole seconds."""
+    wait_s = max(1, math.ceil(max(status.wait_s for status in statuses)))
+    return RateLimitExceeded(retry_after_s=wait_s)
+
+
+def add_headers(response: Response, statuses: Sequence[LimitStatus], now: datetime) -> None:
+    """Tell the policies and what is left, in the current and in the older headers."""
+    if not statuses:
+        return
+    response.headers["RateLimit-Policy"] = ", ".join(
+        f'"{each.limit.policy}";q={each.limit.limit};w={each.limit.window_s}' for each in statuses
+    )
+    response.headers["RateLimit"] = ", ".join(
+        f'"{each.limit.policy}";r={each.remaining};t={math.ceil(each.refill_s)}'
+        for each in statuses
+    )
+    tightest = min(statuses, key=lambda each: each.remaining)
+    response.headers["X-RateLimit-Limit"] = str(tightest.limit.limit)
+    response.headers["X-RateLimit-Remaining"] = str(tightest.remaining)
+    response.headers["X-RateLimit-Reset"] = str(math.ceil(now.timestamp() + tightest.full_s))

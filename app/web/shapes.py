@@ -1,0 +1,36 @@
+"""Base schemas: unknown fields are refused; camelCase is a choice of the base class."""
+
+from typing import Any
+
+from marshmallow import RAISE, Schema, ValidationError, fields
+
+from app.web.messages import FORMAT, TYPE, UNKNOWN, Message
+
+
+class PlainSchema(Schema):
+    """Unknown fields are refused; names as they are declared (webhook shapes)."""
+
+    class Meta:
+        """Options that marshmallow reads."""
+
+        unknown = RAISE
+
+    error_messages = {
+        "unknown": Message(UNKNOWN, "There is no such field."),
+        "type": Message(TYPE, "This must be an object."),
+    }
+
+
+class CamelSchema(PlainSchema):
+    """The same with every name in camelCase (contract B1)."""
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        """Name the field in camelCase outside, unless it says otherwise."""
+        if field_obj.data_key is None:
+            first, *rest = field_name.split("_")
+            field_obj.data_key = first + "".join(word.capitalize() for word in rest)
+
+
+def reject(field: str, message: str, *, code: str = FORMAT) -> ValidationError:
+    """Build the error of one field from within a schema's own check."""
+    return ValidationError({field: [Message(code, message)]})
