@@ -109,22 +109,10 @@ class AddressPolicy:
             raise UrlRefused(f"A URL has at most {MAX_URL_LENGTH:,} characters.")
         if not _PRINTABLE.fullmatch(url) or "\\" in url:
             raise UrlRefused("Write the URL in printable ASCII, names as xn--…, without spaces.")
-        try:
-            parts = urlsplit(url)
-            port = parts.port
-        except ValueError as error:
-            raise UrlRefused("This is not a URL.") from error
-        if parts.scheme not in ("https", "http") or not parts.hostname:
-            raise UrlRefused("A URL starts with https:// and a host name.")
-        if parts.scheme == "http" and not self.allow_http:
+        target = _target_of(url)
+        if not target.is_tls and not self.allow_http:
             raise UrlRefused("Use https; CQE_WEBHOOK_ALLOW_HTTP=1 allows http for development.")
-        if "@" in parts.netloc:
-            raise UrlRefused("A URL holds no user name and no password.")
-        if "#" in url:
-            raise UrlRefused("A URL holds no fragment.")
-        if not _is_host(parts.hostname) or port == 0:
-            raise UrlRefused("The host of the URL is neither a name nor an address.")
-        return Target(parts.scheme, parts.hostname, port or _PORTS[parts.scheme][0])
+        return target
 
     def judge(self, target: Target, addresses: Sequence[Address]) -> None:
         """Refuse unless every address may be reached on this port."""
@@ -195,6 +183,23 @@ def _addresses(host: str, flags: int) -> tuple[Address, ...]:
     except (OSError, UnicodeError) as error:
         raise NameNotResolved(host) from error
     return tuple(dict.fromkeys(ip_address(str(entry[4][0])) for entry in found))
+
+
+def _target_of(url: str) -> Target:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UrlRefused("This is not a URL.") from error
+    if parts.scheme not in _PORTS or not parts.hostname:
+        raise UrlRefused("A URL starts with https:// and a host name.")
+    if "@" in parts.netloc:
+        raise UrlRefused("A URL holds no user name and no password.")
+    if "#" in url:
+        raise UrlRefused("A URL holds no fragment.")
+    if not _is_host(parts.hostname) or port == 0:
+        raise UrlRefused("The host of the URL is neither a name nor an address.")
+    return Target(parts.scheme, parts.hostname, port or _PORTS[parts.scheme][0])
 
 
 def _is_host(host: str) -> bool:

@@ -105,7 +105,7 @@ class Connection(http.client.HTTPConnection):
     def __init__(self, target: Target, timed: TimedSocket, ip: str) -> None:
         super().__init__(target.host, target.port)
         self.auto_open = 0
-        self.sock = timed  # type: ignore[assignment]  # it has the three methods that are called
+        self.sock = timed
         self.timed = timed
         self.ip = ip
         self.idle_since = 0.0

@@ -118,26 +118,29 @@ class Exchanger:
 
 def classify(error: Exception) -> tuple[Outcome, str]:
     """Name a failure for the history; the text tells nothing about our network."""
-    match error:
-        case UrlRefused():
-            return Outcome.BLOCKED_URL, "The URL is not one that may be called."
-        case NameNotResolved():
-            return Outcome.CONNECTION_ERROR, "The name has no address."
-        case TimeoutError():
-            return Outcome.TIMEOUT, "There was no answer in time."
-        case ssl.SSLEOFError() | ssl.SSLZeroReturnError():
-            return Outcome.CONNECTION_ERROR, "The connection was closed."
-        case ssl.SSLCertVerificationError():
-            return Outcome.TLS_ERROR, f"The certificate was refused: {error.verify_message}."
-        case ssl.SSLError():
-            return Outcome.TLS_ERROR, f"TLS failed: {error.reason or 'handshake'}."
-        case ConnectionRefusedError():
-            return Outcome.CONNECTION_ERROR, "The connection was refused."
-        case OSError():
-            return Outcome.CONNECTION_ERROR, "The connection was closed or broke."
-        case AnswerTooLarge():
-            return Outcome.CONNECTION_ERROR, "The headers of the answer do not end."
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return Outcome.TLS_ERROR, f"The certificate was refused: {error.verify_message}."
+    for kinds, outcome, text in _NAMES:
+        if isinstance(error, kinds):
+            return outcome, text
     return Outcome.CONNECTION_ERROR, "The answer was not HTTP."
+
+
+# The first that fits counts: a timeout and a TLS failure are kinds of OSError.
+_NAMES: tuple[tuple[tuple[type[Exception], ...], Outcome, str], ...] = (
+    ((UrlRefused,), Outcome.BLOCKED_URL, "The URL is not one that may be called."),
+    ((NameNotResolved,), Outcome.CONNECTION_ERROR, "The name has no address."),
+    ((TimeoutError,), Outcome.TIMEOUT, "There was no answer in time."),
+    (
+        (ssl.SSLEOFError, ssl.SSLZeroReturnError),
+        Outcome.CONNECTION_ERROR,
+        "The connection was closed.",
+    ),
+    ((ssl.SSLError,), Outcome.TLS_ERROR, "The receiver does not speak TLS 1.2 or later with us."),
+    ((ConnectionRefusedError,), Outcome.CONNECTION_ERROR, "The connection was refused."),
+    ((OSError,), Outcome.CONNECTION_ERROR, "The connection was closed or broke."),
+    ((AnswerTooLarge,), Outcome.CONNECTION_ERROR, "The headers of the answer do not end."),
+)
 
 
 def _read_body(
@@ -153,7 +156,7 @@ def _read_body(
         while chunk := response.read1(16384):
             length += len(chunk)
             kept += chunk[: MAX_EXCERPT_BYTES - len(kept)]
-        ended = response.length in (0, None) and response.isclosed()
+        ended = response.length == 0 or (response.length is None and response.isclosed())
     except FAILURES:
         pass
     finally:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import requests
 from requests.adapters import BaseAdapter
-from requests.certs import where
+from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
 from app.core.addresses import AddressPolicy
 from app.core.connections import ConnectionPool
@@ -59,7 +59,9 @@ class RequestsSender:
     """The sender of a process: one session, one TLS context, many threads."""
 
     def __init__(self, policy: AddressPolicy, *, ca_bundle: str = "") -> None:
-        self._pool = ConnectionPool(policy, lambda: _tls_context(ca_bundle or where()))
+        self._pool = ConnectionPool(
+            policy, lambda: _tls_context(ca_bundle or DEFAULT_CA_BUNDLE_PATH)
+        )
         self._session = requests.Session()
         self._session.trust_env = False
         self._session.headers.clear()
@@ -81,12 +83,12 @@ class RequestsSender:
             return Reply(failure.outcome, _ms_since(started), error=str(failure))
         except requests.RequestException:
             return Reply(Outcome.BLOCKED_URL, _ms_since(started), error="The URL cannot be used.")
-        except Exception:  # noqa: BLE001  # a thread holds a delivery here and must hand it back
-            logger.error("an outgoing request failed inside the service", exc_info=True)
+        except Exception:  # a thread holds a delivery here and must hand it back
+            logger.exception("an outgoing request failed inside the service")
             return Reply(
                 Outcome.CONNECTION_ERROR, _ms_since(started), error="The request was not sent."
             )
-        return _reply(response.raw, started)
+        return _reply(response.raw, started)  # type: ignore[arg-type]  # what the adapter put there
 
     def close_idle(self) -> None:
         """Let go of connections that nobody used for five seconds."""

@@ -1,0 +1,1 @@
+"""Webhook subscriptions, and the sender that tells them what happened."""

@@ -1,0 +1,213 @@
+"""The catalogue: every event type with its meaning, the schema of its body and an example."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from app.core.clock import iso_utc
+from app.events.payloads import (
+    ApiKeyRotated,
+    AudioProcessed,
+    AudioTranscribed,
+    EvaluationCompleted,
+    EventData,
+    ExportReady,
+    UsageQuotaWarning,
+    VoiceCallCompleted,
+)
+
+_EVALUATION = "eval_01k9zq4v2me8wb7xq3s5ndt6ha"
+_ENGAGEMENT = "eng_01k9zq3s7vf0mb5e2wd8yhx4cn"
+_AUDIO = "aud_01k9zq4d0sfy2r8m6jx1vwq3bt"
+
+
+class EventType(StrEnum):
+    """What can be subscribed to (contract A6)."""
+
+    EVALUATION_COMPLETED = "evaluation.completed"
+    AUDIO_TRANSCRIBED = "audio.transcribed"
+    AUDIO_PROCESSED = "audio.processed"
+    VOICE_CALL_COMPLETED = "voice-call.completed"
+    EXPORT_READY = "export.ready"
+    USAGE_QUOTA_WARNING = "usage.quota_warning"
+    API_KEY_ROTATED = "api-key.rotated"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the catalogue says of one type."""
+
+    description: str
+    data_type: type
+    sample: EventData
+
+
+CATALOGUE: Mapping[EventType, Entry] = {
+    EventType.EVALUATION_COMPLETED: Entry(
+        "An evaluation has finished AI processing.",
+        EvaluationCompleted,
+        EvaluationCompleted(
+            evaluation_id=_EVALUATION,
+            engagement_id=_ENGAGEMENT,
+            campaign="Spring support",
+            score=87,
+            channel="voice",
+            duration_seconds=312,
+        ),
+    ),
+    EventType.AUDIO_TRANSCRIBED: Entry(
+        "A recording has been transcribed.",
+        AudioTranscribed,
+        AudioTranscribed(
+            audio_file_id=_AUDIO,
+            engagement_id=_ENGAGEMENT,
+            campaign="Spring support",
+            language="en",
+            duration_seconds=312,
+            segment_count=46,
+            confidence=0.93,
+        ),
+    ),
+    EventType.AUDIO_PROCESSED: Entry(
+        "A recording has been transcribed and evaluated.",
+        AudioProcessed,
+        AudioProcessed(
+            audio_file_id=_AUDIO,
+            evaluation_id=_EVALUATION,
+            engagement_id=_ENGAGEMENT,
+            campaign="Spring support",
+            score=87,
+            duration_seconds=312,
+        ),
+    ),
+    EventType.VOICE_CALL_COMPLETED: Entry(
+        "A call of a voice bot has ended.",
+        VoiceCallCompleted,
+        VoiceCallCompleted(
+            voice_call_id="call_01k9zq5b9hf3ktr6c0wnxs2v7e",
+            engagement_id=_ENGAGEMENT,
+            campaign="Spring support",
+            status="completed",
+            end_reason="goal_reached",
+            direction="inbound",
+            duration_seconds=94,
+            started_at="2026-11-21T09:30:00.000Z",
+            ended_at="2026-11-21T09:31:34.000Z",
+            transferred=False,
+        ),
+    ),
+    EventType.EXPORT_READY: Entry(
+        "An export job has written its file.",
+        ExportReady,
+        ExportReady(
+            job_id="exp_01k9zq6n4xe9dv1s8t5hbqw3ym",
+            dataset="evaluations",
+            format="csv",
+            row_count=1250,
+            file_size_bytes=418304,
+            expires_at="2026-11-28T09:30:00.000Z",
+        ),
+    ),
+    EventType.USAGE_QUOTA_WARNING: Entry(
+        "Usage has reached 80 % of what the plan includes.",
+        UsageQuotaWarning,
+        UsageQuotaWarning(
+            billing_period="2026-11",
+            metric="calls",
+            used=800000,
+            included=1000000,
+            percent=80,
+            threshold_percent=80,
+        ),
+    ),
+    EventType.API_KEY_ROTATED: Entry(
+        "An API key has been given new credentials.",
+        ApiKeyRotated,
+        ApiKeyRotated(
+            key_id="key_01k9zq7c2weqa5r1m9v3xtbf8d",
+            name="warehouse sync",
+            rotated_at="2026-11-21T09:30:00.000Z",
+            previous_credential_expires_at="2026-11-22T09:30:00.000Z",
+        ),
+    ),
+}
+
+
+def envelope(
+    *, event_id: str, event: EventType, occurred_at: datetime, data: Mapping[str, object]
+) -> dict[str, object]:
+    """Shape what a receiver gets (contract A6)."""
+    return {"id": event_id, "event": event, "timestamp": iso_utc(occurred_at), "data": data}
+
+
+def sample_of(event: EventType) -> EventData:
+    """Return the data of a test delivery: the sample, marked as a test."""
+    marked: Any = {**CATALOGUE[event].sample, "test": True}
+    return cast(EventData, marked)  # one key more than the sample, and one that every type has
+
+
+@lru_cache(maxsize=len(EventType))
+def schema_of(event: EventType) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of the whole body."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": event.value,
+        "description": CATALOGUE[event].description,
+        **_object(
+            {
+                "id": {"type": "string", "pattern": "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$"},
+                "event": {"const": event.value},
+                "timestamp": {"type": "string", "format": "date-time"},
+                "data": _data_schema(CATALOGUE[event].data_type),
+            },
+            optional=frozenset(),
+        ),
+    }
+
+
+def example_of(event: EventType) -> dict[str, object]:
+    """Return a whole body as a receiver might get it."""
+    return {
+        "id": "evt_01k9zq8h3dfm6w0y4b7nxs1vqe",
+        "event": event.value,
+        "timestamp": "2026-11-21T09:30:00.000Z",
+        "data": dict(CATALOGUE[event].sample),
+    }
+
+
+_JSON_TYPES: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def _data_schema(data_type: type) -> dict[str, Any]:
+    hints = get_type_hints(data_type, include_extras=True)
+    optional: frozenset[str] = data_type.__optional_keys__  # type: ignore[attr-defined]
+    plain = get_type_hints(data_type)
+    return _object(
+        {name: _of(hint if name not in optional else plain[name]) for name, hint in hints.items()},
+        optional=optional,
+    )
+
+
+def _object(properties: dict[str, Any], *, optional: frozenset[str]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [name for name in properties if name not in optional],
+        "additionalProperties": False,
+    }
+
+
+def _of(hint: Any) -> dict[str, Any]:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return {**_of(arguments[0]), **arguments[1]}
+    if origin is Literal:
+        return {"type": "string", "enum": list(arguments)}
+    if origin in (Union, UnionType):
+        (inner,) = (each for each in arguments if each is not NoneType)
+        return {"anyOf": [_of(inner), {"type": "null"}]}
+    return {"type": _JSON_TYPES[hint]}

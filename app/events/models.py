@@ -1,0 +1,19 @@
+"""The table of what happened."""
+
+from datetime import datetime
+
+from sqlalchemy import LargeBinary
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.db import Table, UtcDateTime
+
+
+class Event(Table):
+    """Something that happened; `body` holds the envelope byte for byte as it is sent and signed."""
+
+    __tablename__ = "events"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    type: Mapped[str]
+    occurred_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
+    body: Mapped[bytes] = mapped_column(LargeBinary)

@@ -1,0 +1,111 @@
+"""The data of each event type; the JSON Schemas are made of these."""
+
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+Moment = Annotated[str, {"format": "date-time"}]
+Count = Annotated[int, {"minimum": 0}]
+Score = Annotated[int, {"minimum": 0, "maximum": 100}]
+Share = Annotated[float, {"minimum": 0, "maximum": 1}]
+Amount = Annotated[float, {"minimum": 0}]
+Period = Annotated[str, {"pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"}]
+EngagementId = Annotated[str, {"description": "Id of the engagement, or an empty text."}]
+CampaignName = Annotated[str, {"description": "Name of the campaign, or an empty text."}]
+TestMark = Annotated[bool, {"description": "Only on a test delivery: the data is a sample."}]
+
+
+class EvaluationCompleted(TypedDict):
+    """Contract A6; `duration_seconds` is the length of the conversation."""
+
+    evaluation_id: str
+    engagement_id: EngagementId
+    campaign: CampaignName
+    score: Score
+    channel: Literal["voice", "chat", "voice_bot"]
+    duration_seconds: Count
+    test: NotRequired[TestMark]
+
+
+class AudioTranscribed(TypedDict):
+    """`confidence` is the engine's mean confidence, where it tells one."""
+
+    audio_file_id: str
+    engagement_id: EngagementId
+    campaign: CampaignName
+    language: str | None
+    duration_seconds: Count
+    segment_count: Count
+    confidence: Share | None
+    test: NotRequired[TestMark]
+
+
+class AudioProcessed(TypedDict):
+    """Transcribed and evaluated."""
+
+    audio_file_id: str
+    evaluation_id: str
+    engagement_id: EngagementId
+    campaign: CampaignName
+    score: Score
+    duration_seconds: Count
+    test: NotRequired[TestMark]
+
+
+class VoiceCallCompleted(TypedDict):
+    """Times and length are null where the source does not tell them."""
+
+    voice_call_id: str
+    engagement_id: EngagementId
+    campaign: CampaignName
+    status: Literal["completed", "no_answer", "busy", "failed", "canceled", "voicemail"]
+    end_reason: str | None
+    direction: Literal["inbound", "outbound", "unknown"]
+    duration_seconds: Count | None
+    started_at: Moment | None
+    ended_at: Moment | None
+    transferred: bool
+    test: NotRequired[TestMark]
+
+
+class ExportReady(TypedDict):
+    """The file waits until `expires_at`."""
+
+    job_id: str
+    dataset: str
+    format: Literal["csv", "json", "jsonl", "xlsx", "parquet"]
+    row_count: Count
+    file_size_bytes: Count
+    expires_at: Moment
+    test: NotRequired[TestMark]
+
+
+class UsageQuotaWarning(TypedDict):
+    """`percent` of `included` is used; told once for each metric and billing period."""
+
+    billing_period: Period
+    metric: Literal["calls", "webhooks", "storage_gb"]
+    used: Amount
+    included: Amount
+    percent: Amount
+    threshold_percent: Amount
+    test: NotRequired[TestMark]
+
+
+class ApiKeyRotated(TypedDict):
+    """The previous credential ends at once when its time is null."""
+
+    key_id: str
+    name: str
+    rotated_at: Moment
+    previous_credential_expires_at: Moment | None
+    test: NotRequired[TestMark]
+
+
+EventData = (
+    EvaluationCompleted
+    | AudioTranscribed
+    | AudioProcessed
+    | VoiceCallCompleted
+    | ExportReady
+    | UsageQuotaWarning
+    | ApiKeyRotated
+)
