@@ -3,7 +3,9 @@
 import logging
 import os
 import signal
+import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,10 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
-from rq import Queue, Worker
+from rq import Queue, SimpleWorker, Worker
 from rq.serializers import JSONSerializer
+from rq.timeouts import TimerDeathPenalty
+from rq.worker import BaseWorker
 
 from app.core import stopping
 from app.core.settings import Settings
@@ -27,11 +31,15 @@ _BREAKER_OPEN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Bell:
-    """Which queue to wake, with which job (a dotted name), about which row ids."""
+    """Which queue to wake, with which job (a dotted name), about which row ids.
+
+    `once`: rung at most once a second, until its `BellListener` says that it is about to sleep.
+    """
 
     queue: str
     job: str
     arguments: tuple[str, ...] = ()
+    once: bool = False
 
 
 def redis_url(settings: Settings) -> str:
@@ -86,6 +94,8 @@ class Doorbell:
         if self._client is None or self._breaker.open:
             return False
         try:
+            if bell.once and not self._client.set(_rung_key(bell.queue), 1, nx=True, px=1000):
+                return True
             self._queue(bell.queue).enqueue(
                 bell.job,
                 *bell.arguments,
@@ -139,22 +149,61 @@ class _Worker(Worker):
         stopping.follow(self._pid, with_signal=signal.SIGKILL)
 
 
+class _ThreadWorker(SimpleWorker):
+    """An RQ worker beside other threads: no signals, no fork."""
+
+    death_penalty_class = TimerDeathPenalty
+    max_connection_wait_time = 5.0
+
+    def _install_signal_handlers(self) -> None:
+        """Leave the process's signals alone."""
+
+
+class BellListener:
+    """An RQ worker in a thread of this process; its jobs only wake the process."""
+
+    def __init__(self, queue: str, url: str) -> None:
+        self._queue = queue
+        self._url = url
+        self._breaker = Breaker()
+        self._client = connect(url) if url else None
+        self._worker: BaseWorker | None = None
+
+    def start(self) -> None:
+        """Listen until the process ends; without a server there is nothing to hear."""
+        if self._url:
+            threading.Thread(target=self._listen, name="bell", daemon=True).start()
+
+    def before_sleep(self) -> None:
+        """Let the next bell ring; look for what is due once more after this, then sleep."""
+        if self._client is not None and not self._breaker.open:
+            try:
+                self._client.delete(_rung_key(self._queue))
+            except RedisError:
+                self._breaker.trip()
+
+    def stop(self) -> None:
+        """Take this worker off the server's list."""
+        if self._worker is not None:
+            with suppress(RedisError):
+                self._worker.register_death()  # type: ignore[no-untyped-call]
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                self._worker = _rq_worker(_ThreadWorker, self._queue, self._url)
+                self._worker.work(logging_level="WARNING")
+            except (RedisError, ValueError) as error:
+                logger.warning("queue server away, the tick takes over: %s", error)
+            time.sleep(2)
+
+
 def work(queue: str, url: str) -> None:
     """Run an RQ worker on one queue until it is told to stop.
 
     One queue a worker: with several, RQ pops with BLPOP and a kill right after loses the job.
     """
-    client = Redis.from_url(url, socket_connect_timeout=1)
-    worker = _Worker(
-        [Queue(queue, connection=client, serializer=JSONSerializer)],
-        connection=client,
-        serializer=JSONSerializer,
-        name=f"{queue}-{uuid4().hex}",
-        worker_ttl=60,
-        maintenance_interval=30,
-        log_job_description=False,
-    )
-    worker.work(logging_level="WARNING")
+    _rq_worker(_Worker, queue, url).work(logging_level="WARNING")
 
 
 def answers(url: str) -> bool:
@@ -181,3 +230,20 @@ def publish_url(data_dir: Path, url: str) -> None:
 def withdraw_url(data_dir: Path) -> None:
     """Take the address back: that server has ended."""
     (data_dir / URL_FILE).unlink(missing_ok=True)
+
+
+def _rq_worker(kind: type[BaseWorker], queue: str, url: str) -> BaseWorker:
+    client = Redis.from_url(url, socket_connect_timeout=1)
+    return kind(
+        [Queue(queue, connection=client, serializer=JSONSerializer)],
+        connection=client,
+        serializer=JSONSerializer,
+        name=f"{queue}-{uuid4().hex}",
+        worker_ttl=60,
+        maintenance_interval=30,
+        log_job_description=False,
+    )
+
+
+def _rung_key(queue: str) -> str:
+    return f"cqe:rung:{queue}"
