@@ -1,0 +1,1 @@
+"""From sound to text to judgement: pure functions and engines, with no table and no request."""

@@ -1,0 +1,75 @@
+"""What the Whisper model heard in one stretch of speech."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from app.ai.recording import SAMPLE_RATE_HZ, Sound
+from app.ai.speech_model import SpeechModel
+from app.ai.speech_regions import Region
+from app.ai.transcript import Word
+
+# Above this, hold music turned into "Thank you."; no true segment of the measured calls was above.
+_NO_SPEECH = 0.5
+# Text that packs better than this repeats itself: the model has run into a loop.
+_LOOP_RATIO = 2.4
+_BEAM_SIZE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A sentence or so of one channel; times in ms from the start of the recording."""
+
+    channel: int
+    start_ms: int
+    end_ms: int
+    text: str
+    confidence: float
+    words: tuple[Word, ...]
+
+
+def hear(
+    model: SpeechModel, sound: Sound, region: Region, *, language: str, word_timestamps: bool
+) -> list[Heard]:
+    """Transcribe the sound of a region in one go, without what the model took for no speech."""
+    segments, _ = model.engine.transcribe(
+        sound,
+        language=language,
+        beam_size=_BEAM_SIZE,
+        vad_filter=False,
+        condition_on_previous_text=False,
+        word_timestamps=True,
+    )
+    heard = [
+        _placed(segment, region, word_timestamps)
+        for segment in segments
+        if segment.no_speech_prob <= _NO_SPEECH and segment.compression_ratio <= _LOOP_RATIO
+    ]
+    return [piece for piece in heard if piece.text]
+
+
+def _placed(segment: Any, region: Region, word_timestamps: bool) -> Heard:
+    """Move a segment of the library to its place in the recording, as plain Python numbers."""
+
+    def clock_ms(seconds: float) -> int:
+        inside = min(max(0.0, float(seconds)), region.length / SAMPLE_RATE_HZ)
+        return round((region.start / SAMPLE_RATE_HZ + inside) * 1000)
+
+    start_ms = clock_ms(segment.start)
+    words = tuple(
+        Word(
+            text=word.word.strip(),
+            start_ms=clock_ms(word.start),
+            end_ms=max(clock_ms(word.start), clock_ms(word.end)),
+            confidence=round(float(word.probability), 4),
+        )
+        for word in segment.words or ()
+    )
+    return Heard(
+        channel=region.channel,
+        start_ms=start_ms,
+        end_ms=max(start_ms, clock_ms(segment.end)),
+        text=segment.text.strip(),
+        confidence=round(min(1.0, math.exp(float(segment.avg_logprob))), 4),
+        words=words if word_timestamps else (),
+    )

@@ -1,0 +1,154 @@
+"""Measures the local transcriber on recordings with known words: python -m bench.speech MANIFEST.
+
+MANIFEST is a file of JSON lines, each with `file` (beside the manifest), `condition` and `text`;
+stereo calls also have `turns` with `channel`, `start` (s) and `text`. An empty text means that
+nobody speaks; lines whose text is null are left out.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jiwer
+from app.ai.speech_engine import build_transcriber
+from app.ai.transcriber import TranscribeOptions
+from app.ai.transcript import Transcript
+from whisper_normalizer.english import EnglishTextNormalizer
+
+_normal = EnglishTextNormalizer()
+
+
+@dataclass
+class Tally:
+    """Errors and effort over the files of one condition."""
+
+    files: int = 0
+    words: int = 0
+    errors: int = 0
+    audio_s: float = 0.0
+    cpu_s: float = 0.0
+
+    def add_text(self, reference: str, heard: str) -> float:
+        """Count the wrong words of one text, and return its own error rate."""
+        normal = _normal(reference)
+        found = jiwer.process_words(normal, _normal(heard) or " ")
+        errors = found.substitutions + found.deletions + found.insertions
+        self.words += len(normal.split())
+        self.errors += errors
+        return errors / max(1, len(normal.split()))
+
+    @property
+    def wer(self) -> float:
+        """The share of wrong words."""
+        return self.errors / self.words if self.words else 0.0
+
+    @property
+    def rtf(self) -> float:
+        """Processor seconds for each second of sound."""
+        return self.cpu_s / self.audio_s if self.audio_s else 0.0
+
+
+@dataclass
+class Report:
+    conditions: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
+    calls: Tally = field(default_factory=Tally)
+    start_errors_s: list[float] = field(default_factory=list)
+    strangers: int = 0
+    silent_files: int = 0
+    silent_words: int = 0
+
+
+def main() -> None:
+    """Transcribe every line of the manifest and print the figures."""
+    arguments = _arguments()
+    transcriber = build_transcriber(model_dir=arguments.model_dir, cpu_threads=arguments.threads)
+    report = Report()
+    root = arguments.manifest.parent
+    for line in arguments.manifest.read_text().splitlines():
+        row = json.loads(line)
+        if row["text"] is None or (arguments.only and arguments.only not in row["file"]):
+            continue
+        cpu = time.process_time()
+        transcript = transcriber.transcribe(
+            root / row["file"], TranscribeOptions(), progress=lambda share: None
+        )
+        rate = _count(report, row, transcript, time.process_time() - cpu)
+        if arguments.files:
+            heard = " ".join(segment.text for segment in transcript.segments)
+            print(f"{rate:6.1%}  {row['file']}: {heard}")
+    _print(report)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.speech", description=__doc__)
+    parser.add_argument("manifest", type=Path)
+    parser.add_argument("--model-dir", type=Path, help="another converted Whisper model")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--only", default="", help="only files whose name holds this")
+    parser.add_argument("--files", action="store_true", help="print what was heard in each file")
+    return parser.parse_args()
+
+
+def _count(report: Report, row: dict[str, Any], transcript: Transcript, cpu_s: float) -> float:
+    if not row["text"]:
+        report.silent_files += 1
+        report.silent_words += transcript.word_count
+        return float(transcript.word_count)
+    stereo = transcript.speaker_attribution == "channel" and "turns" in row
+    if stereo:
+        tally, rate = report.calls, _count_call(report, row["turns"], transcript)
+    else:
+        tally = report.conditions[f"{row['file'].partition('/')[0]}, {row['condition']}"]
+        rate = tally.add_text(row["text"], " ".join(s.text for s in transcript.segments))
+    tally.files += 1
+    tally.audio_s += (transcript.duration_ms or 0) / 1000
+    tally.cpu_s += cpu_s
+    return rate
+
+
+def _count_call(report: Report, turns: list[dict[str, Any]], transcript: Transcript) -> float:
+    """Count each channel's words, and how far from each turn the nearest segment starts."""
+    rates = []
+    roles = {turn["channel"]: turn["role"] for turn in turns}
+    for channel in sorted(roles):
+        heard = [segment for segment in transcript.segments if segment.channel_index == channel]
+        report.strangers += sum(segment.role != roles[channel] for segment in heard)
+        own_turns = [turn for turn in turns if turn["channel"] == channel]
+        rates.append(
+            report.calls.add_text(
+                " ".join(turn["text"] for turn in own_turns),
+                " ".join(segment.text for segment in heard),
+            )
+        )
+        starts = [(segment.start_ms or 0) / 1000 for segment in heard]
+        for turn in own_turns:
+            if starts:
+                report.start_errors_s.append(min(abs(turn["start"] - start) for start in starts))
+    return statistics.fmean(rates)
+
+
+def _print(report: Report) -> None:
+    print(f"{'condition':48} files  words    WER  CPU-RTF")
+    rows = sorted(report.conditions.items())
+    if report.calls.files:
+        rows.append(("stereo calls, channel by channel", report.calls))
+    for name, tally in rows:
+        print(f"{name:48} {tally.files:5} {tally.words:6} {tally.wer:6.1%} {tally.rtf:8.3f}")
+    if report.start_errors_s:
+        ordered = sorted(report.start_errors_s)
+        p90 = ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]
+        print(f"turn start error: median {statistics.median(ordered):.2f} s, p90 {p90:.2f} s")
+        print(f"segments with the wrong role: {report.strangers}")
+    print(f"words in {report.silent_files} files without speech: {report.silent_words}")
+    peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(f"peak memory: {peak_kb / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
