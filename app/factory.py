@@ -14,11 +14,12 @@ from app.core.errors import ServiceUnavailable
 from app.core.runtime import Runtime, build_runtime
 from app.core.settings import Settings
 from app.engagements import routes as engagements
+from app.usage import routes as usage
 from app.web import docs, errors, request_id
 from app.web.api import Api, Blueprint, OrjsonProvider, register
 from app.web.health import Health
 
-ROOMS: tuple[Blueprint, ...] = (engagements.blp, api_keys.blp)
+ROOMS: tuple[Blueprint, ...] = (engagements.blp, api_keys.blp, usage.blp)
 
 
 def create_app(settings: Settings | None = None) -> Flask:

@@ -103,7 +103,7 @@ def previous_expiries(session: Session, key_ids: list[str], now: datetime) -> di
             Credential.key_id.in_(key_ids), Credential.expires_at > now
         )
     )
-    return {key_id: expires_at for key_id, expires_at in rows.tuples() if expires_at is not None}
+    return {key_id: expires_at for key_id, expires_at in rows if expires_at is not None}
 
 
 def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:

@@ -38,7 +38,7 @@ def create_api_key(body: dict[str, Any]) -> Any:
         return records.issued_record(session, issued)
 
 
-@blp.patch("/<key_id>")
+@blp.patch("/<id:key_id>")
 @require_scope("keys:manage", policy=KEYS)
 @blp.arguments(schemas.KeyChange)
 @blp.response(200, schemas.KeySchema, etag=True)
@@ -51,7 +51,7 @@ def change_api_key(changes: dict[str, Any], key_id: str) -> Any:
     return record
 
 
-@blp.delete("/<key_id>")
+@blp.delete("/<id:key_id>")
 @require_scope("keys:manage", policy=KEYS)
 @blp.response(204)
 def revoke_api_key(key_id: str) -> None:
@@ -61,7 +61,7 @@ def revoke_api_key(key_id: str) -> None:
         after_commit(session, runtime().state.new_key_version)
 
 
-@blp.post("/<key_id>/rotate")
+@blp.post("/<id:key_id>/rotate")
 @require_scope("keys:manage", policy=KEYS)
 @blp.arguments(schemas.KeyRotate)
 @blp.response(200, schemas.IssuedKeySchema, etag=True)

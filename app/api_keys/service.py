@@ -17,6 +17,7 @@ from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.core.paging import Page, PageRequest, select_page
 from app.core.versions import require_match
+from app.usage.service import name_key
 
 _MOST_ACTIVE = 100
 _SORTABLE = {"created_at": ApiKey.created_at, "name": ApiKey.name}
@@ -62,6 +63,7 @@ def create_key(
         created_at=now,
         updated_at=now,
     )
+    name_key(session, key_id=key.id, name=name)
     return issue_pair(session, keyring, key, now)
 
 
@@ -113,6 +115,7 @@ def change_key(
     require_within(caller, key.ip_allowlist, key.expires_at)
     _require_a_manager(session, key, now)
     key.updated_at = now
+    name_key(session, key_id=key.id, name=key.name)
     session.flush()
     return key
 
@@ -134,12 +137,6 @@ def revoke_key(session: Session, key_id: str, *, caller: Caller | None) -> ApiKe
         if caller is not None:
             _require_a_manager(session, key, now)
     return key
-
-
-def names_of(session: Session, key_ids: list[str]) -> dict[str, str]:
-    """Return the names of keys by id."""
-    rows = session.execute(select(ApiKey.id, ApiKey.name).where(ApiKey.id.in_(key_ids)))
-    return dict(rows.tuples().all())
 
 
 def any_key(session: Session) -> bool:

@@ -24,7 +24,7 @@ def list_engagements(query: dict[str, PageRequest]) -> Any:
         return service.list_page(session, query["page_request"])
 
 
-@blp.get("/<engagement_id>")
+@blp.get("/<id:engagement_id>")
 @require_scope("engagements:read")
 @blp.response(200, schemas.EngagementSchema, etag=True)
 def get_engagement(engagement_id: str) -> Any:
@@ -44,7 +44,7 @@ def create_engagement(body: dict[str, Any]) -> Any:
         return service.create(session, **body, known_types=known_types)
 
 
-@blp.patch("/<engagement_id>")
+@blp.patch("/<id:engagement_id>")
 @require_scope("engagements:write")
 @blp.arguments(schemas.EngagementChange)
 @blp.response(200, schemas.EngagementSchema, etag=True)

@@ -2,15 +2,24 @@
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-Moment = Annotated[str, {"format": "date-time"}]
-Count = Annotated[int, {"minimum": 0}]
-Score = Annotated[int, {"minimum": 0, "maximum": 100}]
-Share = Annotated[float, {"minimum": 0, "maximum": 1}]
-Amount = Annotated[float, {"minimum": 0}]
-Period = Annotated[str, {"pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"}]
-EngagementId = Annotated[str, {"description": "Id of the engagement, or an empty text."}]
-CampaignName = Annotated[str, {"description": "Name of the campaign, or an empty text."}]
-TestMark = Annotated[bool, {"description": "Only on a test delivery: the data is a sample."}]
+
+class Keywords(dict[str, object]):
+    """JSON Schema keywords of a type; hashable, so that the type may be optional."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+Moment = Annotated[str, Keywords({"format": "date-time"})]
+Count = Annotated[int, Keywords({"minimum": 0})]
+Score = Annotated[int, Keywords({"minimum": 0, "maximum": 100})]
+Share = Annotated[float, Keywords({"minimum": 0, "maximum": 1})]
+Amount = Annotated[float, Keywords({"minimum": 0})]
+Period = Annotated[str, Keywords({"pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"})]
+EngagementId = Annotated[str, Keywords({"description": "Id of the engagement, or an empty text."})]
+CampaignName = Annotated[str, Keywords({"description": "Name of the campaign, or an empty text."})]
+TestMark = Annotated[
+    bool, Keywords({"description": "Only on a test delivery: the data is a sample."})
+]
 
 
 class EvaluationCompleted(TypedDict):

@@ -38,10 +38,11 @@ class CountedBatch(Table):
     applied_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
 
 
-class KeyUse(Table):
-    """When a key was last used."""
+class MeteredKey(Table):
+    """What usage knows of an API key: its name and when it was last used."""
 
-    __tablename__ = "usage_key_uses"
+    __tablename__ = "usage_keys"
 
     key_id: Mapped[str] = mapped_column(primary_key=True)
-    last_used_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    name: Mapped[str]
+    last_used_at: Mapped[datetime | None] = mapped_column(UtcDateTime)

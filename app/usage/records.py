@@ -3,11 +3,12 @@
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from app.core.ids import new_id
-from app.usage.models import KeyUse, UsageRecord
+from app.usage.models import MeteredKey, UsageRecord
 
 CALLS, WEBHOOKS, STORAGE_GB = "calls", "webhooks", "storage_gb"
 _DAY = ("date", "type", "key_id", "operation")
@@ -41,14 +42,12 @@ def note_peak(session: Session, *, date: str, type_: str, quantity: float) -> No
 
 def note_use(session: Session, key_id: str, moment: datetime) -> None:
     """Move the last use of a key forward, never back."""
-    statement: Any = upsert_into(session, KeyUse).values(key_id=key_id, last_used_at=moment)
-    later = KeyUse.last_used_at < statement.excluded.last_used_at
+    earlier = MeteredKey.last_used_at.is_(None) | (MeteredKey.last_used_at < moment)
     session.execute(
-        statement.on_conflict_do_update(
-            index_elements=["key_id"],
-            set_={"last_used_at": statement.excluded.last_used_at},
-            where=later,
-        )
+        update(MeteredKey)
+        .where(MeteredKey.key_id == key_id, earlier)
+        .values(last_used_at=moment)
+        .execution_options(synchronize_session=False)
     )
 
 

@@ -1,12 +1,13 @@
-"""What is read from usage, and how deliveries are counted."""
+"""What is read from usage, and what other rooms report to it."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.usage.models import KeyUse, UsageRecord
+from app.usage.models import MeteredKey, UsageRecord
 from app.usage.periods import first_day, first_day_after
 from app.usage.records import CALLS, WEBHOOKS, add
 
@@ -17,23 +18,46 @@ def count_delivery(session: Session, *, subscription_id: str, now: datetime) -> 
     add(session, date=date, type_=WEBHOOKS, key_id="", operation=subscription_id, quantity=1)
 
 
-def last_uses(session: Session, key_ids: Sequence[str]) -> dict[str, datetime]:
-    """Return when each of these keys was last used, where it ever was."""
+def name_key(session: Session, *, key_id: str, name: str) -> None:
+    """Tell usage of a key, or of its new name."""
+    known = session.get(MeteredKey, key_id)
+    if known is None:
+        session.add(MeteredKey(key_id=key_id, name=name))
+    else:
+        known.name = name
+
+
+def last_uses(session: Session, key_ids: Sequence[str]) -> dict[str, datetime | None]:
+    """Return when each of these keys was last used."""
     rows = session.execute(
-        select(KeyUse.key_id, KeyUse.last_used_at).where(KeyUse.key_id.in_(key_ids))
+        select(MeteredKey.key_id, MeteredKey.last_used_at).where(MeteredKey.key_id.in_(key_ids))
     )
-    return dict(rows.tuples().all())
+    return dict(rows.all())
 
 
-def calls_by_key(session: Session, period: str) -> dict[str, int]:
-    """Return the calls of each key in a billing period."""
-    rows = session.execute(
-        select(UsageRecord.key_id, func.sum(UsageRecord.quantity))
+def usage_by_key(session: Session, period: str) -> list[dict[str, Any]]:
+    """List every key, used or not, with its calls in a billing period, most calls first."""
+    calls = (
+        select(UsageRecord.key_id, func.sum(UsageRecord.quantity).label("quantity"))
         .where(
             UsageRecord.type == CALLS,
             UsageRecord.date >= first_day(period),
             UsageRecord.date < first_day_after(period),
         )
         .group_by(UsageRecord.key_id)
+        .subquery()
     )
-    return {key_id: round(quantity) for key_id, quantity in rows.tuples()}
+    rows = session.execute(
+        select(MeteredKey, calls.c.quantity)
+        .outerjoin(calls, calls.c.key_id == MeteredKey.key_id)
+        .order_by(func.coalesce(calls.c.quantity, 0).desc(), MeteredKey.key_id)
+    )
+    return [
+        {
+            "key_id": key.key_id,
+            "name": key.name,
+            "calls": round(quantity or 0),
+            "last_used_at": key.last_used_at,
+        }
+        for key, quantity in rows
+    ]

@@ -10,6 +10,7 @@ from flask.json.provider import JSONProvider
 from flask_smorest.utils import resolve_schema_instance, unpack_tuple_response
 from marshmallow import Schema
 from orjson import dumps, loads
+from werkzeug.routing import BaseConverter
 
 from app.core.paging import Page
 from app.core.versions import etag_of
@@ -21,6 +22,12 @@ from app.web.principal import check_scope
 
 SHAPE_A, SHAPE_B, BARE = "a", "b", "bare"
 BASES = ("/api/v1", "/v1")
+
+
+class IdConverter(BaseConverter):
+    """Path variable of the form of an id: what is none names no resource, and no route."""
+
+    regex = "[a-z]{2,5}_[0-7][0-9a-hjkmnp-tv-z]{25}"
 
 
 class OrjsonProvider(JSONProvider):
@@ -105,6 +112,7 @@ class Blueprint(flask_smorest.Blueprint):
 
 def register(app: Flask, api: Api, blueprints: tuple[Blueprint, ...]) -> None:
     """Serve every blueprint under both bases; the OpenAPI document shows the first."""
+    app.url_map.converters["id"] = IdConverter
     first, *others = BASES
     for blueprint in blueprints:
         prefix = blueprint.url_prefix or ""

@@ -1,6 +1,6 @@
 """Reading arguments: JSON by the strict loader, queries with every parameter once."""
 
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 from flask import Request
 from marshmallow import Schema, ValidationError
@@ -15,7 +15,7 @@ class StrictParser(FlaskParser):
     """What flask-smorest calls for `@blp.arguments`; raises our own errors."""
 
     # None: the schema decides what an unknown field is, in queries too.
-    DEFAULT_UNKNOWN_BY_LOCATION: ClassVar[dict[str, str | None]] = {"json": None, "query": None}
+    DEFAULT_UNKNOWN_BY_LOCATION: dict[str, str | None] = {"json": None, "query": None}  # noqa: RUF012
 
     def load_json(self, req: Request, schema: Schema) -> Any:
         """Parse the body, which must be announced as JSON; no body is an empty object."""

@@ -1,0 +1,247 @@
+"""API keys: made once, shown never again, revoked at once, no way to rise."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+import time_machine
+from app.api_keys.scopes import SCOPES
+from app.core.clock import iso_utc, utc_now
+from app.core.runtime import Runtime
+
+from tests.caller import Caller, error_code, findings
+
+RECORD = {
+    "id",
+    "name",
+    "description",
+    "keyPrefix",
+    "scopes",
+    "ipAllowlist",
+    "signaturePolicy",
+    "requireNonce",
+    "status",
+    "expiresAt",
+    "lastUsedAt",
+    "createdAt",
+    "updatedAt",
+    "rotatedAt",
+    "previousCredentialExpiresAt",
+}
+
+
+def caller_of(client: Caller, made: dict[str, str]) -> Caller:
+    return Caller(client.base, made["apiKey"], made["secret"], client.session)
+
+
+def make(client: Caller, **fields: object) -> dict[str, str]:
+    body = {"name": "robot", "scopes": ["engagements:read"], **fields}
+    answer = client.post("/api-keys", body)
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json()["data"])
+
+
+def test_a_new_key_shows_its_strings_once_and_works(client: Caller) -> None:
+    made = make(client)
+    assert set(made) == RECORD | {"apiKey", "secret"}
+    assert made["keyPrefix"] == made["apiKey"][:9]
+    assert caller_of(client, made).get("/engagements").status_code == 200
+    listed = client.get("/api-keys").json()
+    assert set(listed) == {"data", "meta", "pagination"}
+    for each in listed["data"]:
+        assert set(each) == RECORD
+    assert made["apiKey"] not in str(listed)
+    assert made["secret"] not in str(listed)
+
+
+def test_scopes_come_back_in_their_order(client: Caller) -> None:
+    made = make(client, scopes=["usage:read", "audio:read", "evaluations:read"])
+    assert made["scopes"] == ["evaluations:read", "audio:read", "usage:read"]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"scopes": []}, "scopes"),
+        ({"scopes": ["nothing:read"]}, "scopes[0]"),
+        ({"scopes": ["usage:read", "usage:read"]}, "scopes"),
+        ({"ipAllowlist": ["10.0.0.1/8"]}, "ipAllowlist[0]"),
+        ({"ipAllowlist": ["10.0.0.0/0.255.255.255"]}, "ipAllowlist[0]"),
+        ({"ipAllowlist": ["010.0.0.1"]}, "ipAllowlist[0]"),
+        ({"ipAllowlist": ["10.0.0.0/８"]}, "ipAllowlist[0]"),
+        ({"ipAllowlist": ["10.0.0.0/8"] * 51}, "ipAllowlist"),
+        ({"signaturePolicy": "none"}, "signaturePolicy"),
+        ({"requireNonce": "yes"}, "requireNonce"),
+        ({"expiresAt": "2020-01-01T00:00:00Z"}, "expiresAt"),
+        ({"expiresAt": "2099-01-01T00:00:00"}, "expiresAt"),
+        ({"expiresAt": "tomorrow"}, "expiresAt"),
+        ({"keyPrefix": "cqek_1234"}, "keyPrefix"),
+    ],
+)
+def test_a_wrong_field_is_named(client: Caller, change: dict[str, object], field: str) -> None:
+    answer = client.post("/api-keys", {"name": "robot", "scopes": ["usage:read"], **change})
+    assert answer.status_code == 422
+    assert set(findings(answer)) == {field}
+
+
+def test_a_revoked_key_is_refused_from_the_next_request_on(client: Caller) -> None:
+    made = make(client)
+    robot = caller_of(client, made)
+    assert robot.get("/engagements").status_code == 200
+    assert client.delete(f"/api-keys/{made['id']}").status_code == 204
+    refused = robot.get("/engagements")
+    assert refused.status_code == 401
+    assert error_code(refused) == "INVALID_API_KEY"
+    [kept] = [each for each in client.get("/api-keys").json()["data"] if each["id"] == made["id"]]
+    assert kept["status"] == "revoked"
+    assert client.delete(f"/api-keys/{made['id']}").status_code == 204
+    assert client.patch(f"/api-keys/{made['id']}", {"name": "x"}).status_code == 409
+
+
+def test_narrowed_scopes_hold_from_the_next_request_on(client: Caller) -> None:
+    made = make(client, scopes=["engagements:read", "engagements:write"])
+    robot = caller_of(client, made)
+    body = {"name": "A", "type": "qa"}
+    assert robot.post("/engagements", body).status_code == 201
+    change = client.patch(f"/api-keys/{made['id']}", {"scopes": ["engagements:read"]})
+    assert change.status_code == 200
+    assert "ETag" in change.headers
+    assert error_code(robot.post("/engagements", body)) == "INSUFFICIENT_SCOPE"
+
+
+def test_an_allowlist_set_later_holds_at_once(client: Caller) -> None:
+    made = make(client)
+    robot = caller_of(client, made)
+    assert robot.get("/engagements").status_code == 200
+    client.patch(f"/api-keys/{made['id']}", {"ipAllowlist": ["10.0.0.0/8"]})
+    assert error_code(robot.get("/engagements")) == "IP_NOT_ALLOWED"
+    client.patch(f"/api-keys/{made['id']}", {"ipAllowlist": None})
+    assert robot.get("/engagements").status_code == 200
+
+
+def test_an_expired_key_is_refused(client: Caller) -> None:
+    made = make(client, expiresAt=iso_utc(utc_now() + timedelta(minutes=10)))
+    robot = caller_of(client, made)
+    assert robot.get("/engagements").status_code == 200
+    with time_machine.travel(utc_now() + timedelta(minutes=11)):
+        assert error_code(robot.get("/engagements")) == "INVALID_API_KEY"
+        [shown] = [
+            each for each in client.get("/api-keys").json()["data"] if each["id"] == made["id"]
+        ]
+    assert shown["status"] == "expired"
+
+
+def test_rotation_without_grace_ends_the_old_pair(client: Caller) -> None:
+    made = make(client)
+    old = caller_of(client, made)
+    assert old.get("/engagements").status_code == 200
+    answer = client.post(f"/api-keys/{made['id']}/rotate")
+    assert answer.status_code == 200
+    fresh = answer.json()["data"]
+    assert fresh["id"] == made["id"]
+    assert fresh["apiKey"] != made["apiKey"]
+    assert fresh["secret"] != made["secret"]
+    assert fresh["rotatedAt"] is not None
+    assert error_code(old.get("/engagements")) == "INVALID_API_KEY"
+    assert caller_of(client, fresh).get("/engagements").status_code == 200
+
+
+def test_rotation_with_grace_keeps_one_old_pair(client: Caller) -> None:
+    made = make(client)
+    path = f"/api-keys/{made['id']}/rotate"
+    second = client.post(path, {"gracePeriodSeconds": 600}).json()["data"]
+    assert second["previousCredentialExpiresAt"] is not None
+    assert caller_of(client, made).get("/engagements").status_code == 200
+    third = client.post(path, {"gracePeriodSeconds": 600}).json()["data"]
+    assert error_code(caller_of(client, made).get("/engagements")) == "INVALID_API_KEY"
+    assert caller_of(client, second).get("/engagements").status_code == 200
+    assert caller_of(client, third).get("/engagements").status_code == 200
+    with time_machine.travel(utc_now() + timedelta(seconds=601)):
+        assert error_code(caller_of(client, second).get("/engagements")) == "INVALID_API_KEY"
+        assert caller_of(client, third).get("/engagements").status_code == 200
+
+
+def test_grace_never_outlives_the_key(client: Caller) -> None:
+    ends = iso_utc(utc_now() + timedelta(minutes=1))
+    made = make(client, expiresAt=ends)
+    rotated = client.post(f"/api-keys/{made['id']}/rotate", {"gracePeriodSeconds": 604800})
+    assert rotated.json()["data"]["previousCredentialExpiresAt"] == ends
+
+
+@pytest.mark.parametrize("grace", [-1, 604801, "60", 1.5])
+def test_a_wrong_grace_is_named(client: Caller, grace: object) -> None:
+    made = make(client)
+    answer = client.post(f"/api-keys/{made['id']}/rotate", {"gracePeriodSeconds": grace})
+    assert set(findings(answer)) == {"gracePeriodSeconds"}
+
+
+def test_no_key_gives_or_takes_more_than_it_has(client: Caller) -> None:
+    manager = caller_of(client, make(client, scopes=["keys:manage", "usage:read"]))
+    strong = make(client, scopes=["webhooks:manage"])
+    for answer in (
+        manager.post("/api-keys", {"name": "x", "scopes": ["webhooks:manage"]}),
+        manager.patch(f"/api-keys/{strong['id']}", {"name": "mine"}),
+        manager.post(f"/api-keys/{strong['id']}/rotate"),
+        manager.delete(f"/api-keys/{strong['id']}"),
+    ):
+        assert answer.status_code == 403
+        assert error_code(answer) == "INSUFFICIENT_SCOPE"
+    assert caller_of(client, strong).get("/engagements").status_code == 403
+    weak = make(manager, scopes=["usage:read"])
+    widen = manager.patch(f"/api-keys/{weak['id']}", {"scopes": list(SCOPES)})
+    assert widen.status_code == 403
+
+
+def test_children_stay_inside_the_allowlist_and_life_of_their_maker(client: Caller) -> None:
+    ends = iso_utc(utc_now() + timedelta(hours=1))
+    maker = caller_of(
+        client,
+        make(client, scopes=["keys:manage"], ipAllowlist=["127.0.0.0/8"], expiresAt=ends),
+    )
+    body = {"name": "x", "scopes": ["keys:manage"]}
+    for child in (
+        {},
+        {"ipAllowlist": ["127.0.0.1"]},
+        {"ipAllowlist": ["10.0.0.0/8"], "expiresAt": ends},
+        {"ipAllowlist": ["127.0.0.1"], "expiresAt": "2099-01-01T00:00:00Z"},
+    ):
+        assert maker.post("/api-keys", {**body, **child}).status_code == 403
+    good = {**body, "ipAllowlist": ["127.0.0.1"], "expiresAt": ends}
+    assert maker.post("/api-keys", good).status_code == 201
+
+
+def test_the_last_key_that_manages_keys_stays(client: Caller) -> None:
+    key_id = client.key_id  # type: ignore[attr-defined]
+    assert client.delete(f"/api-keys/{key_id}").status_code == 409
+    narrowed = client.patch(f"/api-keys/{key_id}", {"scopes": ["usage:read"]})
+    assert narrowed.status_code == 409
+    assert client.get("/api-keys").status_code == 200
+
+
+def test_calls_and_last_use_are_counted_without_a_write_per_request(
+    client: Caller, base: str, make_caller: Callable[..., Caller], house: Runtime
+) -> None:
+    robot = make_caller(base, name="robot", scopes=["engagements:read"])
+    for _ in range(7):
+        robot.get("/engagements")
+    robot.get("/nothing")
+    robot.post("/engagements", {})
+    robot.get("/engagements", headers={"X-Signature": "ab" * 32})
+    usage = client.get("/usage/by-key").json()
+    assert set(usage) == {"billingPeriod", "keys"}
+    entry = next(each for each in usage["keys"] if each["name"] == "robot")
+    assert set(entry) == {"keyId", "name", "calls", "lastUsedAt"}
+    assert entry["calls"] == 9
+    assert entry["lastUsedAt"] is not None
+    assert client.get("/usage/by-key?billingPeriod=2020-01").json()["keys"][0]["calls"] == 0
+
+
+def test_no_secret_lies_in_plain_text(client: Caller, house: Runtime) -> None:
+    made = [make(client) for _ in range(3)]
+    made.append(client.post(f"/api-keys/{made[0]['id']}/rotate").json()["data"])
+    kept = b"".join(
+        file.read_bytes() for file in house.settings.data_dir.rglob("*") if file.is_file()
+    )
+    for each in made:
+        assert each["secret"].encode() not in kept
+        assert each["apiKey"].encode() not in kept

@@ -1,0 +1,153 @@
+"""What every test may use: a service of its own, on a real socket, with a real database file."""
+
+import os
+import shutil
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy
+from app import tables  # noqa: F401 - every table is known from here on
+from app.api_keys import service as api_keys
+from app.core.crypto import create_key_file
+from app.core.db import Database, Table
+from app.core.runtime import Runtime, runtime
+from app.core.settings import Settings
+from app.factory import create_app
+from flask import Flask
+from werkzeug.serving import make_server
+
+from tests.caller import Caller
+
+DATA = Path(__file__).parent / "data"
+POSTGRES_URL = os.environ.get("CQE_TEST_POSTGRES_URL", "")
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with every table and no row, copied for each test."""
+    folder = tmp_path_factory.mktemp("empty")
+    db = Database(Settings(data_dir=folder), lambda bell: None)
+    Table.metadata.create_all(db.engine)
+    db.engine.dispose()
+    return folder / "cqe.db"
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, empty_database: Path) -> Path:
+    """A data folder as the first start leaves it."""
+    folder = tmp_path / "instance"
+    folder.mkdir(mode=0o700)
+    create_key_file(folder)
+    shutil.copy(empty_database, folder / "cqe.db")
+    return folder
+
+
+@pytest.fixture
+def database_url() -> Iterator[str]:
+    """Empty for SQLite; with CQE_TEST_POSTGRES_URL, a fresh PostgreSQL database."""
+    if not POSTGRES_URL:
+        yield ""
+        return
+    admin = sqlalchemy.create_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT")
+    name = f"cqe_{uuid.uuid4().hex}"
+    with admin.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    url = admin.url.set(database=name).render_as_string(hide_password=False)
+    engine = sqlalchemy.create_engine(url)
+    Table.metadata.create_all(engine)
+    engine.dispose()
+    yield url
+    with admin.connect() as connection:
+        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+    admin.dispose()
+
+
+@pytest.fixture
+def make_settings(data_dir: Path, database_url: str) -> Callable[..., Settings]:
+    """Settings of this test's own folder; keyword arguments change them."""
+
+    def make(**changes: Any) -> Settings:
+        values: dict[str, Any] = {
+            "data_dir": data_dir,
+            "database_url": database_url,
+            "redis_url": "none",
+            "rate_limit_default": changes.pop("rate", None) or Settings().rate_limit_default,
+            "sqlite_synchronous": "NORMAL",
+        }
+        return Settings(**{**values, **changes})
+
+    return make
+
+
+@pytest.fixture
+def serve(make_settings: Callable[..., Settings]) -> Iterator[Callable[..., str]]:
+    """Start the service with changed settings; returns its address."""
+    running: list[tuple[Any, threading.Thread]] = []
+    apps: list[Flask] = []
+
+    def start(**changes: Any) -> str:
+        app = create_app(make_settings(**changes))
+        server = make_server("127.0.0.1", 0, app, threaded=True)
+        server.daemon_threads = False
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        running.append((server, thread))
+        apps.append(app)
+        return f"http://127.0.0.1:{server.server_port}"
+
+    start.apps = apps  # type: ignore[attr-defined]
+    yield start
+    for server, thread in running:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    if running:
+        runtime().db.engine.dispose()
+
+
+@pytest.fixture
+def base(serve: Callable[..., str]) -> str:
+    """The address of a service with default settings."""
+    return serve()
+
+
+@pytest.fixture
+def flask_app(serve: Callable[..., str], base: str) -> Flask:
+    """The application behind `base`."""
+    return serve.apps[-1]  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.fixture
+def house(base: str) -> Runtime:
+    """The parts of the running service."""
+    return runtime()
+
+
+@pytest.fixture
+def make_caller() -> Iterator[Callable[..., Caller]]:
+    """Make a key in the running service and a caller that holds it."""
+    callers: list[Caller] = []
+
+    def make(base: str, **key: Any) -> Caller:
+        parts = runtime()
+        values = {"name": "test", "scopes": ["*"], **key}
+        with parts.db.writing() as session:
+            issued = api_keys.create_key(session, parts.keyring, **values)
+        caller = Caller(base, issued.pair.api_key, issued.pair.secret)
+        caller.key_id = issued.key.id  # type: ignore[attr-defined]
+        callers.append(caller)
+        return caller
+
+    yield make
+    for caller in callers:
+        caller.close()
+
+
+@pytest.fixture
+def client(base: str, make_caller: Callable[..., Caller]) -> Caller:
+    """A caller with every scope."""
+    return make_caller(base)

@@ -1,0 +1,104 @@
+"""The house rules that linters cannot see."""
+
+import ast
+import importlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from app import tables  # noqa: F401
+from app.api_keys.gate import PUBLIC_ENDPOINTS
+from app.core.settings import Settings
+from flask import Flask
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted([*ROOT.glob("app/**/*.py"), ROOT / "wsgi.py", ROOT / "worker.py"])
+DOORS = {"routes.py", "jobs.py", "cli.py"}
+
+
+def calls(file: Path, name: str) -> Iterator[int]:
+    """Yield the lines of a file that call a method or function of this name."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Call):
+            called = node.func
+            found = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            if found == name:
+                yield node.lineno
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_no_file_is_longer_than_250_lines(file: Path) -> None:
+    assert len(file.read_text().splitlines()) <= 250
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_every_module_says_what_it_owns(file: Path) -> None:
+    assert ast.get_docstring(ast.parse(file.read_text()))
+
+
+def test_only_the_database_commits() -> None:
+    found = [file.name for file in SOURCES for _ in calls(file, "commit")]
+    assert set(found) <= {"db.py"}
+
+
+def test_nobody_speaks_the_old_query_language() -> None:
+    assert not [file for file in SOURCES if list(calls(file, "query"))]
+
+
+def test_every_job_name_leads_to_a_function() -> None:
+    names = {
+        match
+        for file in SOURCES
+        for match in re.findall(r'"(app\.[a-z_]+\.jobs\.[a-z_]+)"', file.read_text())
+    }
+    assert names
+    for name in names:
+        module, _, function = name.rpartition(".")
+        assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_every_endpoint_has_a_scope_or_is_named_public(flask_app: Flask) -> None:
+    unguarded = {
+        rule.endpoint
+        for rule in flask_app.url_map.iter_rules()
+        if not hasattr(flask_app.view_functions[rule.endpoint], "required_scope")
+    }
+    assert unguarded <= PUBLIC_ENDPOINTS
+
+
+def test_both_bases_have_the_same_routes(flask_app: Flask) -> None:
+    rules = {
+        (str(rule), tuple(sorted(rule.methods or ())))
+        for rule in flask_app.url_map.iter_rules()
+        if "/v1" in str(rule) and not str(rule).startswith("/storage")
+    }
+    first = {(path.removeprefix("/api"), methods) for path, methods in rules if "/api/" in path}
+    second = {(path, methods) for path, methods in rules if "/api/" not in path}
+    assert first == second
+
+
+def test_the_committed_openapi_is_the_generated_one(flask_app: Flask) -> None:
+    served = flask_app.test_client().get("/openapi.json").get_json()
+    committed = json.loads((ROOT / "openapi.json").read_text())
+    assert served == committed, "run `./run openapi write`"
+
+
+def test_every_setting_stands_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    variables = [each.metadata["variable"] for each in Settings.__dataclass_fields__.values()]
+    assert [name for name in variables if f"`{name}`" not in readme] == []
+
+
+def test_the_floors_hold() -> None:
+    checked = subprocess.run(
+        [Path(sys.executable).parent / "lint-imports"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout
