@@ -36,7 +36,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     _health(parts).install(app)
     api = _api(app)
     register(app, api, ROOMS)
-    app.register_blueprint(docs.docs_blueprint(api))
+    docs.install(app, api)
     return app
 
 

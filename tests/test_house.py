@@ -84,7 +84,7 @@ def test_both_bases_have_the_same_routes(flask_app: Flask) -> None:
 def test_the_committed_openapi_is_the_generated_one(flask_app: Flask) -> None:
     served = flask_app.test_client().get("/openapi.json").get_json()
     committed = json.loads((ROOT / "openapi.json").read_text())
-    assert served == committed, "run `./run openapi write`"
+    assert served == committed, "run `./run openapi --write openapi.json`"
 
 
 def test_every_setting_stands_in_the_readme() -> None:

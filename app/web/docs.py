@@ -1,22 +1,31 @@
 """The OpenAPI document and a page to read it with, with no asset from another host."""
 
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from flask import Blueprint, Response, jsonify, render_template, send_from_directory
+import click
+import orjson
+from flask import Blueprint, Flask, Response, jsonify, render_template, send_from_directory
 
 from app.web.api import Api
+from app.web.openapi import build_document
 
 _ASSETS = Path(__file__).parent / "static"
 _POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 
 
-def docs_blueprint(api: Api) -> Blueprint:
-    """Build the public pages over one API object."""
+def install(app: Flask, api: Api) -> None:
+    """Serve the pages, and add `flask openapi`."""
     pages = Blueprint("docs", __name__)
+
+    @cache
+    def built() -> dict[str, Any]:
+        return build_document(app, api)
 
     @pages.get("/openapi.json")
     def document() -> Response:
-        return jsonify(api.spec.to_dict())
+        return jsonify(built())
 
     @pages.get("/docs")
     def page() -> Response:
@@ -24,8 +33,18 @@ def docs_blueprint(api: Api) -> Blueprint:
         response.headers["Content-Security-Policy"] = _POLICY
         return response
 
-    @pages.get("/docs/<name>")
+    @pages.get("/docs/<path:name>")
     def asset(name: str) -> Response:
         return send_from_directory(_ASSETS, name)
 
-    return pages
+    @app.cli.command("openapi")
+    @click.option("--write", type=click.Path(dir_okay=False), help="Write to this file instead.")
+    def openapi(write: str | None) -> None:
+        """Print the OpenAPI document, generated from the code."""
+        text = orjson.dumps(built(), option=orjson.OPT_INDENT_2).decode()
+        if write:
+            Path(write).write_text(text + "\n")
+        else:
+            click.echo(text)
+
+    app.register_blueprint(pages)

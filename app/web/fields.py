@@ -57,14 +57,21 @@ class Text(fields.String):
 
 
 class Pattern(fields.String):
-    """A text of a fixed form, such as an id or a label."""
+    """A text of a fixed form, such as a label or a month."""
 
     default_error_messages = {**BASE_MESSAGES, "invalid": Message(TYPE, "This must be a text.")}
 
     def __init__(self, form: str, hint: str, **kwargs: Any) -> None:
-        message = Message(FORMAT, hint)
-        checks = [validate.Regexp(re.compile(form + r"\Z", re.ASCII), error=message)]
-        super().__init__(validate=checks, **kwargs)
+        super().__init__(**kwargs)
+        self._form = re.compile(form, re.ASCII)
+        self.metadata = {"pattern": f"^{form}$", **self.metadata}
+        self.error_messages["form"] = Message(FORMAT, hint)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        if not self._form.fullmatch(text):
+            raise self.make_error("form")
+        return str(text)
 
 
 class Reference(fields.String):

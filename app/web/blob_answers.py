@@ -1,0 +1,149 @@
+"""How stored bytes are answered: as an attachment that no browser runs, whole or in one range."""
+
+import unicodedata
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import quote
+
+from flask import Response, request
+from werkzeug.http import unquote_etag
+from werkzeug.wsgi import wrap_file
+
+from app.core.errors import AppError
+from app.core.signed_urls import Grant
+
+_STEP_BYTES = 256 * 1024
+# The characters that RFC 8187 leaves as they are in `filename*`.
+_ATTRIBUTE_CHARACTERS = "!#$&+-.^_`|~"
+
+
+class RangeNotSatisfiable(AppError):
+    status, code = 416, "RANGE_NOT_SATISFIABLE"
+    message = "The range lies outside of the object."
+
+
+def created(response: Response, object_id: str) -> Response:
+    """Mark the answer to a stored upload."""
+    response.status_code = 201
+    response.set_etag(object_id)
+    return response
+
+
+def head(grant: Grant, path: Path) -> Response:
+    """Tell the headers of the whole object."""
+    response = _described(Response(), grant)
+    response.content_length = path.stat().st_size
+    response.automatically_set_content_length = False
+    return response
+
+
+def content(grant: Grant, path: Path, on_close: Callable[[], None]) -> Response:
+    """Send the object, a range of it (206), or that the caller has it already (304).
+
+    Args:
+        on_close: called once, when the last byte was sent or will not be.
+    """
+    try:
+        file = _Lent(path.open("rb"), on_close)
+    except BaseException:
+        on_close()
+        raise
+    try:
+        response = _selected(grant, file, path.stat().st_size)
+    except BaseException:
+        file.close()
+        raise
+    return _described(response, grant)
+
+
+def _selected(grant: Grant, file: "_Lent", size: int) -> Response:
+    if request.if_none_match.contains(grant.object_id):
+        file.close()
+        return Response(status=304)
+    wanted = _asked_range(grant.object_id, size)
+    if wanted is None:
+        response = Response(wrap_file(request.environ, file, _STEP_BYTES), direct_passthrough=True)
+        response.content_length = size
+        return response
+    start, stop = wanted
+    response = Response(_part(file, start, stop), status=206)
+    response.call_on_close(file.close)
+    response.content_range.set(start, stop, size)
+    response.content_length = stop - start
+    return response
+
+
+def _asked_range(etag: str, size: int) -> tuple[int, int] | None:
+    """Return the one range that is asked for; several, or another unit, mean the whole object."""
+    asked = request.range
+    condition = request.headers.get("If-Range")
+    if asked is None or asked.units != "bytes" or len(asked.ranges) != 1:
+        return None
+    if condition is not None and unquote_etag(condition) != (etag, False):
+        return None
+    first, end = asked.ranges[0]
+    start = max(0, size + first) if first < 0 else first
+    if start >= size:
+        raise RangeNotSatisfiable(headers={"Content-Range": f"bytes */{size}"})
+    return start, size if end is None else min(end, size)
+
+
+def _part(file: "_Lent", start: int, stop: int) -> Iterator[bytes]:
+    file.seek(start)
+    left = stop - start
+    while left > 0:
+        step = file.read(min(left, _STEP_BYTES))
+        if not step:
+            return
+        left -= len(step)
+        yield step
+
+
+def _described(response: Response, grant: Grant) -> Response:
+    response.content_type = grant.content_type
+    response.set_etag(grant.object_id)
+    response.headers["Accept-Ranges"] = "bytes"
+    response.headers["Cache-Control"] = "private, no-store"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    response.headers["Content-Disposition"] = disposition(grant.file_name or grant.object_id)
+    return response
+
+
+def disposition(file_name: str) -> str:
+    """Build `attachment` with the name for old readers and for those of RFC 6266."""
+    folded = unicodedata.normalize("NFKD", file_name).encode("ascii", "ignore").decode()
+    plain = "".join("_" if c in '"\\%' or not c.isprintable() else c for c in folded)
+    value = f'attachment; filename="{plain.strip() or "file"}"'
+    if plain != file_name:
+        value += f"; filename*=UTF-8''{quote(file_name, safe=_ATTRIBUTE_CHARACTERS)}"
+    return value
+
+
+class _Lent:
+    """An open file that says when it is closed; servers send it by its descriptor."""
+
+    def __init__(self, file: BinaryIO, on_close: Callable[[], None]) -> None:
+        self._file = file
+        self._on_close = on_close
+
+    def read(self, size: int = -1) -> bytes:
+        return self._file.read(size)
+
+    def seek(self, position: int, whence: int = 0) -> int:
+        return self._file.seek(position, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def close(self) -> None:
+        if not self._file.closed:
+            self._file.close()
+            self._on_close()

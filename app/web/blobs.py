@@ -1,0 +1,177 @@
+"""Signed URLs at work: one-time uploads, and downloads in ranges, in constant memory (security, 5.2)."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import BinaryIO, Protocol, cast
+
+from flask import Flask, Response, jsonify, request
+from werkzeug.exceptions import ClientDisconnected
+
+from app.core import errors
+from app.core.runtime import Runtime
+from app.core.signed_urls import Grant, UrlRefused
+from app.core.storage import ObjectExists, StoredObject, UploadIncomplete
+from app.web import blob_answers
+from app.web.envelope import shape_a
+
+_WAIT_FOR_PLACE_S = 5.0
+_DRAIN_BYTES = 1024 * 1024
+_STEP_BYTES = 64 * 1024
+
+
+class UrlSignatureInvalid(errors.AppError):
+    status, code = 403, "URL_SIGNATURE_INVALID"
+    message = "The signature of this URL does not hold."
+
+
+class UrlExpired(errors.AppError):
+    status, code = 403, "URL_EXPIRED"
+    message = "This URL has expired: ask for a new one."
+
+
+class BlobOwner(Protocol):
+    """The room whose rows the objects of one id prefix belong to."""
+
+    def knows(self, object_id: str) -> bool:
+        """Whether the row is still there: a URL outlives it by minutes."""
+        ...
+
+    def stored(self, object_id: str, stored: StoredObject) -> None:
+        """Note a finished upload; `NotFound` when the row has gone meanwhile."""
+        ...
+
+    def heal(self, object_id: str) -> None:
+        """Note an upload whose `stored` was lost in a crash; nothing when it was noted."""
+        ...
+
+
+class Blobs:
+    """The two endpoints; a process serves only so many at once, since a slow peer holds a thread."""
+
+    def __init__(self, parts: Runtime, owners: Mapping[str, BlobOwner]) -> None:
+        self._storage = parts.storage
+        self._urls = parts.urls
+        self._owners = owners
+        self._places = threading.BoundedSemaphore(max(1, parts.settings.threads - 2))
+
+    def install(self, app: Flask) -> None:
+        """Serve below /storage/v1, outside of the API's bases and of its gate."""
+        rule = "/storage/v1/<object_id>"
+        app.add_url_rule(rule, "blobs.put", self.put, methods=["PUT"])
+        app.add_url_rule(rule, "blobs.get", self.get, methods=["GET"])
+
+    def put(self, object_id: str) -> Response:
+        """Store the body, once."""
+        try:
+            stored = self._take(object_id)
+        except errors.AppError:
+            _drain()
+            raise
+        try:
+            self._owner(object_id).stored(object_id, stored)
+        except errors.NotFound:
+            self._storage.delete(object_id)
+            raise
+        body = shape_a({"sizeBytes": stored.size_bytes, "sha256": stored.sha256})
+        return blob_answers.created(jsonify(body), object_id)
+
+    def get(self, object_id: str) -> Response:
+        """Send the object, or the asked range of it; HEAD tells its headers."""
+        grant = self._grant(object_id, permission="r")
+        self._owner(object_id)
+        path = self._storage.path(object_id)
+        if path is None:
+            raise errors.NotFound("There is no such object.")
+        if request.method == "HEAD":
+            return blob_answers.head(grant, path)
+        return blob_answers.content(grant, path, self._take_place())
+
+    def _take(self, object_id: str) -> StoredObject:
+        grant = self._grant(object_id, permission="c")
+        size_bytes = _announced_size(grant)
+        owner = self._owner(object_id)
+        try:
+            if self._storage.path(object_id) is not None:
+                raise ObjectExists(object_id)
+            with self._place():
+                return self._store(grant, size_bytes)
+        except ObjectExists as error:
+            owner.heal(object_id)
+            raise errors.Conflict("This was uploaded before; a URL takes one upload.") from error
+
+    def _grant(self, object_id: str, *, permission: str) -> Grant:
+        try:
+            grant = self._urls.grant_of(object_id, request.args)
+        except UrlRefused as error:
+            known = {each.code: each for each in (UrlSignatureInvalid, UrlExpired)}
+            raise known[error.code](error.message) from error
+        if grant.permission != permission:
+            raise UrlSignatureInvalid("This URL is not for that method.")
+        return grant
+
+    def _owner(self, object_id: str) -> BlobOwner:
+        owner = self._owners.get(object_id.partition("_")[0])
+        if owner is None or not owner.knows(object_id):
+            raise errors.NotFound("There is no such object.")
+        return owner
+
+    def _store(self, grant: Grant, size_bytes: int) -> StoredObject:
+        source = cast(BinaryIO, _Body())  # storage only reads
+        try:
+            return self._storage.write(
+                grant.object_id, source, size_bytes=size_bytes, sha256=grant.sha256
+            )
+        except UploadIncomplete as error:
+            raise errors.InvalidInput(f"Nothing was stored: {error}.") from error
+        except OSError as error:
+            raise errors.ServiceUnavailable(
+                "The storage cannot take this right now.", retry_after_s=30
+            ) from error
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        leave = self._take_place()
+        try:
+            yield
+        finally:
+            leave()
+
+    def _take_place(self) -> Callable[[], None]:
+        if not self._places.acquire(timeout=_WAIT_FOR_PLACE_S):
+            raise errors.ServiceUnavailable("Too many transfers at once.", retry_after_s=2)
+        return self._places.release
+
+
+class _Body:
+    """The request's body; a connection that breaks is an end, as a closed one is."""
+
+    def read(self, size: int) -> bytes:
+        try:
+            return request.stream.read(size)
+        except (OSError, ClientDisconnected):
+            return b""
+
+
+def _announced_size(grant: Grant) -> int:
+    size_bytes = request.content_length
+    if size_bytes is None:
+        raise errors.LengthRequired()
+    if size_bytes > grant.size_bytes:
+        raise errors.PayloadTooLarge(f"This URL takes at most {grant.size_bytes} bytes.")
+    if request.mimetype != grant.content_type or request.headers.get("Content-Encoding"):
+        raise errors.UnsupportedMediaType(f"Send the bytes as {grant.content_type}, not encoded.")
+    if size_bytes == 0:
+        raise errors.InvalidInput("Nothing was stored: the body is empty.")
+    return size_bytes
+
+
+def _drain() -> None:
+    """Read a little of a refused body: a peer that still writes would not see the answer."""
+    left = min(request.content_length or 0, _DRAIN_BYTES)
+    body = _Body()
+    while left > 0:
+        step = body.read(min(left, _STEP_BYTES))
+        if not step:
+            return
+        left -= len(step)

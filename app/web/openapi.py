@@ -1,0 +1,165 @@
+"""The OpenAPI document: what the decorators say, completed with what holds for every endpoint."""
+
+import re
+from typing import Any
+
+from flask import Flask
+
+from app.web.api import BASES, Api
+
+_METHODS = ("get", "post", "put", "patch", "delete")
+_ERRORS = {
+    "400": "The body is not well-formed JSON (MALFORMED_REQUEST).",
+    "401": "The key, the signature or the timestamp does not hold "
+    "(INVALID_API_KEY, INVALID_SIGNATURE, TIMESTAMP_EXPIRED).",
+    "403": "The key may not do this, or not from here (INSUFFICIENT_SCOPE, IP_NOT_ALLOWED).",
+    "404": "There is no such resource (RESOURCE_NOT_FOUND).",
+    "405": "The resource does not take that method (METHOD_NOT_ALLOWED).",
+    "409": "The state of the resource does not allow this (CONFLICT).",
+    "411": "A body needs a Content-Length (LENGTH_REQUIRED).",
+    "412": "If-Match names another version (PRECONDITION_FAILED).",
+    "413": "The body is too large (PAYLOAD_TOO_LARGE).",
+    "415": "The body is not application/json (UNSUPPORTED_MEDIA_TYPE).",
+    "422": "Some fields are not acceptable (VALIDATION_ERROR, IDEMPOTENCY_KEY_REUSED).",
+    "429": "Too many requests (RATE_LIMIT_EXCEEDED).",
+    "500": "Something went wrong on our side (INTERNAL_ERROR).",
+    "503": "The service cannot answer right now (SERVICE_UNAVAILABLE).",
+}
+_ALWAYS = ("401", "403", "404", "405", "429", "500", "503")
+_WITH_BODY = ("400", "411", "413", "415", "422")
+_HEADERS = {
+    "X-Request-Id": ("Id of this request, also in the envelope", {"type": "string"}),
+    "RateLimit-Policy": ("Policies that this request fell under", {"type": "string"}),
+    "RateLimit": ("What is left of each policy", {"type": "string"}),
+}
+_SCHEMES = {
+    "apiKey": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
+    "timestamp": {"type": "apiKey", "in": "header", "name": "X-Timestamp"},
+    "signature": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-Signature",
+        "description": "Hex HMAC-SHA256 over the six lines of CQE1-HMAC-SHA256; see the README.",
+    },
+    "bearer": {"type": "http", "scheme": "bearer"},
+}
+_SIGNED: dict[str, list[str]] = {"apiKey": [], "timestamp": [], "signature": []}
+_BEARER_TAGS = ("engagements", "usage")
+
+
+def build_document(app: Flask, api: Api) -> dict[str, Any]:
+    """Return the whole document as a plain dict."""
+    document: dict[str, Any] = api.spec.to_dict()
+    document["info"]["description"] = (
+        "Judges conversations against a scorecard, with evidence. Every path under /api/v1 is "
+        "served under /v1 as well."
+    )
+    document["info"]["license"] = {"name": "MIT", "identifier": "MIT"}
+    document["servers"] = [{"url": "/"}]
+    components = document["components"]
+    components["securitySchemes"] = _SCHEMES
+    components["headers"] = {
+        name: {"description": text, "schema": schema} for name, (text, schema) in _HEADERS.items()
+    }
+    components["responses"] = {f"Error{status}": _error(status) for status in _ERRORS}
+    views = _views(app)
+    for path, item in document["paths"].items():
+        _type_path_ids(item)
+        for method in _METHODS:
+            if method in item:
+                _complete(item[method], method, views[method.upper(), path])
+    document["paths"]["/health"] = {"get": _health()}
+    return document
+
+
+def _complete(operation: dict[str, Any], method: str, view: Any) -> None:
+    operation["operationId"] = _camel(view.__name__)
+    operation["description"] = f"{operation.get('summary', '')} Scope: {view.required_scope}."
+    bearer = operation["tags"][0] in _BEARER_TAGS
+    operation["security"] = [_SIGNED, *([{"bearer": []}] if bearer else [])]
+    responses = operation["responses"]
+    responses.pop("default", None)
+    body = "requestBody" in operation
+    if body and method == "post":
+        parameter = {"type": "string", "minLength": 1, "maxLength": 255}
+        operation.setdefault("parameters", []).append(
+            {"in": "header", "name": "Idempotency-Key", "required": False, "schema": parameter}
+        )
+    if body:
+        operation["requestBody"]["required"] = False
+    statuses = [*_ALWAYS, "409", "412"] if method != "get" else list(_ALWAYS)
+    statuses += _WITH_BODY if method in ("post", "put", "patch") else ("422",)
+    for status in statuses:
+        responses[status] = {"$ref": f"#/components/responses/Error{status}"}
+    for status, response in responses.items():
+        if "$ref" not in response and status[0] == "2":
+            response["headers"] = _header_references()
+    operation["responses"] = dict(sorted(responses.items()))
+
+
+def _type_path_ids(item: dict[str, Any]) -> None:
+    for parameter in item.get("parameters", []):
+        if parameter["in"] == "path" and parameter["name"].endswith("_id"):
+            parameter["schema"] = {
+                "type": "string",
+                "pattern": "^[a-z]{2,5}_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+            }
+
+
+def _error(status: str) -> dict[str, Any]:
+    return {
+        "description": _ERRORS[status],
+        "headers": _header_references(),
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+    }
+
+
+def _health() -> dict[str, Any]:
+    names = ("status", "time", "checks")
+    return {
+        "operationId": "getHealth",
+        "summary": "Tell whether the service can do its work.",
+        "tags": ["health"],
+        "security": [],
+        "responses": {
+            "200": {
+                "description": "ok, or degraded where a part that is not vital fails",
+                "content": {
+                    "application/json": {
+                        "schema": {
+                            "type": "object",
+                            "required": list(names),
+                            "properties": {
+                                "status": {"type": "string", "enum": ["ok", "degraded"]},
+                                "time": {"type": "string", "format": "date-time"},
+                                "checks": {
+                                    "type": "object",
+                                    "additionalProperties": {"enum": ["ok", "failing"]},
+                                },
+                            },
+                        }
+                    }
+                },
+            },
+            "503": {"$ref": "#/components/responses/Error503"},
+        },
+    }
+
+
+def _header_references() -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS}
+
+
+def _views(app: Flask) -> dict[tuple[str, str], Any]:
+    found: dict[tuple[str, str], Any] = {}
+    for rule in app.url_map.iter_rules():
+        path = re.sub(r"<(?:[a-z]+:)?([a-z_]+)>", r"{\1}", str(rule))
+        if path.startswith(BASES[0]):
+            for method in rule.methods or ():
+                found[method, path] = app.view_functions[rule.endpoint]
+    return found
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
