@@ -94,6 +94,13 @@ class RequestState:
             found.append(Source("redis", self._redis))
         return found
 
+    def purge(self, now_s: float) -> None:
+        """Delete what the file no longer needs; Redis lets its keys lapse by itself."""
+        try:
+            self._file.purge(now_s)
+        except StateFileError as error:
+            logger.warning("the state file was not purged: %s", error)
+
     def note_failure(self, error: Exception) -> None:
         """Tell that Redis failed elsewhere, so that requests do not find out one by one."""
         self._away(error)

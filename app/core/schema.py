@@ -15,19 +15,16 @@ _ASSIGNED = re.compile(
 @cache
 def needed_revision() -> str:
     """Return the newest revision that this code ships, or an empty text where there is none."""
-    revisions: set[str] = set()
-    replaced: set[str] = set()
-    folder = files("migrations") / "versions"
-    for file in folder.iterdir() if folder.is_dir() else ():
-        if not file.name.endswith(".py"):
-            continue
-        found = dict(_ASSIGNED.findall(file.read_text(encoding="utf-8")))
-        revisions.add(found.get("revision", ""))
-        replaced.add(found.get("down_revision", ""))
-    heads = sorted(revisions - replaced - {""})
+    replaced = set(_steps().values())
+    heads = sorted(set(_steps()) - replaced)
     if len(heads) > 1:
         raise RuntimeError(f"the migrations have several heads: {', '.join(heads)}")
     return heads[0] if heads else ""
+
+
+def is_known(revision: str) -> bool:
+    """Whether this code ships the migration that makes a revision; a newer version's it does not."""
+    return revision in _steps()
 
 
 def stored_revision(database: Session | Connection) -> str:
@@ -41,3 +38,16 @@ def stored_revision(database: Session | Connection) -> str:
 def is_at_head(database: Session | Connection) -> bool:
     """Whether the tables are those that this code needs."""
     return stored_revision(database) == needed_revision()
+
+
+@cache
+def _steps() -> dict[str, str]:
+    """Map each revision to the one before it."""
+    steps: dict[str, str] = {}
+    folder = files("migrations") / "versions"
+    for file in folder.iterdir() if folder.is_dir() else ():
+        if file.name.endswith(".py"):
+            found = dict(_ASSIGNED.findall(file.read_text(encoding="utf-8")))
+            if "revision" in found:
+                steps[found["revision"]] = found.get("down_revision", "")
+    return steps

@@ -1,0 +1,53 @@
+"""The commands, grouped by noun; each room's group lives in the room and is only listed here."""
+
+import sys
+
+import click
+from flask import Flask
+
+from app.api_keys.cli import keys
+from app.api_keys.signing_cli import secrets, signing
+from app.factory import create_app
+from app.operations import commands
+from app.operations.environment import settings_here
+from app.operations.failure import told_plainly
+
+# They work without an application: before the first start, and with a database that is away.
+OPERATIONS: tuple[click.Command, ...] = (
+    commands.up,
+    commands.worker,
+    commands.doctor,
+    commands.db,
+)
+# They find the parts of this process through `runtime()`.
+ROOMS: tuple[click.Command, ...] = (keys, secrets, signing)
+
+
+def register(app: Flask) -> None:
+    """Give the rooms' commands to the application, and so to `flask`."""
+    for command in ROOMS:
+        app.cli.add_command(command)
+
+
+@click.group("cqe")
+@click.pass_context
+def cqe(context: click.Context) -> None:
+    """CQE, the Conversation Quality Evaluation Service: `up` starts everything."""
+    asks_for_help = "--help" in sys.argv
+    if context.invoked_subcommand in {command.name for command in ROOMS} and not asks_for_help:
+        with told_plainly():
+            app = create_app(settings_here())
+        context.with_resource(app.app_context())
+
+
+for _command in (*OPERATIONS, *ROOMS):
+    cqe.add_command(_command)
+
+
+def main() -> None:
+    """Run the `cqe` command."""
+    cqe.main(prog_name="cqe")
+
+
+if __name__ == "__main__":
+    main()

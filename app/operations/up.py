@@ -1,0 +1,188 @@
+"""`up`: everything in one command, in order, until it is told to stop."""
+
+import errno
+import gc
+import http.client
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+import click
+
+from app import __version__
+from app.core import log, queue
+from app.core.crypto import KEY_FILE, create_key_file
+from app.core.runtime import runtime
+from app.core.settings import Settings
+from app.factory import create_app
+from app.operations import data_dir, first_start, queue_server, web_server, worker_processes
+from app.operations.checks import speech_problem
+from app.operations.children import Service, run_apart
+from app.operations.environment import warn_of_unknown
+from app.operations.failure import CannotRun
+from app.operations.first_start import FirstKey
+from app.operations.output import OutputPump
+from app.operations.queue_server import QueueChoice
+from app.operations.supervisor import Supervisor
+
+logger = logging.getLogger(__name__)
+
+_QUEUE_READY_WITHIN_S = 10.0
+_BACKLOG = 1024
+
+
+def run(settings: Settings, *, with_worker: bool) -> None:
+    """Start queue server, web server and worker, and keep them until SIGTERM or Ctrl-C.
+
+    Raises:
+        CannotRun: something needed is missing or taken.
+    """
+    log.configure(settings.log_level)
+    data_dir.prepare(settings.data_dir)
+    lock = data_dir.hold_alone(settings.data_dir)
+    data_dir.hold_shared(settings.data_dir)
+    listener = _listen(settings)
+    if not settings.master_keys:
+        create_key_file(settings.data_dir)
+    supervisor = Supervisor(OutputPump())
+    supervisor.listen()
+    try:
+        choice = _start_queue(supervisor, settings, lock)
+        first_key: FirstKey = run_apart(lambda: dict(first_start.prepare(settings)))
+        choice = _await_queue(supervisor, settings, choice, lock)
+        settings = replace(settings, redis_url=choice.url or "none")
+        if not supervisor.stop_asked:
+            _start_rest(supervisor, settings, listener, with_worker=with_worker)
+        if _await_web(supervisor, settings):
+            _tell(settings, choice, first_key, with_worker=with_worker)
+        while not supervisor.stop_asked:
+            supervisor.turn()
+    finally:
+        # Nobody new may queue up at the door while the last requests are answered.
+        listener.close()
+        supervisor.stop()
+        queue.withdraw_url(settings.data_dir)
+        os.ftruncate(lock, 0)
+    click.echo("Stopped.")
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """Open the port here: it stays open while a dead web server is started again."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        where = f"port {settings.port} of {settings.host}"
+        told = {
+            errno.EADDRINUSE: f"{where} is taken: stop what uses it, or give another --port",
+            errno.EACCES: f"no permission for {where}: give a --port above 1023",
+            errno.EADDRNOTAVAIL: f"this machine has no address {settings.host}: see --host",
+        }
+        text = told.get(error.errno or 0, f"cannot listen on {where}: {error.strerror}")
+        raise CannotRun(text) from error
+
+
+def _start_queue(supervisor: Supervisor, settings: Settings, lock: int) -> QueueChoice:
+    choice = queue_server.choose(settings)
+    if choice.program:
+        queue_server.prepare(settings.data_dir)
+        serve = partial(queue_server.serve, choice.program, settings.data_dir, lock)
+        supervisor.start([Service("queue", serve, tier=0, stop_within_s=5)])
+    return choice
+
+
+def _await_queue(
+    supervisor: Supervisor, settings: Settings, choice: QueueChoice, lock: int
+) -> QueueChoice:
+    if not choice.program:
+        return choice
+    for attempt in (1, 2):
+        if attempt == 2:
+            supervisor.forget("queue")
+            queue_server.set_aside(settings.data_dir)
+            choice = _start_queue(supervisor, settings, lock)
+        until = time.monotonic() + _QUEUE_READY_WITHIN_S
+        while time.monotonic() < until and not supervisor.stop_asked:
+            if queue.answers(choice.url):
+                queue.clear_locks(choice.url)
+                queue.publish_url(settings.data_dir, choice.url)
+                return choice
+            supervisor.wait(0.02)
+            if not supervisor.is_running("queue"):
+                break
+        logger.warning("the queue server does not start; see queue/queue.log in the data folder")
+    supervisor.forget("queue")
+    return QueueChoice("", "", "the queue server does not start: the sweep does the work")
+
+
+def _start_rest(
+    supervisor: Supervisor, settings: Settings, listener: socket.socket, *, with_worker: bool
+) -> None:
+    application = create_app(settings)
+    warn_of_unknown()
+    serve = partial(web_server.serve, application, settings, listener.fileno())
+    services = [Service("web", serve)]
+    if with_worker:
+        services += [
+            replace(service, run=partial(_run_without, listener, service.run))
+            for service in worker_processes.services(runtime())
+        ]
+    # What is there now is shared by all children, as long as the collector leaves it alone.
+    gc.collect()
+    gc.freeze()
+    supervisor.start(services)
+
+
+def _run_without(listener: socket.socket, run: Callable[[], None]) -> None:
+    # Open in a process that does not answer, the port would keep callers waiting during a stop.
+    listener.close()
+    run()
+
+
+def _await_web(supervisor: Supervisor, settings: Settings) -> bool:
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
+    while not supervisor.stop_asked:
+        connection = http.client.HTTPConnection(host, settings.port, timeout=1)
+        with suppress(OSError, http.client.HTTPException):
+            connection.request("GET", "/health")
+            if connection.getresponse().status == http.client.OK:
+                return True
+        connection.close()
+        supervisor.wait(0.05)
+    return False
+
+
+def _tell(
+    settings: Settings, choice: QueueChoice, first_key: FirstKey, *, with_worker: bool
+) -> None:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    address = f"http://{host}:{settings.port}"
+    lines = [
+        f"CQE {__version__} is ready.",
+        f"  Address    {address}",
+        f"  API docs   {address}/docs",
+        f"  Data       {settings.data_dir}",
+        f"  Queue      {choice.told}",
+    ]
+    if not with_worker:
+        lines.append("  Worker     none (--no-worker): start one with `flask worker`")
+    elif problem := speech_problem(settings):
+        lines.append(f"  Speech     {problem}")
+    if first_key["api_key"]:
+        lines += [
+            "",
+            "First start: a key with every scope. It is shown this once:",
+            f"  API key    {first_key['api_key']}",
+            f"  Secret     {first_key['secret']}",
+        ]
+        if not settings.master_keys:
+            file = settings.data_dir / KEY_FILE
+            lines.append(f"  Keep a copy of {file}: without it stored secrets stay closed.")
+    lines += ["", "Stop with Ctrl-C or SIGTERM."]
+    with suppress(OSError):
+        click.echo("\n".join(lines))

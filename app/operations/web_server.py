@@ -1,0 +1,60 @@
+"""The web server: gunicorn, in `up` as a child around the application that `up` has made."""
+
+import os
+from typing import Any
+
+from flask import Flask
+from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
+
+from app.core import stopping
+from app.core.settings import Settings
+
+
+def _follow_parent(_: Any, worker: Any) -> None:
+    stopping.follow(worker.ppid)
+
+
+SHARED: dict[str, Any] = {
+    "worker_class": "gthread",
+    "timeout": 30,
+    "graceful_timeout": 20,
+    "keepalive": 5,
+    "max_requests": 20_000,
+    "max_requests_jitter": 2_000,
+    "limit_request_line": 4094,
+    "control_socket_disable": True,
+    # Made once and shared by the workers; it opens nothing before the first request.
+    "preload_app": True,
+    # The application decides whom it believes (CQE_TRUSTED_PROXIES); gunicorn must not before it.
+    "forwarded_allow_ips": "",
+    "accesslog": "-",
+    "logger_class": "app.operations.access_log.AccessLog",
+    "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108
+    "post_fork": _follow_parent,
+}
+
+
+class _WebServer(BaseApplication):  # type: ignore[misc]
+    """Gunicorn with our settings instead of a command line."""
+
+    def __init__(self, application: Flask, options: dict[str, Any]) -> None:
+        self._application = application
+        self._options = options
+        super().__init__()
+
+    def load_config(self) -> None:
+        for name, value in self._options.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Flask:
+        return self._application
+
+
+def serve(application: Flask, settings: Settings, listener: int) -> None:
+    """Serve on a listening socket until SIGTERM; requests in flight are finished."""
+    own = {
+        "bind": f"fd://{listener}",
+        "workers": settings.workers,
+        "threads": settings.threads,
+    }
+    _WebServer(application, {**SHARED, **own}).run()

@@ -1,0 +1,50 @@
+"""The worker's processes: the webhook sender, the queue workers, and the one that keeps time."""
+
+import logging
+import time
+from functools import partial
+
+from app.core.queue import redis_url, work
+from app.core.runtime import Runtime
+from app.core.schema import is_at_head
+from app.operations import periodic_process
+from app.operations.children import Service
+from app.operations.supervisor import Supervisor
+
+logger = logging.getLogger(__name__)
+
+QUEUES = ("audio",)
+
+
+def services(parts: Runtime) -> list[Service]:
+    """List the worker's processes; without a queue server the sweep does the queues' work."""
+    url = redis_url(parts.settings)
+    found = [Service("periodic", partial(periodic_process.run, parts))]
+    if url:
+        found += [
+            Service(f"{queue} {number}", partial(work, queue, url))
+            for queue in QUEUES
+            for number in range(1, parts.settings.worker_processes + 1)
+        ]
+    return found
+
+
+def run(parts: Runtime) -> None:
+    """Keep the worker's processes alive until SIGTERM; the tables must be up to date first."""
+    supervisor = Supervisor()
+    supervisor.listen()
+    told = False
+    while not supervisor.stop_asked and not _tables_are_ready(parts):
+        if not told:
+            logger.warning("the tables are not up to date: waiting for `flask db upgrade`")
+            told = True
+        time.sleep(1)
+    parts.db.engine.dispose()
+    if not supervisor.stop_asked:
+        supervisor.start(services(parts))
+        supervisor.run()
+
+
+def _tables_are_ready(parts: Runtime) -> bool:
+    with parts.db.reading() as session:
+        return is_at_head(session)

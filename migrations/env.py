@@ -1,0 +1,40 @@
+"""Runs migrations on the connection that the caller hands over, or on the settings' database."""
+
+from typing import Any, Literal
+
+from alembic import context
+from alembic.autogenerate.api import AutogenContext
+from sqlalchemy.types import TypeDecorator
+
+import app.tables  # noqa: F401  (fills the metadata)
+from app.core.db import Table
+from app.operations.environment import settings_here
+from app.operations.migrating import migration_engine
+
+
+def render_item(kind: str, item: Any, _: AutogenContext) -> str | Literal[False]:
+    """Write plain column types, so that an old migration needs no class of today's code."""
+    if kind == "type" and isinstance(item, TypeDecorator):
+        return f"sa.{item.impl_instance!r}"
+    return False
+
+
+def run(connection: Any) -> None:
+    """Run every outstanding migration in the transaction that is open."""
+    context.configure(
+        connection=connection,
+        target_metadata=Table.metadata,
+        render_as_batch=True,
+        render_item=render_item,
+        transactional_ddl=True,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+given = context.config.attributes.get("connection")
+if given is not None:
+    run(given)
+else:
+    with migration_engine(settings_here()).begin() as own:
+        run(own)

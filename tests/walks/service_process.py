@@ -1,0 +1,122 @@
+"""A service in processes of its own, as `./run` starts it, with an eye on its children."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def environment(data_dir: Path, **more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CQE_")}
+    return {**kept, "CQE_DATA_DIR": str(data_dir), "PYTHONPATH": str(ROOT), **more}
+
+
+class ServiceProcess:
+    """`up`, or another command that stays, with what it printed and the processes below it."""
+
+    def __init__(self, data_dir: Path, *arguments: str, port: int = 0, **variables: str) -> None:
+        self.port = port or free_port()
+        self.output = data_dir.parent / f"output-{time.monotonic_ns()}.txt"
+        command = [sys.executable, "-P", "-m", "app.cli", *(arguments or ("up",))]
+        variables = {"CQE_PORT": str(self.port), "CQE_WORKERS": "1", **variables}
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                command,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment(data_dir, **variables),
+                cwd=data_dir.parent,
+            )
+
+    @property
+    def text(self) -> str:
+        return self.output.read_text()
+
+    def health(self) -> dict[str, Any]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
+        try:
+            connection.request("GET", "/health")
+            answer = connection.getresponse()
+            return {"code": answer.status, **json.loads(answer.read())}
+        except (OSError, http.client.HTTPException):
+            return {"code": 0}
+        finally:
+            connection.close()
+
+    def wait_ready(self) -> "ServiceProcess":
+        wait_until(lambda: "is ready" in self.text or self.process.poll() is not None, 20)
+        assert "is ready" in self.text, self.text
+        return self
+
+    def children(self) -> dict[int, str]:
+        """Every living process below, with its short name."""
+        return descendants(self.process.pid)
+
+    def child(self, name: str) -> int:
+        """The eldest living process of this short name."""
+        return min(pid for pid, each in self.children().items() if each == name)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(timeout=30)
+
+    def end(self) -> None:
+        """Leave nothing behind, whatever the test did."""
+        below = self.children()
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for pid in below:
+            kill(pid)
+
+
+def descendants(parent: int) -> dict[int, str]:
+    listing = subprocess.run(
+        ["ps", "-eo", "pid=,ppid=,stat=,comm="], capture_output=True, text=True, check=True
+    )
+    rows = [line.split(None, 3) for line in listing.stdout.splitlines()]
+    found: dict[int, str] = {}
+    parents = [parent]
+    while parents:
+        above = parents.pop()
+        for pid, ppid, state, name in rows:
+            if int(ppid) == above and not state.startswith("Z"):
+                found[int(pid)] = name
+                parents.append(int(pid))
+    return found
+
+
+def is_running(pid: int) -> bool:
+    listing = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return bool(listing.stdout.strip()) and not listing.stdout.startswith("Z")
+
+
+def kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def wait_until(fact: Callable[[], object], timeout_s: float) -> None:
+    until = time.monotonic() + timeout_s
+    while not fact():
+        assert time.monotonic() < until, "it did not come true in time"
+        time.sleep(0.05)

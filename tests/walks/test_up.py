@@ -1,0 +1,144 @@
+"""`up` with real processes: what it prints, whom it refuses, what it survives, how it ends."""
+
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.walks.service_process import (
+    ServiceProcess,
+    descendants,
+    environment,
+    is_running,
+    kill,
+    wait_until,
+)
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
+    """One service for the tests that leave it running."""
+    service = ServiceProcess(tmp_path_factory.mktemp("up") / "instance")
+    yield service.wait_ready()
+    service.end()
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[ServiceProcess]:
+    """A service that the test ends."""
+    service = ServiceProcess(tmp_path / "instance")
+    yield service.wait_ready()
+    service.end()
+
+
+def folder(service: ServiceProcess) -> Path:
+    return service.output.parent / "instance"
+
+
+def run_again(service: ServiceProcess, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "app.cli", *arguments],
+        env=environment(folder(service)),
+        cwd=service.output.parent,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+def test_the_first_start_prints_addresses_and_one_key_pair(started: ServiceProcess) -> None:
+    assert f"http://127.0.0.1:{started.port}\n" in started.text
+    assert f"http://127.0.0.1:{started.port}/docs" in started.text
+    assert started.text.count("cqek_") == 1
+    assert started.text.count("cqes_") == 1
+
+
+def test_the_data_folder_is_private(started: ServiceProcess) -> None:
+    assert stat.S_IMODE(folder(started).stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder(started) / "master.keys").stat().st_mode) == 0o600
+    assert stat.S_IMODE((folder(started) / "cqe.db").stat().st_mode) == 0o600
+
+
+def test_a_second_start_names_the_process_of_the_first(started: ServiceProcess) -> None:
+    refused = run_again(started, "up", "--port", "1")
+    assert refused.returncode == 1
+    assert f"already running: process {started.process.pid} " in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_restore_is_refused_while_the_service_runs(started: ServiceProcess) -> None:
+    assert run_again(started, "db", "backup", "copy.db").returncode == 0
+    refused = run_again(started, "db", "restore", "copy.db")
+    assert refused.returncode == 1
+    assert "stop it first" in refused.stderr
+
+
+@pytest.mark.parametrize("name", ["cqe: web", "cqe: periodic", "cqe: audio 1", "valkey-server"])
+def test_a_killed_child_is_started_again(started: ServiceProcess, name: str) -> None:
+    wait_until(lambda: name in started.children().values(), 12)
+    victim = started.child(name)
+    kill(victim)
+    wait_until(
+        lambda: any(pid != victim and each == name for pid, each in started.children().items()), 12
+    )
+    wait_until(lambda: started.health()["code"] == 200, 10)
+    assert started.process.poll() is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_leaves_nothing_and_exits_with_0(tmp_path: Path, number: signal.Signals) -> None:
+    service = ServiceProcess(tmp_path / "instance").wait_ready()
+    below = service.children()
+    assert service.stop(number) == 0
+    assert not [name for pid, name in below.items() if is_running(pid)]
+    assert not (tmp_path / "instance" / "queue.url").exists()
+
+
+def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
+    fresh: ServiceProcess,
+) -> None:
+    below = fresh.children()
+    fresh.process.kill()
+    fresh.process.wait()
+    again = ServiceProcess(folder(fresh), port=fresh.port)
+    try:
+        again.wait_ready()
+        assert not [name for pid, name in below.items() if is_running(pid)]
+        assert "cqek_" not in again.text
+    finally:
+        again.end()
+
+
+def test_a_taken_port_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        service = ServiceProcess(tmp_path / "instance", port=port)
+        assert service.process.wait(timeout=20) == 1
+    assert f"port {port} of 127.0.0.1 is taken" in service.text
+    assert not descendants(service.process.pid)
+
+
+def test_a_wrong_setting_stops_the_start_and_an_unknown_one_is_told(tmp_path: Path) -> None:
+    service = ServiceProcess(tmp_path / "instance", CQE_THREADS="many")
+    assert service.process.wait(timeout=20) == 2
+    assert "CQE_THREADS: must be a whole number, not 'many'" in service.text
+    assert "Traceback" not in service.text
+
+
+def test_everything_starts_without_a_queue_server(tmp_path: Path) -> None:
+    service = ServiceProcess(tmp_path / "instance", CQE_REDIS_URL="none", CQE_PROT="8000")
+    try:
+        service.wait_ready()
+        assert "the sweep does the work" in service.text
+        assert "CQE_PROT is not a setting" in service.text
+        assert sorted(set(service.children().values())) == ["cqe: periodic", "cqe: web"]
+        assert service.health()["code"] == 200
+        assert service.stop() == 0
+    finally:
+        service.end()

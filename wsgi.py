@@ -1,0 +1,21 @@
+"""The application for any WSGI server, and for `flask` commands given in this folder."""
+
+from flask.cli import NoAppException
+
+from app.cli import register
+from app.core.settings import SettingsError
+from app.factory import create_app
+from app.operations import data_dir
+from app.operations.environment import settings_here, warn_of_unknown
+from app.operations.failure import CannotRun
+
+try:
+    _settings = settings_here()
+    data_dir.prepare(_settings.data_dir)
+    data_dir.hold_shared(_settings.data_dir)
+    app = create_app(_settings)
+    register(app)
+except (SettingsError, CannotRun) as error:
+    # `flask` prints this one as a sentence and goes on with the commands that need no application.
+    raise NoAppException(str(error)) from None
+warn_of_unknown()
