@@ -17,4 +17,4 @@ def as_utc(moment: datetime) -> datetime:
 
 def iso_utc(moment: datetime) -> str:
     """Print a moment as ISO 8601 with milliseconds and `Z` (contract B1)."""
-    return as_utc(moment).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return as_utc(moment).isoformat(timespec="milliseconds")[:-6] + "Z"

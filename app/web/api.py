@@ -15,6 +15,7 @@ from werkzeug.routing import BaseConverter
 from app.core.paging import Page
 from app.core.versions import etag_of
 from app.web import envelope
+from app.web.dumping import dump
 from app.web.errors import ErrorSchema
 from app.web.idempotency import answer_once
 from app.web.parser import StrictParser
@@ -75,6 +76,12 @@ class Blueprint(flask_smorest.Blueprint):
             raise TypeError(f"{self.name}: {rule} has no scope; add @require_scope")
         guarded = _guard(view_func, idempotent="POST" in options.get("methods", ()))
         super().add_url_rule(rule, endpoint, guarded, provide_automatic_options, **options)
+
+    def arguments(self, schema: Any, **options: Any) -> Callable[[Any], Any]:
+        """Parse by one instance of the schema: webargs would build a class anew every time."""
+        instance = resolve_schema_instance(schema)
+        parse: Callable[[Any], Any] = super().arguments(instance, **options)
+        return parse
 
     def response(
         self,
@@ -137,7 +144,7 @@ def _render(raw: Any, schema: Schema | None, shape: str) -> Response:
     if schema is None:
         return Response(status=204)
     page = raw if isinstance(raw, Page) else None
-    data = schema.dump(page.items if page is not None else raw)
+    data = dump(schema, page.items if page is not None else raw)
     if shape == BARE:
         return jsonify(data)
     if shape == SHAPE_B and page is not None:

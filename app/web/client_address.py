@@ -1,6 +1,7 @@
 """Where a request comes from, with proxies believed only when they are trusted (security, 2)."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 Address = IPv4Address | IPv6Address
@@ -35,6 +36,7 @@ def _trusted(address: Address, trusted: Sequence[IPv4Network | IPv6Network]) -> 
     return any(address in network for network in trusted)
 
 
+@lru_cache(maxsize=4096)
 def _parse(text: str) -> Address | None:
     try:
         address = ip_address(text)

@@ -1,0 +1,67 @@
+"""Writing rows out: a function compiled once from a schema, in place of its field machinery.
+
+A page of 25 rows costs marshmallow more than everything else of the request together. What is
+compiled here gives the same answer; `tests/rules/test_dumping.py` holds the two side by side.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from marshmallow import Schema, fields
+
+from app.core.clock import iso_utc
+from app.web.fields import Moment
+
+Convert = Callable[[Any], Any]
+
+_MISSING = object()
+# Their values are JSON already: a text, a number, a truth, or plain containers of these.
+_AS_IS = (fields.String, fields.Integer, fields.Float, fields.Boolean, fields.Dict, fields.Raw)
+
+
+def dump(schema: Schema, raw: Any) -> Any:
+    """Write one row, or a list of rows where the schema is `many`."""
+    write = compiled(schema)
+    return [write(row) for row in raw] if schema.many else write(raw)
+
+
+@cache
+def compiled(schema: Schema) -> Convert:
+    """Compile the function that writes one row of a schema; rows are mappings or objects."""
+    plan = [
+        (field.data_key or name, field.attribute or name, _converter(field))
+        for name, field in schema.dump_fields.items()
+    ]
+
+    def write(row: Any) -> dict[str, Any]:
+        written: dict[str, Any] = {}
+        is_mapping = isinstance(row, Mapping)
+        for key, attribute, convert in plan:
+            if is_mapping:
+                value = row.get(attribute, _MISSING)
+            else:
+                value = getattr(row, attribute, _MISSING)
+            if value is _MISSING:
+                continue
+            written[key] = value if convert is None or value is None else convert(value)
+        return written
+
+    return write
+
+
+def _converter(field: fields.Field[Any]) -> Convert | None:
+    if isinstance(field, Moment):
+        return iso_utc
+    if isinstance(field, fields.Nested):
+        inner = field.schema
+        write = compiled(inner)
+        if inner.many or field.many:
+            return lambda rows: [write(row) for row in rows]
+        return write
+    if isinstance(field, fields.List):
+        convert = _converter(field.inner)
+        return list if convert is None else lambda rows: [convert(row) for row in rows]
+    if isinstance(field, _AS_IS):
+        return None
+    raise TypeError(f"{type(field).__name__} has no compiled form: add it to app.web.dumping")

@@ -1,0 +1,1 @@
+"""Speed, measured: each command prints its figures and what they stand beside."""
