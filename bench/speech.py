@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import jiwer
+from whisper_normalizer.english import EnglishTextNormalizer
+
 from app.ai.speech_engine import build_transcriber
 from app.ai.transcriber import TranscribeOptions
 from app.ai.transcript import Transcript
-from whisper_normalizer.english import EnglishTextNormalizer
 
 _normal = EnglishTextNormalizer()
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import importlib.util
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,8 +64,6 @@ def load_model(files: ModelFiles, *, cpu_threads: int) -> SpeechModel:
     """
     _refuse_incomplete(files)
     digest = _verified_digest(files)
-    # With every file at hand the library has no reason to ask a hub; this forbids it to.
-    os.environ["HF_HUB_OFFLINE"] = "1"
     try:
         engine: Any = WhisperModel(
             str(files.directory),
@@ -81,6 +78,7 @@ def load_model(files: ModelFiles, *, cpu_threads: int) -> SpeechModel:
 
 
 def _refuse_incomplete(files: ModelFiles) -> None:
+    """Insist on every file: the library would fetch an absent one from a hub."""
     missing = [name for name in _NEEDED if not (files.directory / name).is_file()]
     if not any((files.directory / name).is_file() for name in _VOCABULARIES):
         missing.append(_VOCABULARIES[0])
