@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
@@ -150,7 +150,21 @@ def sample_of(event: EventType) -> EventData:
     return cast(EventData, marked)  # one key more than the sample, and one that every type has
 
 
-@lru_cache(maxsize=len(EventType))
+@cache
+def described_types() -> list[dict[str, object]]:
+    """List the catalogue for people and programs: type, description, schema and example."""
+    return [
+        {
+            "event": event.value,
+            "description": entry.description,
+            "schema": schema_of(event),
+            "example": example_of(event),
+        }
+        for event, entry in CATALOGUE.items()
+    ]
+
+
+@cache
 def schema_of(event: EventType) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the whole body."""
     return {

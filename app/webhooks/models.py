@@ -56,7 +56,7 @@ class Subscription(Table):
 
 
 class Delivery(Table):
-    """One event owed to one subscription.
+    """One event owed to one subscription; `round` is 0 and one more for each time it is sent anew.
 
     `attempts` counts those that ended or run; `interruptions` those that a crash cut off, which
     don't count. The lease says which process sends it, with a token that only the present holder
@@ -65,14 +65,7 @@ class Delivery(Table):
 
     __tablename__ = "webhook_deliveries"
     __table_args__ = (
-        Index(
-            "uq_webhook_deliveries_event",
-            "event_id",
-            "subscription_id",
-            unique=True,
-            sqlite_where=text("trigger = 'event'"),
-            postgresql_where=text("trigger = 'event'"),
-        ),
+        Index("uq_webhook_deliveries_round", "event_id", "subscription_id", "round", unique=True),
         Index(
             "ix_webhook_deliveries_due",
             "subscription_id",
@@ -102,6 +95,7 @@ class Delivery(Table):
     event_id: Mapped[str] = mapped_column(ForeignKey("events.id"))
     subscription_id: Mapped[str] = mapped_column(ForeignKey("webhook_subscriptions.id"))
     event_type: Mapped[str]
+    round: Mapped[int] = mapped_column(default=0)
     trigger: Mapped[str]
     state: Mapped[str]
     attempts: Mapped[int] = mapped_column(default=0)

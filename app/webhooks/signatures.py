@@ -1,4 +1,4 @@
-"""Signing secrets and the headers that prove where a delivery comes from (contract B12)."""
+"""Signing secrets, and the headers that prove where a delivery comes from (contract B12)."""
 
 import base64
 import hashlib
@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Sequence
 
 from app import __version__
-from app.core.crypto import Keyring
 
 _PREFIX = "whsec_"
 
@@ -15,21 +14,6 @@ _PREFIX = "whsec_"
 def new_secret() -> str:
     """Make a signing secret: `whsec_` and 32 random bytes in base64."""
     return _PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
-
-
-def seal(keyring: Keyring, subscription_id: str, secret: str) -> str:
-    """Encrypt a secret for its subscription's row."""
-    return keyring.encrypt(secret.encode(), purpose=purpose_of(subscription_id))
-
-
-def unseal(keyring: Keyring, subscription_id: str, token: str) -> str:
-    """Open a secret; raise `UnknownMasterKey` when its master key is missing."""
-    return keyring.decrypt(token, purpose=purpose_of(subscription_id)).decode()
-
-
-def purpose_of(subscription_id: str) -> str:
-    """Name what a sealed secret is for, so that it opens in no other row."""
-    return f"webhook_subscription:{subscription_id}:signing_secret"
 
 
 def headers(

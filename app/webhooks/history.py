@@ -1,0 +1,131 @@
+"""The delivery history: read page by page, and deleted when its time is over."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import RowMapping, delete, exists, func, select
+from sqlalchemy.orm import Session
+
+from app.core.errors import NotFound
+from app.core.paging import Page, PageRequest, select_page
+from app.events.models import Event
+from app.webhooks.models import Attempt, Delivery, DeliveryState, Subscription
+
+_SORTABLE = {"created_at": Delivery.created_at}
+_COLUMNS = (
+    select(
+        Delivery.id,
+        Delivery.subscription_id,
+        Delivery.event_id,
+        Delivery.event_type,
+        Delivery.state,
+        Delivery.trigger,
+        Delivery.attempts,
+        Delivery.due_at,
+        Delivery.created_at,
+        Delivery.finished_at,
+        Event.body,
+        Subscription.url,
+    )
+    .join(Event, Event.id == Delivery.event_id)
+    .join(Subscription, Subscription.id == Delivery.subscription_id)
+)
+
+
+def list_page(
+    session: Session,
+    subscription_id: str,
+    request: PageRequest,
+    *,
+    status: str | None = None,
+    event: str | None = None,
+    start: datetime | None = None,
+    end: datetime | None = None,
+) -> Page[dict[str, Any]]:
+    """List the deliveries of a subscription with their attempts, also after it was deleted.
+
+    Raises:
+        NotFound: there never was such a subscription, or its history is over.
+    """
+    if session.get(Subscription, subscription_id) is None:
+        raise NotFound("There is no such webhook.")
+    conditions = [Delivery.subscription_id == subscription_id]
+    if status is not None:
+        conditions.append(Delivery.state == status)
+    if event is not None:
+        conditions.append(Delivery.event_type == event)
+    if start is not None:
+        conditions.append(Delivery.created_at >= start)
+    if end is not None:
+        conditions.append(Delivery.created_at < end)
+    total = session.scalar(select(func.count()).select_from(Delivery).where(*conditions)) or 0
+    page = select_page(
+        session,
+        _COLUMNS.where(*conditions),
+        request,
+        sortable=_SORTABLE,
+        tail=Delivery.id,
+        total_count=total,
+    )
+    attempts = _attempts(session, [row["id"] for row in page.items])
+    shown = [_record(row, attempts.get(row["id"], [])) for row in page.items]
+    return Page(shown, page.page, page.page_size, page.total_count)
+
+
+def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
+    """Delete deliveries that ended before a moment, and what nothing refers to any more.
+
+    Call it until it returns 0: each call is short, so that others get their turn to write.
+    """
+    old = select(Delivery.id).where(Delivery.finished_at < before).limit(limit)
+    ids = session.scalars(old).all()
+    session.execute(delete(Attempt).where(Attempt.delivery_id.in_(ids)))
+    session.execute(delete(Delivery).where(Delivery.id.in_(ids)))
+    untold = (
+        select(Event.id)
+        .where(Event.occurred_at < before, ~exists().where(Delivery.event_id == Event.id))
+        .limit(limit)
+    )
+    event_ids = session.scalars(untold).all()
+    session.execute(delete(Event).where(Event.id.in_(event_ids)))
+    forgotten = Subscription.deleted_at < before
+    session.execute(
+        delete(Subscription)
+        .where(forgotten, ~exists().where(Delivery.subscription_id == Subscription.id))
+        .execution_options(synchronize_session=False)
+    )
+    return len(ids) + len(event_ids)
+
+
+def _attempts(session: Session, delivery_ids: Sequence[str]) -> dict[str, list[RowMapping]]:
+    rows = session.execute(
+        select(Attempt.__table__)
+        .where(Attempt.delivery_id.in_(delivery_ids))
+        .order_by(Attempt.delivery_id, Attempt.number)
+    ).mappings()
+    found: dict[str, list[RowMapping]] = {}
+    for row in rows:
+        found.setdefault(row["delivery_id"], []).append(row)
+    return found
+
+
+def _record(row: RowMapping, attempts: Sequence[RowMapping]) -> dict[str, Any]:
+    """Shape a delivery as contract B12 says; a running attempt is not counted yet."""
+    running = row["state"] == DeliveryState.DELIVERING
+    return {
+        "id": row["id"],
+        "webhook_id": row["subscription_id"],
+        "event_id": row["event_id"],
+        "event": row["event_type"],
+        "status": row["state"],
+        "trigger": row["trigger"],
+        "attempt_count": row["attempts"] - running,
+        "attempts": attempts,
+        "next_attempt_at": row["due_at"] if row["state"] == DeliveryState.PENDING else None,
+        "url": attempts[-1]["url"] if attempts else row["url"],
+        "payload": orjson.loads(row["body"]),
+        "created_at": row["created_at"],
+        "completed_at": row["finished_at"],
+    }

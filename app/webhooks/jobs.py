@@ -1,0 +1,47 @@
+"""The sender as a process runs it, and the job that wakes it."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from app.core.db import Database
+from app.core.outbound import RequestsSender
+from app.core.queue import BellListener, redis_url
+from app.core.runtime import Runtime
+from app.webhooks.carrier import Carrier
+from app.webhooks.policy import address_policy
+from app.webhooks.sender import Engine
+
+_awake = threading.Event()
+
+
+def deliver_due() -> None:
+    """Wake the sender of this process: there is something to send."""
+    _awake.set()
+
+
+def run_sender(parts: Runtime, should_stop: Callable[[], bool]) -> None:
+    """Send webhooks until `should_stop`; then finish what runs, within 12 seconds.
+
+    Call it in a process of its own, after the fork.
+    """
+    # A lost result only causes a duplicate: the sender need not wait for the disk at each commit.
+    settings = replace(parts.settings, sqlite_synchronous="NORMAL")
+    db = Database(settings, parts.doorbell.ring)
+    outbound = RequestsSender(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
+    listener = BellListener("webhooks", redis_url(settings))
+    engine = Engine(
+        settings=settings,
+        db=db,
+        outbound=outbound,
+        carrier=Carrier(outbound, parts.keyring, timeout_s=settings.webhook_timeout_s),
+        listener=listener,
+        awake=_awake,
+    )
+    listener.start()
+    try:
+        engine.run(should_stop)
+    finally:
+        listener.stop()
+        outbound.close()
+        db.engine.dispose()

@@ -1,0 +1,178 @@
+"""Who may send now: a lane for each receiver, so that no hanging one takes another's turn.
+
+Every receiver has one seat of its own, always. Up to three more come from a shared pool, of which
+those that fail or are slow hold at most half. A receiver that never answered, or failed to answer
+three times in a row, has its own seat only. So a healthy receiver never waits for a hanging one.
+
+A lane of a quick receiver holds claims ahead, a quarter of a second of them, so that its threads
+need not wait for the database.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+
+from app.core.exchange import Outcome
+from app.core.outbound import Reply
+from app.webhooks.claims import Claim
+
+SEATS_PER_RECEIVER = 4
+SHARED_SEATS = 32
+_SHARED_SEATS_FOR_SLOW = SHARED_SEATS // 2
+SLOW_S = 1.0
+_QUICK_S = 0.1
+_AHEAD_S = 0.25
+_MOST_AHEAD = 64
+_STALE_AHEAD_S = 2.0
+_FAILURES_TO_CLOSE = 3
+_ANSWERED = (Outcome.SUCCESS, Outcome.HTTP_ERROR)
+
+
+class Lane:
+    """What is known of one receiver: what waits, what is on its way, how it has answered."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Claim] = deque()
+        self.waiting_since = 0.0
+        self.on_the_way: dict[str, tuple[Claim, float]] = {}
+        self._failures = 0
+        self._answered = False
+        self._failing = False
+        self._latency_s = _QUICK_S
+
+    def note(self, reply: Reply) -> None:
+        """Learn from the end of an attempt."""
+        duration_s = reply.duration_ms / 1000
+        self._failing = reply.outcome != Outcome.SUCCESS
+        if reply.outcome in _ANSWERED:
+            self._answered = True
+            self._failures = 0
+            self._latency_s = 0.7 * self._latency_s + 0.3 * duration_s
+        else:
+            self._failures += 1
+            self._latency_s = max(self._latency_s, duration_s)
+
+    def seats(self) -> int:
+        """Return how many attempts may be on their way at once."""
+        closed = not self._answered or self._failures >= _FAILURES_TO_CLOSE
+        return 1 if closed else SEATS_PER_RECEIVER
+
+    def shared(self) -> int:
+        """Return how many seats of the shared pool are held."""
+        return max(0, len(self.on_the_way) - 1)
+
+    def is_slow(self, now: float) -> bool:
+        """Whether it fails, takes over a second, or has something on its way for that long."""
+        if self._failing or self._latency_s > SLOW_S:
+            return True
+        return any(now - started > SLOW_S for _, started in self.on_the_way.values())
+
+    def ahead(self, now: float) -> int:
+        """Return how many claims may wait here."""
+        if self.seats() == 1 or self._latency_s >= _QUICK_S or self.is_slow(now):
+            return 0
+        return min(_MOST_AHEAD, int(self.seats() * _AHEAD_S / max(self._latency_s, 0.001)))
+
+
+class Lanes:
+    """The lanes of all receivers; safe to use from the sender's threads."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[str, Lane] = {}
+        self._lock = threading.Lock()
+
+    def wanted(self, receiver_id: str) -> int:
+        """Return how many more claims of a receiver could be used now."""
+        now = time.monotonic()
+        with self._lock:
+            lane = self._lanes.setdefault(receiver_id, Lane())
+            free = lane.seats() - len(lane.on_the_way)
+            if lane.on_the_way and self._shared_left(lane, now) <= 0:
+                free = 0
+            return max(0, free + lane.ahead(now) - len(lane.waiting))
+
+    def add(self, claims: Iterable[Claim]) -> None:
+        """Put fresh claims into their lanes."""
+        now = time.monotonic()
+        with self._lock:
+            for claim in claims:
+                lane = self._lanes.setdefault(claim.receiver.id, Lane())
+                if not lane.waiting:
+                    lane.waiting_since = now
+                lane.waiting.append(claim)
+
+    def depart(self) -> list[Claim]:
+        """Take what may start now, one receiver after the other, into its seats."""
+        now = time.monotonic()
+        started = []
+        with self._lock:
+            for lane in self._lanes.values():
+                while (claim := self._next(lane, now)) is not None:
+                    started.append(claim)
+        return started
+
+    def arrive(self, claim: Claim, reply: Reply) -> Claim | None:
+        """Free the seat of an ended attempt, and take the next of its lane into it."""
+        with self._lock:
+            lane = self._lanes[claim.receiver.id]
+            del lane.on_the_way[claim.delivery_id]
+            lane.note(reply)
+            return self._next(lane, time.monotonic())
+
+    def recall(self, versions: dict[str, int] | None) -> list[Claim]:
+        """Take back claims that wait too long, or whose receiver has changed since.
+
+        Args:
+            versions: the present version of each receiver; None takes all back.
+        """
+        now = time.monotonic()
+        taken: list[Claim] = []
+        with self._lock:
+            for receiver_id, lane in self._lanes.items():
+                stale = now - lane.waiting_since > _STALE_AHEAD_S
+                fresh = [
+                    claim
+                    for claim in lane.waiting
+                    if versions is not None
+                    and not stale
+                    and claim.receiver.version == versions.get(receiver_id)
+                ]
+                if len(fresh) < len(lane.waiting):
+                    kept = {claim.delivery_id for claim in fresh}
+                    taken += [each for each in lane.waiting if each.delivery_id not in kept]
+                    lane.waiting = deque(fresh)
+        return taken
+
+    def forget_others(self, receiver_ids: Iterable[str]) -> None:
+        """Drop the idle lanes of receivers that are gone."""
+        known = set(receiver_ids)
+        with self._lock:
+            for receiver_id in [each for each in self._lanes if each not in known]:
+                lane = self._lanes[receiver_id]
+                if not lane.waiting and not lane.on_the_way:
+                    del self._lanes[receiver_id]
+
+    def on_the_way(self) -> list[Claim]:
+        """List what is being sent."""
+        with self._lock:
+            lanes = self._lanes.values()
+            return [claim for lane in lanes for claim, _ in lane.on_the_way.values()]
+
+    def _next(self, lane: Lane, now: float) -> Claim | None:
+        if not lane.waiting or len(lane.on_the_way) >= lane.seats():
+            return None
+        if lane.on_the_way and self._shared_left(lane, now) <= 0:
+            return None
+        claim = lane.waiting.popleft()
+        lane.waiting_since = now
+        lane.on_the_way[claim.delivery_id] = (claim, now)
+        return claim
+
+    def _shared_left(self, lane: Lane, now: float) -> int:
+        held = sum(each.shared() for each in self._lanes.values())
+        left = SHARED_SEATS - held
+        if not lane.is_slow(now):
+            return left
+        slow = sum(each.shared() for each in self._lanes.values() if each.is_slow(now))
+        return min(left, _SHARED_SEATS_FOR_SLOW - slow)

@@ -1,0 +1,121 @@
+"""Endpoints of webhooks."""
+
+from typing import Any
+
+from app.core.paging import Page, PageRequest
+from app.core.runtime import runtime
+from app.events.catalogue import described_types
+from app.web.api import Blueprint
+from app.web.etag import if_match
+from app.web.principal import EXPENSIVE, require_scope
+from app.webhooks import deliveries, history, schemas, service
+from app.webhooks.policy import check_url
+
+blp = Blueprint("webhooks", __name__, url_prefix="/webhooks", description="Events sent to you")
+
+
+@blp.get("")
+@require_scope("webhooks:manage")
+@blp.arguments(schemas.SubscriptionQuery, location="query")
+@blp.response(200, schemas.SubscriptionSchema(many=True))
+def list_webhooks(query: dict[str, PageRequest]) -> Any:
+    """List the webhook subscriptions."""
+    with runtime().db.reading() as session:
+        return service.list_page(session, query["page_request"])
+
+
+@blp.post("")
+@require_scope("webhooks:manage")
+@blp.arguments(schemas.SubscriptionCreate)
+@blp.response(201, schemas.IssuedSubscriptionSchema, etag=True)
+def create_webhook(body: dict[str, Any]) -> Any:
+    """Create a webhook subscription; its signing secret is in this answer only."""
+    parts = runtime()
+    check_url(parts.settings, body["url"])
+    with parts.db.writing() as session:
+        return service.create(session, parts.keyring, **body)
+
+
+@blp.patch("/<subscription_id>")
+@require_scope("webhooks:manage")
+@blp.arguments(schemas.SubscriptionChange)
+@blp.response(200, schemas.SubscriptionSchema, etag=True)
+def change_webhook(changes: dict[str, Any], subscription_id: str) -> Any:
+    """Change the given fields of a subscription; `active` true switches it on again."""
+    if "url" in changes:
+        check_url(runtime().settings, changes["url"])
+    with runtime().db.writing() as session:
+        return service.change(session, subscription_id, changes, if_match=if_match())
+
+
+@blp.delete("/<subscription_id>")
+@require_scope("webhooks:manage")
+@blp.response(204)
+def delete_webhook(subscription_id: str) -> None:
+    """Delete a subscription: what is not sent yet is canceled, the history stays."""
+    with runtime().db.writing() as session:
+        service.remove(session, subscription_id)
+
+
+@blp.post("/<subscription_id>/test")
+@require_scope("webhooks:manage", policy=EXPENSIVE)
+@blp.arguments(schemas.TestRequest)
+@blp.response(202, schemas.StartedDeliverySchema)
+def test_webhook(body: dict[str, str], subscription_id: str) -> Any:
+    """Send a test event, the way that real ones go."""
+    with runtime().db.writing() as session:
+        return deliveries.send_test(session, subscription_id, event=body.get("event"))
+
+
+@blp.get("/<subscription_id>/deliveries")
+@require_scope("webhooks:manage")
+@blp.arguments(schemas.DeliveryQuery, location="query")
+@blp.response(200, schemas.DeliverySchema(many=True))
+def list_webhook_deliveries(query: dict[str, Any], subscription_id: str) -> Any:
+    """Show the delivery history of a subscription."""
+    request = query.pop("page_request")
+    with runtime().db.reading() as session:
+        return history.list_page(session, subscription_id, request, **query)
+
+
+@blp.post("/<subscription_id>/deliveries/<delivery_id>/redeliver")
+@require_scope("webhooks:manage")
+@blp.response(202, schemas.StartedDeliverySchema)
+def redeliver_webhook(subscription_id: str, delivery_id: str) -> Any:
+    """Send the event of a delivery once more, in one attempt (extension)."""
+    with runtime().db.writing() as session:
+        return deliveries.redeliver(session, subscription_id, delivery_id)
+
+
+@blp.post("/<subscription_id>/recover")
+@require_scope("webhooks:manage")
+@blp.arguments(schemas.RecoverRequest)
+@blp.response(202, schemas.RecoveredSchema)
+def recover_webhook(body: dict[str, Any], subscription_id: str) -> Any:
+    """Send anew every event whose latest delivery failed, was canceled or was missed (extension)."""
+    with runtime().db.writing() as session:
+        return {"count": deliveries.recover(session, subscription_id, **body)}
+
+
+@blp.post("/<subscription_id>/rotate-secret")
+@require_scope("webhooks:manage")
+@blp.arguments(schemas.SecretRotate)
+@blp.response(200, schemas.IssuedSubscriptionSchema, etag=True)
+def rotate_webhook_secret(body: dict[str, int], subscription_id: str) -> Any:
+    """Replace the signing secret; the one before signs beside it for a while (extension)."""
+    parts = runtime()
+    overlap_s = body["overlap_seconds"]
+    with parts.db.writing() as session:
+        return service.rotate_secret(session, parts.keyring, subscription_id, overlap_s=overlap_s)
+
+
+@blp.get("/event-types")
+@require_scope("webhooks:manage")
+@blp.arguments(schemas.SubscriptionQuery, location="query")
+@blp.response(200, schemas.EventTypeSchema(many=True))
+def list_event_types(query: dict[str, PageRequest]) -> Any:
+    """List the event types, each with a JSON Schema and an example (extension)."""
+    request, known = query["page_request"], described_types()
+    first = (request.page - 1) * request.page_size
+    shown = known[first : first + request.page_size]
+    return Page(shown, request.page, request.page_size, len(known))

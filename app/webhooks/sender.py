@@ -1,0 +1,202 @@
+"""The sender: claims what is due, sends it on threads, records what became of it, again and again.
+
+It is a door of its own: each turn is one short write transaction, and no request is open in it.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from app.core.clock import utc_now
+from app.core.db import Database
+from app.core.errors import ServiceUnavailable
+from app.core.outbound import Sender
+from app.core.settings import Settings
+from app.webhooks import claims, owner, results
+from app.webhooks.carrier import Carrier
+from app.webhooks.claims import Claim, Receiver
+from app.webhooks.lanes import SHARED_SEATS, Lanes
+from app.webhooks.limits import MOST_SUBSCRIPTIONS
+from app.webhooks.results import Result
+
+logger = logging.getLogger(__name__)
+
+_TICK_S = 1.0
+_AWAKE_TICK_S = 0.02
+_AWAKE_S = 1.0
+_LEASE_BEYOND_TIMEOUT_S = 20.0
+_STOP_WITHIN_S = 12.0
+_PAUSE_S = 0.5
+
+
+class Listener(Protocol):
+    """Hears the bell; it must be told before the engine sleeps, or the bell stays silent."""
+
+    def before_sleep(self) -> None:
+        """Let the next bell ring."""
+
+
+class Engine:
+    """One sender process: a loop in its main thread, and a thread for each attempt on its way."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        db: Database,
+        outbound: Sender,
+        carrier: Carrier,
+        listener: Listener,
+        awake: threading.Event,
+    ) -> None:
+        self._settings = settings
+        self._db = db
+        self._outbound = outbound
+        self._carrier = carrier
+        self._listener = listener
+        self._awake = awake
+        self._holder = owner.this_process()
+        self._lease = timedelta(seconds=settings.webhook_timeout_s + _LEASE_BEYOND_TIMEOUT_S)
+        self._lanes = Lanes()
+        self._pool = ThreadPoolExecutor(MOST_SUBSCRIPTIONS + SHARED_SEATS, "webhook")
+        self._ended: deque[Result] = deque()
+        self._recalled: deque[Claim] = deque()
+        self._busy_until = 0.0
+        self._next_round = 0.0
+        self._bell_is_set = False
+
+    def run(self, should_stop: Callable[[], bool]) -> None:
+        """Send until told to stop; then let what is on its way arrive, and hand back the rest."""
+        while not should_stop():
+            try:
+                next_due = self._turn()
+            except ServiceUnavailable as error:
+                logger.warning("webhooks wait for the database: %s", error.message)
+                time.sleep(_PAUSE_S)
+            else:
+                self._sleep_until(next_due)
+        self._finish()
+
+    def _turn(self) -> datetime | None:
+        """Record, claim and start; return when something more is due."""
+        now = utc_now()
+        with self._db.reading() as session:
+            known = claims.receivers(session)
+        self._recalled += self._lanes.recall({each.id: each.version for each in known})
+        if time.monotonic() >= self._next_round:
+            self._make_round(known, now)
+        due = [each for each in known if each.due_at is not None and each.due_at <= now]
+        wanted = {each: number for each in due if (number := self._wanted(each)) > 0}
+        if wanted or self._ended or self._recalled:
+            self._lanes.add(self._write(wanted, now))
+            self._busy_until = time.monotonic() + _AWAKE_S
+        for claim in self._lanes.depart():
+            self._pool.submit(self._travel, claim)
+        later = [each.due_at for each in known if each.due_at is not None and each.due_at > now]
+        return min(later, default=None)
+
+    def _wanted(self, receiver: Receiver) -> int:
+        number = self._lanes.wanted(receiver.id)
+        return number if number > 0 and self._carrier.can_sign(receiver) else 0
+
+    def _write(self, wanted: dict[Receiver, int], now: datetime) -> list[Claim]:
+        """Record what ended, hand back what was recalled and claim, in one transaction.
+
+        What is to be written is let go of after the commit alone.
+        """
+        ended, recalled = list(self._ended), list(self._recalled)
+        with self._db.writing() as session:
+            if ended:
+                results.record(session, ended, self._settings)
+            if recalled:
+                claims.hand_back(session, recalled)
+            taken = [
+                taken
+                for receiver, number in wanted.items()
+                for taken in claims.claim(
+                    session,
+                    receiver,
+                    limit=number,
+                    now=now,
+                    holder=self._holder,
+                    lease=self._lease,
+                )
+            ]
+        for _ in ended:
+            self._ended.popleft()
+        for _ in recalled:
+            self._recalled.popleft()
+        return taken
+
+    def _make_round(self, known: Sequence[Receiver], now: datetime) -> None:
+        """Take over from senders that ended, and let go of what nobody uses."""
+        with self._db.reading() as session:
+            lost = claims.lost(session, holder=self._holder, now=now)
+        if lost:
+            logger.warning("taking over %s deliveries of a sender that ended", len(lost))
+            with self._db.writing() as session:
+                claims.take_over(session, lost, now=now)
+        self._outbound.close_idle()
+        self._lanes.forget_others(each.id for each in known)
+        self._next_round = time.monotonic() + _TICK_S
+
+    def _travel(self, claim: Claim) -> None:
+        """Make attempt after attempt in one seat, as long as its lane has something for it."""
+        following: Claim | None = claim
+        while following is not None:
+            result = self._carrier.carry(following)
+            self._ended.append(result)
+            following = self._lanes.arrive(following, result.reply)
+            self._awake.set()
+
+    def _sleep_until(self, next_due: datetime | None) -> None:
+        """Wait for a result, a bell, a due moment, or the tick.
+
+        For a second after the last work a short tick is cheaper than a bell for each event. Once
+        that has passed the bell is set, and one more look is taken before the long sleep.
+        """
+        idle = time.monotonic() > self._busy_until
+        if idle and not self._bell_is_set:
+            self._listener.before_sleep()
+            self._bell_is_set = True
+            return
+        wait_s = _TICK_S if idle else _AWAKE_TICK_S
+        if next_due is not None:
+            wait_s = min(wait_s, max(0.0, (next_due - utc_now()).total_seconds()))
+        if self._awake.wait(wait_s) or not idle:
+            self._bell_is_set = False
+        self._awake.clear()
+
+    def _finish(self) -> None:
+        """Let what is on its way arrive for at most 12 seconds; hand back what did not."""
+        self._recalled += self._lanes.recall(None)
+        until = time.monotonic() + _STOP_WITHIN_S
+        while time.monotonic() < until:
+            try:
+                if self._ended or self._recalled:
+                    self._write({}, utc_now())
+            except ServiceUnavailable as error:
+                logger.warning("webhooks wait for the database: %s", error.message)
+                time.sleep(_PAUSE_S)
+            if not (self._ended or self._recalled or self._lanes.on_the_way()):
+                break
+            self._awake.wait(0.1)
+            self._awake.clear()
+        self._abort()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _abort(self) -> None:
+        """Hand back what is still on its way, then cut its connections."""
+        unfinished = self._lanes.on_the_way()
+        try:
+            if unfinished:
+                with self._db.writing() as session:
+                    claims.hand_back(session, unfinished)
+        except ServiceUnavailable:
+            logger.warning("%s deliveries are left to the next sender", len(unfinished))
+        self._outbound.close()

@@ -1,0 +1,158 @@
+"""What is done with subscriptions."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from app.core.clock import utc_now
+from app.core.crypto import Keyring
+from app.core.db import ring_after_commit
+from app.core.errors import Conflict, NotFound
+from app.core.ids import new_id
+from app.core.paging import Page, PageRequest, select_page
+from app.core.queue import Bell
+from app.core.versions import require_match
+from app.webhooks import sealing, signatures
+from app.webhooks.cancellation import cancel_pending
+from app.webhooks.limits import MOST_SUBSCRIPTIONS
+from app.webhooks.models import Subscription
+
+SENDER_BELL = Bell("webhooks", "app.webhooks.jobs.deliver_due", once=True)
+
+_SORTABLE = {"created_at": Subscription.created_at}
+_ALIVE = Subscription.deleted_at.is_(None)
+_COLUMNS = select(
+    Subscription.id,
+    Subscription.url,
+    Subscription.events,
+    Subscription.description,
+    Subscription.active,
+    Subscription.created_at,
+    Subscription.updated_at,
+    Subscription.failing_since,
+    Subscription.deactivated_at,
+).where(_ALIVE)
+
+
+def create(
+    session: Session,
+    keyring: Keyring,
+    *,
+    url: str,
+    events: Sequence[str],
+    description: str | None = None,
+) -> dict[str, Any]:
+    """Make an active subscription and return it with its secret, which is shown this once.
+
+    The URL has been checked by `policy.check_url`.
+
+    Raises:
+        Conflict: there are 50 already.
+    """
+    alive = select(func.count()).select_from(Subscription).where(_ALIVE)
+    if (session.scalar(alive) or 0) >= MOST_SUBSCRIPTIONS:
+        raise Conflict(f"There are {MOST_SUBSCRIPTIONS} subscriptions, which is the most.")
+    now = utc_now()
+    subscription_id, secret = new_id("wh"), signatures.new_secret()
+    subscription = Subscription(
+        id=subscription_id,
+        url=url,
+        events=list(events),
+        description=description,
+        secret=sealing.seal(keyring, subscription_id, secret),
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(subscription)
+    session.flush()
+    return _with_secret(subscription, secret)
+
+
+def get(session: Session, subscription_id: str) -> Subscription:
+    """Return a subscription; `NotFound` where there is none, or none any more."""
+    subscription = session.get(Subscription, subscription_id)
+    if subscription is None or subscription.deleted_at is not None:
+        raise NotFound("There is no such webhook.")
+    return subscription
+
+
+def list_page(session: Session, request: PageRequest) -> Page[Any]:
+    """List subscriptions, newest first; secrets are not even read."""
+    return select_page(session, _COLUMNS, request, sortable=_SORTABLE, tail=Subscription.id)
+
+
+def change(
+    session: Session,
+    subscription_id: str,
+    changes: Mapping[str, Any],
+    *,
+    if_match: str | None = None,
+) -> Subscription:
+    """Change the given fields; a running attempt keeps the old ones, the next takes these.
+
+    `active` true forgets past failures and resumes what waits; false holds it. A new URL has been
+    checked by `policy.check_url`.
+
+    Raises:
+        PreconditionFailed: If-Match names another version.
+    """
+    subscription = get(session, subscription_id)
+    require_match(subscription, if_match)
+    for field, value in changes.items():
+        setattr(subscription, field, value)
+    if changes.get("active"):
+        subscription.failing_since = subscription.deactivated_at = None
+        subscription.failed_in_streak = 0
+        ring_after_commit(session, SENDER_BELL)
+    _touch(subscription)
+    session.flush()
+    return subscription
+
+
+def remove(session: Session, subscription_id: str) -> None:
+    """End a subscription: what is not sent yet is canceled, the history stays for its time."""
+    subscription = get(session, subscription_id)
+    now = utc_now()
+    subscription.deleted_at = now
+    _touch(subscription)
+    cancel_pending(session, subscription_id, now=now)
+
+
+def rotate_secret(
+    session: Session, keyring: Keyring, subscription_id: str, *, overlap_s: int
+) -> dict[str, Any]:
+    """Give a new secret; the one before still signs the standard header during the overlap."""
+    subscription = get(session, subscription_id)
+    secret = signatures.new_secret()
+    subscription.previous_secret = subscription.secret if overlap_s else None
+    subscription.previous_secret_expires_at = (
+        utc_now() + timedelta(seconds=overlap_s) if overlap_s else None
+    )
+    subscription.secret = sealing.seal(keyring, subscription_id, secret)
+    _touch(subscription)
+    session.flush()
+    return _with_secret(subscription, secret)
+
+
+def _touch(subscription: Subscription) -> None:
+    subscription.updated_at = utc_now()
+    subscription.version += 1
+
+
+def _with_secret(subscription: Subscription, secret: str) -> dict[str, Any]:
+    return {
+        "id": subscription.id,
+        "url": subscription.url,
+        "events": subscription.events,
+        "description": subscription.description,
+        "active": subscription.active,
+        "created_at": subscription.created_at,
+        "updated_at": subscription.updated_at,
+        "failing_since": subscription.failing_since,
+        "deactivated_at": subscription.deactivated_at,
+        "version": subscription.version,
+        "signing_secret": secret,
+    }
