@@ -11,10 +11,10 @@ from app.operations.failure import CannotRun
 
 try:
     _settings = settings_here()
-    data_dir.prepare(_settings.data_dir)
-    data_dir.hold_shared(_settings.data_dir)
     app = create_app(_settings)
     register(app)
+    data_dir.prepare(_settings.data_dir)
+    data_dir.hold_shared(_settings.data_dir)
 except (SettingsError, CannotRun) as error:
     # `flask` prints this one as a sentence and goes on with the commands that need no application.
     raise NoAppException(str(error)) from None

@@ -5,12 +5,14 @@ import sys
 import click
 from flask import Flask
 
+from app import __version__
 from app.api_keys.cli import keys
 from app.api_keys.signing_cli import secrets, signing
 from app.factory import create_app
 from app.operations import commands
 from app.operations.environment import settings_here
 from app.operations.failure import told_plainly
+from app.webhooks.cli import webhooks
 
 # They work without an application: before the first start, and with a database that is away.
 OPERATIONS: tuple[click.Command, ...] = (
@@ -20,7 +22,7 @@ OPERATIONS: tuple[click.Command, ...] = (
     commands.db,
 )
 # They find the parts of this process through `runtime()`.
-ROOMS: tuple[click.Command, ...] = (keys, secrets, signing)
+ROOMS: tuple[click.Command, ...] = (keys, secrets, signing, webhooks)
 
 
 def register(app: Flask) -> None:
@@ -30,6 +32,7 @@ def register(app: Flask) -> None:
 
 
 @click.group("cqe")
+@click.version_option(__version__)
 @click.pass_context
 def cqe(context: click.Context) -> None:
     """CQE, the Conversation Quality Evaluation Service: `up` starts everything."""

@@ -8,6 +8,7 @@ from sqlalchemy.types import TypeDecorator
 
 import app.tables  # noqa: F401  (fills the metadata)
 from app.core.db import Table
+from app.operations import data_dir
 from app.operations.environment import settings_here
 from app.operations.migrating import migration_engine
 
@@ -36,5 +37,7 @@ given = context.config.attributes.get("connection")
 if given is not None:
     run(given)
 else:
-    with migration_engine(settings_here()).begin() as own:
+    settings = settings_here()
+    data_dir.prepare(settings.data_dir)
+    with migration_engine(settings).begin() as own:
         run(own)

@@ -75,8 +75,8 @@ def prepare(data_dir: Path) -> None:
     socket_path(data_dir).unlink(missing_ok=True)
 
 
-def serve(program: str, data_dir: Path, lock_handle: int) -> None:
-    """Become the queue server; on a system that cannot tell children of a death, watch over it."""
+def command(program: str, data_dir: Path) -> list[str]:
+    """Return the command line of our own server: a private socket, no port, a log of its own."""
     folder = data_dir / "queue"
     options = {
         "port": "0",
@@ -90,13 +90,17 @@ def serve(program: str, data_dir: Path, lock_handle: int) -> None:
         "daemonize": "no",
         "loglevel": "warning",
     }
+    return [program, *(part for name, value in options.items() for part in (f"--{name}", value))]
+
+
+def serve(program: str, data_dir: Path, lock_handle: int) -> None:
+    """Become the queue server."""
     # A server that outlives a killed `up` for a moment still uses the folder.
     os.set_inheritable(lock_handle, True)
-    _truncate_log(folder / "queue.log")
-    command = [program, *(part for name, value in options.items() for part in (f"--{name}", value))]
+    _truncate_log(data_dir / "queue" / "queue.log")
     if sys.platform != "linux":
-        _watch_over(program, command)
-    os.execv(program, command)  # noqa: S606 - chosen above, no shell
+        _watch_over(command(program, data_dir))
+    os.execv(program, command(program, data_dir))  # noqa: S606 - chosen above, no shell
 
 
 def set_aside(data_dir: Path) -> None:
@@ -122,10 +126,11 @@ def _truncate_log(log: Path) -> None:
         log.unlink()
 
 
-def _watch_over(program: str, command: list[str]) -> NoReturn:
+def _watch_over(server: list[str]) -> NoReturn:
+    """Run the server below us: this system does not tell it of our parent's death, but us."""
     child = os.fork()
     if child == 0:
-        os.execv(program, command)  # noqa: S606
+        os.execv(server[0], server)  # noqa: S606
     stopping.listen()
     while os.waitpid(child, os.WNOHANG) == (0, 0):
         if stopping.requested():

@@ -4,12 +4,14 @@ import logging
 import time
 from functools import partial
 
+from app.core import stopping
 from app.core.queue import redis_url, work
 from app.core.runtime import Runtime
 from app.core.schema import is_at_head
 from app.operations import periodic_process
 from app.operations.children import Service
 from app.operations.supervisor import Supervisor
+from app.webhooks.jobs import run_sender
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +21,10 @@ QUEUES = ("audio",)
 def services(parts: Runtime) -> list[Service]:
     """List the worker's processes; without a queue server the sweep does the queues' work."""
     url = redis_url(parts.settings)
-    found = [Service("periodic", partial(periodic_process.run, parts))]
+    found = [
+        Service("sender", partial(_send, parts)),
+        Service("periodic", partial(periodic_process.run, parts)),
+    ]
     if url:
         found += [
             Service(f"{queue} {number}", partial(work, queue, url))
@@ -43,6 +48,11 @@ def run(parts: Runtime) -> None:
     if not supervisor.stop_asked:
         supervisor.start(services(parts))
         supervisor.run()
+
+
+def _send(parts: Runtime) -> None:
+    stopping.listen()
+    run_sender(parts, stopping.requested)
 
 
 def _tables_are_ready(parts: Runtime) -> bool:

@@ -28,10 +28,17 @@ def environment(data_dir: Path, **more: str) -> dict[str, str]:
 class ServiceProcess:
     """`up`, or another command that stays, with what it printed and the processes below it."""
 
-    def __init__(self, data_dir: Path, *arguments: str, port: int = 0, **variables: str) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        command: list[str] | None = None,
+        port: int = 0,
+        **variables: str,
+    ) -> None:
         self.port = port or free_port()
         self.output = data_dir.parent / f"output-{time.monotonic_ns()}.txt"
-        command = [sys.executable, "-P", "-m", "app.cli", *(arguments or ("up",))]
+        command = command or [sys.executable, "-P", "-m", "app.cli", "up"]
         variables = {"CQE_PORT": str(self.port), "CQE_WORKERS": "1", **variables}
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(

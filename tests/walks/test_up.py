@@ -79,7 +79,9 @@ def test_a_restore_is_refused_while_the_service_runs(started: ServiceProcess) ->
     assert "stop it first" in refused.stderr
 
 
-@pytest.mark.parametrize("name", ["cqe: web", "cqe: periodic", "cqe: audio 1", "valkey-server"])
+@pytest.mark.parametrize(
+    "name", ["cqe: web", "cqe: sender", "cqe: periodic", "cqe: audio 1", "valkey-server"]
+)
 def test_a_killed_child_is_started_again(started: ServiceProcess, name: str) -> None:
     wait_until(lambda: name in started.children().values(), 12)
     victim = started.child(name)
@@ -137,7 +139,11 @@ def test_everything_starts_without_a_queue_server(tmp_path: Path) -> None:
         service.wait_ready()
         assert "the sweep does the work" in service.text
         assert "CQE_PROT is not a setting" in service.text
-        assert sorted(set(service.children().values())) == ["cqe: periodic", "cqe: web"]
+        assert sorted(set(service.children().values())) == [
+            "cqe: periodic",
+            "cqe: sender",
+            "cqe: web",
+        ]
         assert service.health()["code"] == 200
         assert service.stop() == 0
     finally:

@@ -1,0 +1,48 @@
+# Short names for developers; every line is a command that can be given by hand.
+.DEFAULT_GOAL := help
+.PHONY: help install run worker test lint format types house openapi migrate migration check
+
+bin := .venv/bin
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
+
+install: ## make .venv and install everything into it
+	./run --version
+
+run: ## start the whole service
+	./run
+
+worker: ## run the worker alone
+	./run worker
+
+test: ## run the tests
+	./run test
+
+lint: ## ruff: rules and format
+	$(bin)/ruff check .
+	$(bin)/ruff format --check .
+
+format: ## ruff: mend what can be mended
+	$(bin)/ruff check --fix .
+	$(bin)/ruff format .
+
+types: ## mypy, strict
+	$(bin)/mypy
+
+house: ## the house rules: floors, files, routes
+	$(bin)/lint-imports
+	$(bin)/python -m pytest tests/test_house.py
+
+openapi: ## write openapi.json from the code
+	./run openapi > openapi.json
+
+migrate: ## bring the database up to date
+	./run db upgrade
+
+migration: ## write a migration for changed tables: make migration m="what changes"
+	@test -n "$(m)" || { echo 'usage: make migration m="what changes"'; exit 1; }
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && export CQE_DATA_DIR="$$folder" \
+		&& $(bin)/cqe db upgrade && $(bin)/alembic revision --autogenerate -m "$(m)"
+
+check: lint types house test ## everything that a change has to pass

@@ -1,0 +1,105 @@
+"""Settings: what is taken, and what a refusal says."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from app.core.settings import Rate, Settings, SettingsError, unknown_variables
+from app.operations.environment import settings_here
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keep the settings of whoever runs the tests out."""
+    for each in fields(Settings):
+        monkeypatch.delenv(each.metadata["variable"], raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_nothing_set_gives_the_defaults() -> None:
+    assert Settings.from_env({}) == Settings()
+    assert Settings().port == 8000
+    assert Settings().is_sqlite
+
+
+def test_an_empty_value_is_no_value() -> None:
+    assert Settings.from_env({"CQE_PORT": ""}).port == 8000
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "name", "value"),
+    [
+        ("CQE_PORT", "9000", "port", 9000),
+        ("CQE_RATE_LIMIT_DEFAULT", "10/1", "rate_limit_default", Rate(10, 1)),
+        ("CQE_WEBHOOK_ALLOW_HTTP", "true", "webhook_allow_http", True),
+        ("CQE_WEBHOOK_ALLOW_HTTP", "0", "webhook_allow_http", False),
+        ("CQE_WEBHOOK_RETRY_DELAYS", "0.5, 1", "webhook_retry_delays_s", (0.5, 1.0)),
+        ("CQE_ENGAGEMENT_TYPES", "audit,quality", "engagement_types", ("audit", "quality")),
+        ("CQE_LOG_LEVEL", "debug", "log_level", "DEBUG"),
+        ("CQE_REDIS_URL", "none", "redis_url", "none"),
+    ],
+)
+def test_a_variable_is_read(variable: str, text: str, name: str, value: object) -> None:
+    assert getattr(Settings.from_env({variable: text}), name) == value
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("CQE_PORT", "0"),
+        ("CQE_PORT", "65536"),
+        ("CQE_PORT", "\uff18\uff10"),
+        ("CQE_WORKERS", "-1"),
+        ("CQE_THREADS", "1.5"),
+        ("CQE_RATE_LIMIT_DEFAULT", "600"),
+        ("CQE_RATE_LIMIT_KEYS", "0/60"),
+        ("CQE_WEBHOOK_ALLOW_HTTP", "yes"),
+        ("CQE_WEBHOOK_ALLOWED_CIDRS", "10.0.0.1/8"),
+        ("CQE_WEBHOOK_ALLOWED_CIDRS", "localhost"),
+        ("CQE_WEBHOOK_RETRY_DELAYS", "60"),
+        ("CQE_WEBHOOK_RETRY_DELAYS", "nan,1"),
+        ("CQE_WEBHOOK_TIMEOUT_SECONDS", "0"),
+        ("CQE_WEBHOOK_CA_BUNDLE", "/nowhere/ca.pem"),
+        ("CQE_URL_TTL_SECONDS", "86401"),
+        ("CQE_DATABASE_URL", "mysql://db"),
+        ("CQE_REDIS_URL", "http://queue"),
+        ("CQE_STORAGE_URL", "ftp://files"),
+        ("CQE_PUBLIC_URL", "cqe.example.com"),
+        ("CQE_PLAN_STORAGE_GB", "inf"),
+        ("CQE_JUDGE", "oracle"),
+        ("CQE_REQUIRE_TLS", "maybe"),
+        ("CQE_LOG_LEVEL", "LOUD"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_name(variable: str, text: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{variable}: "):
+        Settings.from_env({variable: text})
+
+
+def test_a_mistyped_name_is_found() -> None:
+    assert unknown_variables({"CQE_PORT": "1", "CQE_PROT": "1", "HOME": "/"}) == ["CQE_PROT"]
+
+
+def test_every_setting_has_a_variable_and_a_meaning() -> None:
+    for each in fields(Settings):
+        assert each.metadata["variable"].startswith("CQE_")
+        assert each.metadata["meaning"]
+
+
+def test_options_win_over_the_environment_and_the_environment_over_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".env").write_text("CQE_PORT=1001\nCQE_WORKERS=3\nCQE_THREADS=4\n")
+    monkeypatch.setenv("CQE_PORT", "1002")
+    monkeypatch.setenv("CQE_WORKERS", "5")
+    settings = settings_here({"port": 1003, "host": None})
+    assert settings.port == 1003
+    assert settings.workers == 5
+    assert settings.threads == 4
+    assert settings.host == "127.0.0.1"
+
+
+def test_the_data_folder_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CQE_DATA_DIR", "kept")
+    assert settings_here().data_dir == tmp_path / "kept"

@@ -1,0 +1,123 @@
+"""Which queue server is chosen, and that our own one is private and survives odd folders."""
+
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.core import queue
+from app.core.settings import Settings
+from app.operations import queue_server
+from app.operations.queue_server import QueueChoice
+from tests.walks.service_process import ServiceProcess, wait_until
+
+
+@pytest.fixture
+def bundled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """The path of the bundled program, with a PATH that has no other."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (empty / "ps").symlink_to(shutil.which("ps") or "/bin/ps")
+    monkeypatch.setenv("PATH", str(empty))
+    choice = queue_server.choose(Settings(data_dir=tmp_path))
+    if not choice.program:
+        pytest.skip("no queue server is bundled for this machine")
+    return choice.program
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
+    servers: list[subprocess.Popen[bytes]] = []
+    yield servers
+    for server in servers:
+        server.terminate()
+        server.wait()
+
+
+def choose_with(folder: Path, **settings: str) -> QueueChoice:
+    return queue_server.choose(Settings(data_dir=folder, **settings))
+
+
+def test_a_given_address_comes_first(tmp_path: Path) -> None:
+    choice = choose_with(tmp_path, redis_url="redis://queue.example:6379/0")
+    assert choice.url == "redis://queue.example:6379/0"
+    assert choice.program == ""
+
+
+@pytest.mark.parametrize("name", ["valkey-server", "redis-server"])
+def test_a_program_on_path_comes_before_the_bundled_one(
+    tmp_path: Path, bundled: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / name).symlink_to(bundled)
+    monkeypatch.setenv("PATH", str(folder))
+    assert choose_with(tmp_path).program == str(folder / name)
+
+
+def test_the_bundled_program_comes_third(tmp_path: Path, bundled: str) -> None:
+    choice = choose_with(tmp_path)
+    assert choice.program == bundled
+    assert choice.url.startswith("unix://")
+
+
+def test_none_is_none(tmp_path: Path) -> None:
+    choice = choose_with(tmp_path, redis_url="none")
+    assert (choice.url, choice.program) == ("", "")
+    assert "the sweep does the work" in choice.told
+
+
+def test_without_any_server_the_sweep_is_named(
+    tmp_path: Path, bundled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    choice = choose_with(tmp_path)
+    assert (choice.url, choice.program) == ("", "")
+    assert "the sweep does the work" in choice.told
+
+
+@pytest.mark.parametrize("name", ["plain", "with space & 100% odd?#", "long-" + "x" * 90])
+def test_the_own_server_answers_on_a_private_socket(
+    tmp_path: Path, bundled: str, served: list[subprocess.Popen[bytes]], name: str
+) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    choice = choose_with(folder)
+    queue_server.prepare(folder)
+    served.append(subprocess.Popen(queue_server.command(bundled, folder)))
+    wait_until(lambda: queue.answers(choice.url), 10)
+    socket = queue_server.socket_path(folder)
+    assert len(os.fsencode(socket)) <= 100
+    assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700
+    queue.clear_locks(choice.url)
+
+
+def test_a_program_on_path_serves_up(tmp_path: Path, bundled: str) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "valkey-server").symlink_to(bundled)
+    service = ServiceProcess(tmp_path / "instance", PATH=f"{folder}:/usr/bin:/bin")
+    try:
+        service.wait_ready()
+        assert f"own queue server: {folder}/valkey-server" in service.text
+        assert service.stop() == 0
+    finally:
+        service.end()
+
+
+def test_files_of_another_version_are_set_aside(tmp_path: Path) -> None:
+    data = tmp_path / "instance"
+    append_only = data / "queue" / "appendonlydir"
+    append_only.mkdir(parents=True)
+    (append_only / "appendonly.aof.manifest").write_text("of another kind\n")
+    service = ServiceProcess(data)
+    try:
+        service.wait_ready()
+        assert (data / "queue.set-aside" / "appendonlydir").is_dir()
+        assert "own queue server" in service.text
+    finally:
+        service.end()

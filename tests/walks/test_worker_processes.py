@@ -1,0 +1,190 @@
+"""The worker with real processes: jobs by bell and by sweep, kills, and ends."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.core import queue
+from app.core.crypto import create_key_file
+from app.core.settings import Settings
+from app.operations import migrating, queue_server
+from tests.walks.service_process import ServiceProcess, is_running, kill, wait_until
+
+# A worker whose only room is this file: rows are files, so that each test sees what became of them.
+ROOM = """
+import os
+import sys
+import time
+from pathlib import Path
+
+from app.core import stopping
+
+FOLDER = Path(os.environ["ROOM"])
+LEASE_S = 1.0
+
+
+def due_ids(parts):
+    now = time.time()
+    return [
+        row.name
+        for row in sorted(FOLDER.glob("row-*"))
+        if row.read_text() == "waits" or (row.read_text() == "taken" and lapsed(row, now))
+    ]
+
+
+def lapsed(row, now):
+    return now - row.stat().st_mtime > LEASE_S
+
+
+def work(name):
+    row = FOLDER / name
+    if row.read_text() == "done":
+        return
+    with (FOLDER / f"seen-{name}").open("a") as seen:
+        seen.write(f"{os.getpid()}\\n")
+    for _ in range(int(name.rpartition("-")[2])):
+        row.write_text("taken")
+        time.sleep(0.1)
+        if stopping.requested():
+            row.write_text("waits")
+            return
+    row.write_text("done")
+"""
+MAIN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import room
+from app.operations import periodic_process, worker_command
+from app.operations.sweep import Sweep
+periodic_process.SWEEPS = (Sweep("audio", "room.work", room.due_ids),)
+worker_command.main()
+"""
+
+
+class Room:
+    """Rows in a folder, and the worker that does them."""
+
+    def __init__(self, data_dir: Path, **variables: str) -> None:
+        self.folder = data_dir.parent
+        (self.folder / "room.py").write_text(ROOM)
+        (self.folder / "main.py").write_text(MAIN)
+        self._data_dir = data_dir
+        self._variables = variables
+        self.worker = self.start()
+
+    def start(self) -> ServiceProcess:
+        return ServiceProcess(
+            self._data_dir,
+            ROOM=str(self.folder),
+            command=[sys.executable, str(self.folder / "main.py"), str(self.folder)],
+            **self._variables,
+        )
+
+    def put(self, name: str) -> None:
+        (self.folder / name).write_text("waits")
+
+    def state(self, name: str) -> str:
+        return (self.folder / name).read_text()
+
+    def seen(self, name: str) -> list[int]:
+        file = self.folder / f"seen-{name}"
+        return [int(line) for line in file.read_text().split()] if file.exists() else []
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """A data folder with the tables of this version."""
+    folder = tmp_path / "instance"
+    folder.mkdir()
+    create_key_file(folder)
+    migrating.upgrade(Settings(data_dir=folder))
+    return folder
+
+
+@pytest.fixture
+def queue_url(tmp_path: Path) -> Iterator[str]:
+    """A queue server of the test's own."""
+    choice = queue_server.choose(Settings(data_dir=tmp_path))
+    if not choice.program:
+        pytest.skip("no queue server for this machine")
+    queue_server.prepare(tmp_path)
+    server = subprocess.Popen(queue_server.command(choice.program, tmp_path))
+    wait_until(lambda: queue.answers(choice.url), 10)
+    yield choice.url
+    server.terminate()
+    server.wait()
+
+
+@pytest.fixture
+def alone(data_dir: Path) -> Iterator[Room]:
+    """A worker with no queue server at all."""
+    room = Room(data_dir, CQE_REDIS_URL="none")
+    yield room
+    room.worker.end()
+
+
+def test_without_a_queue_server_the_sweep_does_the_jobs(alone: Room) -> None:
+    for name in ("row-a-1", "row-b-1"):
+        alone.put(name)
+    wait_until(lambda: [alone.state(f"row-{each}-1") for each in "ab"] == ["done"] * 2, 12)
+    assert len(alone.seen("row-a-1")) == 1
+
+
+def test_a_job_whose_process_is_killed_is_taken_up_again(alone: Room) -> None:
+    alone.put("row-a-8")
+    wait_until(lambda: alone.seen("row-a-8"), 10)
+    kill(alone.seen("row-a-8")[0])
+    wait_until(lambda: alone.state("row-a-8") == "done", 15)
+    assert len(alone.seen("row-a-8")) == 2
+
+
+def test_a_stop_hands_the_running_job_back_and_exits_with_0(alone: Room) -> None:
+    alone.put("row-a-300")
+    wait_until(lambda: alone.seen("row-a-300"), 10)
+    began_at = time.monotonic()
+    assert alone.worker.stop() == 0
+    assert time.monotonic() - began_at < 5
+    assert alone.state("row-a-300") == "waits"
+    assert not (alone.folder / "instance" / "worker.beat").exists()
+
+
+def test_a_killed_worker_leaves_no_process(alone: Room) -> None:
+    alone.put("row-a-300")
+    wait_until(lambda: alone.seen("row-a-300"), 10)
+    below = alone.worker.children()
+    kill(alone.worker.process.pid)
+    wait_until(lambda: not [pid for pid in below if is_running(pid)], 10)
+
+
+def test_with_a_queue_server_jobs_come_by_bell_and_outlive_their_worker(
+    data_dir: Path, queue_url: str
+) -> None:
+    room = Room(data_dir, CQE_REDIS_URL=queue_url)
+    try:
+        room.put("row-a-1")
+        wait_until(lambda: room.state("row-a-1") == "done", 15)
+        room.put("row-b-15")
+        wait_until(lambda: room.seen("row-b-15"), 10)
+        kill(room.worker.child("cqe: audio 1"))
+        # Its job dies with it, and another does it.
+        wait_until(lambda: not is_running(room.seen("row-b-15")[0]), 3)
+        wait_until(lambda: room.state("row-b-15") == "done", 40)
+        room.put("row-c-300")
+        wait_until(lambda: room.seen("row-c-300"), 10)
+        assert room.worker.stop() == 0
+        assert room.state("row-c-300") == "waits"
+    finally:
+        room.worker.end()
+
+
+def test_while_the_queue_server_is_away_the_sweep_does_the_jobs(data_dir: Path) -> None:
+    room = Room(data_dir, CQE_REDIS_URL=f"unix://{data_dir}/nobody.sock")
+    try:
+        room.put("row-a-1")
+        wait_until(lambda: room.state("row-a-1") == "done", 15)
+    finally:
+        room.worker.end()
