@@ -8,18 +8,34 @@ from sqlalchemy import text
 from app import __version__
 from app.api_keys import routes as api_keys
 from app.api_keys.gate import Gate
+from app.audio_files import routes as audio_files
+from app.audio_files.hooks import Recordings
 from app.core import log
 from app.core.db import Database
 from app.core.errors import ServiceUnavailable
 from app.core.runtime import Runtime, build_runtime
 from app.core.settings import Settings
 from app.engagements import routes as engagements
+from app.evaluations import routes as evaluations
+from app.events import outbox
+from app.scorecards import routes as scorecards
 from app.usage import routes as usage
 from app.web import docs, errors, request_id
 from app.web.api import Api, Blueprint, OrjsonProvider, register
+from app.web.blobs import Blobs
 from app.web.health import Health
+from app.webhooks import routes as webhooks
+from app.webhooks.deliveries import fan_out
 
-ROOMS: tuple[Blueprint, ...] = (engagements.blp, api_keys.blp, usage.blp)
+ROOMS: tuple[Blueprint, ...] = (
+    audio_files.blp,
+    engagements.blp,
+    api_keys.blp,
+    usage.blp,
+    webhooks.blp,
+    evaluations.blp,
+    scorecards.blp,
+)
 
 
 def create_app(settings: Settings | None = None) -> Flask:
@@ -27,6 +43,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     settings = settings or Settings.from_env(os.environ)
     log.configure(settings.log_level)
     parts = build_runtime(settings)
+    outbox.on_publish(fan_out)
     app = Flask("app", static_folder=None, template_folder="web/templates")
     app.json = OrjsonProvider(app)
     app.url_map.merge_slashes = False
@@ -34,6 +51,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     errors.install(app)
     Gate(parts).install(app)
     _health(parts).install(app)
+    Blobs(parts, {"aud": Recordings(parts)}).install(app)
     api = _api(app)
     register(app, api, ROOMS)
     docs.install(app, api)

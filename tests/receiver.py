@@ -128,7 +128,13 @@ def not_http(visit: Visit) -> bool:
 class Receiver:
     """Listens on a loopback port; `requests` holds what came in, in order."""
 
-    def __init__(self, *, tls: bool = True, silent_handshake: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        tls: bool = True,
+        silent_handshake: bool = False,
+        names: Sequence[str] = ("localhost", "127.0.0.1"),
+    ) -> None:
         self.requests: list[Received] = []
         self.connections = 0
         self.scripts: dict[str, list[Answer]] = {}
@@ -137,13 +143,13 @@ class Receiver:
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
-        self._context = _server_context() if tls else None
+        self.context = _server_context(*names) if tls else None
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port: int = self._listener.getsockname()[1]
         self._run(self._accept)
 
     def url(self, path: str = "/hook", *, host: str = "localhost") -> str:
-        scheme = "http" if self._context is None else "https"
+        scheme = "http" if self.context is None else "https"
         return f"{scheme}://{host}:{self.port}{path}"
 
     def script(self, path: str, *answers: Answer) -> str:
@@ -200,8 +206,8 @@ class Receiver:
             if self._silent:
                 self._stopping.wait(60)
                 return
-            if self._context is not None:
-                sock = self._context.wrap_socket(
+            if self.context is not None:
+                sock = self.context.wrap_socket(
                     raw, server_side=True, do_handshake_on_connect=False
                 )
                 with self._lock:
@@ -255,5 +261,5 @@ def write_ca_bundle(folder: Path) -> str:
 
 def _server_context(*names: str) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority().issue_cert(*(names or ("localhost", "127.0.0.1"))).configure_cert(context)
+    authority().issue_cert(*names).configure_cert(context)
     return context

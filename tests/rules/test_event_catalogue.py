@@ -1,0 +1,74 @@
+"""The catalogue: seven types, each with a schema that its own example obeys."""
+
+from typing import get_type_hints
+
+import orjson
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+
+from app.core.clock import utc_now
+from app.core.ids import new_id
+from app.events import outbox
+from app.events.catalogue import CATALOGUE, EventType, envelope, example_of, sample_of, schema_of
+
+TYPES = list(EventType)
+
+
+def test_the_types_are_those_of_the_specification() -> None:
+    assert [each.value for each in TYPES] == [
+        "evaluation.completed",
+        "audio.transcribed",
+        "audio.processed",
+        "voice-call.completed",
+        "export.ready",
+        "usage.quota_warning",
+        "api-key.rotated",
+    ]
+    assert set(CATALOGUE) == set(TYPES)
+
+
+@pytest.mark.parametrize("event", TYPES)
+def test_the_schema_is_one_and_the_example_obeys_it(event: EventType) -> None:
+    Draft202012Validator.check_schema(schema_of(event))
+    Draft202012Validator(schema_of(event)).validate(example_of(event))
+
+
+@pytest.mark.parametrize("event", TYPES)
+def test_a_test_event_obeys_the_schema_and_is_marked(event: EventType) -> None:
+    sample = sample_of(event)
+    body = envelope(event_id=new_id("evt"), event=event, occurred_at=utc_now(), data=sample)
+    Draft202012Validator(schema_of(event)).validate(orjson.loads(orjson.dumps(body)))
+    assert sample["test"] is True
+
+
+@pytest.mark.parametrize("event", TYPES)
+def test_every_key_of_the_data_is_snake_case_and_in_the_sample(event: EventType) -> None:
+    names = set(get_type_hints(CATALOGUE[event].data_type))
+    assert names == {*CATALOGUE[event].sample, "test"}
+    assert all(name == name.lower() and "-" not in name for name in names)
+
+
+def test_the_schema_of_evaluation_completed_is_exact() -> None:
+    data = schema_of(EventType.EVALUATION_COMPLETED)["properties"]["data"]
+    assert data["required"] == [
+        "evaluation_id",
+        "engagement_id",
+        "campaign",
+        "score",
+        "channel",
+        "duration_seconds",
+    ]
+    assert data["additionalProperties"] is False
+    assert data["properties"]["score"] == {"type": "integer", "minimum": 0, "maximum": 100}
+
+
+def test_a_wrong_body_is_refused_by_the_schema() -> None:
+    example = example_of(EventType.EVALUATION_COMPLETED)
+    example["data"] = {**example["data"], "score": "87"}  # type: ignore[dict-item]
+    with pytest.raises(ValidationError):
+        Draft202012Validator(schema_of(EventType.EVALUATION_COMPLETED)).validate(example)
+
+
+def test_a_body_that_is_too_large_keeps_its_ids_alone() -> None:
+    thinned = outbox._thinned({"key_id": "key_1", "name": "n" * 300_000})
+    assert thinned == {"key_id": "key_1"}

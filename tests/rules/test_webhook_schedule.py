@@ -1,0 +1,104 @@
+"""When the next attempt is due, and when a subscription is switched off."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from app.webhooks.schedule import next_attempt_at, retry_after_s
+from app.webhooks.standing import CLEAN, Standing
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+SPEC = (60.0, 300.0)
+WEEK_S = 7 * 24 * 3600
+
+
+def wait_s(attempt: int, *, jitter: float = 0, **answer: object) -> float:
+    due = next_attempt_at(
+        attempt=attempt,
+        ended_at=NOW,
+        delays_s=SPEC,
+        jitter=lambda: jitter,
+        **answer,  # type: ignore[arg-type]
+    )
+    return (due - NOW).total_seconds()
+
+
+def test_attempt_2_comes_a_minute_after_attempt_1_ended() -> None:
+    assert wait_s(1) == 60
+
+
+def test_attempt_3_comes_five_minutes_after_attempt_2_ended() -> None:
+    assert wait_s(2) == 300
+
+
+def test_jitter_adds_at_most_two_seconds() -> None:
+    assert wait_s(1, jitter=1) == 62
+
+
+def test_jitter_adds_at_most_the_delay_itself() -> None:
+    due = next_attempt_at(attempt=1, ended_at=NOW, delays_s=(0.5, 1), jitter=lambda: 1.0)
+    assert due - NOW == timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("status", "header", "expected"),
+    [
+        (429, "90", 90),
+        (503, "90", 90),
+        (429, "5", 60),
+        (429, "86400", 120),
+        (429, "Sat, 21 Nov 2026 12:01:30 GMT", 90),
+        (429, "Sat, 21 Nov 2026 11:00:00 GMT", 60),
+        (429, "soon", 60),
+        (429, "-5", 60),
+        (429, "99999999999999999999", 120),
+        (500, "90", 60),
+        (410, "90", 60),
+        (429, "", 60),
+    ],
+)
+def test_retry_after_counts_on_429_and_503_within_bounds(
+    status: int, header: str, expected: float
+) -> None:
+    assert wait_s(1, status_code=status, headers={"retry-after": header}) == expected
+
+
+@pytest.mark.parametrize("header", ["", " ", "later", "1.5", "١٢", "Sat, 99 Nov 2026 12:00:00 GMT"])
+def test_a_retry_after_that_is_not_understood_says_nothing(header: str) -> None:
+    assert retry_after_s(header, NOW) == 0
+
+
+def fail(standing: Standing, at: datetime) -> Standing:
+    return standing.after_failure(at)
+
+
+def test_the_streak_begins_with_the_end_of_its_first_failed_delivery() -> None:
+    standing = fail(fail(CLEAN, NOW), NOW + timedelta(days=3))
+    assert standing.failing_since == NOW
+    assert standing.failed == 2
+
+
+def test_a_week_of_failures_switches_off() -> None:
+    week_later = NOW + timedelta(days=7)
+    standing = fail(fail(CLEAN, NOW), week_later)
+    assert standing.is_hopeless(week_later, limit_s=WEEK_S)
+
+
+def test_a_moment_less_than_a_week_does_not() -> None:
+    almost = NOW + timedelta(days=7, microseconds=-1)
+    standing = fail(fail(CLEAN, NOW), almost)
+    assert not standing.is_hopeless(almost, limit_s=WEEK_S)
+
+
+def test_a_single_failure_never_switches_off_however_long_ago() -> None:
+    standing = fail(CLEAN, NOW)
+    assert not standing.is_hopeless(NOW + timedelta(days=400), limit_s=WEEK_S)
+
+
+def test_a_success_starts_anew() -> None:
+    standing = fail(CLEAN, NOW + timedelta(days=6))
+    assert not standing.is_hopeless(NOW + timedelta(days=8), limit_s=WEEK_S)
+
+
+def test_a_clean_standing_is_not_hopeless() -> None:
+    assert not CLEAN.is_hopeless(NOW, limit_s=0)

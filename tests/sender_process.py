@@ -1,0 +1,85 @@
+"""A sender in a process of its own: `python -m tests.sender_process`, with settings from CQE_…"""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from app import tables  # noqa: F401 - foreign keys reach over the rooms
+from app.core import log, stopping
+from app.core.runtime import build_runtime
+from app.core.settings import Settings
+from app.events import outbox
+from app.webhooks.deliveries import fan_out
+from app.webhooks.jobs import run_sender
+
+ROOT = Path(__file__).parent.parent
+
+
+class SenderProcess:
+    """Starts, kills and stops one sender."""
+
+    def __init__(self, environment: dict[str, str], log_file: Path) -> None:
+        self._log = log_file.open("ab")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.sender_process"],
+            cwd=ROOT,
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **environment},
+            stdout=self._log,
+            stderr=self._log,
+        )
+
+    def kill(self) -> None:
+        """Kill it as `kill -9` does."""
+        self.process.kill()
+        self.close()
+
+    def stop(self, *, within_s: float = 20) -> int:
+        """Ask it to end and return its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(within_s)
+        self.close()
+        return code
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self._log.close()
+
+    def cpu_s(self) -> float:
+        """Return the processor time that it has used."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def environment_of(settings: Settings, **more: Any) -> dict[str, str]:
+    """Return the variables that say what the settings of a test say."""
+    values = {
+        "CQE_DATA_DIR": settings.data_dir,
+        "CQE_DATABASE_URL": settings.database_url,
+        "CQE_REDIS_URL": settings.redis_url,
+        "CQE_WEBHOOK_ALLOWED_CIDRS": ",".join(map(str, settings.webhook_allowed_cidrs)),
+        "CQE_WEBHOOK_ALLOW_HTTP": int(settings.webhook_allow_http),
+        "CQE_WEBHOOK_CA_BUNDLE": settings.webhook_ca_bundle,
+        "CQE_WEBHOOK_RETRY_DELAYS": ",".join(map(str, settings.webhook_retry_delays_s)),
+        "CQE_WEBHOOK_TIMEOUT_SECONDS": settings.webhook_timeout_s,
+        "CQE_WEBHOOK_DEACTIVATE_AFTER_SECONDS": settings.webhook_deactivate_after_s,
+        **more,
+    }
+    return {name: str(value) for name, value in values.items() if str(value)}
+
+
+def main() -> None:
+    """Send until SIGTERM."""
+    stopping.listen()
+    settings = Settings.from_env(os.environ)
+    log.configure(settings.log_level)
+    outbox.on_publish(fan_out)
+    run_sender(build_runtime(settings), stopping.requested)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,280 @@
+"""The sender of requests against receivers that do everything wrong; real sockets, real TLS."""
+
+import resource
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+
+from app.core.addresses import AddressPolicy
+from app.core.exchange import Outcome
+from app.core.outbound import Reply, RequestsSender
+from tests import receiver as answers
+from tests.receiver import Receiver, write_ca_bundle
+
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+BODY = b'{"id":"evt_1"}'
+
+Post = Callable[..., Reply]
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+@pytest.fixture
+def sender(tmp_path: Path) -> Iterator[RequestsSender]:
+    sender = RequestsSender(AddressPolicy(LOOPBACK), ca_bundle=write_ca_bundle(tmp_path))
+    yield sender
+    sender.close()
+
+
+@pytest.fixture
+def post(sender: RequestsSender) -> Post:
+    def post(url: str, timeout_s: float = 5, **headers: str) -> Reply:
+        return sender.post(url, headers=headers, body=BODY, timeout_s=timeout_s)
+
+    return post
+
+
+def timed(post: Post, url: str, timeout_s: float) -> tuple[Reply, float]:
+    started = time.monotonic()
+    return post(url, timeout_s), time.monotonic() - started
+
+
+def test_the_request_is_what_was_given_and_nothing_more(receiver: Receiver, post: Post) -> None:
+    reply = post(receiver.url("/hook?a=b%2Fc&d"), **{"X-Webhook-Id": "evt_1"})
+    assert reply.outcome == Outcome.SUCCESS
+    assert reply.status_code == 200
+    assert reply.excerpt == "ok"
+    assert reply.ip in ("127.0.0.1", "::1")
+    [request] = receiver.requests
+    assert request.path == "/hook?a=b%2Fc&d"
+    assert request.body == BODY
+    assert request.headers == {
+        "host": f"localhost:{receiver.port}",
+        "x-webhook-id": "evt_1",
+        "accept-encoding": "identity",
+        "content-length": str(len(BODY)),
+    }
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [answers.hang, answers.trickle_headers],
+    ids=["silent", "trickled headers"],
+)
+def test_the_timeout_is_one_for_the_whole_attempt(
+    receiver: Receiver, post: Post, answer: answers.Answer
+) -> None:
+    reply, took_s = timed(post, receiver.script("/hook", answer), 0.4)
+    assert reply.outcome == Outcome.TIMEOUT
+    assert reply.status_code is None
+    assert 0.4 <= took_s < 0.8
+
+
+def test_the_timeout_holds_on_a_kept_connection_too(receiver: Receiver, post: Post) -> None:
+    url = receiver.script("/hook", answers.status(200), answers.trickle_headers)
+    assert post(url).outcome == Outcome.SUCCESS
+    reply, took_s = timed(post, url, 0.4)
+    assert receiver.connections == 1
+    assert reply.outcome == Outcome.TIMEOUT
+    assert took_s < 0.8
+
+
+def test_a_handshake_that_never_ends_is_a_timeout(post: Post) -> None:
+    silent = Receiver(silent_handshake=True)
+    reply, took_s = timed(post, silent.url(), 0.4)
+    silent.close()
+    assert reply.outcome == Outcome.TIMEOUT
+    assert took_s < 0.8
+
+
+def test_good_headers_are_a_success_whatever_the_body_does(receiver: Receiver, post: Post) -> None:
+    reply, took_s = timed(post, receiver.script("/hook", answers.trickle_body), 10)
+    assert reply.outcome == Outcome.SUCCESS
+    assert reply.duration_ms < 500
+    assert set(reply.excerpt) == {"b"}
+    assert reply.truncated
+    assert took_s < 2
+
+
+def test_an_endless_body_is_not_read(receiver: Receiver, post: Post) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    reply, took_s = timed(post, receiver.script("/hook", answers.endless_body), 10)
+    assert reply.outcome == Outcome.SUCCESS
+    assert len(reply.excerpt) == 1024
+    assert reply.truncated
+    assert took_s < 2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
+
+
+def test_endless_headers_are_an_error(receiver: Receiver, post: Post) -> None:
+    reply, took_s = timed(post, receiver.script("/hook", answers.endless_headers), 10)
+    assert reply.outcome == Outcome.CONNECTION_ERROR
+    assert took_s < 2
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_a_redirect_is_a_failure_and_is_not_followed(
+    receiver: Receiver, post: Post, code: int
+) -> None:
+    target = receiver.url("/elsewhere")
+    url = receiver.script("/hook", answers.status(code, b"", f"Location: {target}"))
+    reply = post(url)
+    assert reply.outcome == Outcome.HTTP_ERROR
+    assert reply.status_code == code
+    assert receiver.received("/elsewhere") == []
+
+
+@pytest.mark.parametrize("code", [200, 201, 202, 204, 299])
+def test_every_2xx_is_a_success(receiver: Receiver, post: Post, code: int) -> None:
+    url = receiver.script("/hook", answers.status(code, b""))
+    assert post(url).outcome == Outcome.SUCCESS
+
+
+@pytest.mark.parametrize("code", [304, 400, 401, 404, 410, 429, 500, 503])
+def test_any_other_status_is_an_http_error(receiver: Receiver, post: Post, code: int) -> None:
+    reply = post(receiver.script("/hook", answers.status(code, b"")))
+    assert reply.outcome == Outcome.HTTP_ERROR
+    assert reply.status_code == code
+
+
+def test_cookies_are_not_kept(receiver: Receiver, post: Post) -> None:
+    url = receiver.script("/hook", answers.status(200, b"", "Set-Cookie: session=1; Path=/"))
+    post(url)
+    post(url)
+    assert "cookie" not in receiver.requests[1].headers
+
+
+def test_the_environment_changes_nothing(
+    receiver: Receiver, post: Post, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+        monkeypatch.setenv(name.lower(), "http://127.0.0.1:1")
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine localhost login someone password secret\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/dev/null")
+    assert post(receiver.url()).outcome == Outcome.SUCCESS
+    assert "authorization" not in receiver.requests[0].headers
+
+
+def test_a_connection_is_used_again(receiver: Receiver, post: Post) -> None:
+    for _ in range(5):
+        assert post(receiver.url()).outcome == Outcome.SUCCESS
+    assert receiver.connections == 1
+
+
+def test_a_kept_connection_that_was_closed_is_replaced_in_silence(
+    receiver: Receiver, post: Post
+) -> None:
+    keep_then_close = answers.then_hang_up(answers.status(200))
+    url = receiver.script("/hook", keep_then_close)
+    for number in range(1, 4):
+        reply = post(url)
+        assert reply.outcome == Outcome.SUCCESS
+        assert len(receiver.requests) == number
+        time.sleep(0.05)
+
+
+def test_a_kept_connection_that_dies_under_a_request_is_replaced_once(
+    receiver: Receiver, post: Post
+) -> None:
+    url = receiver.script("/hook", answers.status(200), answers.hang_up, answers.status(202))
+    assert post(url).status_code == 200
+    assert post(url).status_code == 202
+    assert receiver.connections == 2
+
+
+def test_a_fresh_connection_that_dies_is_an_error(receiver: Receiver, post: Post) -> None:
+    reply = post(receiver.script("/hook", answers.hang_up))
+    assert reply.outcome == Outcome.CONNECTION_ERROR
+    assert len(receiver.requests) == 1
+
+
+def test_an_answer_in_another_language_is_an_error(receiver: Receiver, post: Post) -> None:
+    reply = post(receiver.script("/hook", answers.not_http))
+    assert reply.outcome == Outcome.CONNECTION_ERROR
+
+
+def test_a_refused_connection_is_an_error(post: Post) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    reply = post(f"https://localhost:{port}/hook")
+    assert reply.outcome == Outcome.CONNECTION_ERROR
+
+
+def test_a_name_without_an_address_is_an_error(post: Post) -> None:
+    assert post("https://nowhere.invalid/hook").outcome == Outcome.CONNECTION_ERROR
+
+
+def test_a_certificate_of_an_unknown_authority_is_refused(receiver: Receiver) -> None:
+    sender = RequestsSender(AddressPolicy(LOOPBACK))
+    reply = sender.post(receiver.url(), headers={}, body=BODY, timeout_s=5)
+    sender.close()
+    assert reply.outcome == Outcome.TLS_ERROR
+    assert receiver.requests == []
+
+
+def test_a_certificate_of_another_name_is_refused(post: Post) -> None:
+    other = Receiver(names=["other.example"])
+    reply = post(other.url())
+    other.close()
+    assert reply.outcome == Outcome.TLS_ERROR
+    assert "localhost" in (reply.error or "")
+    assert other.requests == []
+
+
+def test_an_old_protocol_is_refused(receiver: Receiver, post: Post) -> None:
+    assert receiver.context is not None
+    with pytest.warns(DeprecationWarning):
+        receiver.context.maximum_version = ssl.TLSVersion.TLSv1_1
+    assert post(receiver.url()).outcome == Outcome.TLS_ERROR
+
+
+def test_plain_http_where_tls_is_expected_is_a_tls_error(post: Post) -> None:
+    plain = Receiver(tls=False)
+    reply = post(f"https://localhost:{plain.port}/hook")
+    plain.close()
+    assert reply.outcome in (Outcome.TLS_ERROR, Outcome.CONNECTION_ERROR)
+
+
+@pytest.mark.parametrize("url", ["https://127.0.0.1/", "https://[::1]/", "http://localhost/", "no"])
+def test_a_url_that_the_policy_refuses_is_blocked(url: str) -> None:
+    sender = RequestsSender(AddressPolicy())
+    reply = sender.post(url, headers={}, body=BODY, timeout_s=5)
+    sender.close()
+    assert reply.outcome == Outcome.BLOCKED_URL
+    assert "127.0.0.1" not in (reply.error or "")
+
+
+def test_the_excerpt_is_text_of_at_most_1024_bytes(receiver: Receiver, post: Post) -> None:
+    url = receiver.script("/hook", answers.status(200, b"\x00\xff" + "ä".encode() * 2000))
+    excerpt = post(url).excerpt
+    assert len(excerpt.encode()) <= 1024
+    assert "\0" not in excerpt
+
+
+def test_closing_ends_what_is_on_its_way(receiver: Receiver, sender: RequestsSender) -> None:
+    import threading
+
+    url = receiver.script("/hook", answers.hang)
+    ended: list[Reply] = []
+    thread = threading.Thread(
+        target=lambda: ended.append(sender.post(url, headers={}, body=BODY, timeout_s=30))
+    )
+    thread.start()
+    receiver.wait_for(1)
+    sender.close()
+    thread.join(2)
+    assert [each.outcome for each in ended] == [Outcome.CONNECTION_ERROR]
