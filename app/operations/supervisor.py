@@ -99,8 +99,6 @@ class Supervisor:
         for tier in sorted({each.service.tier for each in self._kept}, reverse=True):
             self._stop_tier([each for each in self._kept if each.service.tier == tier])
         signal.set_wakeup_fd(-1)
-        if self._output is not None:
-            self._output.close()
 
     def _stop_tier(self, group: list[_Kept]) -> None:
         begun_at = time.monotonic()
@@ -122,7 +120,7 @@ class Supervisor:
         private = [self._wake_read, self._wake_write]
         output = None
         if self._output is not None:
-            private.append(self._output.read_end)
+            private += self._output.private
             output = self._output.write_end
         name = f"cqe: {kept.service.name}"
         kept.pid = fork(kept.service.run, name=name, output=output, private=private)

@@ -49,7 +49,8 @@ def run(settings: Settings, *, with_worker: bool) -> None:
     listener = _listen(settings)
     if not settings.master_keys:
         create_key_file(settings.data_dir)
-    supervisor = Supervisor(OutputPump())
+    output = OutputPump()
+    supervisor = Supervisor(output)
     supervisor.listen()
     try:
         choice = _start_queue(supervisor, settings, lock)
@@ -68,7 +69,9 @@ def run(settings: Settings, *, with_worker: bool) -> None:
         supervisor.stop()
         queue.withdraw_url(settings.data_dir)
         os.ftruncate(lock, 0)
-    click.echo("Stopped.")
+        if supervisor.stop_asked:
+            click.echo("Stopped.", err=True)
+        output.close()
 
 
 def _listen(settings: Settings) -> socket.socket:
