@@ -1,0 +1,34 @@
+"""The measured facts of a conversation: a flat map of metrics, and why one is missing."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+NO_TIMES = "The transcript has no times."
+NO_ROLES = "It is not known who speaks."
+NO_SERVICE = "Nobody on the service side speaks."
+NO_CUSTOMER = "The customer says nothing."
+NOT_ENGLISH = "The words of this language are not read."
+
+
+@dataclass
+class Measures:
+    """`values` holds every metric, None where it can't be measured; `missing` the reasons."""
+
+    values: dict[str, float | int | None] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def give(self, metric: str, value: float | None) -> None:
+        """Set a metric, fractions rounded to four places."""
+        self.values[metric] = round(value, 4) if isinstance(value, float) else value
+
+    def lack(self, reason: str, *metrics: str) -> None:
+        """Record that metrics can't be measured, and why."""
+        for metric in metrics:
+            self.values[metric] = None
+            self.missing[metric] = reason
+
+    def get(self, metric: str) -> float | int | None:
+        return self.values.get(metric)
+
+    def missing_as_json(self) -> list[dict[str, Any]]:
+        return [{"metric": name, "reason": reason} for name, reason in self.missing.items()]

@@ -1,0 +1,350 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.ai.context import Context
+from app.ai.facts import Facts, facts_of
+from app.ai.intervals import gaps, intersection, length, percentile, union
+from app.ai.transcript import Transcript
+from tests.talks import START, call, chat, scorecard, words
+
+VOICE, CHAT, BOT = scorecard("voice"), scorecard("chat"), scorecard("voice_bot")
+
+
+def facts(transcript: Transcript, card=VOICE, **known) -> Facts:
+    return facts_of(transcript, card, Context(**known))
+
+
+def metrics(transcript: Transcript, card=VOICE, **known) -> dict:
+    return facts(transcript, card, **known).measures.values
+
+
+def missing(transcript: Transcript, card=VOICE, **known) -> dict:
+    return facts(transcript, card, **known).measures.missing
+
+
+TALK = call(
+    ("a", 0, 4_000, words(10)),
+    ("c", 5_000, 9_000, words(12)),
+    ("a", 8_000, 12_000, words(8)),
+    ("c", 16_000, 18_000, words(4)),
+    duration=20_000,
+)
+
+
+def test_talk_is_the_union_of_each_side() -> None:
+    found = metrics(TALK)
+    assert found["agentTalkMs"] == 8_000
+    assert found["customerTalkMs"] == 6_000
+    assert found["agentTalkPercent"] == 40
+    assert found["talkRatio"] == 0.5714
+
+
+def test_silence_is_what_nobody_fills_of_the_whole_recording() -> None:
+    found = metrics(TALK)
+    # Speech 0-4, 5-12, 16-18 of 20 seconds.
+    assert found["silenceMs"] == 7_000
+    assert found["silencePercent"] == 35
+    assert found["nonTalkMs"] == 4_000
+    assert found["longestSilenceMs"] == 4_000
+
+
+def test_overtalk_is_where_both_speak() -> None:
+    found = metrics(TALK)
+    assert found["overtalkMs"] == 1_000
+    assert found["overtalkPercent"] == 5
+    assert found["overtalkCount"] == 1
+
+
+def test_starting_over_the_other_for_a_second_with_words_is_an_interruption() -> None:
+    found = metrics(TALK)
+    assert found["interruptionsByAgent"] == 1
+    assert found["interruptionsByCustomer"] == 0
+
+
+@pytest.mark.parametrize(
+    ("start", "text", "count"),
+    [
+        (8_980, "I see what you mean there", 0),
+        (8_501, "I see what you mean there", 0),
+        (8_500, "I see what you mean there", 1),
+        (8_000, "But wait", 0),
+        (8_000, "Yes, okay, right!", 0),
+        (8_000, "Yes, okay, but no", 1),
+    ],
+    ids=["20 ms", "499 ms", "500 ms", "two words", "back-channels", "four words"],
+)
+def test_a_short_overlap_or_a_back_channel_is_no_interruption(start, text, count) -> None:
+    found = metrics(call(("c", 5_000, 9_000, words(12)), ("a", start, 12_000, text)))
+    assert found["interruptionsByAgent"] == count
+    assert found["overtalkCount"] == 1
+
+
+def test_starting_at_the_same_moment_interrupts_nobody() -> None:
+    found = metrics(call(("c", 0, 9_000, words(9)), ("a", 0, 9_000, words(9))))
+    assert found["interruptionsByAgent"] == found["interruptionsByCustomer"] == 0
+
+
+def test_pace_is_words_by_talk_time_and_null_under_30_words() -> None:
+    transcript = call(("a", 0, 20_000, words(45)), ("c", 21_000, 30_000, words(29)))
+    assert metrics(transcript)["agentWpm"] == 135
+    assert metrics(transcript)["customerWpm"] is None
+    assert "30 words" in missing(transcript)["customerWpm"]
+
+
+def test_dead_air_is_a_gap_of_10_seconds_that_nobody_announced() -> None:
+    transcript = call(
+        ("a", 0, 1_000, "Let us start with your request."),
+        ("c", 11_000, 12_000, "Are you there?"),
+        ("a", 13_000, 14_000, "Yes. I will put you on hold for a moment."),
+        ("c", 14_200, 14_800, "Sure."),
+        ("a", 40_000, 41_000, "I am back."),
+        ("c", 50_999, 52_000, "Good."),
+    )
+    found = metrics(transcript)
+    assert found["deadAirCount"] == 1
+    assert found["deadAirMs"] == 10_000
+    assert found["holdMs"] == 25_200
+    assert found["longestSilenceMs"] == 25_200
+
+
+def test_a_bot_has_dead_air_from_5_seconds() -> None:
+    transcript = call(("b", 0, 1_000, "What is the date?"), ("c", 6_000, 7_000, "Today."))
+    assert metrics(transcript, BOT)["deadAirCount"] == 1
+
+
+def test_the_longest_monologue_bridges_pauses_under_a_second_and_back_channels() -> None:
+    transcript = call(
+        ("a", 0, 5_000, words(9)),
+        ("c", 3_000, 3_400, "Mhm."),
+        ("a", 5_999, 9_000, words(9)),
+        ("a", 10_000, 12_000, words(9)),
+    )
+    assert metrics(transcript)["longestMonologueMs"] == 9_000
+
+
+def test_response_gaps_are_from_the_end_of_the_customers_turn() -> None:
+    transcript = call(
+        ("c", 0, 1_000, words(3)),
+        ("c", 1_200, 2_000, words(3)),
+        ("a", 2_600, 4_000, words(3)),
+        ("c", 4_500, 6_000, words(3)),
+        ("a", 5_800, 7_000, words(3)),
+        ("c", 8_000, 9_000, words(3)),
+        ("a", 10_000, 11_000, words(3)),
+    )
+    found = metrics(transcript)
+    assert found["responseGapMsP50"] == 800
+    assert found["responseGapMsP90"] == 960
+    assert found["responseOverlapCount"] == 1
+
+
+def test_the_response_gap_of_a_bot_is_its_latency() -> None:
+    transcript = call(
+        ("b", 0, 1_000, "Hello."),
+        ("c", 1_500, 2_000, "Hi."),
+        ("b", 3_200, 4_000, "What is it?"),
+    )
+    found = metrics(transcript, BOT)
+    assert found["latencyMsP90"] == found["latencyMsMax"] == 1_200
+    assert found["latencyMsCount"] == 1
+    assert "responseGapMsP50" not in found
+
+
+def test_fallback_rate_counts_the_bots_turns() -> None:
+    transcript = call(
+        ("b", 0, 1_000, "What is the date?"),
+        ("c", 1_500, 2_000, "Blue."),
+        ("b", 3_200, 4_000, "Sorry, I didn't catch that."),
+    )
+    assert metrics(transcript, BOT)["fallbackRate"] == 0.5
+    assert metrics(transcript, BOT, fallback_count=0)["fallbackRate"] == 0
+
+
+@pytest.mark.parametrize(
+    ("known", "value"),
+    [
+        ({"completed": True, "transferred": False}, 1),
+        ({"completed": True, "transferred": True}, 0),
+        ({"completed": False, "transferred": False}, None),
+        ({}, None),
+    ],
+)
+def test_a_call_is_contained_when_it_is_completed_without_transfer(known, value) -> None:
+    transcript = call(("b", 0, 1_000, "Hello there."), ("c", 1_500, 2_000, "Hi."))
+    assert metrics(transcript, BOT, **known)["containment"] == value
+
+
+def test_a_mixed_recording_has_silence_but_no_numbers_of_roles() -> None:
+    transcript = call(
+        ("u", 0, 4_000, words(20)), ("u", 16_000, 18_000, words(20)), speaker_attribution="none"
+    )
+    found, why = metrics(transcript), missing(transcript)
+    assert found["silenceMs"] == 12_000
+    assert found["deadAirCount"] == 1
+    for name in ("agentTalkMs", "talkRatio", "interruptionsByAgent", "agentWpm", "turnCount"):
+        assert found[name] is None
+        assert why[name] == "It is not known who speaks."
+
+
+def test_roles_on_a_mixed_channel_are_not_believed() -> None:
+    transcript = call(("a", 0, 4_000, words(20)), speaker_attribution="none")
+    assert metrics(transcript)["agentTalkMs"] is None
+
+
+def test_a_call_without_times_has_reasons_in_place_of_numbers() -> None:
+    transcript = call(("a", None, None, "Hello there."), ("c", None, None, "Hi."))
+    assert metrics(transcript)["silenceMs"] is None
+    assert missing(transcript)["silenceMs"] == "The transcript has no times."
+
+
+def test_announced_holds_are_not_guessed_in_another_language() -> None:
+    transcript = call(
+        ("a", 0, 1_000, "Un moment, je vous prie."),
+        ("c", 20_000, 21_000, "Merci bien."),
+        language="fr",
+    )
+    assert metrics(transcript)["deadAirCount"] is None
+    assert metrics(transcript)["longestSilenceMs"] == 19_000
+
+
+WRITTEN = chat(
+    ("c", 0, "My order is late."),
+    ("b", 5, "A person will be with you."),
+    ("c", 20, "It is number 12."),
+    ("s", 25, "Ben joined."),
+    ("a", 40, "Where was it sent?"),
+    ("c", 50, "Home."),
+    ("a", 60, "Thanks."),
+    ("a", 300, "It comes tomorrow."),
+)
+
+
+def test_the_first_response_is_that_of_a_person() -> None:
+    assert metrics(WRITTEN, CHAT)["firstResponseSeconds"] == 40
+
+
+def test_the_first_response_counts_from_the_hand_off() -> None:
+    handed_off = START.replace(second=30)
+    assert metrics(WRITTEN, CHAT, handed_off_at=handed_off)["firstResponseSeconds"] == 10
+
+
+def test_a_reply_answers_the_first_message_of_the_run() -> None:
+    found = metrics(WRITTEN, CHAT)
+    # 0 to 40 and 50 to 60; the second message of the agent answers nothing new.
+    assert found["responseSecondsAvg"] == 25
+    assert found["responseSecondsP90"] == 37
+
+
+def test_a_chat_that_only_a_bot_answers_has_no_first_response() -> None:
+    transcript = chat(("c", 0, "My order is late."), ("b", 5, "Which one?"))
+    assert metrics(transcript, CHAT)["firstResponseSeconds"] is None
+    assert missing(transcript, CHAT)["firstResponseSeconds"] == "No person answers."
+
+
+def test_the_resolution_takes_until_the_close() -> None:
+    closed_at = START.replace(minute=10)
+    assert metrics(WRITTEN, CHAT, closed_at=closed_at)["resolutionSeconds"] == 600
+    assert metrics(WRITTEN, CHAT)["resolutionSeconds"] is None
+
+
+def test_a_chat_has_turns_questions_and_no_speech() -> None:
+    found = metrics(WRITTEN, CHAT)
+    assert found["turnCount"] == 6
+    assert found["questionsAsked"] == 1
+    assert found["durationSeconds"] == 300
+    assert "agentTalkMs" not in found
+
+
+def test_messages_without_times_have_reasons_in_place_of_numbers() -> None:
+    transcript = chat(("c", None, "My order is late."), ("a", None, "Which one?"))
+    assert missing(transcript, CHAT)["firstResponseSeconds"] == "The messages have no times."
+
+
+def test_first_contact_resolution_is_told_from_outside() -> None:
+    assert metrics(WRITTEN, CHAT, first_contact_resolution=True)["firstContactResolution"] == 1
+    assert metrics(WRITTEN, CHAT)["firstContactResolution"] is None
+
+
+def test_handling_includes_the_work_after_the_call() -> None:
+    assert metrics(TALK, after_call_seconds=30)["handleSeconds"] == 50
+
+
+INTERVALS = st.lists(
+    st.tuples(st.integers(0, 500), st.integers(0, 100)).map(lambda pair: (pair[0], sum(pair)))
+)
+
+
+def seconds_of(intervals: list[tuple[int, int]]) -> set[int]:
+    return {moment for start, end in intervals for moment in range(start, end)}
+
+
+@given(INTERVALS, INTERVALS)
+def test_interval_arithmetic_is_that_of_sets(left, right) -> None:
+    one, two = union(left), union(right)
+    assert seconds_of(one) == seconds_of(left)
+    assert length(one) == len(seconds_of(left))
+    assert seconds_of(intersection(one, two)) == seconds_of(left) & seconds_of(right)
+    if one:
+        covered = set(range(one[0][0], one[-1][1]))
+        assert seconds_of(gaps(one)) == covered - seconds_of(one)
+
+
+LINES = st.lists(
+    st.tuples(
+        st.sampled_from("acu"),
+        st.integers(0, 60_000),
+        st.integers(0, 20_000),
+        st.sampled_from(["yes", words(3), words(40), "is it so?", "one moment please"]),
+    ).map(lambda line: (line[0], line[1], line[1] + line[2], line[3])),
+    max_size=12,
+).map(lambda lines: sorted(lines, key=lambda line: line[1]))
+
+
+@given(LINES, st.integers(0, 100_000))
+def test_the_metrics_of_any_call_agree_with_each_other(lines, duration) -> None:
+    found = metrics(call(*lines, duration=duration))
+    assert set(missing(call(*lines, duration=duration))) == {
+        name for name, value in found.items() if value is None
+    }
+    if found["silenceMs"] is None or found["agentTalkMs"] is None:
+        return
+    total = max([duration, *(end for _, _, end, _ in lines)])
+    speech = found["agentTalkMs"] + found["customerTalkMs"] - found["overtalkMs"]
+    others = any(letter == "u" for letter, *_ in lines)
+    assert found["silenceMs"] + speech <= total
+    if not others:
+        assert found["silenceMs"] + speech == total
+    assert 0 <= found["overtalkMs"] <= min(found["agentTalkMs"], found["customerTalkMs"])
+    assert found["deadAirMs"] <= found["nonTalkMs"] <= found["silenceMs"]
+    assert found["longestSilenceMs"] <= found["silenceMs"]
+    assert found["interruptionsByAgent"] + found["interruptionsByCustomer"] <= len(lines)
+    assert found["longestMonologueMs"] <= total
+
+
+@given(LINES)
+def test_moving_a_call_in_time_changes_no_talk(lines) -> None:
+    moved = [(letter, start + 5_000, end + 5_000, text) for letter, start, end, text in lines]
+    before, after = metrics(call(*lines)), metrics(call(*moved))
+    for name in ("agentTalkMs", "overtalkMs", "interruptionsByAgent", "deadAirCount", "agentWpm"):
+        assert before[name] == after[name]
+
+
+@given(LINES)
+def test_exchanging_the_sides_exchanges_their_numbers(lines) -> None:
+    other = {"a": "c", "c": "a", "u": "u"}
+    before = metrics(call(*lines))
+    after = metrics(call(*((other[letter], *rest) for letter, *rest in lines)))
+    assert before["agentTalkMs"] == after["customerTalkMs"]
+    assert before["overtalkMs"] == after["overtalkMs"]
+    assert before["interruptionsByAgent"] == after["interruptionsByCustomer"]
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0, 100))
+def test_a_percentile_lies_between_the_extremes(values, percent) -> None:
+    assert min(values) <= percentile(values, percent) <= max(values) + 1e-6
+
+
+def test_a_percentile_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        percentile([], 50)
