@@ -1,0 +1,107 @@
+"""The rules of what must be said and what must not: disclosure, data handling, abuse."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from app.ai.answers import NOT_JUDGED_YET, Answer, judged, not_applicable, unjudged, yes_or_no
+from app.ai.cues import PLAIN
+from app.ai.dialogue import Line, Side
+from app.ai.evidence import CONTRADICTS, Evidence, evidence_at
+from app.ai.facts import Facts, capital, places, quoted
+from app.ai.scorecard import Criterion
+
+_WORD = re.compile(r"[^\W_]+")
+_NEVER = re.compile(r"(?!)")
+
+
+def disclosure(facts: Facts, criterion: Criterion) -> Answer:
+    """Answer yes when each required statement is made, in one of its phrases."""
+    statements = criterion.parameters["requiredStatements"]
+    if not statements:
+        return not_applicable("The list of required statements is empty.")
+    found = {item["key"]: statement_evidence(facts, item) for item in statements}
+    missing = [item["title"] for item in statements if not found[item["key"]]]
+    evidence = [item for pieces in found.values() for item in pieces]
+    if missing:
+        explanation = f"Not said: {'; '.join(missing)}."
+    else:
+        ids = ", ".join(dict.fromkeys(item.segment_id for item in evidence))
+        explanation = f"Every required statement is made ({ids})."
+    return yes_or_no(
+        not missing,
+        explanation,
+        confidence=facts.sure(0.7 if missing else 0.95),
+        evidence=evidence,
+    )
+
+
+def data_handling(facts: Facts, criterion: Criterion) -> Answer:
+    """Answer no when a full card number, CVV, PIN, one-time code or password is asked for."""
+    asked = facts.said("asks_secret")
+    if asked:
+        return yes_or_no(
+            False,
+            f"{capital(facts.agent)} asks for what must not be asked for ({places(asked)}).",
+            confidence=facts.sure(0.85),
+            evidence=quoted(asked, CONTRADICTS),
+        )
+    # That something is not said means little where hardly anything is.
+    least = criterion.parameters["minWords"]
+    lines = facts.dialogue.service if facts.dialogue.attributed else facts.dialogue.lines
+    if sum(len(line.text.split()) for line in lines) < least:
+        return unjudged(f"Fewer than {least} words are said.")
+    nobody = f"{facts.agent} never asks" if facts.dialogue.attributed else "nobody asks"
+    return yes_or_no(
+        True,
+        f"{capital(nobody)} for a full card number, CVV, PIN, one-time code or password.",
+        confidence=facts.sure(0.8),
+    )
+
+
+def abuse(facts: Facts, criterion: Criterion) -> Answer:
+    """Answer with the lowest level on abuse; without it, how clear the rest is is not judged."""
+    found = facts.said("profanity")
+    if not found:
+        return unjudged(NOT_JUDGED_YET)
+    return judged(
+        0,
+        0.0,
+        f"{capital(facts.agent)} is abusive ({places(found)}).",
+        confidence=0.85,
+        evidence=quoted(found, CONTRADICTS),
+    )
+
+
+def statement_evidence(facts: Facts, statement: dict[str, Any]) -> tuple[Evidence, ...]:
+    """Quote where a required statement is first made, a piece for each segment that it spans."""
+    patterns = [_phrase(phrase) for phrase in statement["anyOf"]]
+    for turn in facts.dialogue.turns:
+        if turn.side not in (Side.SERVICE, Side.UNKNOWN):
+            continue
+        text = " ".join(line.text for line in turn.lines).translate(PLAIN)
+        matches = (pattern.search(text) for pattern in patterns)
+        spans = sorted(match.span() for match in matches if match is not None)
+        if spans:
+            return tuple(_pieces(turn.lines, *spans[0]))
+    return ()
+
+
+def _pieces(lines: Iterable[Line], start: int, end: int) -> Iterable[Evidence]:
+    offset = 0
+    for line in lines:
+        first, last = max(0, start - offset), min(len(line.text), end - offset)
+        if first < last and line.text[first:last].strip():
+            yield evidence_at(line.segment, first, last)
+        offset += len(line.text) + 1
+
+
+@lru_cache(maxsize=512)
+def _phrase(phrase: str) -> re.Pattern[str]:
+    # Its words in their order, whatever punctuation stands between them; a pattern would let the
+    # author of a scorecard stop the machine.
+    words = _WORD.findall(phrase.translate(PLAIN))
+    if not words:
+        return _NEVER
+    return re.compile(r"\b" + r"[\W_]{1,6}".join(map(re.escape, words)) + r"\b", re.IGNORECASE)

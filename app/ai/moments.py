@@ -1,0 +1,115 @@
+"""The moments of a conversation that a listener would jump to."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from app.ai.compliance_rules import statement_evidence
+from app.ai.cues import Cue
+from app.ai.dialogue import Line, Side
+from app.ai.facts import Facts
+from app.ai.scorecard import Scorecard
+from app.ai.timing import Gap
+
+# Of each kind of cue: the type of the moment, who says it, how severe it is, and its label.
+_CUES = (
+    ("escalation_request", Side.CUSTOMER, "warn", "Asks for somebody else"),
+    ("complaint", Side.CUSTOMER, "warn", "Complains"),
+    ("opt_out", Side.CUSTOMER, "warn", "Asks not to be contacted again"),
+    ("commitment", Side.SERVICE, "info", "Promises to follow up"),
+)
+
+
+def moments_of(facts: Facts, scorecard: Scorecard) -> list[dict[str, Any]]:
+    """List the moments in the order in which they begin, in the shape of contract B6.
+
+    Messages have no times in media, so that theirs are null.
+    """
+    found = [
+        *_of_cues(facts),
+        *_profanity(facts),
+        *_statements(facts, scorecard),
+        *_silences(facts),
+        *_overlaps(facts),
+    ]
+    return [moment for _, moment in sorted(found, key=lambda item: item[0])]
+
+
+def _of_cues(facts: Facts) -> Iterable[tuple[Any, dict[str, Any]]]:
+    for kind, side, severity, label in _CUES:
+        cues = facts.said(kind) if side is Side.SERVICE else facts.heard(kind)
+        for cue in _one_a_line(cues):
+            yield _moment(kind, cue.line, severity, label)
+
+
+def _profanity(facts: Facts) -> Iterable[tuple[Any, dict[str, Any]]]:
+    for cue in _one_a_line(facts.cues.of("profanity")):
+        severity = "critical" if cue.line.side is Side.SERVICE else "warn"
+        yield _moment("profanity", cue.line, severity, "Abusive words")
+
+
+def _statements(facts: Facts, scorecard: Scorecard) -> Iterable[tuple[Any, dict[str, Any]]]:
+    lines = {line.segment.id: line for line in facts.dialogue.lines}
+    for criterion in scorecard.criteria:
+        for statement in criterion.parameters.get("requiredStatements", ()):
+            for evidence in statement_evidence(facts, statement)[:1]:
+                line = lines[evidence.segment_id]
+                yield _moment("compliance_disclosure", line, "info", statement["title"])
+
+
+def _silences(facts: Facts) -> Iterable[tuple[Any, dict[str, Any]]]:
+    for gap in facts.timing.long_silences(facts.settings):
+        if gap.announced is False:
+            label = f"{_seconds(gap)} seconds of unexplained silence"
+            yield _silence("dead_air", gap, label)
+    for gap in facts.timing.holds(facts.settings):
+        if gap.length >= facts.settings.long_hold_ms:
+            yield _silence("long_hold", gap, f"On hold for {_seconds(gap)} seconds")
+
+
+def _overlaps(facts: Facts) -> Iterable[tuple[Any, dict[str, Any]]]:
+    interruptions = set(facts.timing.interruptions)
+    for item in facts.timing.barge_ins:
+        side = item.line.side
+        if item in interruptions:
+            severity = "warn" if side is Side.SERVICE else "info"
+            over = "the customer" if side is Side.SERVICE else "the agent"
+            yield _moment(
+                "interruption", item.line, severity, f"Interrupts {over}", item.start, item.end
+            )
+        elif item.end - item.start >= facts.settings.interruption_overlap_ms:
+            yield _moment("overlap", item.line, "info", "Both speak", item.start, item.end)
+
+
+def _one_a_line(cues: Iterable[Cue]) -> Iterable[Cue]:
+    return {cue.line.position: cue for cue in reversed(list(cues))}.values()
+
+
+def _silence(kind: str, gap: Gap, label: str) -> tuple[Any, dict[str, Any]]:
+    key, moment = _moment(kind, gap.before, "warn", label, gap.start, gap.end)
+    return key, {**moment, "role": None}
+
+
+def _moment(
+    kind: str,
+    line: Line,
+    severity: str,
+    label: str,
+    start_ms: int | None = None,
+    end_ms: int | None = None,
+) -> tuple[Any, dict[str, Any]]:
+    segment = line.segment
+    moment = {
+        "type": kind,
+        "startMs": segment.start_ms if start_ms is None else start_ms,
+        "endMs": segment.end_ms if end_ms is None else end_ms,
+        "segmentId": segment.id,
+        "role": segment.role.value,
+        "severity": severity,
+        "label": label,
+    }
+    begins = moment["startMs"]
+    return (line.position if begins is None else begins, line.position, kind), moment
+
+
+def _seconds(gap: Gap) -> int:
+    return round(gap.length / 1000)

@@ -1,0 +1,118 @@
+"""The embedded engine's judgement of a criterion: applicability first, then its rule."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Flag, auto
+
+from app.ai import closing_rules, compliance_rules, opening_rules, timing_rules
+from app.ai.answers import NOT_JUDGED_YET, Answer, judged, not_applicable, unjudged
+from app.ai.dialogue import Line
+from app.ai.evidence import CONTRADICTS, whole
+from app.ai.facts import Facts, segments_named
+from app.ai.measures import NO_ROLES, NO_SERVICE, NO_TIMES
+from app.ai.scorecard import Criterion
+from app.ai.timing import words_of
+
+_SENTENCE = re.compile(r"[^.!?]{1,400}\?")
+
+
+class Needs(Flag):
+    """What a rule can't do without: English words, known roles, times of speech."""
+
+    NOTHING = 0
+    WORDS = auto()
+    ROLES = auto()
+    TIMES = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    judge: Callable[[Facts, Criterion], Answer]
+    needs: Needs
+
+
+def answer(facts: Facts, criterion: Criterion) -> Answer:
+    """Judge one criterion, or say why the embedded engine doesn't.
+
+    Where it is not known who speaks, only what holds of the conversation as a whole is judged.
+    """
+    if criterion.rule is None:
+        return unjudged(NOT_JUDGED_YET)
+    rule = RULES[criterion.rule]
+    by = "metric" if criterion.methods[0] == "metric" else "rule"
+    if Needs.ROLES in rule.needs and not facts.dialogue.attributed:
+        return unjudged(f"{NO_ROLES} The recording has one channel for all.", by=by)
+    if facts.dialogue.attributed and not facts.dialogue.service:
+        return not_applicable(NO_SERVICE, by=by)
+    if Needs.WORDS in rule.needs and not facts.dialogue.english:
+        language = facts.dialogue.language or "this language"
+        return unjudged(f"The embedded engine does not read the words of {language}.", by=by)
+    if Needs.TIMES in rule.needs and not facts.timing.spoken:
+        return not_applicable(NO_TIMES, by=by)
+    return rule.judge(facts, criterion)
+
+
+def no_repetition(facts: Facts, criterion: Criterion) -> Answer:
+    """Count the bot's fallbacks and the questions that it asks twice in the same words."""
+    fallbacks = facts.said("fallback")
+    count = facts.context.fallback_count
+    if count is None:
+        count = len({cue.line.position for cue in fallbacks})
+    repeated = _repeated_questions(facts)
+    parameters = criterion.parameters
+    fulfilled = (
+        count <= parameters["maxFallbacks"] and len(repeated) <= parameters["maxRepeatedQuestions"]
+    )
+    where = f" ({segments_named(repeated)})" if repeated else ""
+    lines = [] if fulfilled else [cue.line for cue in fallbacks] + repeated
+    unique = {line.position: line for line in lines}
+    return judged(
+        2 if fulfilled else 0,
+        float(fulfilled),
+        f"Fallbacks: {count}. Questions asked again in the same words: {len(repeated)}{where}.",
+        confidence=0.6 if fulfilled else 0.75,
+        by="metric",
+        evidence=[whole(line.segment, CONTRADICTS) for line in list(unique.values())[:5]],
+    )
+
+
+def _repeated_questions(facts: Facts) -> list[Line]:
+    # To offer help again, or to be asked how one can help again, repeats nothing.
+    polite = {cue.line.position for kind in ("offer_help", "purpose") for cue in facts.said(kind)}
+    seen: set[tuple[str, ...]] = set()
+    repeated = []
+    for line in facts.dialogue.service:
+        for question in _SENTENCE.findall(line.text):
+            words = tuple(words_of(question))
+            if words in seen and line.position not in polite and len(words) > 2:
+                repeated.append(line)
+            seen.add(words)
+    return repeated
+
+
+_AGENT_WORDS = Needs.WORDS | Needs.ROLES
+_AGENT_TIMES = Needs.TIMES | Needs.ROLES
+
+RULES: dict[str, Rule] = {
+    "abuse": Rule(compliance_rules.abuse, _AGENT_WORDS),
+    "bot_identity": Rule(opening_rules.bot_identity, _AGENT_WORDS),
+    "clean_close": Rule(closing_rules.clean_close, _AGENT_WORDS),
+    "data_handling": Rule(compliance_rules.data_handling, Needs.WORDS),
+    "dead_air": Rule(timing_rules.dead_air, Needs.TIMES),
+    "disclosure": Rule(compliance_rules.disclosure, Needs.NOTHING),
+    "first_response": Rule(timing_rules.first_response, Needs.ROLES),
+    "gaps": Rule(timing_rules.gaps, Needs.ROLES),
+    "greeting": Rule(opening_rules.greeting, _AGENT_WORDS),
+    "handoff": Rule(closing_rules.handoff, _AGENT_WORDS),
+    "hold_silence": Rule(timing_rules.hold_silence, Needs.TIMES),
+    "latency": Rule(timing_rules.latency, _AGENT_TIMES),
+    "no_repetition": Rule(no_repetition, _AGENT_WORDS),
+    "opt_out": Rule(closing_rules.opt_out, _AGENT_WORDS),
+    "pace": Rule(timing_rules.pace, _AGENT_TIMES),
+    "purpose": Rule(opening_rules.purpose, _AGENT_WORDS),
+    "recap": Rule(closing_rules.recap, Needs.WORDS),
+    "resolution_confirmed": Rule(closing_rules.resolution_confirmed, Needs.WORDS),
+    "turn_taking": Rule(timing_rules.turn_taking, _AGENT_TIMES),
+    "verification": Rule(opening_rules.verification, _AGENT_WORDS),
+}
