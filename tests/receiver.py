@@ -217,7 +217,7 @@ class Receiver:
             with sock.makefile("rb") as stream:
                 while self._answer_one(sock, stream, number):
                     pass
-        except (OSError, ValueError):
+        except (OSError, ValueError, IndexError):
             return
         finally:
             with self._lock:

@@ -42,7 +42,7 @@ def fan_out(session: Session, event: Event) -> None:
         select(Subscription.id, Subscription.events, Subscription.active).where(
             Subscription.deleted_at.is_(None)
         )
-    ).tuples()
+    )
     rows = [
         _row(
             event.id,
@@ -137,7 +137,7 @@ def recover(
     if until is not None:
         statement = statement.where(Delivery.created_at < until)
     now = utc_now()
-    found = session.execute(statement.order_by(Delivery.created_at, Delivery.id)).tuples()
+    found = session.execute(statement.order_by(Delivery.created_at, Delivery.id))
     rows = [
         _row(
             event_id,

@@ -86,7 +86,7 @@ def _still_held(session: Session, results: Sequence[Result]) -> list[Result]:
         )
         .with_for_update()
     )
-    tokens = dict(rows.tuples().all())
+    tokens = {row.id: row.lease_token for row in rows}
     return [each for each in results if tokens.get(each.claim.delivery_id) == each.claim.token]
 
 

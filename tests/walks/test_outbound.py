@@ -237,7 +237,7 @@ def test_a_certificate_of_another_name_is_refused(post: Post) -> None:
 
 def test_an_old_protocol_is_refused(receiver: Receiver, post: Post) -> None:
     assert receiver.context is not None
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
         receiver.context.maximum_version = ssl.TLSVersion.TLSv1_1
     assert post(receiver.url()).outcome == Outcome.TLS_ERROR
 

@@ -1,0 +1,140 @@
+"""What the walks of the sender share: subscriptions, events, and a look into the history."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.paging import PageRequest
+from app.core.runtime import Runtime, build_runtime
+from app.core.settings import Settings
+from app.events import outbox
+from app.events.catalogue import EventType
+from app.events.payloads import ApiKeyRotated
+from app.webhooks import deliveries, history, service
+from app.webhooks.models import Subscription
+from tests.receiver import Receiver, write_ca_bundle
+from tests.sender_process import SenderProcess, environment_of
+
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+
+
+@dataclass
+class Desk:
+    """The service's side of the walks: the database, and senders in processes of their own."""
+
+    parts: Runtime
+    folder: Path
+    senders: list[SenderProcess] = field(default_factory=list)
+
+    def start_sender(self, **variables: Any) -> SenderProcess:
+        environment = environment_of(self.parts.settings, **variables)
+        sender = SenderProcess(environment, self.folder / "sender.log")
+        self.senders.append(sender)
+        return sender
+
+    def log(self) -> str:
+        return (self.folder / "sender.log").read_text()
+
+    def subscribe(self, url: str) -> tuple[str, str]:
+        """Return the id and the secret of a subscription to one type."""
+        with self.parts.db.writing() as session:
+            made = service.create(
+                session, self.parts.keyring, url=url, events=[EventType.API_KEY_ROTATED]
+            )
+        return made["id"], made["signing_secret"]
+
+    def change(self, subscription_id: str, **changes: Any) -> None:
+        with self.parts.db.writing() as session:
+            service.change(session, subscription_id, changes)
+
+    def publish(self, count: int = 1) -> list[str]:
+        """Publish events, each in a transaction of its own; return their ids."""
+        return [self._publish_one() for _ in range(count)]
+
+    def _publish_one(self) -> str:
+        data = ApiKeyRotated(
+            key_id="key_1",
+            name="schlüssel",
+            rotated_at="2026-11-21T09:30:00.000Z",
+            previous_credential_expires_at=None,
+        )
+        with self.parts.db.writing() as session:
+            return outbox.publish(session, EventType.API_KEY_ROTATED, data).id
+
+    def history(self, subscription_id: str) -> list[dict[str, Any]]:
+        """Return all deliveries, the oldest first."""
+        with self.parts.db.reading() as session:
+            request = PageRequest(page_size=100, sort="created_at")
+            return list(history.list_page(session, subscription_id, request).items)
+
+    def subscription(self, subscription_id: str) -> Subscription:
+        with self.parts.db.reading() as session:
+            return session.get_one(Subscription, subscription_id)
+
+    def wait_until(
+        self,
+        subscription_id: str,
+        ready: Callable[[list[dict[str, Any]]], bool],
+        *,
+        within_s: float = 10,
+    ) -> list[dict[str, Any]]:
+        """Wait for a state of the history and return it."""
+        until = time.monotonic() + within_s
+        while not ready(found := self.history(subscription_id)):
+            assert time.monotonic() < until, f"{found}\n{self.log()}"
+            time.sleep(0.02)
+        return found
+
+    def wait_for_status(self, subscription_id: str, status: str, **how: Any) -> dict[str, Any]:
+        """Wait until the first delivery has a status and return it."""
+        return self.wait_until(subscription_id, lambda found: found[0]["status"] == status, **how)[
+            0
+        ]
+
+    def close(self) -> None:
+        for sender in self.senders:
+            sender.close()
+        self.parts.db.engine.dispose()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A healthy receiver over HTTPS, until its script says otherwise."""
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+@pytest.fixture
+def make_desk(
+    make_settings: Callable[..., Settings], tmp_path: Path
+) -> Iterator[Callable[..., Desk]]:
+    """Build the service's side, with short delays; keyword arguments change the settings."""
+    made: list[Desk] = []
+
+    def make(**changes: Any) -> Desk:
+        values: dict[str, Any] = {
+            "webhook_allowed_cidrs": LOOPBACK,
+            "webhook_ca_bundle": write_ca_bundle(tmp_path),
+            "webhook_retry_delays_s": (0.2, 0.3),
+            "webhook_timeout_s": 1.0,
+        }
+        outbox.on_publish(deliveries.fan_out)
+        desk = Desk(build_runtime(make_settings(**{**values, **changes})), tmp_path)
+        made.append(desk)
+        return desk
+
+    yield make
+    for desk in made:
+        desk.close()
+
+
+@pytest.fixture
+def desk(make_desk: Callable[..., Desk]) -> Desk:
+    """The service's side with the settings of these walks."""
+    return make_desk()

@@ -1,0 +1,317 @@
+"""One event on its way: attempts, retries, signatures, what a change does to it, what it costs."""
+
+import hashlib
+import hmac
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+import orjson
+from jsonschema import Draft202012Validator
+from sqlalchemy import func, select, update
+
+from app.core.clock import utc_now
+from app.events.catalogue import EventType, schema_of
+from app.usage.models import UsageRecord
+from app.webhooks import deliveries, service
+from app.webhooks.models import Delivery, Subscription
+from tests import receiver as answers
+from tests.receiver import Receiver
+from tests.rules.test_webhook_signatures import standard_signature
+from tests.sending import Desk
+
+
+def deliveries_metered(desk: Desk) -> float:
+    with desk.parts.db.reading() as session:
+        metered = select(func.sum(UsageRecord.quantity)).where(UsageRecord.type == "webhooks")
+        return session.scalar(metered) or 0
+
+
+def test_an_event_arrives_signed_and_byte_for_byte_as_it_is_kept(
+    desk: Desk, receiver: Receiver
+) -> None:
+    subscription_id, secret = desk.subscribe(receiver.url())
+    [event_id] = desk.publish()
+    desk.start_sender()
+    delivery = desk.wait_for_status(subscription_id, "succeeded")
+    [request] = receiver.received()
+    assert request.event == delivery["payload"]
+    assert request.event["id"] == event_id
+    Draft202012Validator(schema_of(EventType.API_KEY_ROTATED)).validate(request.event)
+    expected = hmac.new(secret.encode(), request.body, hashlib.sha256).hexdigest()
+    assert request.headers["x-webhook-signature"] == expected
+    names = dict(request.raw_headers)
+    assert names["X-Webhook-Id"] == names["webhook-id"] == event_id
+    assert names["X-Webhook-Delivery"] == delivery["id"]
+    assert names["X-Webhook-Attempt"] == "1"
+    assert abs(int(names["webhook-timestamp"]) - time.time()) < 10
+    assert names["webhook-signature"] == standard_signature(
+        secret, event_id, names["webhook-timestamp"], request.body
+    )
+    assert delivery["attempt_count"] == 1
+    assert delivery["attempts"][0]["outcome"] == "success"
+    assert delivery["attempts"][0]["response_excerpt"] == "ok"
+    assert delivery["completed_at"] is not None
+    assert delivery["next_attempt_at"] is None
+
+
+def test_three_attempts_with_their_delays_from_the_end_of_the_one_before(
+    make_desk: Callable[..., Desk], receiver: Receiver
+) -> None:
+    desk = make_desk(webhook_retry_delays_s=(0.4, 0.8))
+    receiver.script("/hook", answers.status(500, b"broken", after_s=0.2))
+    subscription_id, secret = desk.subscribe(receiver.url())
+    [event_id] = desk.publish()
+    desk.start_sender()
+    delivery = desk.wait_for_status(subscription_id, "failed")
+    first, second, third = receiver.received()
+    # 0.2 s of answer, the delay, and a jitter of at most the delay.
+    assert 0.6 <= second.at - first.at < 1.2
+    assert 1.0 <= third.at - second.at < 2.0
+    assert [each.headers["x-webhook-attempt"] for each in (first, second, third)] == ["1", "2", "3"]
+    assert {each.headers["x-webhook-id"] for each in (first, second, third)} == {event_id}
+    assert {each.headers["x-webhook-delivery"] for each in (first, second, third)} == {
+        delivery["id"]
+    }
+    assert len({each.body for each in (first, second, third)}) == 1
+    for request in (first, second, third):
+        assert request.headers["webhook-signature"] == standard_signature(
+            secret, event_id, request.headers["webhook-timestamp"], request.body
+        )
+    assert delivery["attempt_count"] == 3
+    assert [each["number"] for each in delivery["attempts"]] == [1, 2, 3]
+    assert {each["outcome"] for each in delivery["attempts"]} == {"http_error"}
+    assert deliveries_metered(desk) == 1
+
+
+def test_a_success_ends_the_attempts(desk: Desk, receiver: Receiver) -> None:
+    receiver.script("/hook", answers.status(503, b""), answers.status(204, b""))
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.publish()
+    desk.start_sender()
+    delivery = desk.wait_for_status(subscription_id, "succeeded")
+    assert [each["status_code"] for each in delivery["attempts"]] == [503, 204]
+    time.sleep(0.5)
+    assert len(receiver.received()) == 2
+
+
+def test_a_timeout_is_recorded_as_one(desk: Desk, receiver: Receiver) -> None:
+    receiver.script("/hook", answers.hang, answers.status(200))
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.publish()
+    desk.start_sender()
+    delivery = desk.wait_for_status(subscription_id, "succeeded")
+    assert delivery["attempts"][0]["outcome"] == "timeout"
+    assert 1000 <= delivery["attempts"][0]["duration_ms"] < 1500
+    assert delivery["attempts"][0]["status_code"] is None
+    assert delivery["attempts"][0]["error"]
+
+
+def test_a_url_that_is_no_longer_allowed_is_blocked_and_never_called(
+    make_desk: Callable[..., Desk], receiver: Receiver
+) -> None:
+    desk = make_desk(webhook_allowed_cidrs=())
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.publish()
+    desk.start_sender()
+    delivery = desk.wait_for_status(subscription_id, "failed")
+    assert {each["outcome"] for each in delivery["attempts"]} == {"blocked_url"}
+    assert "127.0.0.1" not in delivery["attempts"][0]["error"]
+    assert receiver.connections == 0
+
+
+def test_the_next_attempt_takes_the_new_url(desk: Desk, receiver: Receiver) -> None:
+    receiver.script("/old", answers.status(500, b""))
+    subscription_id, _ = desk.subscribe(receiver.url("/old"))
+    desk.publish()
+    desk.start_sender()
+    receiver.wait_for(1, "/old")
+    desk.change(subscription_id, url=receiver.url("/new"))
+    delivery = desk.wait_for_status(subscription_id, "succeeded")
+    assert receiver.received("/new")
+    assert delivery["attempts"][0]["url"] == receiver.url("/old")
+    assert delivery["url"] == receiver.url("/new")
+
+
+def test_inactive_holds_what_is_pending_and_active_resumes_it(
+    desk: Desk, receiver: Receiver
+) -> None:
+    subscription_id, _ = desk.subscribe(receiver.url())
+    [event_id] = desk.publish()
+    desk.change(subscription_id, active=False)
+    [missed_id] = desk.publish()
+    desk.start_sender()
+    time.sleep(1.5)
+    assert receiver.received() == []
+    held, missed = desk.history(subscription_id)
+    assert (held["status"], missed["status"]) == ("pending", "canceled")
+    assert missed["attempt_count"] == 0
+    desk.change(subscription_id, active=True)
+    desk.wait_for_status(subscription_id, "succeeded")
+    assert [each.event["id"] for each in receiver.received()] == [event_id]
+    with desk.parts.db.writing() as session:
+        assert deliveries.recover(session, subscription_id) == 1
+        assert deliveries.recover(session, subscription_id) == 0
+    assert [each.event["id"] for each in receiver.wait_for(2)] == [event_id, missed_id]
+
+
+def test_a_test_reaches_an_inactive_subscription_and_is_not_metered(
+    desk: Desk, receiver: Receiver
+) -> None:
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.change(subscription_id, active=False)
+    desk.start_sender()
+    with desk.parts.db.writing() as session:
+        started = deliveries.send_test(session, subscription_id)
+    [request] = receiver.wait_for(1)
+    assert request.event["id"] == started.event_id
+    assert request.event["data"]["test"] is True
+    Draft202012Validator(schema_of(EventType.API_KEY_ROTATED)).validate(request.event)
+    delivery = desk.wait_for_status(subscription_id, "succeeded")
+    assert delivery["trigger"] == "test"
+    assert deliveries_metered(desk) == 0
+
+
+def test_a_deleted_subscription_gets_nothing_more(desk: Desk, receiver: Receiver) -> None:
+    receiver.script("/hook", answers.status(500, b""))
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.publish(2)
+    desk.start_sender()
+    receiver.wait_for(2)
+    with desk.parts.db.writing() as session:
+        service.remove(session, subscription_id)
+    found = desk.wait_until(
+        subscription_id, lambda found: {each["status"] for each in found} == {"canceled"}
+    )
+    count = len(receiver.received())
+    time.sleep(0.7)
+    assert len(receiver.received()) == count
+    assert all(each["attempt_count"] >= 1 for each in found)
+
+
+def test_a_redelivery_is_one_attempt_with_the_same_event_id(desk: Desk, receiver: Receiver) -> None:
+    receiver.script("/hook", *[answers.status(500, b"")] * 4, answers.status(200))
+    subscription_id, _ = desk.subscribe(receiver.url())
+    [event_id] = desk.publish()
+    desk.start_sender()
+    first = desk.wait_for_status(subscription_id, "failed")
+    metered = deliveries_metered(desk)
+    with desk.parts.db.writing() as session:
+        again = deliveries.redeliver(session, subscription_id, first["id"])
+    _, second = desk.wait_until(
+        subscription_id, lambda found: len(found) == 2 and found[1]["status"] == "failed"
+    )
+    assert second["id"] == again.delivery_id
+    assert second["trigger"] == "manual"
+    assert second["attempt_count"] == 1
+    assert receiver.received()[-1].headers["x-webhook-id"] == event_id
+    assert desk.history(subscription_id)[0] == first
+    assert deliveries_metered(desk) == metered == 1
+    assert desk.subscription(subscription_id).failed_in_streak == 1
+
+
+def test_both_secrets_sign_during_the_overlap(desk: Desk, receiver: Receiver) -> None:
+    subscription_id, old = desk.subscribe(receiver.url())
+    with desk.parts.db.writing() as session:
+        new = service.rotate_secret(session, desk.parts.keyring, subscription_id, overlap_s=60)
+    [event_id] = desk.publish()
+    desk.start_sender()
+    [request] = receiver.wait_for(1)
+    stamp = request.headers["webhook-timestamp"]
+    assert request.headers["webhook-signature"].split() == [
+        standard_signature(secret, event_id, stamp, request.body)
+        for secret in (new["signing_secret"], old)
+    ]
+    with desk.parts.db.writing() as session:
+        past = utc_now() - timedelta(seconds=1)
+        session.execute(update(Subscription).values(previous_secret_expires_at=past))
+    desk.publish()
+    [_, request] = receiver.wait_for(2)
+    assert len(request.headers["webhook-signature"].split()) == 1
+
+
+def test_a_subscription_whose_every_delivery_fails_is_switched_off(
+    make_desk: Callable[..., Desk], receiver: Receiver
+) -> None:
+    desk = make_desk(webhook_retry_delays_s=(0.0, 0.0), webhook_deactivate_after_s=0.8)
+    receiver.script("/hook", answers.status(500, b""))
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.start_sender()
+    desk.publish()
+    desk.wait_for_status(subscription_id, "failed")
+    assert desk.subscription(subscription_id).active
+    time.sleep(0.9)
+    desk.publish()
+    desk.wait_until(subscription_id, lambda found: found[-1]["status"] == "failed")
+    off = desk.subscription(subscription_id)
+    assert not off.active
+    assert off.deactivated_at is not None
+    desk.change(subscription_id, active=True)
+    on = desk.subscription(subscription_id)
+    assert on.failing_since is None
+    assert on.failed_in_streak == 0
+    receiver.script("/hook", answers.status(200))
+    desk.publish()
+    desk.wait_until(subscription_id, lambda found: found[-1]["status"] == "succeeded")
+
+
+def test_one_success_clears_the_streak_and_a_failed_test_does_not_start_one(
+    make_desk: Callable[..., Desk], receiver: Receiver
+) -> None:
+    desk = make_desk(webhook_retry_delays_s=(0.0, 0.0))
+    receiver.script("/hook", *[answers.status(500, b"")] * 6, answers.status(200))
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.start_sender()
+    with desk.parts.db.writing() as session:
+        deliveries.send_test(session, subscription_id)
+    desk.wait_for_status(subscription_id, "failed")
+    assert desk.subscription(subscription_id).failing_since is None
+    desk.publish()
+    desk.wait_until(subscription_id, lambda found: found[-1]["status"] == "failed")
+    assert desk.subscription(subscription_id).failing_since is not None
+    desk.publish()
+    desk.wait_until(subscription_id, lambda found: found[-1]["status"] == "succeeded")
+    assert desk.subscription(subscription_id).failing_since is None
+
+
+def test_what_cannot_be_signed_waits(desk: Desk, receiver: Receiver) -> None:
+    subscription_id, _ = desk.subscribe(receiver.url())
+    with desk.parts.db.writing() as session:
+        sealed = session.get_one(Subscription, subscription_id).secret
+        session.execute(update(Subscription).values(secret=sealed.replace("v1.k1.", "v1.gone.")))
+    desk.publish()
+    desk.start_sender()
+    time.sleep(1.2)
+    [waiting] = desk.history(subscription_id)
+    assert waiting["status"] == "pending"
+    assert "CQE_MASTER_KEYS" in desk.log()
+    with desk.parts.db.writing() as session:
+        session.execute(update(Subscription).values(secret=sealed))
+    desk.wait_for_status(subscription_id, "succeeded")
+
+
+def test_no_secret_is_kept_or_logged_in_the_clear(desk: Desk, receiver: Receiver) -> None:
+    subscription_id, secret = desk.subscribe(receiver.url())
+    desk.publish()
+    sender = desk.start_sender()
+    desk.wait_for_status(subscription_id, "succeeded")
+    sender.stop()
+    assert secret not in desk.log()
+    if not desk.parts.settings.database_url:
+        kept = b"".join(file.read_bytes() for file in desk.parts.settings.data_dir.glob("cqe.db*"))
+        assert secret.encode() not in kept
+
+
+def test_the_body_is_kept_as_bytes_and_not_made_anew(desk: Desk, receiver: Receiver) -> None:
+    subscription_id, _ = desk.subscribe(receiver.url())
+    [event_id] = desk.publish()
+    odd = orjson.dumps({"id": event_id}) + b"   "
+    with desk.parts.db.writing() as session:
+        from app.events.models import Event
+
+        session.execute(update(Event).values(body=odd))
+        assert session.scalars(select(Delivery.state)).all() == ["pending"]
+    desk.start_sender()
+    [request] = receiver.wait_for(1)
+    assert request.body == odd
+    desk.wait_for_status(subscription_id, "succeeded")
