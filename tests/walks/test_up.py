@@ -5,6 +5,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -100,6 +101,23 @@ def test_a_stop_leaves_nothing_and_exits_with_0(tmp_path: Path, number: signal.S
     assert service.stop(number) == 0
     assert not [name for pid, name in below.items() if is_running(pid)]
     assert not (tmp_path / "instance" / "queue.url").exists()
+
+
+def test_a_request_in_flight_is_answered_during_a_stop(fresh: ServiceProcess) -> None:
+    body = b'{"name": "n", "type": "t"}'
+    with socket.create_connection(("127.0.0.1", fresh.port), timeout=10) as caller:
+        caller.sendall(
+            b"POST /v1/engagements HTTP/1.1\r\nHost: cqe\r\nContent-Type: application/json\r\n"
+            b"X-Api-Key: none\r\nContent-Length: %d\r\n\r\n" % len(body)
+        )
+        time.sleep(0.3)
+        fresh.process.send_signal(signal.SIGTERM)
+        time.sleep(1)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", fresh.port), timeout=1).close()
+        caller.sendall(body)
+        assert caller.recv(12) == b"HTTP/1.1 401"
+    assert fresh.process.wait(timeout=20) == 0
 
 
 def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
