@@ -1,0 +1,181 @@
+"""The tables of evaluations, their results, and what makes them findable."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.db import Table, UtcDateTime
+from app.evaluations.vocabulary import ReviewStatus, Status
+
+_OPTIONAL_JSON = JSON(none_as_null=True)
+
+# Columns that lists filter by in any mixture. They ride along in the indexes, so that a filtered
+# count is read from an index alone and never from the rows.
+_FACETS = (
+    "is_current",
+    "status",
+    "channel",
+    "score",
+    "passed",
+    "auto_failed",
+    "review_status",
+    "sentiment_trend",
+    "resolution",
+)
+_MORE_FACETS = ("source_type", "language", "scorecard_id")
+
+
+class Evaluation(Table):
+    """One revision of the judgement of one source; names and ids as they were at the time.
+
+    Of each source exactly one revision is current: the newest completed one, and where none is
+    completed the newest.
+    """
+
+    __tablename__ = "evaluations"
+    __table_args__ = (
+        Index("uq_evaluations_revision", "source_id", "source_type", "revision", unique=True),
+        Index(
+            "ix_evaluations_facets",
+            *("is_current", "created_at", "id"),
+            *_FACETS[1:],
+            *_MORE_FACETS,
+        ),
+        Index("ix_evaluations_engagement", "engagement_id", "created_at", "id", *_FACETS),
+        Index("ix_evaluations_campaign", "campaign_id", "created_at", "id", *_FACETS),
+        Index("ix_evaluations_call_center", "call_center_id", "created_at", "id", *_FACETS),
+        Index("ix_evaluations_executive", "executive_id", "created_at", "id", *_FACETS),
+        Index("ix_evaluations_status", "is_current", "status", "created_at", "id"),
+        Index("ix_evaluations_score", "is_current", "score", "id"),
+        Index("ix_evaluations_completed", "is_current", "completed_at", "id"),
+        Index("ix_evaluations_started", "is_current", "started_at", "id"),
+        Index("ix_evaluations_duration", "is_current", "duration_seconds", "id"),
+        Index("ix_evaluations_created", "created_at", "id"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    engagement_id: Mapped[str | None] = mapped_column(ForeignKey("engagements.id"))
+    campaign_id: Mapped[str | None]
+    campaign: Mapped[str | None]
+    call_center_id: Mapped[str | None]
+    call_center: Mapped[str | None]
+    executive_id: Mapped[str | None]
+    executive: Mapped[str | None]
+    source_type: Mapped[str]
+    source_id: Mapped[str]
+    channel: Mapped[str]
+    direction: Mapped[str] = mapped_column(default="unknown")
+    language: Mapped[str | None]
+    status: Mapped[str] = mapped_column(default=Status.QUEUED)
+    review_status: Mapped[str] = mapped_column(default=ReviewStatus.NONE)
+    score: Mapped[int | None]
+    raw_score: Mapped[float | None]
+    compliance_score: Mapped[float | None]
+    passed: Mapped[bool | None]
+    pass_threshold: Mapped[int | None]
+    band: Mapped[str | None]
+    auto_failed: Mapped[bool] = mapped_column(default=False)
+    failed_criteria: Mapped[list[str]] = mapped_column(JSON, default=list)
+    customer_sentiment: Mapped[float | None]
+    sentiment_trend: Mapped[str | None]
+    resolution: Mapped[str | None]
+    predicted_satisfaction: Mapped[float | None]
+    topics: Mapped[list[str]] = mapped_column(JSON, default=list)
+    summary: Mapped[dict[str, Any] | None] = mapped_column(_OPTIONAL_JSON)
+    scorecard_id: Mapped[str]
+    scorecard_version: Mapped[int]
+    scorecard_name: Mapped[str]
+    engine: Mapped[dict[str, Any] | None] = mapped_column(_OPTIONAL_JSON)
+    confidence: Mapped[float | None]
+    duration_seconds: Mapped[int | None]
+    turn_count: Mapped[int | None]
+    started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    completed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    redacted: Mapped[bool] = mapped_column(default=False)
+    revision: Mapped[int] = mapped_column(default=1)
+    supersedes_id: Mapped[str | None]
+    is_current: Mapped[bool] = mapped_column(default=True)
+    error: Mapped[dict[str, str] | None] = mapped_column(_OPTIONAL_JSON)
+    external_id: Mapped[str | None]
+    labels: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
+    transcript_id: Mapped[str | None]
+
+
+class EvaluationResult(Table):
+    """The results of a completed evaluation, kept apart so that lists stay slim.
+
+    `document` is in the API's shape. `segment_sentiments` maps the id of a segment to its label
+    and its score: the judge's, and so not part of the transcript.
+    """
+
+    __tablename__ = "evaluation_results"
+
+    evaluation_id: Mapped[str] = mapped_column(ForeignKey("evaluations.id"), primary_key=True)
+    document: Mapped[dict[str, Any]] = mapped_column(JSON)
+    segment_sentiments: Mapped[dict[str, tuple[str, float]]] = mapped_column(JSON)
+
+
+class EvaluationTopic(Table):
+    """A topic of an evaluation, findable from both ends."""
+
+    __tablename__ = "evaluation_topics"
+    __table_args__ = (Index("ix_evaluation_topics_evaluation", "evaluation_id"),)
+
+    topic: Mapped[str] = mapped_column(primary_key=True)
+    evaluation_id: Mapped[str] = mapped_column(ForeignKey("evaluations.id"), primary_key=True)
+
+
+class SearchText(Table):
+    """The text that `q` looks in, case folded; narrow rows, since a search reads them all."""
+
+    __tablename__ = "evaluation_search_texts"
+
+    evaluation_id: Mapped[str] = mapped_column(ForeignKey("evaluations.id"), primary_key=True)
+    text: Mapped[str]
+
+
+class EvaluationTotal(Table):
+    """How many evaluations there are, so that an unfiltered list need not count them.
+
+    `kind` is `all` (every revision) or `current` (one for each source).
+    """
+
+    __tablename__ = "evaluation_totals"
+
+    kind: Mapped[str] = mapped_column(primary_key=True)
+    quantity: Mapped[int]
+
+
+class StoredTranscript(Table):
+    """A transcript as it was judged; a source that is transcribed anew gets a new row.
+
+    `segments` are in the API's shape, words included. `origin` holds what only judges need.
+    """
+
+    __tablename__ = "transcripts"
+    __table_args__ = (Index("ix_transcripts_source", "source_id", "source_type", "created_at"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    source_type: Mapped[str]
+    source_id: Mapped[str]
+    language: Mapped[str | None]
+    languages: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    duration_ms: Mapped[int | None]
+    word_count: Mapped[int]
+    segment_count: Mapped[int]
+    confidence: Mapped[float | None]
+    provider: Mapped[str]
+    model: Mapped[str]
+    redacted: Mapped[bool]
+    redaction_entities: Mapped[dict[str, int]] = mapped_column(JSON)
+    participants: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    segments: Mapped[list[dict[str, Any]]] = mapped_column(
+        JSON, deferred=True, deferred_raiseload=True
+    )
+    origin: Mapped[dict[str, Any]] = mapped_column(JSON)
+    digest: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)

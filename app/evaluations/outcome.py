@@ -1,0 +1,104 @@
+"""What a judgement leaves behind: columns, document, topics, search text, a count and an event."""
+
+from typing import Any, Literal, cast
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.ai.judge import Judgement
+from app.engagements.service import count_evaluation
+from app.evaluations.listing import folded
+from app.evaluations.models import Evaluation, EvaluationResult, EvaluationTopic, SearchText
+from app.evaluations.vocabulary import Status
+from app.events.catalogue import EventType
+from app.events.outbox import publish
+from app.events.payloads import EvaluationCompleted
+
+
+def store(
+    session: Session, evaluation: Evaluation, judgement: Judgement, *, turn_count: int | None
+) -> None:
+    """Store the results document, and from it what lists show and filter by."""
+    evaluation.score = judgement.score
+    evaluation.raw_score = judgement.raw_score
+    evaluation.compliance_score = judgement.compliance_score
+    evaluation.passed = judgement.passed
+    evaluation.pass_threshold = judgement.pass_threshold
+    evaluation.band = judgement.band
+    evaluation.auto_failed = judgement.auto_failed
+    evaluation.failed_criteria = list(judgement.failed_criteria)
+    evaluation.customer_sentiment = judgement.customer_sentiment
+    evaluation.sentiment_trend = judgement.sentiment_trend
+    evaluation.resolution = judgement.resolution
+    evaluation.predicted_satisfaction = judgement.predicted_satisfaction
+    evaluation.topics = list(dict.fromkeys(judgement.topics))
+    evaluation.summary = judgement.results["summary"]
+    evaluation.engine = judgement.engine.as_json()
+    evaluation.confidence = judgement.confidence
+    evaluation.turn_count = judgement.turn_count if turn_count is None else turn_count
+    felt = {each.segment_id: [each.label, each.score] for each in judgement.segment_sentiments}
+    session.add(
+        EvaluationResult(
+            evaluation_id=evaluation.id, document=judgement.results, segment_sentiments=felt
+        )
+    )
+    session.add_all(
+        EvaluationTopic(topic=topic, evaluation_id=evaluation.id) for topic in evaluation.topics
+    )
+    search = session.get(SearchText, evaluation.id)
+    if search is not None:
+        search.text = search_text(evaluation)
+    session.flush()
+
+
+def search_text(evaluation: Evaluation) -> str:
+    """Gather what `q` looks in; each part on its own line, so that no match spans two."""
+    summary: dict[str, Any] = evaluation.summary or {}
+    parts = (
+        evaluation.external_id,
+        evaluation.executive,
+        evaluation.campaign,
+        evaluation.call_center,
+        summary.get("overview"),
+        summary.get("issue"),
+        summary.get("outcome"),
+    )
+    return "\n".join(folded(part) for part in parts if part)
+
+
+def count_in_engagement(session: Session, evaluation: Evaluation) -> None:
+    """Count what was evaluated, not how often: a further revision does not count again.
+
+    So `evaluationCount` is the number of conversations, recordings and calls that have a
+    completed evaluation in the engagement. Call it before the evaluation itself is completed.
+    """
+    if evaluation.engagement_id is None:
+        return
+    counted = session.scalar(
+        select(Evaluation.id)
+        .where(
+            Evaluation.source_id == evaluation.source_id,
+            Evaluation.source_type == evaluation.source_type,
+            Evaluation.engagement_id == evaluation.engagement_id,
+            Evaluation.status == Status.COMPLETED,
+        )
+        .limit(1)
+    )
+    if counted is None:
+        count_evaluation(session, evaluation.engagement_id)
+
+
+def announce(session: Session, evaluation: Evaluation) -> None:
+    """Publish `evaluation.completed` with exactly the data of the specification (A6)."""
+    if evaluation.score is None:
+        raise ValueError("a completed evaluation has a score")
+    data = EvaluationCompleted(
+        evaluation_id=evaluation.id,
+        engagement_id=evaluation.engagement_id or "",
+        campaign=evaluation.campaign or "",
+        score=evaluation.score,
+        # The column is a text to the type checker; `open_evaluation` took it from the closed list.
+        channel=cast(Literal["voice", "chat", "voice_bot"], evaluation.channel),
+        duration_seconds=evaluation.duration_seconds or 0,
+    )
+    publish(session, EventType.EVALUATION_COMPLETED, data)

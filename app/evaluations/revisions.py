@@ -1,0 +1,57 @@
+"""Revisions of one source: their order, which is current, and how many evaluations there are."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.core.clock import utc_now
+from app.evaluations.models import Evaluation, EvaluationTotal
+from app.evaluations.vocabulary import Status
+from app.usage.records import upsert_into
+
+ALL, CURRENT = "all", "current"
+
+
+def of_source(session: Session, *, source_type: str, source_id: str) -> Sequence[Evaluation]:
+    """Return every revision of a source, the first one first, locked until the commit."""
+    return session.scalars(
+        select(Evaluation)
+        .where(Evaluation.source_id == source_id, Evaluation.source_type == source_type)
+        .order_by(Evaluation.revision)
+        .with_for_update()
+    ).all()
+
+
+def settle_current(revisions: Sequence[Evaluation]) -> None:
+    """Make the newest completed revision the current one; where none is completed, the newest.
+
+    So a re-evaluation replaces what lists show only when it has something to show.
+    """
+    completed = [each for each in revisions if each.status == Status.COMPLETED]
+    chosen = (completed or revisions)[-1]
+    for each in revisions:
+        if each.is_current != (each is chosen):
+            each.is_current = each is chosen
+            each.updated_at = utc_now()
+
+
+def count_opened(session: Session, *, first_of_source: bool) -> None:
+    """Keep the totals: every revision counts in one, every source once in the other."""
+    _add(session, ALL)
+    if first_of_source:
+        _add(session, CURRENT)
+
+
+def total(session: Session, kind: str) -> int:
+    """Return how many evaluations there are: `ALL` revisions, or the `CURRENT` ones."""
+    found = select(EvaluationTotal.quantity).where(EvaluationTotal.kind == kind)
+    return session.scalar(found) or 0
+
+
+def _add(session: Session, kind: str) -> None:
+    statement = upsert_into(session, EvaluationTotal).values(kind=kind, quantity=1)
+    more = EvaluationTotal.quantity + 1
+    session.execute(
+        statement.on_conflict_do_update(index_elements=["kind"], set_={"quantity": more})
+    )

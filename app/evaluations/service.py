@@ -1,0 +1,206 @@
+"""What is done with evaluations: opened, moved on, completed or failed, and read."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.ai.judge import Judgement
+from app.core.clock import utc_now
+from app.core.errors import Conflict, NotFound
+from app.core.ids import new_id
+from app.evaluations import outcome, revisions, transcripts
+from app.evaluations.listing import COLUMNS
+from app.evaluations.models import Evaluation, SearchText
+from app.evaluations.vocabulary import ENDED, Status
+
+_DETAIL = select(*COLUMNS, Evaluation.summary)
+
+
+def open_evaluation(
+    session: Session,
+    *,
+    source_type: str,
+    source_id: str,
+    channel: str,
+    engagement_id: str | None,
+    campaign_id: str | None = None,
+    campaign: str | None = None,
+    call_center_id: str | None = None,
+    call_center: str | None = None,
+    executive_id: str | None = None,
+    executive: str | None = None,
+    scorecard_id: str,
+    scorecard_version: int,
+    scorecard_name: str,
+    language: str | None = None,
+    direction: str = "unknown",
+    started_at: datetime | None = None,
+    duration_seconds: int | None = None,
+    external_id: str | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> Evaluation:
+    """Open the next revision of a source's evaluation, queued.
+
+    A completed revision stays the current one until this one is completed too; any other gives
+    way at once.
+    """
+    now = utc_now()
+    former = revisions.of_source(session, source_type=source_type, source_id=source_id)
+    evaluation = Evaluation(
+        id=new_id("eval"),
+        source_type=source_type,
+        source_id=source_id,
+        channel=channel,
+        engagement_id=engagement_id,
+        campaign_id=campaign_id,
+        campaign=campaign,
+        call_center_id=call_center_id,
+        call_center=call_center,
+        executive_id=executive_id,
+        executive=executive,
+        scorecard_id=scorecard_id,
+        scorecard_version=scorecard_version,
+        scorecard_name=scorecard_name,
+        language=language,
+        direction=direction,
+        started_at=started_at,
+        duration_seconds=duration_seconds,
+        external_id=external_id,
+        labels=dict(labels or {}),
+        status=Status.QUEUED,
+        revision=former[-1].revision + 1 if former else 1,
+        supersedes_id=next((each.id for each in former if each.is_current), None),
+        is_current=not former,
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(evaluation)
+    revisions.settle_current([*former, evaluation])
+    session.flush()
+    session.add(SearchText(evaluation_id=evaluation.id, text=outcome.search_text(evaluation)))
+    revisions.count_opened(session, first_of_source=not former)
+    return evaluation
+
+
+def set_status(session: Session, evaluation_id: str, status: str) -> Evaluation:
+    """Say which work is being done: transcribing or evaluating, or queued once more.
+
+    Raises:
+        ValueError: the status is an end; `complete` and `fail` lead there.
+        Conflict: the evaluation has ended.
+    """
+    if Status(status) in ENDED:
+        raise ValueError(f"{status} is an end")
+    evaluation = find(session, evaluation_id)
+    _require_open(evaluation)
+    evaluation.status = Status(status)
+    evaluation.updated_at = utc_now()
+    session.flush()
+    return evaluation
+
+
+def complete(
+    session: Session,
+    evaluation_id: str,
+    *,
+    judgement: Judgement,
+    language: str | None,
+    duration_seconds: int | None,
+    turn_count: int | None = None,
+) -> Evaluation:
+    """Store a judgement, make the evaluation current, count it and announce it.
+
+    A judgement without a score fails the evaluation instead, and nothing is announced: a score in
+    an event is never null. Completing twice is completing once.
+
+    Raises:
+        Conflict: the evaluation has failed or was canceled.
+    """
+    evaluation = find(session, evaluation_id)
+    if evaluation.status == Status.COMPLETED:
+        return evaluation
+    if judgement.problem is not None:
+        problem = judgement.problem
+        return fail(session, evaluation_id, code=problem.code, message=problem.message)
+    _require_open(evaluation)
+    evaluation.language = language or evaluation.language
+    if duration_seconds is not None:
+        evaluation.duration_seconds = duration_seconds
+    outcome.store(session, evaluation, judgement, turn_count=turn_count)
+    transcript = transcripts.find(
+        session, source_type=evaluation.source_type, source_id=evaluation.source_id
+    )
+    if transcript is not None:
+        evaluation.transcript_id = transcript.id
+        evaluation.redacted = transcript.redacted
+    outcome.count_in_engagement(session, evaluation)
+    evaluation.completed_at = utc_now()
+    _end(session, evaluation, Status.COMPLETED)
+    outcome.announce(session, evaluation)
+    return evaluation
+
+
+def fail(session: Session, evaluation_id: str, *, code: str, message: str) -> Evaluation:
+    """End an evaluation without a result; failing twice is failing once.
+
+    Args:
+        code: one of `vocabulary.ErrorCode`.
+        message: a sentence for the caller of the API, never a driver's text.
+
+    Raises:
+        Conflict: the evaluation is completed or was canceled.
+    """
+    evaluation = find(session, evaluation_id)
+    if evaluation.status == Status.FAILED:
+        return evaluation
+    _require_open(evaluation)
+    evaluation.error = {"code": str(code), "message": message}
+    _end(session, evaluation, Status.FAILED)
+    return evaluation
+
+
+def find(session: Session, evaluation_id: str) -> Evaluation:
+    """Return the row of an evaluation; `NotFound` where there is none."""
+    evaluation = session.get(Evaluation, evaluation_id)
+    if evaluation is None:
+        raise NotFound("There is no such evaluation.")
+    return evaluation
+
+
+def get(session: Session, evaluation_id: str) -> dict[str, Any]:
+    """Show an evaluation with its summary; `NotFound` where there is none."""
+    row = session.execute(_DETAIL.where(Evaluation.id == evaluation_id)).mappings().first()
+    if row is None:
+        raise NotFound("There is no such evaluation.")
+    return dict(row)
+
+
+def current_of(session: Session, *, source_type: str, source_id: str) -> Evaluation | None:
+    """Return the current evaluation of a source, whatever its status."""
+    return session.scalar(
+        select(Evaluation).where(
+            Evaluation.source_id == source_id,
+            Evaluation.source_type == source_type,
+            Evaluation.is_current,
+        )
+    )
+
+
+def _require_open(evaluation: Evaluation) -> None:
+    if evaluation.status in ENDED:
+        raise Conflict(f"The evaluation is {evaluation.status}.")
+
+
+def _end(session: Session, evaluation: Evaluation, status: Status) -> None:
+    evaluation.status = status
+    evaluation.updated_at = utc_now()
+    session.flush()
+    revisions.settle_current(
+        revisions.of_source(
+            session, source_type=evaluation.source_type, source_id=evaluation.source_id
+        )
+    )
+    session.flush()

@@ -1,0 +1,201 @@
+"""Transcripts of sources: stored as they were judged, and read back for people and for judges."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+import orjson
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm.interfaces import ORMOption
+
+from app.ai.transcript import Transcript
+from app.core.clock import utc_now
+from app.core.errors import NotFound
+from app.core.ids import new_id
+from app.evaluations import transcript_documents as documents
+from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscript
+from app.evaluations.vocabulary import SourceType, Status, TranscriptStatus
+
+_UNHEARD = {
+    Status.QUEUED: TranscriptStatus.PENDING,
+    Status.TRANSCRIBING: TranscriptStatus.PROCESSING,
+    Status.EVALUATING: TranscriptStatus.PROCESSING,
+    Status.COMPLETED: TranscriptStatus.PENDING,
+    Status.FAILED: TranscriptStatus.FAILED,
+    Status.CANCELED: TranscriptStatus.FAILED,
+}
+
+
+def store_transcript(
+    session: Session,
+    *,
+    source_type: str,
+    source_id: str,
+    transcript: Transcript,
+    redacted: bool = False,
+) -> str:
+    """Store a transcript as the newest of its source and return its id.
+
+    What was stored before stays, for the revisions that were judged on it. The same transcript
+    stored again, as by a job that runs twice, is the same row.
+    """
+    shaped = {
+        "language": transcript.language,
+        "languages": documents.languages_of(transcript),
+        "duration_ms": transcript.duration_ms,
+        "word_count": transcript.word_count,
+        "segment_count": len(transcript.segments),
+        "confidence": transcript.confidence,
+        "provider": transcript.provider,
+        "model": transcript.model,
+        "redacted": redacted,
+        "redaction_entities": {},
+        "participants": documents.participants_of(transcript),
+        "segments": documents.segments_of(transcript),
+        "origin": documents.origin_of(transcript),
+    }
+    digest = sha256(orjson.dumps(shaped)).hexdigest()
+    newest = find(session, source_type=source_type, source_id=source_id)
+    if newest is not None and newest.digest == digest:
+        return newest.id
+    row = StoredTranscript(
+        id=new_id("tsc"),
+        source_type=source_type,
+        source_id=source_id,
+        digest=digest,
+        created_at=utc_now(),
+        **shaped,
+    )
+    session.add(row)
+    session.flush()
+    return row.id
+
+
+def load(session: Session, *, source_type: str, source_id: str) -> Transcript:
+    """Build the newest transcript of a source again; `NotFound` where there is none."""
+    row = find(session, source_type=source_type, source_id=source_id, with_text=True)
+    if row is None:
+        raise NotFound("There is no transcript.")
+    return documents.transcript_from(
+        segments=row.segments,
+        participants=row.participants,
+        origin=row.origin,
+        duration_ms=row.duration_ms,
+        language=row.language,
+        confidence=row.confidence,
+        provider=row.provider,
+        model=row.model,
+    )
+
+
+def get_transcript(
+    session: Session, *, source_type: str, source_id: str, include_words: bool = False
+) -> dict[str, Any]:
+    """Show the newest transcript of a source (contract B5).
+
+    A source without one is shown too: no segments, and a status that tells why.
+    """
+    evaluation = session.scalar(
+        select(Evaluation).where(
+            Evaluation.source_id == source_id,
+            Evaluation.source_type == source_type,
+            Evaluation.is_current,
+        )
+    )
+    row = find(session, source_type=source_type, source_id=source_id, with_text=True)
+    return _view(session, source_type, source_id, evaluation, row, include_words)
+
+
+def of_evaluation(
+    session: Session, evaluation: Evaluation, *, include_words: bool = False
+) -> dict[str, Any]:
+    """Show the transcript that an evaluation was judged on, or will be (contract B5)."""
+    source_type, source_id = evaluation.source_type, evaluation.source_id
+    if evaluation.transcript_id is None:
+        row = find(session, source_type=source_type, source_id=source_id, with_text=True)
+    else:
+        row = session.get(StoredTranscript, evaluation.transcript_id, options=_text())
+    return _view(session, source_type, source_id, evaluation, row, include_words)
+
+
+def find(
+    session: Session, *, source_type: str, source_id: str, with_text: bool = False
+) -> StoredTranscript | None:
+    """Return the newest transcript of a source; its segments are read only `with_text`."""
+    statement = (
+        select(StoredTranscript)
+        .where(StoredTranscript.source_id == source_id, StoredTranscript.source_type == source_type)
+        .order_by(StoredTranscript.created_at.desc(), StoredTranscript.id.desc())
+        .limit(1)
+    )
+    return session.scalar(statement.options(*_text()) if with_text else statement)
+
+
+def _text() -> tuple[ORMOption, ...]:
+    return (undefer(StoredTranscript.segments),)
+
+
+def _view(
+    session: Session,
+    source_type: str,
+    source_id: str,
+    evaluation: Evaluation | None,
+    row: StoredTranscript | None,
+    include_words: bool,
+) -> dict[str, Any]:
+    found = {
+        "source_type": source_type,
+        "source_id": source_id,
+        "evaluation_id": evaluation.id if evaluation else None,
+        "audio_file_id": source_id if source_type == SourceType.AUDIO_FILE else None,
+    }
+    if row is None:
+        return {**found, **_nothing_heard(evaluation)}
+    return {
+        **found,
+        "status": TranscriptStatus.COMPLETED,
+        "language": row.language,
+        "languages": row.languages,
+        "duration_seconds": None if row.duration_ms is None else (row.duration_ms + 500) // 1000,
+        "word_count": row.word_count,
+        "segment_count": row.segment_count,
+        "confidence": row.confidence,
+        "provider": row.provider,
+        "model": row.model,
+        "redacted": row.redacted,
+        "redaction_entities": row.redaction_entities,
+        "participants": row.participants,
+        "segments": documents.shown_segments(
+            row.segments,
+            sentiments=_sentiments(session, evaluation),
+            include_words=include_words,
+        ),
+    }
+
+
+def _nothing_heard(evaluation: Evaluation | None) -> dict[str, Any]:
+    status = TranscriptStatus.PENDING if evaluation is None else _UNHEARD[Status(evaluation.status)]
+    return {
+        "status": status,
+        "language": evaluation.language if evaluation else None,
+        "languages": [],
+        "duration_seconds": evaluation.duration_seconds if evaluation else None,
+        "word_count": 0,
+        "segment_count": 0,
+        "confidence": None,
+        "provider": None,
+        "model": None,
+        "redacted": False,
+        "redaction_entities": {},
+        "participants": [],
+        "segments": [],
+    }
+
+
+def _sentiments(session: Session, evaluation: Evaluation | None) -> Mapping[str, Any]:
+    """Return the judge's label and score of each segment that it scored."""
+    if evaluation is None:
+        return {}
+    felt = select(EvaluationResult.segment_sentiments)
+    return session.scalar(felt.where(EvaluationResult.evaluation_id == evaluation.id)) or {}

@@ -1,0 +1,1 @@
+"""Scorecards: what is asked of a conversation, version by version."""

@@ -1,0 +1,126 @@
+"""The list of evaluations at some thousand rows: an index answers every usual filter."""
+
+import random
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from app.core.ids import new_id
+from app.core.paging import PageRequest
+from app.core.runtime import Runtime
+from app.engagements import service as engagements
+from app.evaluations import listing
+from tests.evaluation_rows import NOW, rows_of
+
+
+@pytest.fixture
+def many(house: Runtime) -> dict[str, list[str]]:
+    """Four thousand evaluations; returns the ids that they refer to."""
+    dice = random.Random(1)
+    with house.db.writing() as session:
+        eng = [engagements.create(session, name="E", type="qa").id for _ in range(5)]
+    known = {
+        "engagement_id": eng,
+        **{f"{noun}_id": [new_id(prefix) for _ in range(9)] for noun, prefix in PREFIXES.items()},
+    }
+    words = {
+        "channel": ["chat", "voice"],
+        "status": ["completed", "completed", "failed", "queued"],
+        "passed": [True, False],
+        "resolution": ["resolved", "unresolved"],
+        "sentiment_trend": ["improving", "declining"],
+        "score": list(range(100)),
+    }
+    choices = {**known, **words}
+    rows_of(
+        house,
+        *({name: dice.choice(options) for name, options in choices.items()} for _ in range(4000)),
+    )
+    return known
+
+
+PREFIXES = {"campaign": "camp", "call_center": "cc", "executive": "exec"}
+KNOWN = object()
+USUAL: list[tuple[dict[str, Any], str]] = [
+    ({}, "-created_at"),
+    ({}, "score"),
+    ({}, "-completed_at"),
+    ({}, "started_at"),
+    ({}, "-duration_seconds"),
+    ({"engagement_id": KNOWN}, "-created_at"),
+    ({"engagement_id": KNOWN, "status": ["completed"], "channel": ["chat"]}, "-created_at"),
+    ({"engagement_id": KNOWN, "min_score": 20, "passed": False}, "-score"),
+    ({"engagement_id": KNOWN, "start": NOW - timedelta(days=1), "end": NOW}, "-created_at"),
+    ({"campaign_id": KNOWN, "resolution": ["resolved"]}, "-created_at"),
+    ({"call_center_id": KNOWN, "sentiment_trend": ["declining"]}, "-created_at"),
+    ({"executive_id": KNOWN, "auto_failed": True}, "-created_at"),
+    ({"executive_id": KNOWN, "engagement_id": KNOWN, "campaign_id": KNOWN}, "-created_at"),
+    ({"status": ["queued", "evaluating"]}, "created_at"),
+    ({"channel": ["chat"], "passed": False}, "-created_at"),
+    ({"review_status": ["requested"]}, "-created_at"),
+    ({"source_type": ["audio_file"], "language": "en"}, "-created_at"),
+    ({"scorecard_id": new_id("sc"), "resolution": ["unresolved"]}, "-created_at"),
+    ({"min_score": 90}, "-score"),
+    ({"min_score": 20, "max_score": 30, "channel": ["voice"]}, "-created_at"),
+    ({"start": NOW - timedelta(hours=2)}, "-created_at"),
+    ({"source_id": new_id("conv")}, "-created_at"),
+    ({"topic": "billing"}, "-created_at"),
+    ({"q": "refund"}, "-created_at"),
+    ({"source_id": new_id("conv"), "current": False}, "-created_at"),
+]
+
+
+def test_no_usual_filter_reads_the_whole_table(house: Runtime, many: dict[str, list[str]]) -> None:
+    if house.db.engine.dialect.name != "sqlite":
+        pytest.skip("the plans are SQLite's")
+    scans: list[Any] = []
+    for filters, sort in USUAL:
+        given = {
+            name: many[name][0] if value is KNOWN else value for name, value in filters.items()
+        }
+        for plan in plans_of(house, PageRequest(2, 25, sort), **given):
+            scans += [(filters, step) for step in plan if step.startswith("SCAN evaluations")]
+    assert scans == []
+
+
+def test_a_count_within_an_engagement_reads_no_row(
+    house: Runtime, many: dict[str, list[str]]
+) -> None:
+    if house.db.engine.dialect.name != "sqlite":
+        pytest.skip("the plans are SQLite's")
+    filters = {"status": ["completed"], "channel": ["chat"], "passed": True, "min_score": 9}
+    engagement_id = many["engagement_id"][0]
+    counting, _ = plans_of(house, PageRequest(), engagement_id=engagement_id, **filters)
+    assert counting == [
+        "SEARCH evaluations USING COVERING INDEX ix_evaluations_engagement (engagement_id=?)"
+    ]
+
+
+def plans_of(house: Runtime, request: PageRequest, **filters: Any) -> list[list[str]]:
+    """Run a list and return SQLite's plan of each statement over evaluations."""
+    with house.db.reading() as session:
+        statements = list(recorded(session, request, filters))
+        connection = session.connection()
+        return [
+            [row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values)]
+            for sql, values in statements
+            if "evaluations" in sql
+        ]
+
+
+def recorded(session: Any, request: PageRequest, filters: dict[str, Any]) -> Iterator[Any]:
+    seen: list[tuple[str, Any]] = []
+
+    def note(connection: Any, cursor: Any, sql: str, values: Any, context: Any, many: bool) -> None:
+        seen.append((sql, values))
+
+    engine = session.get_bind()
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        listing.list_page(session, request, **filters)
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+    return iter(seen)
