@@ -1,9 +1,9 @@
 """How stored bytes are answered: as an attachment that no browser runs, whole or in one range."""
 
+import io
 import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 from urllib.parse import quote
 
 from flask import Response, request
@@ -45,7 +45,7 @@ def content(grant: Grant, path: Path, on_close: Callable[[], None]) -> Response:
         on_close: called once, when the last byte was sent or will not be.
     """
     try:
-        file = _Lent(path.open("rb"), on_close)
+        file = _Lent(path, on_close)
     except BaseException:
         on_close()
         raise
@@ -121,29 +121,14 @@ def disposition(file_name: str) -> str:
     return value
 
 
-class _Lent:
+class _Lent(io.FileIO):
     """An open file that says when it is closed; servers send it by its descriptor."""
 
-    def __init__(self, file: BinaryIO, on_close: Callable[[], None]) -> None:
-        self._file = file
+    def __init__(self, path: Path, on_close: Callable[[], None]) -> None:
         self._on_close = on_close
-
-    def read(self, size: int = -1) -> bytes:
-        return self._file.read(size)
-
-    def seek(self, position: int, whence: int = 0) -> int:
-        return self._file.seek(position, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def seekable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self._file.fileno()
+        super().__init__(path, "rb")
 
     def close(self) -> None:
-        if not self._file.closed:
-            self._file.close()
+        if not self.closed:
+            super().close()
             self._on_close()

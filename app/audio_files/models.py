@@ -1,0 +1,130 @@
+"""The tables of recordings and of the work on them."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.db import Table, UtcDateTime
+
+_OPTIONAL_JSON = JSON(none_as_null=True)
+
+
+class AudioStatus(StrEnum):
+    """From the promise of an upload to the judgement (contract B7)."""
+
+    PENDING_UPLOAD = "pending_upload"
+    UPLOADED = "uploaded"
+    QUEUED = "queued"
+    TRANSCRIBING = "transcribing"
+    TRANSCRIBED = "transcribed"
+    EVALUATING = "evaluating"
+    PROCESSED = "processed"
+    FAILED = "failed"
+    EXPIRED = "expired"
+
+
+class JobState(StrEnum):
+    """Open while queued or running; then one of two ends."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+
+class AudioFile(Table):
+    """One recording; its bytes lie in the storage under its id.
+
+    `sha256` is the announced hash until the upload, then that of the stored bytes. What decoding
+    has shown (`codec` and so on) is null before. `expires_at` is when an upload must have come.
+    """
+
+    __tablename__ = "audio_files"
+    __table_args__ = (
+        Index("ix_audio_files_created", "created_at", "id"),
+        Index("ix_audio_files_status", "status", "created_at", "id"),
+        Index("ix_audio_files_engagement", "engagement_id", "created_at", "id"),
+        Index("ix_audio_files_recorded", "recorded_at", "id"),
+        Index("ix_audio_files_duration", "duration_seconds", "id"),
+        Index("ix_audio_files_size", "size_bytes", "id"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    engagement_id: Mapped[str | None] = mapped_column(ForeignKey("engagements.id"))
+    campaign_id: Mapped[str | None]
+    call_center_id: Mapped[str | None]
+    executive_id: Mapped[str | None]
+    external_id: Mapped[str | None] = mapped_column(unique=True)
+    file_name: Mapped[str]
+    content_type: Mapped[str]
+    size_bytes: Mapped[int] = mapped_column(BigInteger)
+    sha256: Mapped[str | None]
+    duration_seconds: Mapped[int | None]
+    sample_rate_hz: Mapped[int | None]
+    channels: Mapped[int | None]
+    codec: Mapped[str | None]
+    channel_map: Mapped[dict[str, int] | None] = mapped_column(_OPTIONAL_JSON)
+    direction: Mapped[str] = mapped_column(default="unknown")
+    language: Mapped[str | None]
+    detected_language: Mapped[str | None]
+    status: Mapped[str] = mapped_column(default=AudioStatus.PENDING_UPLOAD)
+    auto_process: Mapped[bool] = mapped_column(default=False)
+    has_transcript: Mapped[bool] = mapped_column(default=False)
+    recorded_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    uploaded_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    processed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    expires_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    labels: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
+    error: Mapped[dict[str, str] | None] = mapped_column(_OPTIONAL_JSON)
+    search_text: Mapped[str]
+
+
+_OPEN = text("state IN ('queued', 'running')")
+
+
+class ProcessingJob(Table):
+    """One run of the work on a recording; at most one of a recording is open.
+
+    `attempts` counts the starts, and a start that was cut off by a crash with them. `stages` maps
+    the name of a stage to its record (see `stages.py`). `transcribe` says that a transcript has
+    to be made, though there may be one.
+    """
+
+    __tablename__ = "processing_jobs"
+    __table_args__ = (
+        Index(
+            "uq_processing_jobs_open",
+            "audio_file_id",
+            unique=True,
+            sqlite_where=_OPEN,
+            postgresql_where=_OPEN,
+        ),
+        Index("ix_processing_jobs_audio_file", "audio_file_id", "queued_at", "id"),
+        Index("ix_processing_jobs_due", "state", "priority", "queued_at", "id"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    audio_file_id: Mapped[str] = mapped_column(ForeignKey("audio_files.id"))
+    evaluation_id: Mapped[str]
+    scorecard_id: Mapped[str]
+    scorecard_version: Mapped[int]
+    state: Mapped[str] = mapped_column(default=JobState.QUEUED)
+    priority: Mapped[int] = mapped_column(default=0)
+    transcribe: Mapped[bool]
+    attempts: Mapped[int] = mapped_column(default=0)
+    stage: Mapped[str]
+    progress: Mapped[int] = mapped_column(default=0)
+    stages: Mapped[dict[str, Any]] = mapped_column(JSON)
+    lease_token: Mapped[str | None]
+    lease_owner: Mapped[str | None]
+    lease_until: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    due_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    queued_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    completed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    error: Mapped[dict[str, str] | None] = mapped_column(_OPTIONAL_JSON)

@@ -1,0 +1,152 @@
+"""Asking for the work on a recording: one open job at a time, and what each status allows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.audio_files import stages
+from app.audio_files.models import AudioFile, AudioStatus, JobState, ProcessingJob
+from app.core.clock import utc_now
+from app.core.db import ring_after_commit
+from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.ids import new_id
+from app.core.queue import Bell
+from app.evaluations import service as evaluations
+from app.evaluations.vocabulary import Channel, SourceType
+from app.scorecards import service as scorecards
+
+QUEUE = "audio"
+PROCESS_AUDIO = "app.audio_files.jobs.process_audio"
+OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
+PRIORITIES = {"normal": 0, "high": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the caller asks of the work; None leaves a value as the recording has it."""
+
+    language: str | None = None
+    scorecard_id: str | None = None
+    channel_map: Mapping[str, int] | None = None
+    redact: bool = False
+    force: bool = False
+    priority: str = "normal"
+
+
+def bell(job_id: str) -> Bell:
+    """Return the bell that tells a worker of a job."""
+    return Bell(QUEUE, PROCESS_AUDIO, (job_id,))
+
+
+def request(
+    session: Session, audio_file_id: str, wish: Wish | None = None
+) -> tuple[AudioFile, ProcessingJob]:
+    """Queue the work on a recording; while a job is open, that one is the answer.
+
+    Raises:
+        NotFound: there is no such recording.
+        Conflict: there are no bytes, or it was processed and `force` is not set.
+        InvalidInput: the wish names what is not there.
+    """
+    wish = wish or Wish()
+    if wish.redact:
+        raise InvalidInput.field("redact", "Redaction is not available in this version.")
+    audio = session.get(AudioFile, audio_file_id, with_for_update=True)
+    if audio is None:
+        raise NotFound("There is no such audio file.")
+    running = open_job(session, audio_file_id)
+    if running is not None:
+        return audio, running
+    _require_ready(audio, wish)
+    job = _queue(session, audio, wish)
+    ring_after_commit(session, bell(job.id))
+    return audio, job
+
+
+def open_job(session: Session, audio_file_id: str) -> ProcessingJob | None:
+    """Return the job of a recording that waits or runs."""
+    return session.scalar(
+        select(ProcessingJob).where(
+            ProcessingJob.audio_file_id == audio_file_id, ProcessingJob.state.in_(OPEN_STATES)
+        )
+    )
+
+
+def latest_job(session: Session, audio_file_id: str) -> ProcessingJob | None:
+    """Return the newest job of a recording."""
+    return session.scalar(
+        select(ProcessingJob)
+        .where(ProcessingJob.audio_file_id == audio_file_id)
+        .order_by(ProcessingJob.queued_at.desc(), ProcessingJob.id.desc())
+        .limit(1)
+    )
+
+
+def _require_ready(audio: AudioFile, wish: Wish) -> None:
+    if audio.status in (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED):
+        raise Conflict(f"There is nothing to process: the upload is {audio.status}.")
+    if audio.status == AudioStatus.PROCESSED and not wish.force:
+        raise Conflict("This was processed; set force to judge it anew.")
+
+
+def _queue(session: Session, audio: AudioFile, wish: Wish) -> ProcessingJob:
+    now = utc_now()
+    scorecard = scorecards.resolve(session, scorecard_id=wish.scorecard_id, channel=Channel.VOICE)
+    said_anew = _take_over(audio, wish)
+    evaluation = evaluations.open_evaluation(
+        session,
+        **_source(audio),
+        scorecard_id=scorecard.id,
+        scorecard_version=scorecard.version,
+        scorecard_name=scorecard.name,
+    )
+    job = ProcessingJob(
+        id=new_id("job"),
+        audio_file_id=audio.id,
+        evaluation_id=evaluation.id,
+        scorecard_id=scorecard.id,
+        scorecard_version=scorecard.version,
+        priority=PRIORITIES[wish.priority],
+        transcribe=said_anew or not audio.has_transcript,
+        stage=stages.Stage.UPLOAD,
+        stages=stages.fresh(audio.uploaded_at),
+        due_at=now,
+        queued_at=now,
+    )
+    session.add(job)
+    audio.status = AudioStatus.QUEUED
+    audio.error = None
+    audio.updated_at = now
+    session.flush()
+    return job
+
+
+def _take_over(audio: AudioFile, wish: Wish) -> bool:
+    """Keep what the wish says of the recording; tell whether it changes what would be heard."""
+    changed = False
+    if wish.language is not None and wish.language != audio.language:
+        audio.language, changed = wish.language, True
+    if wish.channel_map is not None and wish.channel_map != audio.channel_map:
+        audio.channel_map, changed = dict(wish.channel_map), True
+    return changed
+
+
+def _source(audio: AudioFile) -> dict[str, Any]:
+    return {
+        "source_type": SourceType.AUDIO_FILE,
+        "source_id": audio.id,
+        "channel": Channel.VOICE,
+        "engagement_id": audio.engagement_id,
+        "campaign_id": audio.campaign_id,
+        "call_center_id": audio.call_center_id,
+        "executive_id": audio.executive_id,
+        "language": audio.language,
+        "direction": audio.direction,
+        "started_at": audio.recorded_at,
+        "duration_seconds": audio.duration_seconds,
+        "external_id": audio.external_id,
+        "labels": audio.labels,
+    }

@@ -1,0 +1,112 @@
+"""Endpoints of audio files."""
+
+from typing import Any
+
+from flask import request
+
+from app.audio_files import processing, schemas, service, status, uploads
+from app.audio_files.hooks import Recordings
+from app.audio_files.links import Links
+from app.core.runtime import runtime
+from app.evaluations import transcripts
+from app.evaluations.transcript_shapes import TranscriptQuery, TranscriptSchema
+from app.evaluations.vocabulary import SourceType
+from app.web.api import Blueprint
+from app.web.principal import EXPENSIVE, require_scope
+
+blp = Blueprint(
+    "audio-files",
+    __name__,
+    url_prefix="/audio-files",
+    description="Recordings: uploaded, transcribed and judged",
+)
+
+
+@blp.get("")
+@require_scope("audio:read")
+@blp.arguments(schemas.AudioFileQuery, location="query")
+@blp.response(200, schemas.AudioFileSchema(many=True))
+def list_audio_files(query: dict[str, Any]) -> Any:
+    """List the audio files."""
+    page_request = query.pop("page_request")
+    with runtime().db.reading() as session:
+        return service.list_page(session, page_request, **query)
+
+
+@blp.post("/upload-url")
+@require_scope("audio:write")
+@blp.arguments(schemas.UploadCreate)
+@blp.response(201, schemas.UploadSchema)
+def create_upload_url(body: dict[str, Any]) -> Any:
+    """Announce a recording and get the link that takes its bytes, once."""
+    parts = runtime()
+    largest = parts.settings.upload_max_bytes
+    with parts.db.writing() as session:
+        return uploads.reserve(session, links=_links(), largest_bytes=largest, **body)
+
+
+@blp.get("/<audio_file_id>")
+@require_scope("audio:read")
+@blp.response(200, schemas.AudioFileSchema)
+def get_audio_file(audio_file_id: str) -> Any:
+    """Show one audio file."""
+    _heal(audio_file_id)
+    with runtime().db.reading() as session:
+        return service.show(session, audio_file_id)
+
+
+@blp.get("/<audio_file_id>/transcript")
+@require_scope("audio:read")
+@blp.arguments(TranscriptQuery, location="query")
+@blp.response(200, TranscriptSchema)
+def get_audio_file_transcript(query: dict[str, bool], audio_file_id: str) -> Any:
+    """Show what was said; while it is pending there are no segments."""
+    with runtime().db.reading() as session:
+        service.find(session, audio_file_id)
+        return transcripts.get_transcript(
+            session, source_type=SourceType.AUDIO_FILE, source_id=audio_file_id, **query
+        )
+
+
+@blp.get("/<audio_file_id>/processing-status")
+@require_scope("audio:read")
+@blp.response(200, schemas.ProcessingStatusSchema)
+def get_processing_status(audio_file_id: str) -> Any:
+    """Show how far the work is, stage by stage."""
+    _heal(audio_file_id)
+    with runtime().db.reading() as session:
+        return status.show(session, audio_file_id)
+
+
+@blp.get("/<audio_file_id>/download-url")
+@require_scope("audio:download")
+@blp.response(200, schemas.DownloadSchema)
+def get_download_url(audio_file_id: str) -> Any:
+    """Get a signed link to the bytes."""
+    _heal(audio_file_id)
+    with runtime().db.reading() as session:
+        return service.download_link(session, audio_file_id, links=_links())
+
+
+@blp.post("/<audio_file_id>/process")
+@require_scope("audio:write", policy=EXPENSIVE)
+@blp.arguments(schemas.ProcessWish)
+@blp.response(202, schemas.ProcessSchema)
+def process_audio_file(body: dict[str, Any], audio_file_id: str) -> Any:
+    """Queue transcription and evaluation; while a job is open, that job is the answer."""
+    _heal(audio_file_id)
+    status_url = _links().status(audio_file_id)
+    with runtime().db.writing() as session:
+        audio, job = processing.request(session, audio_file_id, processing.Wish(**body))
+        return status.accepted(audio, job, status_url=status_url)
+
+
+def _links() -> Links:
+    parts = runtime()
+    base = parts.settings.public_url or request.host_url.rstrip("/")
+    return Links(parts.urls, base, parts.settings.url_ttl_s)
+
+
+def _heal(audio_file_id: str) -> None:
+    """Note an upload whose note was lost in a crash, before the recording is looked at."""
+    Recordings(runtime()).heal(audio_file_id)

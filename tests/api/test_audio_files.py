@@ -1,0 +1,532 @@
+"""Audio files: announced, uploaded, transcribed, judged, and what happens when that goes wrong."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from app.ai.transcript import Role, Segment, Transcript
+from app.audio_files import jobs, leases, steps
+from app.audio_files.models import ProcessingJob
+from app.core import stopping
+from app.core.clock import utc_now
+from app.core.runtime import Runtime
+from app.events.models import Event
+from tests.caller import Caller, error_code, findings
+from tests.recordings import (
+    AUDIO,
+    CALL,
+    SILENCE,
+    SPEECH,
+    ask,
+    progress,
+    reserve,
+    show,
+    upload,
+    work,
+)
+
+ENGAGEMENT = "eng_01jd3v8xqkf6r9w2m5t7h4c0pz"
+
+
+def happened(house: Runtime) -> list[str]:
+    with house.db.reading() as session:
+        return list(session.scalars(select(Event.type).order_by(Event.occurred_at, Event.id)))
+
+
+def bodies(house: Runtime) -> list[dict[str, Any]]:
+    import orjson
+
+    with house.db.reading() as session:
+        found = session.scalars(select(Event.body).order_by(Event.occurred_at, Event.id))
+        return [orjson.loads(body)["data"] for body in found]
+
+
+def stage_of(shown: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(each for each in shown["stages"] if each["name"] == name)
+
+
+def evaluation(client: Caller, audio: dict[str, Any]) -> dict[str, Any]:
+    return dict(client.get(f"/evaluations/{audio['evaluationId']}").json()["data"])
+
+
+def claim(house: Runtime, job_id: str) -> leases.Claim:
+    with house.db.writing() as session:
+        taken = leases.claim(session, job_id, now=utc_now())
+        assert taken is not None
+        steps.begin(session, taken, max_duration_s=60)
+        return taken
+
+
+SAID = Transcript(
+    segments=(Segment("seg_0001", 0, "speaker_1", Role.UNKNOWN, "Hello there.", 0, 900),),
+    duration_ms=900,
+    language="en",
+)
+
+
+# Announcing
+
+
+def test_an_announced_upload_waits_for_its_bytes(client: Caller, base: str) -> None:
+    made = client.post("/engagements", {"name": "Audit", "type": "qa"}).json()["data"]
+    fields = {
+        "engagementId": made["id"],
+        "externalId": "call 7",
+        "language": "en-GB",
+        "channelMap": {"agent": 1, "customer": 0},
+        "recordedAt": "2026-11-20T10:00:00+01:00",
+        "direction": "inbound",
+        "labels": {"team": "north"},
+    }
+    reserved = reserve(client, 1234, **fields)
+    assert reserved["uploadUrl"].startswith(f"{base}/storage/v1/{reserved['audioFileId']}?sv=1&")
+    assert reserved["method"] == "PUT"
+    assert reserved["headers"] == {"Content-Type": "audio/wav"}
+    assert reserved["maxSizeBytes"] == 1234
+    assert reserved["status"] == "pending_upload"
+    shown = show(client, reserved["audioFileId"])
+    assert {name: shown[name] for name in fields if name != "recordedAt"} == {
+        name: value for name, value in fields.items() if name != "recordedAt"
+    }
+    assert shown["recordedAt"] == "2026-11-20T09:00:00.000Z"
+    assert shown["expiresAt"] == reserved["expiresAt"]
+    assert shown["evaluationId"] is None
+    assert progress(client, reserved["audioFileId"])["stage"] == "upload"
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "code"),
+    [
+        ({"contentType": "text/html"}, "contentType", "ENUM"),
+        ({"sizeBytes": 0}, "sizeBytes", "RANGE"),
+        ({"sizeBytes": 3 * 1024**3}, "sizeBytes", "RANGE"),
+        ({"fileName": "../../etc/passwd"}, "fileName", "FORMAT"),
+        ({"sha256": "abc"}, "sha256", "FORMAT"),
+        ({"engagementId": ENGAGEMENT}, "engagementId", "FORMAT"),
+        ({"campaignId": ENGAGEMENT.replace("eng", "camp")}, "campaignId", "FORMAT"),
+        ({"callCenterId": ENGAGEMENT.replace("eng", "cc")}, "callCenterId", "FORMAT"),
+        ({"executiveId": ENGAGEMENT.replace("eng", "exec")}, "executiveId", "FORMAT"),
+        ({"channelMap": {"agent": 0, "customer": 0}}, "channelMap.customer", "RANGE"),
+        ({"channelMap": {"parrot": 0}}, "channelMap.parrot", "UNKNOWN"),
+    ],
+)
+def test_what_cannot_be_announced(
+    client: Caller, fields: dict[str, Any], field: str, code: str
+) -> None:
+    body = {"fileName": "a.wav", "contentType": "audio/wav", "sizeBytes": 10, **fields}
+    answer = client.post("/audio-files/upload-url", body)
+    assert answer.status_code == 422
+    assert findings(answer) == {field: code}
+
+
+def test_an_external_id_is_taken_once_until_its_upload_expires(
+    client: Caller, house: Runtime, serve: Callable[..., str], make_caller: Callable[..., Caller]
+) -> None:
+    reserve(client, externalId="one")
+    body = {"fileName": "a.wav", "contentType": "audio/wav", "sizeBytes": 10, "externalId": "one"}
+    answer = client.post("/audio-files/upload-url", body)
+    assert (answer.status_code, error_code(answer)) == (409, "CONFLICT")
+    hasty = make_caller(serve(url_ttl_s=1))
+    late = reserve(hasty, externalId="two")
+    time.sleep(1.1)
+    assert jobs.expire_uploads(house) == 1
+    assert show(client, late["audioFileId"])["status"] == "expired"
+    assert reserve(client, externalId="two")["status"] == "pending_upload"
+
+
+# The walk
+
+
+def test_a_call_is_transcribed_judged_and_announced(client: Caller, house: Runtime) -> None:
+    made = client.post("/engagements", {"name": "Audit", "type": "qa"}).json()["data"]
+    audio_file_id = upload(client, CALL.read_bytes(), engagementId=made["id"])
+    seen = _watched(client, audio_file_id)
+    percents = [percent for _, percent in seen]
+    assert percents == sorted(percents)
+    assert len({percent for status, percent in seen if status == "transcribing"}) >= 3
+    audio = show(client, audio_file_id)
+    assert audio["status"] == "processed"
+    assert (audio["durationSeconds"], audio["channels"], audio["codec"]) == (29, 2, "pcm_mulaw")
+    assert (audio["sampleRateHz"], audio["detectedLanguage"]) == (8000, "en")
+    assert audio["hasTranscript"]
+    judged = evaluation(client, audio)
+    assert judged["status"] == "completed"
+    assert judged["score"] == audio["score"]
+    assert judged["durationSeconds"] == 29
+    assert happened(house) == ["audio.transcribed", "evaluation.completed", "audio.processed"]
+    heard, completed, processed = bodies(house)
+    assert heard["segment_count"] > 3
+    assert heard["engagement_id"] == made["id"]
+    assert completed["score"] == processed["score"] == audio["score"]
+    assert processed["evaluation_id"] == completed["evaluation_id"] == audio["evaluationId"]
+    transcript = client.get(f"/audio-files/{audio_file_id}/transcript").json()["data"]
+    assert transcript["status"] == "completed"
+    assert {each["role"] for each in transcript["segments"]} == {"agent", "customer"}
+    shown = progress(client, audio_file_id)
+    assert (shown["progress"], shown["stage"], shown["attempts"]) == (100, "notify", 1)
+    assert [each["status"] for each in shown["stages"]] == [
+        "done",
+        "done",
+        "done",
+        "skipped",
+        "done",
+        "done",
+    ]
+    _judged_anew(client, house, audio)
+
+
+def _watched(client: Caller, audio_file_id: str) -> list[tuple[str, int]]:
+    """Do the work in a thread and return what a caller who asks again and again is told."""
+    worker = threading.Thread(target=jobs.process_audio, args=[ask(client, audio_file_id)])
+    worker.start()
+    seen = []
+    while worker.is_alive():
+        shown = progress(client, audio_file_id)
+        seen.append((shown["status"], shown["progress"]))
+        worker.join(0.1)
+    return seen
+
+
+def _judged_anew(client: Caller, house: Runtime, before: dict[str, Any]) -> None:
+    """Force makes a new revision of the judgement and transcribes nothing again."""
+    path = f"/audio-files/{before['id']}/process"
+    answer = client.post(path)
+    assert (answer.status_code, error_code(answer)) == (409, "CONFLICT")
+    after = work(client, before["id"], force=True)
+    assert after["evaluationId"] != before["evaluationId"]
+    assert after["score"] == before["score"]
+    assert evaluation(client, after)["revision"] == 2
+    assert happened(house).count("audio.transcribed") == 1
+    assert happened(house).count("audio.processed") == 2
+    skipped = [each for each in progress(client, before["id"])["stages"] if each["attempts"] == 0]
+    assert {each["name"]: each["status"] for each in skipped} == {
+        "decode": "skipped",
+        "transcribe": "skipped",
+        "redact": "skipped",
+    }
+
+
+def test_auto_process_queues_the_work_with_the_upload(client: Caller) -> None:
+    audio_file_id = upload(client, b"x" * 20, autoProcess=True)
+    assert show(client, audio_file_id)["status"] == "queued"
+    job_id = progress(client, audio_file_id)["jobId"]
+    assert ask(client, audio_file_id) == job_id
+
+
+# Asking
+
+
+def test_the_running_job_is_the_answer_while_it_runs(client: Caller, house: Runtime) -> None:
+    audio_file_id = upload(client, b"x" * 20)
+    first = client.post(f"/audio-files/{audio_file_id}/process").json()["data"]
+    assert first["status"] == "queued"
+    assert first["statusUrl"].endswith(f"/api/v1/audio-files/{audio_file_id}/processing-status")
+    claim(house, first["jobId"])
+    second = client.post(f"/audio-files/{audio_file_id}/process", {"force": True}).json()["data"]
+    assert second["jobId"] == first["jobId"]
+    assert second["status"] == "transcribing"
+
+
+def test_what_cannot_be_processed(client: Caller) -> None:
+    waiting = reserve(client)["audioFileId"]
+    assert client.post(f"/audio-files/{waiting}/process").status_code == 409
+    there = upload(client, b"x" * 20)
+    assert findings(client.post(f"/audio-files/{there}/process", {"redact": True})) == {
+        "redact": "FORMAT"
+    }
+    unknown = {"scorecardId": ENGAGEMENT.replace("eng", "sc")}
+    answer = client.post(f"/audio-files/{there}/process", unknown)
+    assert findings(answer) == {"scorecardId": "FORMAT"}
+    assert show(client, there)["status"] == "uploaded"
+    absent = ENGAGEMENT.replace("eng", "aud")
+    for path in ("", "/transcript", "/processing-status", "/download-url"):
+        assert client.get(f"/audio-files/{absent}{path}").status_code == 404
+    assert client.post(f"/audio-files/{absent}/process").status_code == 404
+    assert client.get(f"/audio-files/{waiting}/download-url").status_code == 409
+
+
+def test_the_scopes_are_those_of_the_contract(
+    base: str, make_caller: Callable[..., Caller], client: Caller
+) -> None:
+    audio_file_id = upload(client, b"x" * 20)
+    reader = make_caller(base, scopes=["audio:read"])
+    one = f"/audio-files/{audio_file_id}"
+    for path in ("/audio-files", one, f"{one}/transcript", f"{one}/processing-status"):
+        assert reader.get(path).status_code == 200
+    assert error_code(reader.get(f"{one}/download-url")) == "INSUFFICIENT_SCOPE"
+    assert error_code(reader.post(f"{one}/process")) == "INSUFFICIENT_SCOPE"
+    assert error_code(reader.post("/audio-files/upload-url", {})) == "INSUFFICIENT_SCOPE"
+    assert make_caller(base, scopes=["audio:download"]).get(f"{one}/download-url").ok
+
+
+def test_high_priority_goes_first(client: Caller, house: Runtime) -> None:
+    normal = ask(client, upload(client, b"x" * 20))
+    high = ask(client, upload(client, b"x" * 20), priority="high")
+    assert jobs.due_ids(house) == [high, normal]
+    assert claim(house, normal).job_id == high
+    assert claim(house, high).job_id == normal
+
+
+# Failing
+
+HOSTILE = {
+    "ffconcat": b"ffconcat version 1.0\nfile 'jfk.mp3'\n",
+    "playlist": b"#EXTM3U\n#EXT-X-VERSION:3\n#EXTINF:9,\nhttp://127.0.0.1:1/a.ts\n",
+    "two bytes": b"\xff\xfb",
+    "html": b"<html><script>alert(1)</script></html>",
+    "cut short": CALL.read_bytes()[:60_000],
+    "a header alone": CALL.read_bytes()[:44],
+    "another type": SPEECH.read_bytes(),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_fails_cleanly(client: Caller, house: Runtime, name: str) -> None:
+    audio = work(client, upload(client, HOSTILE[name]))
+    assert audio["status"] == "failed"
+    assert audio["error"]["code"] in ("UNSUPPORTED_MEDIA", "NO_AUDIO_STREAM")
+    assert "/" not in audio["error"]["message"]
+    judged = evaluation(client, audio)
+    assert judged["status"] == "failed"
+    assert judged["error"]["code"] == "TRANSCRIPTION_FAILED"
+    assert stage_of(progress(client, audio["id"]), "decode")["status"] == "failed"
+    assert client.get(f"/audio-files/{audio['id']}/transcript").json()["data"]["segments"] == []
+    assert happened(house) == []
+
+
+def test_a_recording_without_speech_fails_and_says_so(client: Caller, house: Runtime) -> None:
+    audio = work(client, upload(client, SILENCE.read_bytes()))
+    assert (audio["status"], audio["error"]["code"]) == ("failed", "EMPTY_TRANSCRIPT")
+    assert evaluation(client, audio)["error"]["code"] == "EMPTY_TRANSCRIPT"
+    assert happened(house) == []
+
+
+def test_a_language_that_the_model_does_not_know_fails(client: Caller) -> None:
+    speech = upload(client, SPEECH.read_bytes(), contentType="audio/mpeg")
+    audio = work(client, speech, language="de-AT")
+    assert (audio["status"], audio["error"]["code"]) == ("failed", "UNSUPPORTED_LANGUAGE")
+    assert evaluation(client, audio)["error"]["code"] == "UNSUPPORTED_LANGUAGE"
+    assert audio["language"] == "de-AT"
+
+
+def test_a_recording_that_is_too_long_fails(
+    serve: Callable[..., str], make_caller: Callable[..., Caller]
+) -> None:
+    client = make_caller(serve(audio_max_duration_s=3))
+    audio = work(client, upload(client, SPEECH.read_bytes(), contentType="audio/mpeg"))
+    assert (audio["status"], audio["error"]["code"]) == ("failed", "TOO_LONG")
+
+
+def test_a_missing_model_is_tried_again_by_asking(
+    serve: Callable[..., str], make_caller: Callable[..., Caller], tmp_path: Any
+) -> None:
+    client = make_caller(serve(speech_model_dir=str(tmp_path)))
+    audio = work(client, upload(client, SILENCE.read_bytes()))
+    assert (audio["status"], audio["error"]["code"]) == ("failed", "MODEL_MISSING")
+    assert evaluation(client, audio)["error"]["code"] == "ENGINE_UNAVAILABLE"
+    assert ask(client, audio["id"])
+    assert show(client, audio["id"])["status"] == "queued"
+
+
+def test_bytes_that_are_gone_fail(client: Caller, house: Runtime) -> None:
+    audio_file_id = upload(client, b"x" * 20)
+    house.storage.delete(audio_file_id)
+    assert work(client, audio_file_id)["error"]["code"] == "BYTES_MISSING"
+
+
+def test_too_little_said_fails_after_the_transcript_and_is_not_transcribed_again(
+    client: Caller, house: Runtime
+) -> None:
+    audio_file_id = upload(client, b"x" * 20)
+    job_id = ask(client, audio_file_id)
+    with house.db.writing() as session:
+        taken = leases.claim(session, job_id, now=utc_now())
+        assert taken is not None
+        steps.begin(session, taken, max_duration_s=60)
+        steps.transcribed(session, taken, SAID)
+        leases.hand_back(session, taken, due_at=utc_now(), counts=True)
+    jobs.process_audio(job_id)
+    audio = show(client, audio_file_id)
+    assert (audio["status"], audio["error"]["code"]) == ("failed", "INSUFFICIENT_CONTENT")
+    assert evaluation(client, audio)["status"] == "failed"
+    assert audio["hasTranscript"]
+    assert progress(client, audio_file_id)["attempts"] == 2
+    assert happened(house) == ["audio.transcribed"]
+
+
+# Crashes, stops and late finishers
+
+
+def test_a_job_runs_twice_without_harm(client: Caller, house: Runtime) -> None:
+    job_id = ask(client, upload(client, b"x" * 20))
+    taken = claim(house, job_id)
+    jobs.process_audio(job_id)
+    with house.db.reading() as session:
+        row = session.get_one(ProcessingJob, job_id)
+        assert (row.state, row.lease_token, row.attempts) == ("running", taken.token, 1)
+    assert jobs.due_ids(house) == []
+
+
+def test_a_job_of_a_process_that_died_is_due_at_once(client: Caller, house: Runtime) -> None:
+    job_id = ask(client, upload(client, b"x" * 20))
+    claim(house, job_id)
+    dead = subprocess.run(
+        [sys.executable, "-c", "from app.webhooks import owner; print(owner.this_process())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    with house.db.writing() as session:
+        session.execute(update(ProcessingJob).values(lease_owner=dead))
+    assert jobs.due_ids(house) == [job_id]
+    jobs.process_audio(job_id)
+    with house.db.reading() as session:
+        row = session.get_one(ProcessingJob, job_id)
+        assert (row.state, row.attempts) == ("failed", 2)
+
+
+def test_a_late_finisher_writes_nothing(client: Caller, house: Runtime) -> None:
+    audio_file_id = upload(client, b"x" * 20)
+    job_id = ask(client, audio_file_id)
+    late = claim(house, job_id)
+    _lapse(house)
+    current = claim(house, job_id)
+    for write in (
+        lambda session: steps.transcribed(session, late, SAID),
+        lambda session: leases.hand_back(session, late, due_at=utc_now(), counts=False),
+    ):
+        with pytest.raises(leases.LeaseLost), house.db.writing() as session:
+            write(session)
+    with house.db.writing() as session:
+        assert not leases.note_progress(session, late, 50)
+        assert not leases.renew(session, late, utc_now())
+        assert leases.renew(session, current, utc_now())
+    assert happened(house) == []
+    assert not show(client, audio_file_id)["hasTranscript"]
+
+
+def test_a_job_that_is_cut_off_again_and_again_fails(client: Caller, house: Runtime) -> None:
+    audio_file_id = upload(client, b"x" * 20)
+    job_id = ask(client, audio_file_id)
+    for _ in range(jobs.MAX_ATTEMPTS):
+        claim(house, job_id)
+        _lapse(house)
+    jobs.process_audio(job_id)
+    audio = show(client, audio_file_id)
+    assert (audio["status"], audio["error"]["code"]) == ("failed", "INTERRUPTED")
+    assert evaluation(client, audio)["error"]["code"] == "INTERNAL"
+
+
+@pytest.fixture
+def told_to_stop() -> Iterator[None]:
+    """This process has got SIGTERM, as a worker gets it."""
+    kept = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
+    stopping.listen()
+    os.kill(os.getpid(), signal.SIGTERM)
+    yield
+    stopping.listen()
+    for each, handler in kept.items():
+        signal.signal(each, handler)
+
+
+@pytest.mark.usefixtures("told_to_stop")
+def test_a_stop_hands_the_job_back_uncounted(client: Caller, house: Runtime) -> None:
+    audio_file_id = upload(client, SILENCE.read_bytes())
+    job_id = ask(client, audio_file_id)
+    jobs.process_audio(job_id)
+    audio = show(client, audio_file_id)
+    assert audio["status"] == "queued"
+    assert evaluation(client, audio)["status"] == "queued"
+    shown = progress(client, audio_file_id)
+    assert (shown["status"], shown["attempts"], shown["progress"]) == ("queued", 0, 0)
+    assert jobs.due_ids(house) == [job_id]
+
+
+def test_a_failure_of_ours_is_tried_again_later(client: Caller, house: Runtime) -> None:
+    audio_file_id = upload(client, b"x" * 20)
+    job_id = ask(client, audio_file_id)
+    # A file where the folder for decoded sound should be.
+    (house.settings.data_dir / "spool").touch()
+    for attempt in (1, 2, 3):
+        jobs.process_audio(job_id)
+        assert progress(client, audio_file_id)["attempts"] == attempt
+        assert jobs.due_ids(house) == []
+        with house.db.writing() as session:
+            session.execute(update(ProcessingJob).values(due_at=utc_now()))
+    audio = show(client, audio_file_id)
+    assert (audio["status"], audio["error"]["code"]) == ("failed", "INTERNAL")
+    assert "spool" not in str(audio["error"])
+
+
+def test_uploads_whose_note_was_lost_are_found_by_the_sweep(client: Caller, house: Runtime) -> None:
+    import io
+
+    reserved = reserve(client, 5)
+    house.storage.write(reserved["audioFileId"], io.BytesIO(b"bytes"), size_bytes=5)
+    assert jobs.heal_uploads(house) == 1
+    listed = client.get("/audio-files").json()["data"]
+    assert [each["status"] for each in listed] == ["uploaded"]
+    assert jobs.heal_uploads(house) == 0
+
+
+# Listing
+
+
+def test_the_list_is_filtered_and_sorted(client: Caller) -> None:
+    made = client.post("/engagements", {"name": "Audit", "type": "qa"}).json()["data"]
+    small = upload(client, b"x" * 20, engagementId=made["id"], externalId="Ticket 7")
+    large = upload(client, b"x" * 30, fileName="Straße.wav", language="en-GB")
+    waiting = reserve(client)["audioFileId"]
+
+    def found(**params: Any) -> list[str]:
+        answer = client.get("/audio-files", params=params)
+        assert answer.status_code == 200, answer.text
+        return [each["id"] for each in answer.json()["data"]]
+
+    assert found() == [waiting, large, small]
+    assert found(status="uploaded,failed") == [large, small]
+    assert found(engagementId=made["id"]) == [small]
+    assert found(campaignId=ENGAGEMENT.replace("eng", "camp")) == []
+    assert found(language="en") == [large]
+    assert found(q="STRASSE") == [large]
+    assert found(q="ticket") == [small]
+    assert found(q="%") == []
+    assert found(hasTranscript="false", sort="sizeBytes") == [small, large, waiting]
+    assert found(minDuration=1) == []
+    assert found(to=show(client, large)["createdAt"]) == [small]
+    assert found(pageSize=1, page=2) == [large]
+    for params in ({"statuss": "x"}, {"status": "gone"}, {"minDuration": 9, "maxDuration": 8}):
+        assert client.get("/audio-files", params=params).status_code == 422
+
+
+def test_the_formats_of_the_contract_can_be_read(
+    serve: Callable[..., str], make_caller: Callable[..., Caller], tmp_path: Any
+) -> None:
+    kinds = {
+        "jfk.pcm16.wav": "audio/wav",
+        "jfk.mp3": "audio/mpeg",
+        "jfk.m4a": "audio/mp4",
+        "jfk.ogg": "audio/ogg",
+        "jfk.flac": "audio/flac",
+        "jfk.webm": "audio/webm",
+    }
+    # Without a model the work ends once the sound is decoded, before it is heard.
+    client = make_caller(serve(speech_model_dir=str(tmp_path)))
+    for name, content_type in kinds.items():
+        body = (AUDIO / "formats" / name).read_bytes()
+        audio = work(client, upload(client, body, contentType=content_type))
+        assert (audio["error"]["code"], audio["durationSeconds"]) == ("MODEL_MISSING", 11)
+
+
+def _lapse(house: Runtime) -> None:
+    with house.db.writing() as session:
+        session.execute(update(ProcessingJob).values(lease_until=utc_now() - timedelta(seconds=1)))

@@ -1,0 +1,66 @@
+"""Uploads a recording as a caller does, and works on it as a worker does."""
+
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from app.audio_files import jobs
+from tests.caller import Caller
+
+AUDIO = Path(__file__).parent / "data" / "audio"
+CALL = AUDIO / "calls" / "fx-call-2.stereo.wav"
+SPEECH = AUDIO / "formats" / "jfk.mp3"
+SILENCE = AUDIO / "nospeech" / "silence.wav"
+
+
+def reserve(client: Caller, size_bytes: int = 1000, **fields: Any) -> dict[str, Any]:
+    """Announce an upload and return the answer's data."""
+    body = {"fileName": "call.wav", "contentType": "audio/wav", "sizeBytes": size_bytes, **fields}
+    answer = client.post("/audio-files/upload-url", body)
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json()["data"])
+
+
+def send(reserved: dict[str, Any], body: bytes, **headers: str) -> requests.Response:
+    """Send the bytes, with no key."""
+    return requests.put(
+        reserved["uploadUrl"],
+        data=body,
+        headers={**reserved["headers"], **headers},
+        timeout=30,
+    )
+
+
+def upload(client: Caller, body: bytes, **fields: Any) -> str:
+    """Upload bytes and return the id of the recording."""
+    reserved = reserve(client, len(body), **fields)
+    assert send(reserved, body).status_code == 201
+    return str(reserved["audioFileId"])
+
+
+def show(client: Caller, audio_file_id: str) -> dict[str, Any]:
+    """Return the recording as it is shown."""
+    answer = client.get(f"/audio-files/{audio_file_id}")
+    assert answer.status_code == 200
+    return dict(answer.json()["data"])
+
+
+def progress(client: Caller, audio_file_id: str) -> dict[str, Any]:
+    """Return how far the work is."""
+    answer = client.get(f"/audio-files/{audio_file_id}/processing-status")
+    assert answer.status_code == 200
+    return dict(answer.json()["data"])
+
+
+def ask(client: Caller, audio_file_id: str, **wish: Any) -> str:
+    """Queue the work and return the id of its job."""
+    answer = client.post(f"/audio-files/{audio_file_id}/process", wish)
+    assert answer.status_code == 202, answer.text
+    return str(answer.json()["data"]["jobId"])
+
+
+def work(client: Caller, audio_file_id: str, **wish: Any) -> dict[str, Any]:
+    """Queue the work, do it in this process, and return the recording as it is then."""
+    jobs.process_audio(ask(client, audio_file_id, **wish))
+    return show(client, audio_file_id)
