@@ -3,12 +3,16 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
-from app.core import heartbeat
+from app.audio_files import jobs as audio_files
+from app.core import heartbeat, idempotency
+from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.operations import database_files
 from app.operations.sweep import Sweep
 from app.usage import meter
+from app.webhooks import history
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +32,33 @@ def _purge_request_state(parts: Runtime) -> None:
     parts.state.purge(time.time())
 
 
+def _purge_kept_answers(parts: Runtime) -> None:
+    with parts.db.writing() as session:
+        idempotency.purge(session, utc_now())
+
+
+def _purge_deliveries(parts: Runtime) -> None:
+    before = utc_now() - timedelta(days=parts.settings.retention_deliveries_days)
+    while _purge_deliveries_once(parts, before):
+        time.sleep(_BETWEEN_BATCHES_S)
+
+
+def _purge_deliveries_once(parts: Runtime, before: datetime) -> int:
+    with parts.db.writing() as session:
+        return deliveries.purge(session, before=before)
+
+
 TASKS: tuple[Task, ...] = (
     Task("heartbeat", 2, lambda parts: heartbeat.beat(parts.settings.data_dir)),
     Task("meter", 5, meter.flush),
+    Task("uploads", 10, audio_files.expire_uploads),
     Task("request state", 60, _purge_request_state),
     Task("checkpoint", 60, lambda parts: database_files.checkpoint(parts.settings)),
     Task("partial uploads", 3600, _purge_partial_uploads),
+    Task("kept answers", 3600, _purge_kept_answers),
+    Task("deliveries", 3600, _purge_deliveries),
 )
 
-SWEEPS: tuple[Sweep, ...] = ()
+SWEEPS: tuple[Sweep, ...] = (
+    Sweep(AUDIO_QUEUE, PROCESS_AUDIO, audio_files.due_ids),
+)
