@@ -121,8 +121,8 @@ def make_desk(
         values: dict[str, Any] = {
             "webhook_allowed_cidrs": LOOPBACK,
             "webhook_ca_bundle": write_ca_bundle(tmp_path),
-            "webhook_retry_delays_s": (0.2, 0.3),
-            "webhook_timeout_s": 1.0,
+            "webhook_retry_delays_s": (0.1, 0.1),
+            "webhook_timeout_s": 0.6,
         }
         outbox.on_publish(deliveries.fan_out)
         desk = Desk(build_runtime(make_settings(**{**values, **changes})), tmp_path)

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from marshmallow import fields, validates
+from marshmallow import ValidationError, fields, validates
 
 from app.core.addresses import MAX_URL_LENGTH
 from app.events.catalogue import EventType
 from app.web.fields import Choice, Flag, Items, Moment, Nested, Text, Whole
+from app.web.messages import FORMAT, Message
 from app.web.pagination import PageQuery, PeriodQuery, sort_field
-from app.web.shapes import PlainSchema, reject
+from app.web.shapes import PlainSchema
 
 _TYPES = tuple(each.value for each in EventType)
 _STATUSES = ("pending", "delivering", "succeeded", "failed", "canceled")
@@ -34,9 +35,9 @@ class SubscriptionChange(PlainSchema):
     description = Text(2000, multiline=True, allow_none=True)
 
     @validates("events")
-    def _check_events(self, events: list[str], data_key: str) -> None:
+    def _check_events(self, events: list[str], **_: Any) -> None:
         if len(set(events)) < len(events):
-            raise reject(data_key, "Name each type once.")
+            raise ValidationError(Message(FORMAT, "Name each type once."))
 
 
 class SubscriptionCreate(SubscriptionChange):

@@ -1,0 +1,236 @@
+"""Kills, hanging receivers, a queue server that goes: nothing is lost, and nobody else waits."""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from sqlalchemy import func, select
+
+from app.core.clock import utc_now
+from app.usage.models import UsageRecord
+from app.webhooks import deliveries, service
+from app.webhooks.models import Delivery, Subscription
+from tests import receiver as answers
+from tests.queue_server import QueueServer, running_queue_server
+from tests.receiver import Receiver
+from tests.sending import Desk
+
+MakeDesk = Callable[..., Desk]
+
+
+@pytest.fixture
+def queue() -> Iterator[QueueServer]:
+    with running_queue_server() as server:
+        yield server
+
+
+def test_a_kill_in_the_middle_sends_again_with_the_same_ids_and_number(
+    make_desk: MakeDesk, receiver: Receiver
+) -> None:
+    desk = make_desk(webhook_timeout_s=5.0)
+    receiver.script("/hook", answers.hang, answers.status(200))
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.publish()
+    first = desk.start_sender()
+    receiver.wait_for(1)
+    [running] = desk.history(subscription_id)
+    assert (running["status"], running["attempt_count"]) == ("delivering", 0)
+    first.kill()
+    desk.start_sender()
+    delivery = desk.wait_for_status(subscription_id, "succeeded")
+    cut_off, again = receiver.received()
+    for name in ("x-webhook-id", "x-webhook-delivery", "x-webhook-attempt", "x-webhook-signature"):
+        assert cut_off.headers[name] == again.headers[name]
+    assert again.headers["x-webhook-attempt"] == "1"
+    assert delivery["attempt_count"] == len(delivery["attempts"]) == 1
+    with desk.parts.db.reading() as session:
+        assert session.scalar(select(func.sum(UsageRecord.quantity))) == 1
+        assert session.scalar(select(Delivery.interruptions)) == 1
+
+
+def test_six_kills_lose_nothing(make_desk: MakeDesk, receiver: Receiver) -> None:
+    desk = make_desk(webhook_timeout_s=5.0)
+    receiver.script("/hook", answers.status(200, after_s=0.1))
+    subscription_id, _ = desk.subscribe(receiver.url())
+    published: list[str] = []
+    for _ in range(6):
+        sender = desk.start_sender()
+        published += desk.publish(8)
+        time.sleep(0.75)
+        sender.kill()
+    desk.start_sender()
+    found = desk.wait_until(
+        subscription_id,
+        lambda found: all(each["status"] == "succeeded" for each in found),
+        within_s=20,
+    )
+    assert [each["event_id"] for each in found] == published
+    assert {each.event["id"] for each in receiver.received()} == set(published)
+    assert {each["attempt_count"] for each in found} == {1}
+    with desk.parts.db.reading() as session:
+        assert session.scalar(select(func.sum(UsageRecord.quantity))) == len(published)
+        assert session.scalar(select(func.sum(Delivery.interruptions)))
+
+
+def test_two_senders_share_the_work_without_duplicates(desk: Desk, receiver: Receiver) -> None:
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.start_sender()
+    desk.start_sender()
+    published = desk.publish(60)
+    desk.wait_until(
+        subscription_id, lambda found: all(each["status"] == "succeeded" for each in found)
+    )
+    assert sorted(each.event["id"] for each in receiver.received()) == sorted(published)
+
+
+def test_a_stop_lets_what_is_on_its_way_arrive_and_hands_back_the_rest(
+    make_desk: MakeDesk, receiver: Receiver
+) -> None:
+    desk = make_desk(webhook_timeout_s=5.0)
+    receiver.script("/hook", answers.status(200, after_s=0.8))
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.publish(10)
+    sender = desk.start_sender()
+    receiver.wait_for(1)
+    assert sender.stop() == 0
+    states = [each["status"] for each in desk.history(subscription_id)]
+    assert states.count("succeeded") == len(receiver.received()) >= 1
+    assert states.count("pending") == 10 - states.count("succeeded")
+    assert desk.log() == ""
+
+
+def test_ten_hanging_receivers_do_not_delay_a_healthy_one(
+    make_desk: MakeDesk, receiver: Receiver, queue: QueueServer
+) -> None:
+    desk = make_desk(webhook_timeout_s=2.0, redis_url=queue.url)
+    hanging = Receiver()
+    for number in range(10):
+        desk.subscribe(hanging.script(f"/{number}", answers.hang))
+    healthy, _ = desk.subscribe(receiver.url())
+    sent: dict[str, float] = {}
+    desk.publish(3)
+    desk.start_sender()
+    receiver.wait_for(3)
+    for _ in range(30):
+        [event_id] = desk.publish()
+        sent[event_id] = time.time()
+        time.sleep(0.06)
+    arrived = {each.event["id"]: each.at for each in receiver.wait_for(33)}
+    delays = sorted(arrived[event_id] - at for event_id, at in sent.items())
+    hanging.close()
+    assert len(hanging.requests) >= 10
+    assert delays[int(len(delays) * 0.95)] < 0.25, delays
+    assert {each["attempt_count"] for each in desk.history(healthy)} == {1}
+
+
+def test_a_bell_wakes_a_sleeping_sender_at_once(
+    make_desk: MakeDesk, receiver: Receiver, queue: QueueServer
+) -> None:
+    desk = make_desk(redis_url=queue.url)
+    desk.subscribe(receiver.url())
+    desk.publish()
+    desk.start_sender()
+    receiver.wait_for(1)
+    delays = []
+    for count in range(2, 5):
+        time.sleep(1.3)
+        desk.publish()
+        published = time.time()
+        delays.append(receiver.wait_for(count)[-1].at - published)
+    assert sorted(delays)[1] < 0.2, delays
+
+
+@pytest.mark.parametrize("how", ["killed", "flushed", "absent"])
+def test_without_the_queue_server_the_tick_delivers(
+    make_desk: MakeDesk, receiver: Receiver, queue: QueueServer, how: str
+) -> None:
+    desk = make_desk(redis_url="none" if how == "absent" else queue.url)
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.start_sender()
+    desk.publish()
+    receiver.wait_for(1)
+    if how == "killed":
+        queue.stop()
+    elif how == "flushed":
+        with queue.client() as client:
+            client.flushall()
+    published = desk.publish(5)
+    receiver.wait_for(6, within_s=5)
+    found = desk.wait_until(
+        subscription_id, lambda found: all(each["status"] == "succeeded" for each in found)
+    )
+    assert [each["event_id"] for each in found[1:]] == published
+
+
+def test_a_locked_database_is_waited_for(desk: Desk, receiver: Receiver) -> None:
+    if desk.parts.settings.database_url:
+        pytest.skip("a lock of SQLite")
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.start_sender()
+    desk.publish()
+    receiver.wait_for(1)
+    blocker = sqlite3.connect(desk.parts.settings.data_dir / "cqe.db", isolation_level=None)
+    desk.publish()
+    blocker.execute("BEGIN IMMEDIATE")
+    time.sleep(1)
+    blocker.execute("COMMIT")
+    blocker.close()
+    desk.wait_until(
+        subscription_id, lambda found: [each["status"] for each in found] == ["succeeded"] * 2
+    )
+    assert len(receiver.received()) == 2
+
+
+def test_a_holder_that_lost_its_lease_changes_nothing(
+    make_desk: MakeDesk, receiver: Receiver
+) -> None:
+    desk = make_desk(webhook_timeout_s=5.0)
+    receiver.script("/hook", answers.status(200, after_s=0.6))
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.publish()
+    desk.start_sender()
+    receiver.wait_for(1)
+    with desk.parts.db.writing() as session:
+        row = session.scalars(select(Delivery)).one()
+        row.lease_token = "another"
+        row.lease_owner = "elsewhere:1:1"
+        row.lease_until = utc_now()
+    time.sleep(1.2)
+    delivery = desk.wait_for_status(subscription_id, "succeeded")
+    # The first answer came too late for its lease; the take-over sent the same once more.
+    assert len(receiver.received()) == 2
+    assert delivery["attempt_count"] == 1
+
+
+def test_recovery_beside_writers_makes_each_delivery_once(desk: Desk, receiver: Receiver) -> None:
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.change(subscription_id, active=False)
+    desk.publish(50)
+    desk.change(subscription_id, active=True)
+    counts: list[int] = []
+
+    def recover() -> None:
+        with desk.parts.db.writing() as session:
+            counts.append(deliveries.recover(session, subscription_id))
+
+    threads = [threading.Thread(target=recover) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(counts) == [0, 0, 0, 50]
+
+
+def test_the_fifty_first_subscription_is_refused_and_a_deleted_one_makes_room(desk: Desk) -> None:
+    from app.core.errors import Conflict
+
+    ids = [desk.subscribe("https://example.com/")[0] for _ in range(50)]
+    with pytest.raises(Conflict):
+        desk.subscribe("https://example.com/")
+    with desk.parts.db.writing() as session:
+        service.remove(session, ids[0])
+    desk.subscribe("https://example.com/")
+    with desk.parts.db.reading() as session:
+        assert session.scalar(select(func.count()).select_from(Subscription)) == 51
