@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -11,6 +11,8 @@ from app.evaluations.vocabulary import Status
 from app.usage.records import upsert_into
 
 ALL, CURRENT = "all", "current"
+_TOTALS = EvaluationTotal.__table__.c
+_TOTAL = select(_TOTALS.quantity).where(_TOTALS.kind == bindparam("wanted"))
 
 
 def of_source(session: Session, *, source_type: str, source_id: str) -> Sequence[Evaluation]:
@@ -45,8 +47,7 @@ def count_opened(session: Session, *, first_of_source: bool) -> None:
 
 def total(session: Session, kind: str) -> int:
     """Return how many evaluations there are: `ALL` revisions, or the `CURRENT` ones."""
-    found = select(EvaluationTotal.quantity).where(EvaluationTotal.kind == kind)
-    return session.scalar(found) or 0
+    return session.scalar(_TOTAL, {"wanted": kind}) or 0
 
 
 def _add(session: Session, kind: str) -> None:

@@ -16,7 +16,7 @@ from app.evaluations.listing import COLUMNS
 from app.evaluations.models import Evaluation, SearchText
 from app.evaluations.vocabulary import ENDED, Status
 
-_DETAIL = select(*COLUMNS, Evaluation.summary)
+_DETAIL = select(*COLUMNS, Evaluation.__table__.c.summary)
 
 
 def open_evaluation(
@@ -172,7 +172,11 @@ def find(session: Session, evaluation_id: str) -> Evaluation:
 
 def get(session: Session, evaluation_id: str) -> dict[str, Any]:
     """Show an evaluation with its summary; `NotFound` where there is none."""
-    row = session.execute(_DETAIL.where(Evaluation.id == evaluation_id)).mappings().first()
+    row = (
+        session.execute(_DETAIL.where(Evaluation.__table__.c.id == evaluation_id))
+        .mappings()
+        .first()
+    )
     if row is None:
         raise NotFound("There is no such evaluation.")
     return dict(row)
