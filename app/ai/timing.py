@@ -78,7 +78,7 @@ def timing_of(dialogue: Dialogue, cues: Cues, settings: MetricSettings) -> Timin
     """Lay a conversation out in time; a chat has no times in this sense."""
     spoken = _spoken(dialogue)
     speech = tuple(union((item.start, item.end) for item in spoken))
-    last = speech[-1][1] if speech else 0
+    last = max((item.end for item in spoken), default=0)
     by_side = {
         side: union((item.start, item.end) for item in spoken if item.line.side is side)
         for side in (Side.SERVICE, Side.CUSTOMER)
