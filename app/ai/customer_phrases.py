@@ -51,7 +51,7 @@ CUSTOMER_PHRASES: dict[str, Entry] = {
             r"(?:want|need|get me|give me|like) (?:a |an |your |to speak to a )(?:real |live |actual )?(?:manager|supervisor|human|representative|operator|real person|live person|live agent)\b",
             r"escalate (?:this|it|my)\b",
         ),
-        unless=r"\b(?:don't|do not|not) (?:need|want|have) ",
+        unless=r"(?:\bnot|n't) (?:(?:need|want|have) )?(?:to )?$",
     ),
     "complaint": Entry(
         Speaker.CUSTOMER,

@@ -150,7 +150,7 @@ SERVICE_PHRASES: dict[str, Entry] = {
         "will ll going",
         (
             r"(?:i|we)(?:'ll| will|'m going to|'re going to| am going to| are going to)"
-            r" (?:personally |also |then )*(?:call you|get back to you|follow up|email you|e-?mail you|send you|text you|be in touch|arrange|escalate)\b",
+            r" (?:personally |also |then )*(?:call you(?: back)?|get back to you|follow up|e-?mail you|send you|text you|be in touch|arrange|escalate)\b",
         ),
     ),
     "hold": Entry(
