@@ -1,0 +1,246 @@
+import json
+
+import pytest
+
+from app.ai.context import Context
+from app.ai.embedded import EmbeddedJudge
+from app.ai.judge import Judge, Judgement
+from app.ai.scorecard import Scorecard
+from app.ai.scoring import ErrorCode
+from app.ai.transcript import Transcript
+from tests.talks import GOOD_CALL, GOOD_CHAT, START, call, chat, scorecard, words
+
+CARDS = {channel: scorecard(channel) for channel in ("voice", "chat", "voice_bot")}
+ENGINE: Judge = EmbeddedJudge()
+RESULT_KEYS = [
+    "evaluationId",
+    "status",
+    "score",
+    "rawScore",
+    "maxScore",
+    "complianceScore",
+    "band",
+    "passed",
+    "passThreshold",
+    "autoFail",
+    "scorecard",
+    "engine",
+    "generatedAt",
+    "revision",
+    "sections",
+    "criteria",
+    "dimensions",
+    "metrics",
+    "metricsMissing",
+    "sentiment",
+    "topics",
+    "resolution",
+    "summary",
+    "moments",
+    "coaching",
+    "quality",
+    "reviews",
+]
+CRITERION_KEYS = [
+    "key",
+    "title",
+    "section",
+    "question",
+    "type",
+    "weight",
+    "criticality",
+    "errorClass",
+    "applicable",
+    "answer",
+    "normalizedScore",
+    "points",
+    "maxPoints",
+    "explanation",
+    "confidence",
+    "judgedBy",
+    "failure",
+    "evidence",
+    "suggestion",
+    "original",
+]
+
+
+def judge(transcript: Transcript, channel: str = "voice", card: Scorecard | None = None, **known):
+    return ENGINE.judge(transcript, card or CARDS[channel], Context(**known))
+
+
+def as_bytes(judgement: Judgement) -> bytes:
+    return json.dumps(judgement.results, allow_nan=False).encode()
+
+
+def test_a_good_call_scores_full_and_says_how_little_is_known() -> None:
+    found = judge(GOOD_CALL)
+    assert found.score == 100
+    assert found.band == "exceeds"
+    assert found.passed is True
+    assert found.resolution == "resolved"
+    assert found.turn_count == 11
+    assert found.duration_seconds == 60
+    # Rules reach about a third of the scorecard, and the confidence tells so.
+    assert 0.2 < found.confidence < 0.5
+
+
+def test_a_good_chat_is_judged_too() -> None:
+    found = judge(GOOD_CHAT, "chat")
+    assert found.score == 100
+    assert found.sentiment_trend in ("improving", "slightly_improving")
+
+
+def test_the_results_have_the_keys_of_the_contract() -> None:
+    results = judge(GOOD_CALL).results
+    assert list(results) == RESULT_KEYS
+    assert all(list(item) == CRITERION_KEYS for item in results["criteria"])
+    assert list(results["dimensions"]) == [
+        "resolution",
+        "effort",
+        "customerSentiment",
+        "professionalism",
+        "responsiveness",
+        "procedure",
+        "policyCompliance",
+    ]
+    assert results["summary"] == {
+        "overview": None,
+        "issue": None,
+        "outcome": None,
+        "actionItems": [],
+    }
+    assert results["engine"]["kind"] == "rules"
+
+
+def test_what_is_only_copied_is_copied() -> None:
+    results = judge(GOOD_CALL, evaluation_id="eval_1", generated_at=START, revision=3).results
+    assert results["evaluationId"] == "eval_1"
+    assert results["generatedAt"] == "2026-03-02T09:00:00.000Z"
+    assert results["revision"] == 3
+
+
+def test_the_row_and_the_results_agree() -> None:
+    found = judge(GOOD_CALL)
+    assert found.results["score"] == found.score
+    assert found.results["rawScore"] == found.raw_score
+    assert found.results["sentiment"]["customer"]["overall"] == found.customer_sentiment
+    assert found.results["resolution"]["status"] == found.resolution
+    assert found.results["metrics"]["turnCount"] == found.turn_count
+
+
+def test_asking_for_a_pin_fails_the_whole_call() -> None:
+    lines = [(s.participant_id, s.start_ms, s.end_ms, s.text) for s in GOOD_CALL.segments]
+    lines[2] = ("a", 9_500, 13_000, "May I have your full name and your PIN?")
+    found = judge(call(*lines, duration=60_000))
+    assert found.score == 0
+    assert found.raw_score > 75
+    assert found.auto_failed is True
+    assert found.passed is False
+    assert found.results["autoFail"] == {
+        "triggered": True,
+        "scope": "evaluation",
+        "criteria": ["compliance.data_handling"],
+    }
+    improvement = found.results["coaching"]["improvements"][0]
+    assert improvement["criterionKey"] == "compliance.data_handling"
+    assert improvement["evidence"][0]["polarity"] == "contradicts"
+
+
+def test_missed_verification_fails_its_section_only() -> None:
+    lines = [(s.participant_id, s.start_ms, s.end_ms, s.text) for s in GOOD_CALL.segments]
+    lines[2] = ("a", 9_500, 13_000, "Sure, I will do that for you right now.")
+    found = judge(call(*lines, duration=60_000))
+    assert found.results["autoFail"]["scope"] == "section"
+    assert found.auto_failed is False
+    assert found.results["sections"][0]["score"] == 0
+    assert 0 < found.score < found.raw_score
+
+
+def test_a_mixed_recording_is_scored_on_what_holds_of_the_whole() -> None:
+    lines = [("u", s.start_ms, s.end_ms, s.text) for s in GOOD_CALL.segments]
+    found = judge(call(*lines, duration=60_000, speaker_attribution="none"))
+    assert found.score == 100
+    assert found.confidence < judge(GOOD_CALL).confidence
+    judged = {item["key"] for item in found.results["criteria"] if item["applicable"]}
+    assert judged == {
+        "resolution.confirmed",
+        "compliance.data_handling",
+        "control.hold_silence",
+        "closing.recap",
+    }
+    assert found.results["metrics"]["agentTalkMs"] is None
+    assert found.results["sentiment"]["customer"]["overall"] is None
+
+
+@pytest.mark.parametrize(
+    ("transcript", "channel", "code"),
+    [
+        (call(), "voice", ErrorCode.EMPTY_TRANSCRIPT),
+        (call(("a", 0, 900, "  ")), "voice", ErrorCode.EMPTY_TRANSCRIPT),
+        (chat(("s", 0, words(50))), "chat", ErrorCode.EMPTY_TRANSCRIPT),
+        (chat(("c", 0, "Hi."), ("a", 9, "Hello!")), "chat", ErrorCode.INSUFFICIENT_CONTENT),
+        (chat(("c", 0, words(90))), "chat", ErrorCode.INSUFFICIENT_CONTENT),
+        (
+            call(("a", 0, 9_000, words(30)), ("c", 9_100, 9_500, "Oui."), language="fr"),
+            "voice",
+            ErrorCode.UNSUPPORTED_LANGUAGE,
+        ),
+    ],
+)
+def test_what_can_not_be_judged_honestly_has_a_reason_and_no_score(
+    transcript, channel, code
+) -> None:
+    found = judge(transcript, channel)
+    assert found.problem.code is code
+    assert found.score is None
+    assert found.results["status"] == "failed"
+    assert found.results["band"] is None
+    as_bytes(found)
+
+
+def test_an_abandoned_chat_says_nothing_about_an_agent() -> None:
+    found = judge(chat(("c", 0, words(40)), ("c", 300, "Hello? Is anyone there?")), "chat")
+    assert found.score is None
+    assert not any(item["applicable"] for item in found.results["criteria"])
+
+
+def test_a_chat_in_another_language_is_scored_by_its_times() -> None:
+    lines = (("c", 0, "Hola, mi pedido no ha llegado " * 3), ("a", 30, "Lo siento mucho " * 5))
+    found = judge(chat(*lines, language="es"), "chat")
+    assert found.score == 100
+    judged = [item["judgedBy"] for item in found.results["criteria"] if item["applicable"]]
+    assert judged == ["metric", "metric"]
+
+
+def test_the_moments_are_in_order_and_of_their_kinds() -> None:
+    found = judge(
+        call(
+            ("c", 0, 5_000, "This is ridiculous, I want to speak to a manager."),
+            ("a", 4_000, 7_000, "Please let me explain this to you."),
+            ("c", 19_000, 20_000, "You are an idiot."),
+            ("a", 21_000, 22_000, "I will call you back. One moment."),
+            ("a", 150_000, 151_000, "There."),
+        )
+    )
+    moments = [(item["type"], item["segmentId"]) for item in found.results["moments"]]
+    assert moments == [
+        ("complaint", "seg_0001"),
+        ("escalation_request", "seg_0001"),
+        ("interruption", "seg_0002"),
+        ("dead_air", "seg_0002"),
+        ("profanity", "seg_0003"),
+        ("commitment", "seg_0004"),
+        ("long_hold", "seg_0004"),
+    ]
+    assert found.results["moments"][3]["startMs"] == 7_000
+    assert found.results["moments"][3]["endMs"] == 19_000
+    assert found.results["resolution"]["followUpPromised"] is True
+
+
+def test_a_required_statement_is_a_moment() -> None:
+    statements = [{"key": "r", "title": "Recording", "anyOf": ["this call is recorded"]}]
+    card = scorecard("voice", disclosure={"requiredStatements": statements})
+    found = judge(call(("a", 0, 900, "This call is recorded."), ("c", 950, 990, "Ok.")), card=card)
+    moment = found.results["moments"][0]
+    assert (moment["type"], moment["label"]) == ("compliance_disclosure", "Recording")

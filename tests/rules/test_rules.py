@@ -1,0 +1,246 @@
+import pytest
+
+from app.ai.answers import NOT_JUDGED_YET, Answer
+from app.ai.context import Context
+from app.ai.facts import facts_of
+from app.ai.rules import answer
+from app.ai.scorecard import Scorecard
+from app.ai.transcript import Transcript
+from tests.talks import GOOD_CALL, GOOD_CHAT, START, call, chat, scorecard, words
+
+VOICE, CHAT, BOT = scorecard("voice"), scorecard("chat"), scorecard("voice_bot")
+
+
+def judge(key: str, transcript: Transcript, card: Scorecard = VOICE, **known) -> Answer:
+    return answer(facts_of(transcript, card, Context(**known)), card.criterion(key))
+
+
+def spoken(*lines: tuple[str, str]) -> Transcript:
+    """Make a call whose lines take two seconds each, half a second apart."""
+    return call(
+        *((letter, 2_500 * i, 2_500 * i + 2_000, text) for i, (letter, text) in enumerate(lines))
+    )
+
+
+def test_a_greeting_has_its_parts_within_two_turns() -> None:
+    found = judge("opening.greeting", GOOD_CALL)
+    assert found.answer == "yes"
+    quotes = [item.quote for item in found.evidence]
+    assert quotes == ["Thank you for calling", "for calling Northwind", "my name is Anna"]
+
+
+def test_a_greeting_without_a_name_fails_and_says_so() -> None:
+    found = judge("opening.greeting", spoken(("a", "Welcome to Northwind."), ("c", "Hello.")))
+    assert found.answer == "no"
+    assert found.score == 0
+    assert "lacks the own name (seg_0001)" in found.explanation
+
+
+def test_a_greeting_in_the_third_turn_is_late() -> None:
+    late = spoken(
+        ("a", "Yes?"),
+        ("c", "Hello."),
+        ("a", "Well?"),
+        ("c", "It is me."),
+        ("a", "Welcome to Northwind, my name is Anna."),
+    )
+    assert judge("opening.greeting", late).answer == "no"
+
+
+def test_a_brand_that_is_told_from_outside_counts() -> None:
+    lines = spoken(("a", "Hello, northwind here, my name is Anna."), ("c", "Hello."))
+    assert judge("opening.greeting", lines).answer == "no"
+    assert judge("opening.greeting", lines, brand_names=("Northwind",)).answer == "yes"
+
+
+def test_a_recording_that_starts_mid_call_needs_no_greeting() -> None:
+    found = judge("opening.greeting", GOOD_CALL, starts_mid_call=True)
+    assert found.applicable is False
+    assert found.score is None
+
+
+def test_verification_comes_before_account_detail() -> None:
+    found = judge("opening.verification", GOOD_CALL)
+    assert found.answer == "yes"
+    assert found.evidence[0].segment_id == "seg_0003"
+
+
+def test_account_detail_before_verification_fails_with_the_detail_as_evidence() -> None:
+    found = judge(
+        "opening.verification",
+        spoken(
+            ("a", "Hello."),
+            ("c", "What do I have?"),
+            ("a", "Your current balance is 12 euros."),
+            ("a", "Can you confirm your address?"),
+        ),
+    )
+    assert found.answer == "no"
+    assert [item.quote for item in found.evidence] == ["Your current balance is"]
+    assert found.evidence[0].polarity == "contradicts"
+
+
+def test_verification_does_not_apply_without_account_detail() -> None:
+    found = judge("opening.verification", spoken(("a", "We open at nine."), ("c", "Thanks.")))
+    assert found.applicable is False
+    assert found.unjudged is False
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ((("a", "I have reset it."), ("c", "It is working now.")), "yes"),
+        ((("a", "Did that fix it?"), ("c", "Hm.")), "yes"),
+        ((("a", "I have booked the table."), ("c", "Thank you!")), "yes"),
+        ((("a", "I have booked the table."), ("c", "Hm.")), "no"),
+        ((("a", "Well?"), ("c", "It is solved."), ("c", "Oh no, it is still not there.")), "no"),
+        ((("a", "I have sent it."), ("a", "Unfortunately it is lost."), ("c", "Thanks.")), "no"),
+        ((("a", "I am unable to help."), ("c", "That is all then.")), "no"),
+    ],
+)
+def test_a_solution_is_confirmed_when_it_is_asked_or_said_at_the_end(lines, expected) -> None:
+    assert judge("resolution.confirmed", spoken(*lines)).answer == expected
+
+
+def test_a_solution_need_not_be_confirmed_after_a_transfer() -> None:
+    lines = spoken(("c", "My bill is wrong."), ("a", "I am transferring you to billing."))
+    assert judge("resolution.confirmed", lines).applicable is False
+    assert judge("resolution.confirmed", lines, transferred=False).applicable is True
+
+
+def test_asking_for_a_secret_fails_data_handling() -> None:
+    lines = spoken(("a", "Please give me your PIN."), ("c", "My PIN?"))
+    found = judge("compliance.data_handling", lines)
+    assert found.answer == "no"
+    assert found.evidence[0].quote == "give me your PIN"
+
+
+def test_data_handling_passes_only_where_enough_was_said() -> None:
+    assert judge("compliance.data_handling", GOOD_CALL).answer == "yes"
+    few = judge("compliance.data_handling", spoken(("a", "Hello there."), ("c", "Hi.")))
+    assert few.applicable is False
+    assert few.unjudged is True
+
+
+STATEMENTS = [
+    {"key": "recorded", "title": "Recording", "anyOf": ["this call is recorded", "we record"]},
+    {"key": "risk", "title": "Risk", "anyOf": ["prices may fall"]},
+]
+
+
+def test_each_required_statement_must_be_made() -> None:
+    card = scorecard("voice", disclosure={"requiredStatements": STATEMENTS})
+    lines = (("a", "Hello. This call is, recorded!"), ("c", "Fine."))
+    missing = judge("compliance.disclosure", spoken(*lines), card)
+    assert missing.answer == "no"
+    assert missing.explanation == "Not said: Risk."
+    whole = judge(
+        "compliance.disclosure", spoken(*lines, ("a", "Prices"), ("a", "may fall.")), card
+    )
+    assert whole.answer == "yes"
+    assert [item.quote for item in whole.evidence] == [
+        "This call is, recorded",
+        "Prices",
+        "may fall",
+    ]
+
+
+def test_what_the_customer_says_is_no_disclosure() -> None:
+    card = scorecard("voice", disclosure={"requiredStatements": STATEMENTS[:1]})
+    lines = spoken(("a", "Hello."), ("c", "I know that this call is recorded."))
+    assert judge("compliance.disclosure", lines, card).answer == "no"
+
+
+def test_a_statement_is_a_phrase_and_no_pattern() -> None:
+    any_of = [{"key": "x", "title": "X", "anyOf": ["(q+)+$ .*"]}]
+    card = scorecard("voice", disclosure={"requiredStatements": any_of})
+    assert judge("compliance.disclosure", GOOD_CALL, card).answer == "no"
+
+
+def test_disclosure_does_not_apply_without_a_list() -> None:
+    assert judge("compliance.disclosure", GOOD_CALL).applicable is False
+
+
+def test_abuse_is_judged_and_clarity_without_it_is_not() -> None:
+    found = judge("communication.clarity", spoken(("a", "You are an idiot."), ("c", "What?")))
+    assert found.score == 0
+    without = judge("communication.clarity", GOOD_CALL)
+    assert without.explanation == NOT_JUDGED_YET
+    assert without.failure is None
+
+
+@pytest.mark.parametrize(
+    ("closing", "level", "score"),
+    [
+        ("Well, that is that.", 0, 0),
+        ("Is there anything else?", 1, 0.5),
+        ("To recap, you pay in May. Anything else?", 2, 1),
+        ("We will send it by Friday. Anything else?", 2, 1),
+    ],
+)
+def test_a_recap_counts_its_elements(closing, level, score) -> None:
+    found = judge("closing.recap", spoken(("c", "Hello."), ("a", closing)))
+    assert (found.answer, found.score) == (level, score)
+
+
+def test_no_recap_is_asked_of_who_was_left() -> None:
+    lines = spoken(("a", "Let me explain."), ("c", "Forget it."))
+    assert judge("closing.recap", lines, ended_by="customer").applicable is False
+    lines = spoken(("a", "So it is."), ("c", "Thanks, bye."))
+    assert judge("closing.recap", lines, ended_by="customer").applicable is True
+
+
+@pytest.mark.parametrize("card", [VOICE, CHAT, BOT], ids=["voice", "chat", "voice_bot"])
+def test_what_needs_a_model_is_not_judged_and_never_guessed(card) -> None:
+    for criterion in card.criteria:
+        if criterion.rule is None:
+            found = judge(criterion.key, GOOD_CHAT, card)
+            assert found.applicable is False
+            assert found.explanation == NOT_JUDGED_YET
+            assert found.failure is None
+
+
+MIXED = call(
+    *(("u", s.start_ms, s.end_ms, s.text) for s in GOOD_CALL.segments), speaker_attribution="none"
+)
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["opening.greeting", "opening.verification", "communication.pace", "communication.clarity"],
+)
+def test_nothing_is_said_of_an_agent_who_is_not_known(key) -> None:
+    found = judge(key, MIXED)
+    assert found.applicable is False
+    assert found.explanation.startswith("It is not known who speaks.")
+
+
+@pytest.mark.parametrize(
+    "key", ["resolution.confirmed", "closing.recap", "compliance.data_handling"]
+)
+def test_what_holds_of_the_whole_conversation_is_judged_with_less_confidence(key) -> None:
+    assert judge(key, MIXED).score == judge(key, GOOD_CALL).score
+    assert judge(key, MIXED).confidence < judge(key, GOOD_CALL).confidence
+    assert "gent" not in judge(key, MIXED).explanation
+
+
+def test_words_of_another_language_are_not_judged() -> None:
+    french = chat(("c", 0, "Bonjour."), ("a", 10, "Bonjour, comment allez-vous ?"), language="fr")
+    found = judge("opening.greeting", french, CHAT)
+    assert found.applicable is False
+    assert "words of fr" in found.explanation
+    assert judge("responsiveness.first_response", french, CHAT).score == 1
+
+
+def test_who_is_never_answered_has_no_agent_to_judge() -> None:
+    alone = chat(("c", 0, words(40)), ("c", 10, "Hello?"))
+    for criterion in CHAT.criteria:
+        assert judge(criterion.key, alone, CHAT).applicable is False
+
+
+def test_a_hand_off_restarts_the_wait() -> None:
+    lines = chat(("c", 0, "Hello."), ("b", 2, "Wait."), ("a", 400, "Hi."))
+    found = judge(
+        "responsiveness.first_response", lines, CHAT, handed_off_at=START.replace(minute=6)
+    )
+    assert found.answer == 40

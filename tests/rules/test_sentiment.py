@@ -1,0 +1,98 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.ai.dialogue import dialogue_of
+from app.ai.sentiment import Sentiment, sentiment_of
+from app.ai.transcript import Transcript
+from tests.talks import call, chat, scorecard
+
+SETTINGS = scorecard("chat").metrics
+AWFUL, NEUTRAL, LOVELY = "This is awful.", "It is blue.", "This is lovely, thank you!"
+
+
+def sentiment(transcript: Transcript, channel: str = "chat") -> Sentiment:
+    return sentiment_of(dialogue_of(transcript, channel=channel, language=None), SETTINGS)
+
+
+def customer(*texts: str) -> Sentiment:
+    return sentiment(chat(*(("c", 10 * index, text) for index, text in enumerate(texts))))
+
+
+def test_the_quarters_cut_the_time_of_the_side_in_four() -> None:
+    found = customer(AWFUL, NEUTRAL, NEUTRAL, NEUTRAL, LOVELY).customer
+    assert found.by_quarter[0] < 0
+    assert found.by_quarter[1:3] == (0, 0)
+    assert found.by_quarter[3] > 0
+    assert found.overall == pytest.approx(sum(found.by_quarter) / 4, abs=1e-4)
+
+
+def test_the_shift_is_the_last_quarter_less_the_first() -> None:
+    found = customer(AWFUL, NEUTRAL, NEUTRAL, LOVELY).customer
+    assert found.shift == pytest.approx(found.end - found.begin, abs=2e-4)
+    assert found.trend == "improving"
+
+
+@pytest.mark.parametrize(
+    ("texts", "trend"),
+    [
+        ([LOVELY, NEUTRAL, NEUTRAL, AWFUL], "declining"),
+        ([NEUTRAL, NEUTRAL, NEUTRAL, NEUTRAL], "no_change"),
+        ([NEUTRAL, NEUTRAL, NEUTRAL, "It is okay."], "slightly_improving"),
+        (["It is okay.", NEUTRAL, NEUTRAL, NEUTRAL], "slightly_declining"),
+        ([AWFUL, NEUTRAL, LOVELY], "not_calculated"),
+    ],
+)
+def test_the_trend_names_the_size_of_the_shift(texts, trend) -> None:
+    assert customer(*texts).customer.trend == trend
+
+
+def test_one_quarter_makes_no_trend() -> None:
+    found = sentiment(chat(*(("c", 0, AWFUL) for _ in range(6)))).customer
+    assert found.shift is None
+    assert found.trend == "not_calculated"
+
+
+def test_a_side_that_says_nothing_has_no_sentiment() -> None:
+    assert customer(AWFUL).agent.overall is None
+    assert customer(AWFUL).agent.by_quarter == (None, None, None, None)
+
+
+def test_another_language_has_no_sentiment() -> None:
+    found = sentiment(chat(("c", 0, AWFUL), ("a", 5, LOVELY), language="fr"))
+    assert found.customer.overall is None
+    assert found.segments == ()
+
+
+def test_the_timeline_counts_from_the_first_message_or_the_start_of_the_recording() -> None:
+    assert [item["atMs"] for item in customer(AWFUL, LOVELY).as_json()["timeline"]] == [0, 10_000]
+    spoken = call(("c", 700, 900, AWFUL), ("a", 1_000, 2_000, NEUTRAL))
+    assert [item.at_ms for item in sentiment(spoken, "voice").segments] == [700, 1_000]
+
+
+def test_messages_without_times_count_by_their_place() -> None:
+    found = sentiment(chat(*(("c", None, text) for text in (AWFUL, NEUTRAL, NEUTRAL, LOVELY))))
+    assert found.customer.trend == "improving"
+    assert found.segments[0].at_ms is None
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        (AWFUL, "negative"),
+        (NEUTRAL, "neutral"),
+        (LOVELY, "positive"),
+        ("Great product, horrible delivery.", "mixed"),
+    ],
+)
+def test_a_message_is_labelled_by_its_words(text, label) -> None:
+    assert customer(text).segments[0].label == label
+
+
+@given(st.lists(st.tuples(st.sampled_from("ac"), st.text(max_size=60)), max_size=8))
+def test_sentiment_stays_between_its_bounds(lines) -> None:
+    transcript = chat(*((letter, 7 * index, text) for index, (letter, text) in enumerate(lines)))
+    found = sentiment(transcript)
+    for side in (found.customer, found.agent):
+        for value in (side.overall, side.begin, side.end, *side.by_quarter):
+            assert value is None or -1 <= value <= 1

@@ -1,0 +1,68 @@
+import pytest
+
+from app.ai.answers import Answer
+from app.ai.context import Context
+from app.ai.facts import facts_of
+from app.ai.rules import answer
+from app.ai.scorecard import Scorecard
+from app.ai.transcript import Transcript
+from tests.talks import GOOD_CALL, call, chat, scorecard, words
+
+VOICE, CHAT = scorecard("voice"), scorecard("chat")
+
+
+def judge(key: str, transcript: Transcript, card: Scorecard = VOICE, **known) -> Answer:
+    return answer(facts_of(transcript, card, Context(**known)), card.criterion(key))
+
+
+def test_an_announced_hold_is_no_dead_air() -> None:
+    found = judge("control.hold_silence", GOOD_CALL)
+    assert found.score == 1
+    assert found.evidence[0].quote == "please hold on"
+
+
+def test_unexplained_dead_air_fails_with_what_was_said_before_it() -> None:
+    lines = call(("a", 0, 2_000, "Well."), ("c", 12_000, 13_000, "Hello?"))
+    found = judge("control.hold_silence", lines)
+    assert found.score == 0
+    assert "10.0 seconds, after seg_0001" in found.explanation
+    assert [item.quote for item in found.evidence] == ["Well."]
+
+
+def test_hold_and_silence_do_not_apply_without_either() -> None:
+    assert (
+        judge(
+            "control.hold_silence", call(("a", 0, 900, "Well."), ("c", 950, 990, "Yes."))
+        ).applicable
+        is False
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "interrupting", "score"), [(150, 0, 1), (150, 2, 0.5), (400, 0, 0.5), (400, 2, 0)]
+)
+def test_pace_needs_a_calm_and_patient_agent(count, interrupting, score) -> None:
+    lines = [("a", 0, 60_000, words(count))]
+    for index in range(interrupting):
+        start = 70_000 + 10_000 * index
+        lines.append(("c", start, start + 3_000, words(9)))
+        lines.append(("a", start + 2_000, start + 4_000, words(4)))
+    assert judge("communication.pace", call(*lines)).score == score
+
+
+def test_pace_needs_a_minute_of_the_agent() -> None:
+    lines = call(("a", 0, 59_999, words(150)), ("c", 60_000, 61_000, "Oh."))
+    assert judge("communication.pace", lines).applicable is False
+
+
+@pytest.mark.parametrize(("seconds", "score"), [(60, 1), (61, 0.5), (180, 0.5), (181, 0)])
+def test_the_first_response_has_a_full_and_a_half_limit(seconds, score) -> None:
+    lines = chat(("c", 0, "Hello."), ("a", seconds, "Hi."))
+    assert judge("responsiveness.first_response", lines, CHAT).score == score
+
+
+@pytest.mark.parametrize(("seconds", "score"), [(120, 1), (300, 0.5), (301, 0)])
+def test_reply_times_have_a_full_and_a_half_limit(seconds, score) -> None:
+    lines = chat(("c", 0, "Hello."), ("a", seconds, "Hi."))
+    assert judge("responsiveness.gaps", lines, CHAT).score == score
+    assert judge("responsiveness.gaps", lines, CHAT, asynchronous=True).applicable is False
