@@ -117,7 +117,8 @@ def offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:
         known = [time for time in sent if time is not None]
         if len(known) != len(sent):
             return [(line, None) for line in dialogue.lines]
-        starts = [round((time - min(known)).total_seconds() * 1000) for time in known]
+        first = min(known, default=None)
+        starts = [round((time - first).total_seconds() * 1000) for time in known if first]
     return list(zip(dialogue.lines, starts, strict=True))
 
 
