@@ -92,7 +92,7 @@ class _Run:
         self._claim = claim
         self._keeper = LeaseKeeper(self._renew, leases.RENEW_EVERY_S)
         self._told_at = time.monotonic()
-        self._told = 0
+        self._told = stages.BEGINS_AT[Stage.TRANSCRIBE]
 
     def run(self) -> None:
         """Do the work; every end but a lost lease is written to the rows."""

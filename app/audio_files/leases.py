@@ -1,5 +1,6 @@
 """Who works on which job: a claim with a lease, kept alive, handed back, or taken over."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
@@ -9,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.audio_files import stages
 from app.audio_files.models import AudioFile, AudioStatus, JobState, ProcessingJob
+from app.core.errors import Conflict, NotFound
 from app.evaluations import service as evaluations
 from app.evaluations.vocabulary import Status
 from app.webhooks import owner
@@ -111,7 +113,9 @@ def hand_back(session: Session, claim: Claim, *, due_at: datetime, counts: bool)
     release(job)
     audio = session.get_one(AudioFile, claim.audio_file_id)
     audio.status = AudioStatus.QUEUED
-    evaluations.set_status(session, claim.evaluation_id, Status.QUEUED)
+    # One that was canceled meanwhile, or is gone, is for the next attempt to find.
+    with suppress(Conflict, NotFound):
+        evaluations.set_status(session, claim.evaluation_id, Status.QUEUED)
 
 
 def release(job: ProcessingJob) -> None:

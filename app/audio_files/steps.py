@@ -1,6 +1,7 @@
 """What each step of the work writes, in one short transaction each; a late holder writes nothing."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +16,7 @@ from app.audio_files.leases import Claim
 from app.audio_files.models import AudioFile, AudioStatus, JobState, ProcessingJob
 from app.audio_files.stages import Stage
 from app.core.clock import utc_now
+from app.core.errors import Conflict, NotFound
 from app.evaluations import service as evaluations
 from app.evaluations import transcripts
 from app.evaluations.vocabulary import SourceType, Status
@@ -139,9 +141,11 @@ def failed(session: Session, claim: Claim, failure: Failure) -> None:
     job = leases.held(session, claim)
     audio = session.get_one(AudioFile, claim.audio_file_id)
     _fail(job, audio, {"code": str(failure.code), "message": failure.message})
-    evaluations.fail(
-        session, claim.evaluation_id, code=failure.evaluation_code, message=failure.message
-    )
+    # One that was canceled meanwhile, or is gone, must not keep the recording from its end.
+    with suppress(Conflict, NotFound):
+        evaluations.fail(
+            session, claim.evaluation_id, code=failure.evaluation_code, message=failure.message
+        )
 
 
 def _fail(job: ProcessingJob, audio: AudioFile, error: dict[str, str]) -> None:

@@ -19,6 +19,7 @@ from app.audio_files.models import ProcessingJob
 from app.core import stopping
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
+from app.evaluations.models import Evaluation
 from app.events.models import Event
 from tests.caller import Caller, error_code, findings
 from tests.recordings import (
@@ -424,6 +425,19 @@ def test_a_job_that_is_cut_off_again_and_again_fails(client: Caller, house: Runt
     audio = show(client, audio_file_id)
     assert (audio["status"], audio["error"]["code"]) == ("failed", "INTERRUPTED")
     assert evaluation(client, audio)["error"]["code"] == "INTERNAL"
+
+
+def test_a_canceled_evaluation_does_not_hold_the_recording(client: Caller, house: Runtime) -> None:
+    audio_file_id = upload(client, b"x" * 20)
+    job_id = ask(client, audio_file_id)
+    with house.db.writing() as session:
+        session.execute(update(Evaluation).values(status="canceled"))
+    for _ in range(3):
+        jobs.process_audio(job_id)
+        with house.db.writing() as session:
+            session.execute(update(ProcessingJob).values(due_at=utc_now()))
+    assert show(client, audio_file_id)["status"] == "failed"
+    assert jobs.due_ids(house) == []
 
 
 @pytest.fixture
