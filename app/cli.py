@@ -7,11 +7,14 @@ from flask import Flask
 
 from app import __version__
 from app.api_keys.cli import keys
-from app.api_keys.signing_cli import secrets, signing
+from app.api_keys.signing_cli import signing
 from app.factory import create_app
 from app.operations import commands
 from app.operations.environment import settings_here
 from app.operations.failure import told_plainly
+from app.operations.secrets_commands import secrets
+from app.usage.cli import usage
+from app.web.docs import openapi
 from app.webhooks.cli import webhooks
 
 # They work without an application: before the first start, and with a database that is away.
@@ -22,7 +25,7 @@ OPERATIONS: tuple[click.Command, ...] = (
     commands.db,
 )
 # They find the parts of this process through `runtime()`.
-ROOMS: tuple[click.Command, ...] = (keys, secrets, signing, webhooks)
+ROOMS: tuple[click.Command, ...] = (keys, openapi, secrets, signing, usage, webhooks)
 
 
 def register(app: Flask) -> None:

@@ -3,21 +3,23 @@
 import os
 
 from flask import Flask
-from sqlalchemy import text
 
 from app import __version__
 from app.api_keys import routes as api_keys
 from app.api_keys.gate import Gate
 from app.audio_files import routes as audio_files
 from app.audio_files.hooks import Recordings
-from app.core import log
+from app.campaigns import routes as campaigns
+from app.core import heartbeat, log
 from app.core.db import Database
 from app.core.errors import ServiceUnavailable
 from app.core.runtime import Runtime, build_runtime
+from app.core.schema import is_at_head
 from app.core.settings import Settings
 from app.engagements import routes as engagements
 from app.evaluations import routes as evaluations
 from app.events import outbox
+from app.imports import routes as imports
 from app.scorecards import routes as scorecards
 from app.usage import routes as usage
 from app.web import docs, errors, request_id
@@ -35,6 +37,8 @@ ROOMS: tuple[Blueprint, ...] = (
     webhooks.blp,
     evaluations.blp,
     scorecards.blp,
+    campaigns.blp,
+    imports.blp,
 )
 
 
@@ -70,17 +74,18 @@ def _api(app: Flask) -> Api:
 def _health(parts: Runtime) -> Health:
     return Health(
         {
-            "database": lambda: _database_answers(parts.db),
+            "database": lambda: _database_is_ready(parts.db),
             "queue": lambda: not parts.doorbell.configured or parts.doorbell.answers,
+            "worker": lambda: heartbeat.is_alive(parts.settings.data_dir),
             "storage": parts.storage.writable,
         },
         vital=("database",),
     )
 
 
-def _database_answers(db: Database) -> bool:
+def _database_is_ready(db: Database) -> bool:
     try:
         with db.reading() as session:
-            return session.execute(text("SELECT 1")).scalar() == 1
+            return is_at_head(session)
     except ServiceUnavailable:
         return False

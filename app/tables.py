@@ -2,10 +2,26 @@
 
 from app.api_keys import models as api_keys
 from app.audio_files import models as audio_files
+from app.campaigns import models as campaigns
 from app.core import idempotency
+from app.directory import models as directory
 from app.engagements import models as engagements
+from app.evaluations import models as evaluations
 from app.events import models as events
+from app.scorecards import models as scorecards
 from app.usage import models as usage
 from app.webhooks import models as webhooks
 
-ROOMS = (api_keys, audio_files, idempotency, engagements, events, usage, webhooks)
+ROOMS = (
+    api_keys,
+    audio_files,
+    campaigns,
+    directory,
+    idempotency,
+    engagements,
+    evaluations,
+    events,
+    scorecards,
+    usage,
+    webhooks,
+)

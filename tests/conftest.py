@@ -15,6 +15,7 @@ from app.api_keys import service as api_keys
 from app.core.crypto import create_key_file
 from app.core.db import Database, Table
 from app.core.runtime import Runtime, runtime
+from app.core.schema import needed_revision
 from app.core.settings import Settings
 from app.factory import create_app
 from flask import Flask
@@ -26,12 +27,20 @@ DATA = Path(__file__).parent / "data"
 POSTGRES_URL = os.environ.get("CQE_TEST_POSTGRES_URL", "")
 
 
+def make_tables(engine: sqlalchemy.Engine) -> None:
+    """Make the tables of the models; `test_house` holds the migrations to the same."""
+    Table.metadata.create_all(engine)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32))")
+        connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{needed_revision()}')")
+
+
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A SQLite file with every table and no row, copied for each test."""
     folder = tmp_path_factory.mktemp("empty")
     db = Database(Settings(data_dir=folder), lambda bell: None)
-    Table.metadata.create_all(db.engine)
+    make_tables(db.engine)
     db.engine.dispose()
     return folder / "cqe.db"
 
@@ -58,7 +67,7 @@ def database_url() -> Iterator[str]:
         connection.exec_driver_sql(f"CREATE DATABASE {name}")
     url = admin.url.set(database=name).render_as_string(hide_password=False)
     engine = sqlalchemy.create_engine(url)
-    Table.metadata.create_all(engine)
+    make_tables(engine)
     engine.dispose()
     yield url
     with admin.connect() as connection:

@@ -1,11 +1,9 @@
-"""Commands over signatures and sealed secrets: `flask signing …`, `flask secrets …`."""
+"""Commands over request signatures: `flask signing …`."""
 
 import click
 
-from app.api_keys import credentials
 from app.api_keys.vectors import KEY, SECRET, VECTORS
 from app.core import signing as scheme
-from app.core.runtime import runtime
 
 
 @click.group("signing")
@@ -27,22 +25,3 @@ def vectors() -> None:
         )
         click.echo(f"\n{each.method} {each.target}\nbody      {each.body!r}")
         click.echo(f"message   {message!r}\nsignature {scheme.sign(SECRET, message)}")
-
-
-@click.group("secrets")
-def secrets() -> None:
-    """Care for the secrets that the database keeps sealed."""
-
-
-@secrets.command("rewrap")
-def rewrap() -> None:
-    """Seal every stored secret anew under the first master key."""
-    parts = runtime()
-    total = 0
-    while True:
-        with parts.db.writing() as session:
-            count = credentials.rewrap(session, parts.keyring)
-        total += count
-        if count == 0:
-            break
-    click.echo(f"sealed {total} API key secrets anew; 0 are left under older keys")

@@ -3,16 +3,19 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from app.audio_files import jobs as audio_files
+from app.audio_files import processing
 from app.core import heartbeat, idempotency
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.operations import database_files
 from app.operations.sweep import Sweep
-from app.usage import meter
-from app.webhooks import history
+from app.usage import jobs as usage
+from app.webhooks import history as deliveries
+
+_BETWEEN_BATCHES_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,10 @@ def _purge_deliveries_once(parts: Runtime, before: datetime) -> int:
 
 TASKS: tuple[Task, ...] = (
     Task("heartbeat", 2, lambda parts: heartbeat.beat(parts.settings.data_dir)),
-    Task("meter", 5, meter.flush),
+    Task("meter", 5, usage.flush_meter),
+    Task("quotas", 5, usage.check_quotas),
+    Task("storage", 300, usage.measure_storage),
+    Task("counted batches", 3600, usage.purge_batches),
     Task("uploads", 10, audio_files.expire_uploads),
     Task("request state", 60, _purge_request_state),
     Task("checkpoint", 60, lambda parts: database_files.checkpoint(parts.settings)),
@@ -60,5 +66,5 @@ TASKS: tuple[Task, ...] = (
 )
 
 SWEEPS: tuple[Sweep, ...] = (
-    Sweep(AUDIO_QUEUE, PROCESS_AUDIO, audio_files.due_ids),
+    Sweep(processing.QUEUE, processing.PROCESS_AUDIO, audio_files.due_ids),
 )

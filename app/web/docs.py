@@ -6,17 +6,26 @@ from typing import Any
 
 import click
 import orjson
-from flask import Blueprint, Flask, Response, jsonify, render_template, send_from_directory
+from flask import (
+    Blueprint,
+    Flask,
+    Response,
+    current_app,
+    jsonify,
+    render_template,
+    send_from_directory,
+)
 
 from app.web.api import Api
 from app.web.openapi import build_document
 
 _ASSETS = Path(__file__).parent / "static"
+_EXTENSION = "cqe-openapi"
 _POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 
 
 def install(app: Flask, api: Api) -> None:
-    """Serve the pages, and add `flask openapi`."""
+    """Serve the pages, and keep the document at hand for `flask openapi`."""
     pages = Blueprint("docs", __name__)
 
     @cache
@@ -37,14 +46,17 @@ def install(app: Flask, api: Api) -> None:
     def asset(name: str) -> Response:
         return send_from_directory(_ASSETS, name)
 
-    @app.cli.command("openapi")
-    @click.option("--write", type=click.Path(dir_okay=False), help="Write to this file instead.")
-    def openapi(write: str | None) -> None:
-        """Print the OpenAPI document, generated from the code."""
-        text = orjson.dumps(built(), option=orjson.OPT_INDENT_2).decode()
-        if write:
-            Path(write).write_text(text + "\n")
-        else:
-            click.echo(text)
-
+    app.extensions[_EXTENSION] = built
     app.register_blueprint(pages)
+
+
+@click.command("openapi")
+@click.option("--write", type=click.Path(dir_okay=False), help="Write to this file instead.")
+def openapi(write: str | None) -> None:
+    """Print the OpenAPI document, generated from the code."""
+    document = current_app.extensions[_EXTENSION]()
+    text = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+    if write:
+        Path(write).write_text(text + "\n")
+    else:
+        click.echo(text)

@@ -79,6 +79,8 @@ def _complete(operation: dict[str, Any], method: str, view: Any) -> None:
     operation["security"] = [_SIGNED, *([{"bearer": []}] if bearer else [])]
     responses = operation["responses"]
     responses.pop("default", None)
+    if method == "put":
+        responses["201"] = {**responses["200"], "description": "Created"}
     body = "requestBody" in operation
     if body and method == "post":
         parameter = {"type": "string", "minLength": 1, "maxLength": 255}
@@ -99,7 +101,8 @@ def _complete(operation: dict[str, Any], method: str, view: Any) -> None:
 
 def _type_path_ids(item: dict[str, Any]) -> None:
     for parameter in item.get("parameters", []):
-        if parameter["in"] == "path" and parameter["name"].endswith("_id"):
+        typed = "pattern" in parameter["schema"]
+        if parameter["in"] == "path" and parameter["name"].endswith("_id") and not typed:
             parameter["schema"] = {
                 "type": "string",
                 "pattern": "^[a-z]{2,5}_[0-7][0-9a-hjkmnp-tv-z]{25}$",
