@@ -18,7 +18,7 @@ from app.operations.children import fork, reap, signal_group, signal_process
 logger = logging.getLogger(__name__)
 
 _FIRST_RING_AFTER_S = 2.0
-_NEXT_RING_AFTER_S = 30.0
+_NEXT_RING_AFTER_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from pathlib import Path
 from app.core import stopping
 
 FOLDER = Path(os.environ["ROOM"])
-LEASE_S = 1.0
+LEASE_S = 2.5
 
 
 def due_ids(parts):
