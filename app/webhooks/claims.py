@@ -69,19 +69,23 @@ class Claim:
 
 
 _OLDEST = select(func.min(Delivery.due_at)).where(_OF_SUBSCRIPTION, _PENDING)
-_RECEIVERS = select(
-    Subscription.id,
-    Subscription.url,
-    Subscription.version,
-    Subscription.active,
-    Subscription.secret,
-    Subscription.previous_secret,
-    Subscription.previous_secret_expires_at,
-    case(
-        (Subscription.active, _OLDEST.correlate(Subscription).scalar_subquery()),
-        else_=_OLDEST.where(_TEST).correlate(Subscription).scalar_subquery(),
-    ).label("due_at"),
-).where(Subscription.deleted_at.is_(None))
+_RECEIVERS = (
+    select(
+        Subscription.id,
+        Subscription.url,
+        Subscription.version,
+        Subscription.active,
+        Subscription.secret,
+        Subscription.previous_secret,
+        Subscription.previous_secret_expires_at,
+        case(
+            (Subscription.active, _OLDEST.correlate(Subscription).scalar_subquery()),
+            else_=_OLDEST.where(_TEST).correlate(Subscription).scalar_subquery(),
+        ).label("due_at"),
+    )
+    .where(Subscription.deleted_at.is_(None))
+    .order_by(Subscription.id)
+)
 
 
 def receivers(session: Session) -> list[Receiver]:
@@ -179,7 +183,9 @@ def lost(session: Session, *, holder: str, now: datetime) -> list[Lost]:
             Delivery.interruptions,
             Delivery.lease_owner,
             Delivery.lease_until,
-        ).where(_DELIVERING, Delivery.lease_owner != holder)
+        )
+        .where(_DELIVERING, Delivery.lease_owner != holder)
+        .order_by(Delivery.id)
     ).all()
     ended = {each for each in {row.lease_owner for row in rows} if owner.is_dead(each)}
     living = {each for each in {row.lease_owner for row in rows} if owner.is_alive(each)}

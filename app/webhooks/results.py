@@ -56,18 +56,20 @@ class Result:
 
 def record(session: Session, results: Sequence[Result], settings: Settings) -> None:
     """Write attempts, the deliveries' new states, and the standing of their subscriptions."""
+    # The subscriptions first, as in every other transaction: so no two wait for each other.
+    subscriptions = {
+        each.id: each
+        for each in session.scalars(
+            select(Subscription)
+            .where(Subscription.id.in_({each.claim.receiver.id for each in results}))
+            .order_by(Subscription.id)
+            .with_for_update()
+        )
+    }
     ours = _still_held(session, results)
     if not ours:
         return
     connection = session.connection()
-    subscriptions = {
-        each.id: each
-        for each in session.scalars(
-            select(Subscription).where(
-                Subscription.id.in_({result.claim.receiver.id for result in ours})
-            )
-        )
-    }
     gone = {each.id for each in subscriptions.values() if each.deleted_at is not None}
     connection.execute(insert(Attempt), [_attempt(each) for each in ours])
     connection.execute(_UPDATE, [_changes(each, settings, gone) for each in ours])
@@ -84,6 +86,7 @@ def _still_held(session: Session, results: Sequence[Result]) -> list[Result]:
             Delivery.id.in_([each.claim.delivery_id for each in results]),
             Delivery.state == DeliveryState.DELIVERING,
         )
+        .order_by(Delivery.id)
         .with_for_update()
     )
     tokens = {row.id: row.lease_token for row in rows}

@@ -72,8 +72,12 @@ def create(
 
 
 def get(session: Session, subscription_id: str) -> Subscription:
-    """Return a subscription; `NotFound` where there is none, or none any more."""
-    subscription = session.get(Subscription, subscription_id)
+    """Return a subscription to change, locked where the database has more than one writer.
+
+    Raises:
+        NotFound: there is none, or none any more.
+    """
+    subscription = session.get(Subscription, subscription_id, with_for_update=True)
     if subscription is None or subscription.deleted_at is not None:
         raise NotFound("There is no such webhook.")
     return subscription

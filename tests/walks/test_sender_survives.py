@@ -58,7 +58,8 @@ def test_six_kills_lose_nothing(make_desk: MakeDesk, receiver: Receiver) -> None
     for _ in range(6):
         sender = desk.start_sender()
         published += desk.publish(8)
-        time.sleep(0.75)
+        # Every answer takes a moment: the kill cuts off at least the one that came just now.
+        receiver.wait_for(len(receiver.received()) + 3)
         sender.kill()
     desk.start_sender()
     found = desk.wait_until(
@@ -71,7 +72,7 @@ def test_six_kills_lose_nothing(make_desk: MakeDesk, receiver: Receiver) -> None
     assert {each["attempt_count"] for each in found} == {1}
     with desk.parts.db.reading() as session:
         assert session.scalar(select(func.sum(UsageRecord.quantity))) == len(published)
-        assert session.scalar(select(func.sum(Delivery.interruptions)))
+        assert (session.scalar(select(func.sum(Delivery.interruptions))) or 0) >= 6
 
 
 def test_two_senders_share_the_work_without_duplicates(desk: Desk, receiver: Receiver) -> None:
@@ -122,7 +123,7 @@ def test_ten_hanging_receivers_do_not_delay_a_healthy_one(
     hanging.close()
     assert len(hanging.requests) >= 10
     assert delays[int(len(delays) * 0.95)] < 0.25, delays
-    assert {each["attempt_count"] for each in desk.history(healthy)} == {1}
+    desk.wait_until(healthy, lambda found: {each["attempt_count"] for each in found} == {1})
 
 
 def test_a_bell_wakes_a_sleeping_sender_at_once(
