@@ -45,13 +45,16 @@ def select_page(
 ) -> Page[Any]:
     """Run a filtered select for one page, ordered by one column and by `tail`, a unique one.
 
-    Rows come as mappings of the selected columns. Pass `total_count` where a counter knows it.
+    What has no value in that column comes last, whichever the direction. Rows come as mappings of
+    the selected columns. Pass `total_count` where a counter knows it.
     """
     column = sortable[request.sort.lstrip("-")]
     descending = request.sort.startswith("-")
     order: list[ColumnElement[Any]] = [
         each.desc() if descending else each.asc() for each in (column, tail)
     ]
+    if getattr(column.expression, "nullable", False):
+        order[0] = order[0].nulls_last()
     if total_count is None:
         inner = statement.with_only_columns(tail).order_by(None).subquery()
         total_count = session.scalar(select(func.count()).select_from(inner)) or 0

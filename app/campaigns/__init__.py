@@ -1,0 +1,1 @@
+"""Campaigns: efforts that contacts belong to, with their targets and what came of them."""

@@ -1,0 +1,55 @@
+"""The table of campaigns."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.campaigns.vocabulary import CampaignStatus, CampaignType
+from app.core.db import UtcDateTime
+from app.core.upserts import ExternallyKeyed
+
+
+def _no_targets() -> dict[str, Any]:
+    return {"score": None, "evaluations": None, "pass_rate": None}
+
+
+class Campaign(ExternallyKeyed):
+    """One campaign, and what has come of it so far.
+
+    `mean_score` is kept beside the sum and the count that it follows from, for an index to sort by.
+    """
+
+    __tablename__ = "campaigns"
+    __table_args__ = (
+        Index("ix_campaigns_created", "created_at", "id"),
+        Index("ix_campaigns_status", "status", "created_at", "id"),
+        Index("ix_campaigns_type", "type", "created_at", "id"),
+        Index("ix_campaigns_engagement", "engagement_id", "created_at", "id"),
+        Index("ix_campaigns_name", "name", "id"),
+        Index("ix_campaigns_starts", "starts_at", "id"),
+        Index("ix_campaigns_mean_score", "mean_score", "id"),
+    )
+
+    name: Mapped[str]
+    description: Mapped[str | None]
+    type: Mapped[str] = mapped_column(default=CampaignType.OTHER)
+    channels: Mapped[list[str]] = mapped_column(JSON, default=list)
+    status: Mapped[str] = mapped_column(default=CampaignStatus.ACTIVE)
+    engagement_id: Mapped[str | None] = mapped_column(ForeignKey("engagements.id"))
+    call_center_ids: Mapped[list[str]] = mapped_column(JSON, default=list)
+    scorecard_id: Mapped[str | None]
+    language: Mapped[str | None]
+    starts_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    ends_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    targets: Mapped[dict[str, Any]] = mapped_column(JSON, default=_no_targets)
+    labels: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
+    search_text: Mapped[str]
+    conversation_count: Mapped[int] = mapped_column(default=0)
+    voice_call_count: Mapped[int] = mapped_column(default=0)
+    audio_file_count: Mapped[int] = mapped_column(default=0)
+    evaluation_count: Mapped[int] = mapped_column(default=0)
+    score_sum: Mapped[int] = mapped_column(BigInteger, default=0)
+    score_count: Mapped[int] = mapped_column(default=0)
+    mean_score: Mapped[float | None]

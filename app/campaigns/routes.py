@@ -1,0 +1,32 @@
+"""Endpoints of campaigns."""
+
+from typing import Any
+
+from app.campaigns import records, schemas
+from app.core.runtime import runtime
+from app.web.api import Blueprint
+from app.web.principal import require_scope
+
+blp = Blueprint(
+    "campaigns", __name__, url_prefix="/campaigns", description="Efforts that contacts belong to"
+)
+
+
+@blp.get("")
+@require_scope("campaigns:read")
+@blp.arguments(schemas.CampaignQuery, location="query")
+@blp.response(200, schemas.CampaignSchema(many=True))
+def list_campaigns(query: dict[str, Any]) -> Any:
+    """List the campaigns."""
+    request = query.pop("page_request")
+    with runtime().db.reading() as session:
+        return records.list_page(session, request, **query)
+
+
+@blp.get("/<id:campaign_id>")
+@require_scope("campaigns:read")
+@blp.response(200, schemas.CampaignSchema)
+def get_campaign(campaign_id: str) -> Any:
+    """Show one campaign."""
+    with runtime().db.reading() as session:
+        return records.get(session, campaign_id)

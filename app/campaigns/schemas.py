@@ -1,0 +1,62 @@
+"""Shapes of campaigns (contract B10)."""
+
+from marshmallow import fields
+
+from app.campaigns.vocabulary import CHANNELS, CampaignStatus, CampaignType
+from app.web.fields import Choice, Moment, Nested, Reference, Text
+from app.web.pagination import PeriodQuery, sort_field
+from app.web.query_fields import Choices
+from app.web.shapes import CamelSchema
+
+
+class CampaignQuery(PeriodQuery):
+    """The filters of the list of campaigns; `from` and `to` bound createdAt."""
+
+    status = Choices(list(CampaignStatus))
+    type = Choices(list(CampaignType))
+    engagement_id = Reference("eng")
+    q = Text(200, low=1, metadata={"description": "Part of the name or the externalId."})
+    sort = sort_field("name", "createdAt", "startsAt", "meanScore")
+
+
+class CampaignTargetsSchema(CamelSchema):
+    """What a campaign wants to reach; null where it does not say."""
+
+    score = fields.Integer(required=True, allow_none=True, metadata={"minimum": 0, "maximum": 100})
+    evaluations = fields.Integer(required=True, allow_none=True)
+    pass_rate = fields.Float(required=True, allow_none=True, metadata={"minimum": 0, "maximum": 1})
+
+
+class CampaignCountsSchema(CamelSchema):
+    """How much of each kind belongs to a campaign."""
+
+    conversations = fields.Integer(required=True)
+    voice_calls = fields.Integer(required=True)
+    audio_files = fields.Integer(required=True)
+    evaluations = fields.Integer(required=True)
+
+
+class CampaignSchema(CamelSchema):
+    """A campaign as it is shown."""
+
+    id = fields.String(required=True, metadata={"example": "camp_01k9zq3r7vf8t5n2c6d0hjx4wm"})
+    external_id = fields.String(required=True, allow_none=True)
+    name = fields.String(required=True)
+    description = fields.String(required=True, allow_none=True)
+    type = Choice(list(CampaignType), required=True)
+    channels = fields.List(Choice(CHANNELS), required=True)
+    status = Choice(list(CampaignStatus), required=True)
+    engagement_id = fields.String(required=True, allow_none=True)
+    call_center_ids = fields.List(fields.String(), required=True)
+    scorecard_id = fields.String(required=True, allow_none=True)
+    language = fields.String(required=True, allow_none=True)
+    starts_at = Moment(required=True, allow_none=True)
+    ends_at = Moment(required=True, allow_none=True)
+    targets = Nested(CampaignTargetsSchema, required=True)
+    counts = Nested(CampaignCountsSchema, required=True)
+    mean_score = fields.Float(
+        required=True, allow_none=True, metadata={"description": "Null until there is a score."}
+    )
+    labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+    created_at = Moment(required=True)
+    updated_at = Moment(required=True)

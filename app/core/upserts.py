@@ -1,0 +1,70 @@
+"""Rows that callers know by a key of their own: made once, then brought to what is given."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from app.core.clock import utc_now
+from app.core.db import Table, UtcDateTime
+from app.core.ids import new_id
+
+
+class ExternallyKeyed(Table):
+    """What such tables have in common; `external_id` is null where a row was made here."""
+
+    __abstract__ = True
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    external_id: Mapped[str | None] = mapped_column(unique=True)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+Row = TypeVar("Row", bound=ExternallyKeyed)
+
+
+def upsert(
+    session: Session, table: type[Row], prefix: str, external_id: str, values: Mapping[str, Any]
+) -> tuple[Row, bool]:
+    """Bring the row of an external id to these values, and tell whether it had to be made.
+
+    A row that has the values already stays as it is, `updated_at` included. Of two transactions
+    that make the same row, the later waits and finds the row of the earlier.
+    """
+    row = _find(session, table, external_id)
+    if row is None:
+        now = utc_now()
+        row = table(
+            id=new_id(prefix), external_id=external_id, created_at=now, updated_at=now, **values
+        )
+        try:
+            with session.begin_nested():
+                session.add(row)
+        except IntegrityError:
+            row = _find(session, table, external_id)
+            if row is None:
+                raise
+        else:
+            return row, True
+    _bring_to(session, row, values)
+    return row, False
+
+
+def _find(session: Session, table: type[Row], external_id: str) -> Row | None:
+    return session.scalar(
+        select(table).where(table.external_id == external_id).with_for_update(of=table)
+    )
+
+
+def _bring_to(session: Session, row: ExternallyKeyed, values: Mapping[str, Any]) -> None:
+    changes = {field: value for field, value in values.items() if getattr(row, field) != value}
+    if not changes:
+        return
+    for field, value in changes.items():
+        setattr(row, field, value)
+    row.updated_at = utc_now()
+    session.flush()

@@ -1,0 +1,1 @@
+"""The directory: call centres, and the executives who handle contacts."""

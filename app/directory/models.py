@@ -1,0 +1,38 @@
+"""The tables of call centres and executives."""
+
+from enum import StrEnum
+
+from sqlalchemy import JSON, ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.upserts import ExternallyKeyed
+
+
+class ExecutiveKind(StrEnum):
+    """Whether a person or a machine handles the contact; the two are never ranked together."""
+
+    HUMAN = "human"
+    BOT = "bot"
+
+
+class CallCenter(ExternallyKeyed):
+    """One call centre."""
+
+    __tablename__ = "call_centers"
+    __table_args__ = (Index("ix_call_centers_name", "name", "id"),)
+
+    name: Mapped[str]
+    labels: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
+
+
+class Executive(ExternallyKeyed):
+    """One executive: who handles contacts, and where."""
+
+    __tablename__ = "executives"
+    __table_args__ = (Index("ix_executives_name", "name", "id"),)
+
+    name: Mapped[str]
+    kind: Mapped[str] = mapped_column(default=ExecutiveKind.HUMAN)
+    call_center_id: Mapped[str | None] = mapped_column(ForeignKey("call_centers.id"), index=True)
+    email: Mapped[str | None]
+    labels: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)

@@ -1,0 +1,1 @@
+"""Imports: the way in for what other systems know."""

@@ -1,0 +1,27 @@
+"""The shapes in which call centres and executives come in."""
+
+from marshmallow import validate
+
+from app.directory.schemas import KINDS
+from app.imports.shapes import NamedUpsert
+from app.web.fields import Choice, Reference, Text
+from app.web.messages import FORMAT, Message
+
+
+class CallCenterUpsert(NamedUpsert):
+    """A call centre as another system knows it."""
+
+
+class ExecutiveUpsert(NamedUpsert):
+    """An executive as another system knows it."""
+
+    kind = Choice(KINDS, load_default="human")
+    call_center_id = Reference("cc", allow_none=True, load_default=None)
+    email = Text(
+        254,
+        allow_none=True,
+        load_default=None,
+        validate=validate.Regexp(
+            r"[^@\s]+@[^@\s]+\Z", error=Message(FORMAT, "This must be an e-mail address.")
+        ),
+    )

@@ -1,0 +1,205 @@
+"""Campaigns: the record, the list with its filters and orders, and the counters behind them."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from app.campaigns import service
+from app.core.errors import InvalidInput
+from app.core.runtime import Runtime
+from tests.caller import Caller, error_code, findings
+
+
+def make(client: Caller, external_id: str, **fields: Any) -> dict[str, Any]:
+    answer = client.call("PUT", f"/imports/campaigns/{external_id}", {"name": "N", **fields})
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json()["data"])
+
+
+def keys(client: Caller, **params: Any) -> list[str]:
+    answer = client.get("/campaigns", params=params)
+    assert answer.status_code == 200, answer.text
+    return [each["externalId"] for each in answer.json()["data"]]
+
+
+def test_one_and_many_show_the_same_record(client: Caller) -> None:
+    made = make(client, "a", targets={"evaluations": 50}, channels=["voice_bot"])
+    assert str(made["id"]).startswith("camp_")
+    one = client.get(f"/campaigns/{made['id']}").json()
+    assert set(one) == {"data", "meta"}
+    assert one["data"] == made
+    many = client.get("/campaigns").json()
+    assert set(many) == {"data", "meta", "pagination"}
+    assert many["data"] == [made]
+    assert many["pagination"] == {"page": 1, "pageSize": 25, "totalCount": 1, "totalPages": 1}
+
+
+@pytest.mark.parametrize(
+    "missing", ["camp_01m7y8acjwfq8bmhevp404058a", "eng_01m7y8acjwfq8bmhevp404058a", "x", "%00"]
+)
+def test_what_is_not_there_is_404(client: Caller, missing: str) -> None:
+    answer = client.get(f"/campaigns/{missing}")
+    assert answer.status_code == 404
+    assert error_code(answer) == "RESOURCE_NOT_FOUND"
+
+
+def test_reading_needs_its_scope(base: str, make_caller: Callable[..., Caller]) -> None:
+    writer = make_caller(base, scopes=["ingest:write"])
+    made = make(writer, "a")
+    for path in ("/campaigns?nonsense=1", f"/campaigns/{made['id']}"):
+        refused = writer.get(path)
+        assert refused.status_code == 403
+        assert error_code(refused) == "INSUFFICIENT_SCOPE"
+    reader = make_caller(base, scopes=["campaigns:read"])
+    assert keys(reader) == ["a"]
+    assert reader.get(f"/campaigns/{made['id']}").status_code == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_campaigns_are_only_read_here(client: Caller, method: str) -> None:
+    answer = client.call(method, "/campaigns", {"name": "A"})
+    assert answer.status_code == 405
+    assert "GET" in answer.headers["Allow"]
+
+
+def test_pages_are_newest_first_and_end_empty(client: Caller) -> None:
+    made = [make(client, f"c{number}")["externalId"] for number in range(5)]
+    pages = [keys(client, page=page, pageSize=2) for page in (1, 2, 3, 4)]
+    assert [each for page in pages for each in page] == made[::-1]
+    assert [len(page) for page in pages] == [2, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "code"),
+    [
+        ("status=archived", "status", "ENUM"),
+        ("status=active,", "status", "ENUM"),
+        ("status=", "status", "ENUM"),
+        ("type=Sales", "type", "ENUM"),
+        ("engagementId=eng_1", "engagementId", "FORMAT"),
+        ("engagementId=camp_01m7y8acjwfq8bmhevp404058a", "engagementId", "FORMAT"),
+        ("q=", "q", "LENGTH"),
+        ("from=yesterday", "from", "FORMAT"),
+        ("from=2026-01-02&to=2026-01-02", "to", "RANGE"),
+        ("sort=endsAt", "sort", "ENUM"),
+        ("sort=mean_score", "sort", "ENUM"),
+        ("callCenterId=x", "callCenterId", "UNKNOWN"),
+        ("status=active&status=draft", "status", "FORMAT"),
+        ("pageSize=101", "pageSize", "RANGE"),
+    ],
+)
+def test_a_wrong_query_is_never_guessed(client: Caller, query: str, field: str, code: str) -> None:
+    answer = client.get(f"/campaigns?{query}")
+    assert answer.status_code == 422
+    assert findings(answer) == {field: code}
+    assert answer.json()["error"]["details"][0]["location"] == "query"
+
+
+def test_every_filter_finds_its_own(client: Caller) -> None:
+    engagement = client.post("/engagements", {"name": "E", "type": "qa"}).json()["data"]["id"]
+    make(client, "draft", status="draft", type="sales", name="Diwali 50% off")
+    make(client, "paused", status="paused", type="survey", name="ÉTÉ")
+    make(client, "active", type="sales", engagementId=engagement, name="Plain_one")
+    assert keys(client, status="draft") == ["draft"]
+    assert keys(client, status="paused,draft") == ["paused", "draft"]
+    assert keys(client, type="sales") == ["active", "draft"]
+    assert keys(client, type="sales", status="active") == ["active"]
+    assert keys(client, engagementId=engagement) == ["active"]
+    assert keys(client, engagementId="eng_01m7y8acjwfq8bmhevp404058a") == []
+    assert keys(client, q="diwali") == ["draft"]
+    assert keys(client, q="été") == ["paused"]
+    assert keys(client, q="PAUSED") == ["paused"]
+    assert keys(client, q="50%") == ["draft"]
+    assert keys(client, q="0%of") == []
+    assert keys(client, q="n_o") == ["active"]
+    assert keys(client, q="%") == ["draft"]
+
+
+def test_from_is_inclusive_and_to_exclusive(client: Caller) -> None:
+    first = make(client, "first")
+    time.sleep(0.003)
+    second = make(client, "second")
+    assert keys(client, **{"from": second["createdAt"]}) == ["second"]
+    assert keys(client, to=second["createdAt"]) == ["first"]
+    assert keys(client, **{"from": first["createdAt"], "to": second["createdAt"]}) == ["first"]
+    assert keys(client, to="2020-01-01") == []
+
+
+def test_every_order_goes_both_ways_with_the_empty_last(client: Caller, house: Runtime) -> None:
+    b = make(client, "b", name="B", startsAt="2026-02-01T00:00:00Z")
+    a = make(client, "a", name="A")
+    c = make(client, "c", name="C", startsAt="2026-01-01T00:00:00Z")
+    with house.db.writing() as session:
+        service.note_score(session, a["id"], 70, 1)
+        service.note_score(session, c["id"], 90, 1)
+    assert b["meanScore"] is None
+    expected = {
+        "name": ["a", "b", "c"],
+        "-name": ["c", "b", "a"],
+        "createdAt": ["b", "a", "c"],
+        "-createdAt": ["c", "a", "b"],
+        "startsAt": ["c", "b", "a"],
+        "-startsAt": ["b", "c", "a"],
+        "meanScore": ["a", "c", "b"],
+        "-meanScore": ["c", "a", "b"],
+    }
+    assert {sort: keys(client, sort=sort) for sort in expected} == expected
+
+
+def test_counts_and_scores_are_not_lost_nor_replaced(client: Caller, house: Runtime) -> None:
+    made = make(client, "a")
+    campaign_id = made["id"]
+
+    def work(_: int) -> None:
+        with house.db.writing() as session:
+            service.count(session, campaign_id, "conversations")
+            service.count(session, campaign_id, "evaluations")
+            service.note_score(session, campaign_id, 81, 1)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(12)))
+    with house.db.writing() as session:
+        service.count(session, campaign_id, "voice_calls")
+        service.count(session, campaign_id, "audio_files", by=2)
+        service.count(session, campaign_id, "audio_files", by=-1)
+        service.note_score(session, campaign_id, 13, 0)
+    shown = client.get(f"/campaigns/{campaign_id}").json()["data"]
+    assert shown["counts"] == {
+        "conversations": 12,
+        "voiceCalls": 1,
+        "audioFiles": 1,
+        "evaluations": 12,
+    }
+    assert shown["meanScore"] == 82.08
+    assert shown["updatedAt"] == made["updatedAt"]
+    replaced = client.call("PUT", "/imports/campaigns/a", {"name": "Other"}).json()["data"]
+    assert replaced["counts"] == shown["counts"]
+    assert replaced["meanScore"] == shown["meanScore"]
+
+
+def test_without_scores_there_is_no_mean(client: Caller, house: Runtime) -> None:
+    campaign_id = make(client, "a")["id"]
+    with house.db.writing() as session:
+        service.note_score(session, campaign_id, 60, 1)
+        service.note_score(session, campaign_id, -60, -1)
+    assert client.get(f"/campaigns/{campaign_id}").json()["data"]["meanScore"] is None
+
+
+def test_other_rooms_find_campaigns(client: Caller, house: Runtime) -> None:
+    campaign_id = make(client, "a", name="Winback")["id"]
+    make(client, "b", name="Winback")
+    with house.db.reading() as session:
+        service.require(session, campaign_id)
+        service.require(session, None)
+        with pytest.raises(InvalidInput) as refused:
+            service.require(session, "camp_01m7y8acjwfq8bmhevp404058a")
+        assert refused.value.details[0]["field"] == "campaignId"
+        assert service.name_of(session, campaign_id) == "Winback"
+        assert service.name_of(session, None) is None
+        found = service.find_by_name(session, "Winback")
+        assert found is not None
+        assert found.id == campaign_id
+        assert service.find_by_name(session, "winback") is None
