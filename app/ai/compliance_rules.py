@@ -38,7 +38,10 @@ def disclosure(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def data_handling(facts: Facts, criterion: Criterion) -> Answer:
-    """Answer no when a full card number, CVV, PIN, one-time code or password is asked for."""
+    """Answer no when the agent asks to be told a full card number, CVV, PIN, code or password.
+
+    Keying them in, unheard, is the secure way and no fault.
+    """
     asked = facts.said("asks_secret")
     if asked:
         return yes_or_no(
@@ -55,7 +58,7 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
     nobody = f"{facts.agent} never asks" if facts.dialogue.attributed else "nobody asks"
     return yes_or_no(
         True,
-        f"{capital(nobody)} for a full card number, CVV, PIN, one-time code or password.",
+        f"{capital(nobody)} to be told a full card number, CVV, PIN, one-time code or password.",
         confidence=facts.sure(0.8),
     )
 
