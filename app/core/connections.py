@@ -109,6 +109,17 @@ class Connection(http.client.HTTPConnection):
         self.timed = timed
         self.ip = ip
         self.idle_since = 0.0
+        self._outgoing = bytearray()
+
+    def send(self, data: Any) -> None:
+        """Collect what is written: head and body go out together."""
+        self._outgoing += data
+
+    def getresponse(self) -> http.client.HTTPResponse:
+        """Send what was collected and wait for status line and headers."""
+        data, self._outgoing = bytes(self._outgoing), bytearray()
+        self.timed.sendall(data)
+        return super().getresponse()
 
 
 class ConnectionPool:
