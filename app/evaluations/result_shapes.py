@@ -70,7 +70,7 @@ class CriterionSchema(StoredSchema):
     error_class = Choice(("customer", "business", "compliance", "none"), required=True)
     applicable = fields.Boolean(required=True)
     answer = fields.Raw(
-        required=True, allow_none=True, metadata={"type": ["string", "number", "null"]}
+        required=True, allow_none=True, metadata={"type": ["string", "number"]}
     )
     normalized_score = fields.Float(required=True, allow_none=True)
     points = fields.Float(required=True, allow_none=True)
