@@ -44,6 +44,10 @@ _SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
 }
 _SIGNED: dict[str, list[str]] = {"apiKey": [], "timestamp": [], "signature": []}
+_MORE_TAGS = {
+    "extension": "Beyond the specification",
+    "health": "Whether the service can do its work",
+}
 _BEARER_TAGS = ("engagements", "usage")
 
 
@@ -55,6 +59,7 @@ def build_document(app: Flask, api: Api) -> dict[str, Any]:
         "served under /v1 as well."
     )
     document["info"]["license"] = {"name": "MIT", "identifier": "MIT"}
+    document["info"]["contact"] = {"name": "Whoever runs this service"}
     document["servers"] = [{"url": "/"}]
     components = document["components"]
     components["securitySchemes"] = _SCHEMES
@@ -69,6 +74,8 @@ def build_document(app: Flask, api: Api) -> dict[str, Any]:
             if method in item:
                 _complete(item[method], method, views[method.upper(), path])
     document["paths"]["/health"] = {"get": _health()}
+    document["tags"] += [{"name": name, "description": text} for name, text in _MORE_TAGS.items()]
+    _translate_patterns(document)
     return document
 
 
@@ -122,6 +129,7 @@ def _health() -> dict[str, Any]:
     return {
         "operationId": "getHealth",
         "summary": "Tell whether the service can do its work.",
+        "description": "Needs no key. Says nothing about versions, hosts or paths.",
         "tags": ["health"],
         "security": [],
         "responses": {
@@ -147,6 +155,16 @@ def _health() -> dict[str, Any]:
             "503": {"$ref": "#/components/responses/Error503"},
         },
     }
+
+
+def _translate_patterns(node: Any) -> None:
+    """Write Python's end of a text as ECMA-262 does, which is what OpenAPI patterns are."""
+    members = node.values() if isinstance(node, dict) else node
+    if isinstance(node, dict) and str(node.get("pattern", "")).endswith(r"\Z"):
+        node["pattern"] = f"^{node['pattern'].removesuffix(chr(92) + 'Z')}$"
+    for member in members:
+        if isinstance(member, dict | list):
+            _translate_patterns(member)
 
 
 def _header_references() -> dict[str, Any]:
