@@ -18,7 +18,7 @@ from app.audio_files import jobs, leases, steps
 from app.audio_files.models import ProcessingJob
 from app.core import stopping
 from app.core.clock import utc_now
-from app.core.runtime import Runtime
+from app.core.runtime import Runtime, runtime
 from app.evaluations.models import Evaluation
 from app.events.models import Event
 from tests.caller import Caller, error_code, findings
@@ -130,18 +130,17 @@ def test_what_cannot_be_announced(
 
 
 def test_an_external_id_is_taken_once_until_its_upload_expires(
-    client: Caller, house: Runtime, serve: Callable[..., str], make_caller: Callable[..., Caller]
+    serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
-    reserve(client, externalId="one")
+    client = make_caller(serve(url_ttl_s=1))
+    first = reserve(client, externalId="one")
     body = {"fileName": "a.wav", "contentType": "audio/wav", "sizeBytes": 10, "externalId": "one"}
     answer = client.post("/audio-files/upload-url", body)
     assert (answer.status_code, error_code(answer)) == (409, "CONFLICT")
-    hasty = make_caller(serve(url_ttl_s=1))
-    late = reserve(hasty, externalId="two")
     time.sleep(1.1)
-    assert jobs.expire_uploads(house) == 1
-    assert show(client, late["audioFileId"])["status"] == "expired"
-    assert reserve(client, externalId="two")["status"] == "pending_upload"
+    assert jobs.expire_uploads(runtime()) == 1
+    assert show(client, first["audioFileId"])["status"] == "expired"
+    assert reserve(client, externalId="one")["status"] == "pending_upload"
 
 
 # The walk
