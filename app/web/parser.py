@@ -7,7 +7,7 @@ from marshmallow import Schema, ValidationError
 from webargs.flaskparser import FlaskParser
 
 from app.core.errors import InvalidInput, UnsupportedMediaType
-from app.web.json_loader import load_object
+from app.core.json_loader import load_object
 from app.web.messages import FORMAT, REQUIRED, Message, details_of
 
 

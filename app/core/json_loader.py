@@ -9,8 +9,11 @@ _MAX_DIGITS = 19
 _MAX_DEPTH = 32
 
 
-def load_object(body: bytes) -> dict[str, Any]:
+def load_object(body: bytes, *, noun: str = "body") -> dict[str, Any]:
     """Parse a JSON object.
+
+    Args:
+        noun: what the messages call it.
 
     Raises:
         MalformedRequest: not UTF-8 JSON, not an object, duplicate keys, NaN or Infinity, integers
@@ -24,13 +27,15 @@ def load_object(body: bytes) -> dict[str, Any]:
             object_pairs_hook=_object,
         )
     except UnicodeDecodeError as error:
-        raise MalformedRequest("The body is not UTF-8.") from error
+        raise MalformedRequest(f"The {noun} is not UTF-8.") from error
     except RecursionError as error:
-        raise MalformedRequest("The body is nested too deeply.") from error
+        raise MalformedRequest(f"The {noun} is nested too deeply.") from error
     except json.JSONDecodeError as error:
-        raise MalformedRequest(f"The body is not JSON: {error.msg} at byte {error.pos}.") from error
+        raise MalformedRequest(
+            f"The {noun} is not JSON: {error.msg} at byte {error.pos}."
+        ) from error
     if not isinstance(document, dict):
-        raise MalformedRequest("The body must be a JSON object.")
+        raise MalformedRequest(f"The {noun} must be a JSON object.")
     _check(document, 1)
     return document
 
@@ -54,7 +59,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _check(value: Any, depth: int) -> None:
     if depth > _MAX_DEPTH:
-        raise MalformedRequest(f"The body is nested over {_MAX_DEPTH} levels.")
+        raise MalformedRequest(f"It is nested over {_MAX_DEPTH} levels.")
     if isinstance(value, str):
         _check_text(value)
     elif isinstance(value, float) and value in (float("inf"), float("-inf")):
