@@ -174,8 +174,13 @@ class Lost:
     interruptions: int
 
 
-def lost(session: Session, *, holder: str, now: datetime) -> list[Lost]:
-    """List what other processes hold and will not finish."""
+def lost(session: Session, *, holder: str, held: set[str], now: datetime) -> list[Lost]:
+    """List what no living sender will finish.
+
+    Args:
+        held: ids that this process has in hand; another of its own was claimed in a commit whose
+            answer did not arrive.
+    """
     rows = session.execute(
         select(
             Delivery.id,
@@ -184,16 +189,20 @@ def lost(session: Session, *, holder: str, now: datetime) -> list[Lost]:
             Delivery.lease_owner,
             Delivery.lease_until,
         )
-        .where(_DELIVERING, Delivery.lease_owner != holder)
+        .where(_DELIVERING)
         .order_by(Delivery.id)
     ).all()
-    ended = {each for each in {row.lease_owner for row in rows} if owner.is_dead(each)}
-    living = {each for each in {row.lease_owner for row in rows} if owner.is_alive(each)}
+    others = {row.lease_owner for row in rows} - {holder}
+    ended = {each for each in others if owner.is_dead(each)}
+    living = {each for each in others if owner.is_alive(each)}
     return [
         Lost(row.id, row.lease_token, row.interruptions)
         for row in rows
-        if row.lease_owner in ended
-        or now > row.lease_until + (_STUCK_AFTER if row.lease_owner in living else timedelta())
+        if row.id not in held
+        and (
+            row.lease_owner in ended
+            or now > row.lease_until + (_STUCK_AFTER if row.lease_owner in living else timedelta())
+        )
     ]
 
 

@@ -153,6 +153,13 @@ class Lanes:
                 if not lane.waiting and not lane.on_the_way:
                     del self._lanes[receiver_id]
 
+    def held(self) -> set[str]:
+        """Return the ids of all deliveries in the lanes, waiting or on their way."""
+        with self._lock:
+            lanes = self._lanes.values()
+            waiting = {claim.delivery_id for lane in lanes for claim in lane.waiting}
+            return waiting.union(*(lane.on_the_way for lane in lanes))
+
     def on_the_way(self) -> list[Claim]:
         """List what is being sent."""
         with self._lock:

@@ -135,8 +135,11 @@ class Engine:
 
     def _make_round(self, known: Sequence[Receiver], now: datetime) -> None:
         """Take over from senders that ended, and let go of what nobody uses."""
+        held = self._lanes.held()
+        held |= {each.claim.delivery_id for each in list(self._ended)}
+        held |= {each.delivery_id for each in self._recalled}
         with self._db.reading() as session:
-            lost = claims.lost(session, holder=self._holder, now=now)
+            lost = claims.lost(session, holder=self._holder, held=held, now=now)
         if lost:
             logger.warning("taking over %s deliveries of a sender that ended", len(lost))
             with self._db.writing() as session:

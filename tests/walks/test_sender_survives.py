@@ -50,12 +50,12 @@ def test_a_kill_in_the_middle_sends_again_with_the_same_ids_and_number(
         assert session.scalar(select(Delivery.interruptions)) == 1
 
 
-def test_six_kills_lose_nothing(make_desk: MakeDesk, receiver: Receiver) -> None:
+def test_four_kills_lose_nothing(make_desk: MakeDesk, receiver: Receiver) -> None:
     desk = make_desk(webhook_timeout_s=5.0)
     receiver.script("/hook", answers.status(200, after_s=0.1))
     subscription_id, _ = desk.subscribe(receiver.url())
     published: list[str] = []
-    for _ in range(6):
+    for _ in range(4):
         sender = desk.start_sender()
         published += desk.publish(8)
         # Every answer takes a moment: the kill cuts off at least the one that came just now.
@@ -72,7 +72,7 @@ def test_six_kills_lose_nothing(make_desk: MakeDesk, receiver: Receiver) -> None
     assert {each["attempt_count"] for each in found} == {1}
     with desk.parts.db.reading() as session:
         assert session.scalar(select(func.sum(UsageRecord.quantity))) == len(published)
-        assert (session.scalar(select(func.sum(Delivery.interruptions))) or 0) >= 6
+        assert (session.scalar(select(func.sum(Delivery.interruptions))) or 0) >= 4
 
 
 def test_two_senders_share_the_work_without_duplicates(desk: Desk, receiver: Receiver) -> None:
@@ -90,7 +90,7 @@ def test_a_stop_lets_what_is_on_its_way_arrive_and_hands_back_the_rest(
     make_desk: MakeDesk, receiver: Receiver
 ) -> None:
     desk = make_desk(webhook_timeout_s=5.0)
-    receiver.script("/hook", answers.status(200, after_s=0.8))
+    receiver.script("/hook", answers.status(200, after_s=0.5))
     subscription_id, _ = desk.subscribe(receiver.url())
     desk.publish(10)
     sender = desk.start_sender()
@@ -136,7 +136,7 @@ def test_a_bell_wakes_a_sleeping_sender_at_once(
     receiver.wait_for(1)
     delays = []
     for count in range(2, 5):
-        time.sleep(1.3)
+        time.sleep(1.1)
         desk.publish()
         published = time.time()
         delays.append(receiver.wait_for(count)[-1].at - published)
@@ -188,7 +188,7 @@ def test_a_holder_that_lost_its_lease_changes_nothing(
     make_desk: MakeDesk, receiver: Receiver
 ) -> None:
     desk = make_desk(webhook_timeout_s=5.0)
-    receiver.script("/hook", answers.status(200, after_s=0.6))
+    receiver.script("/hook", answers.status(200, after_s=0.3))
     subscription_id, _ = desk.subscribe(receiver.url())
     desk.publish()
     desk.start_sender()
@@ -198,7 +198,6 @@ def test_a_holder_that_lost_its_lease_changes_nothing(
         row.lease_token = "another"
         row.lease_owner = "elsewhere:1:1"
         row.lease_until = utc_now()
-    time.sleep(1.2)
     delivery = desk.wait_for_status(subscription_id, "succeeded")
     # The first answer came too late for its lease; the take-over sent the same once more.
     assert len(receiver.received()) == 2
