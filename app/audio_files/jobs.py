@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -18,13 +17,14 @@ from app.ai.transcript import Transcript
 from app.audio_files import failures, leases, processing, stages, steps, uploads
 from app.audio_files.failures import Failure
 from app.audio_files.hooks import Recordings
-from app.audio_files.lease_keeper import LeaseKeeper
-from app.audio_files.leases import Claim, LeaseLost
+from app.audio_files.leases import Claim
 from app.audio_files.stages import Stage
 from app.audio_files.steps import Task
 from app.core import stopping
 from app.core.clock import utc_now
 from app.core.errors import NotFound, ServiceUnavailable
+from app.core.lease_keeper import LeaseKeeper
+from app.core.leases import MAX_ATTEMPTS, PAUSE, RENEW_EVERY_S, TRIES_AFTER_FAILURE, LeaseLost
 from app.core.runtime import Runtime, runtime
 from app.core.settings import Settings
 from app.evaluations import transcripts
@@ -36,10 +36,6 @@ logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 Outcome = TypeVar("Outcome")
 
-# A crash is rarely the recording's fault; one that kills its worker each time must end, too.
-MAX_ATTEMPTS = 5
-_TRIES_AFTER_FAILURE = 3
-_PAUSE = timedelta(seconds=5)
 _PROGRESS_EVERY_S = 0.5
 
 
@@ -90,7 +86,7 @@ class _Run:
     def __init__(self, parts: Runtime, claim: Claim) -> None:
         self._parts = parts
         self._claim = claim
-        self._keeper = LeaseKeeper(self._renew, leases.RENEW_EVERY_S)
+        self._keeper = LeaseKeeper(self._renew, RENEW_EVERY_S)
         self._told_at = time.monotonic()
         self._told = stages.BEGINS_AT[Stage.TRANSCRIBE]
 
@@ -159,8 +155,8 @@ class _Run:
 
     def _end(self, failure: Failure) -> None:
         attempt = self._claim.attempt
-        if failure.retryable and attempt < _TRIES_AFTER_FAILURE:
-            self._write(leases.hand_back, due_at=utc_now() + attempt * _PAUSE, counts=True)
+        if failure.retryable and attempt < TRIES_AFTER_FAILURE:
+            self._write(leases.hand_back, due_at=utc_now() + attempt * PAUSE, counts=True)
         else:
             self._write(steps.failed, failure)
 
@@ -175,7 +171,7 @@ class _Run:
             self._write(leases.note_progress, percent)
 
     def _renew(self) -> bool:
-        return self._write(leases.renew, utc_now())
+        return self._write(leases.renew)
 
     def _write(
         self,

@@ -8,6 +8,7 @@ from sqlalchemy import JSON, BigInteger, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.db import Table, UtcDateTime
+from app.core.leases import LeasedJob
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
 
@@ -24,15 +25,6 @@ class AudioStatus(StrEnum):
     PROCESSED = "processed"
     FAILED = "failed"
     EXPIRED = "expired"
-
-
-class JobState(StrEnum):
-    """Open while queued or running; then one of two ends."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
 
 
 class AudioFile(Table):
@@ -87,12 +79,11 @@ class AudioFile(Table):
 _OPEN = text("state IN ('queued', 'running')")
 
 
-class ProcessingJob(Table):
+class ProcessingJob(LeasedJob):
     """One run of the work on a recording; at most one of a recording is open.
 
-    `attempts` counts the starts, and a start that was cut off by a crash with them. `stages` maps
-    the name of a stage to its record (see `stages.py`). `transcribe` says that a transcript has
-    to be made, though there may be one.
+    `stages` maps the name of a stage to its record (see `stages.py`). `transcribe` says that a
+    transcript has to be made, though there may be one.
     """
 
     __tablename__ = "processing_jobs"
@@ -108,23 +99,11 @@ class ProcessingJob(Table):
         Index("ix_processing_jobs_due", "state", "priority", "queued_at", "id"),
     )
 
-    id: Mapped[str] = mapped_column(primary_key=True)
     audio_file_id: Mapped[str] = mapped_column(ForeignKey("audio_files.id"))
     evaluation_id: Mapped[str]
     scorecard_id: Mapped[str]
     scorecard_version: Mapped[int]
-    state: Mapped[str] = mapped_column(default=JobState.QUEUED)
-    priority: Mapped[int] = mapped_column(default=0)
     transcribe: Mapped[bool]
-    attempts: Mapped[int] = mapped_column(default=0)
     stage: Mapped[str]
     progress: Mapped[int] = mapped_column(default=0)
     stages: Mapped[dict[str, Any]] = mapped_column(JSON)
-    lease_token: Mapped[str | None]
-    lease_owner: Mapped[str | None]
-    lease_until: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    due_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    queued_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    completed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    error: Mapped[dict[str, str] | None] = mapped_column(_OPTIONAL_JSON)

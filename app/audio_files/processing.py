@@ -8,11 +8,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.audio_files import stages
-from app.audio_files.models import AudioFile, AudioStatus, JobState, ProcessingJob
+from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
 from app.core.clock import utc_now
 from app.core.db import ring_after_commit
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
+from app.core.leases import OPEN_STATES
 from app.core.queue import Bell
 from app.evaluations import service as evaluations
 from app.evaluations.vocabulary import Channel, SourceType
@@ -20,7 +21,6 @@ from app.scorecards import service as scorecards
 
 QUEUE = "audio"
 PROCESS_AUDIO = "app.audio_files.jobs.process_audio"
-OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 PRIORITIES = {"normal": 0, "high": 1}
 
 

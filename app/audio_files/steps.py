@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy.orm import Session
 
@@ -13,10 +12,11 @@ from app.ai.transcript import AudioInfo, Role, Transcript
 from app.audio_files import leases, stages
 from app.audio_files.failures import Failure
 from app.audio_files.leases import Claim
-from app.audio_files.models import AudioFile, AudioStatus, JobState, ProcessingJob
+from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
 from app.audio_files.stages import Stage
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound
+from app.core.leases import JobState, end
 from app.evaluations import service as evaluations
 from app.evaluations import transcripts
 from app.evaluations.vocabulary import SourceType, Status
@@ -133,7 +133,7 @@ def processed(session: Session, claim: Claim, transcript: Transcript, judgement:
     judged = stages.done(job.stages, Stage.EVALUATE, now)
     job.stages = stages.done(stages.begun(judged, Stage.NOTIFY, now), Stage.NOTIFY, now)
     job.stage, job.progress = Stage.NOTIFY, 100
-    _end(job, JobState.SUCCEEDED, now)
+    end(job, JobState.SUCCEEDED, now)
 
 
 def failed(session: Session, claim: Claim, failure: Failure) -> None:
@@ -152,7 +152,7 @@ def _fail(job: ProcessingJob, audio: AudioFile, error: dict[str, str]) -> None:
     _enter(audio, AudioStatus.FAILED)
     audio.error = job.error = error
     job.stages = stages.failed(job.stages, Stage(job.stage), error, audio.updated_at)
-    _end(job, JobState.FAILED, audio.updated_at)
+    end(job, JobState.FAILED, audio.updated_at)
 
 
 def _heard(session: Session, claim: Claim, transcript: Transcript) -> AudioFile:
@@ -185,12 +185,6 @@ def _stage(job: ProcessingJob, stage: Stage) -> None:
     job.stage = stage
     job.progress = stages.BEGINS_AT[stage]
     job.stages = stages.begun(job.stages, stage, utc_now())
-
-
-def _end(job: ProcessingJob, state: JobState, now: datetime) -> None:
-    job.state = state
-    job.completed_at = now
-    leases.release(job)
 
 
 def _roles(channel_map: Mapping[str, int] | None) -> dict[int, Role]:

@@ -19,9 +19,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
+from app.core import owner
 from app.events.models import Event
 from app.usage.service import count_delivery
-from app.webhooks import owner
 from app.webhooks.models import Delivery, DeliveryState, Subscription, Trigger
 
 # Literals, not parameters: with these SQLite knows that a partial index will do.

@@ -12,12 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from app.core import owner
 from app.core.clock import utc_now
 from app.core.db import Database
 from app.core.errors import ServiceUnavailable
 from app.core.outbound import Sender
 from app.core.settings import Settings
-from app.webhooks import claims, owner, results
+from app.webhooks import claims, results
 from app.webhooks.carrier import Carrier
 from app.webhooks.claims import Claim, Receiver
 from app.webhooks.lanes import SHARED_SEATS, Lanes

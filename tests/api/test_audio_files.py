@@ -18,6 +18,7 @@ from app.audio_files import jobs, leases, steps
 from app.audio_files.models import ProcessingJob
 from app.core import stopping
 from app.core.clock import utc_now
+from app.core.leases import LeaseLost
 from app.core.runtime import Runtime, runtime
 from app.evaluations.models import Evaluation
 from app.events.models import Event
@@ -380,7 +381,7 @@ def test_a_job_of_a_process_that_died_is_due_at_once(client: Caller, house: Runt
     job_id = ask(client, upload(client, b"x" * 20))
     claim(house, job_id)
     dead = subprocess.run(
-        [sys.executable, "-c", "from app.webhooks import owner; print(owner.this_process())"],
+        [sys.executable, "-c", "from app.core import owner; print(owner.this_process())"],
         capture_output=True,
         text=True,
         check=True,
@@ -404,12 +405,12 @@ def test_a_late_finisher_writes_nothing(client: Caller, house: Runtime) -> None:
         lambda session: steps.transcribed(session, late, SAID),
         lambda session: leases.hand_back(session, late, due_at=utc_now(), counts=False),
     ):
-        with pytest.raises(leases.LeaseLost), house.db.writing() as session:
+        with pytest.raises(LeaseLost), house.db.writing() as session:
             write(session)
     with house.db.writing() as session:
         assert not leases.note_progress(session, late, 50)
-        assert not leases.renew(session, late, utc_now())
-        assert leases.renew(session, current, utc_now())
+        assert not leases.renew(session, late)
+        assert leases.renew(session, current)
     assert happened(house) == []
     assert not show(client, audio_file_id)["hasTranscript"]
 

@@ -7,8 +7,9 @@ from datetime import timedelta
 
 import pytest
 
+from app.core import owner
 from app.core.clock import utc_now
-from app.webhooks import claims, owner
+from app.webhooks import claims
 from app.webhooks.models import Delivery
 from tests.sending import Desk
 
@@ -38,7 +39,7 @@ def lost(desk: Desk, *held: str, after_s: float = 0, holder: str = HERE) -> int:
 
 def name_of_an_ended_process() -> str:
     found = subprocess.run(
-        [sys.executable, "-c", "from app.webhooks import owner; print(owner.this_process())"],
+        [sys.executable, "-c", "from app.core import owner; print(owner.this_process())"],
         capture_output=True,
         text=True,
         check=True,
