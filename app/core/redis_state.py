@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Any
 
+from redis.exceptions import BusyLoadingError, RedisError, ResponseError
+
 from app.core.queue import connect
 from app.core.state_types import Admission, CallCount, CountBatch, Visit, status_of
 
@@ -67,6 +69,13 @@ return ARGV[1]
 """
 
 
+# Ends a batch; a late second end must not take away the mark of the batch that waits since.
+_DROP = """
+redis.call('DEL', KEYS[1] .. ':' .. ARGV[1])
+if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
+"""
+
+
 class RedisState:
     """Raises redis errors as they are: the caller falls back to the file."""
 
@@ -74,6 +83,7 @@ class RedisState:
         self._client = connect(url)
         self._visit = self._client.register_script(_VISIT)
         self._take = self._client.register_script(_TAKE)
+        self._drop = self._client.register_script(_DROP)
 
     def visit(self, visit: Visit) -> Admission:
         """Run the script and read its flat answer."""
@@ -121,7 +131,16 @@ class RedisState:
 
     def drop_counts(self, batch_id: str) -> None:
         """Forget a batch that the database has."""
-        self._client.delete(f"{_COUNTS}:{batch_id}", _BATCH)
+        self._drop(keys=[_COUNTS, _BATCH], args=[batch_id])
+
+
+def may_have_run(error: RedisError) -> bool:
+    """Whether a script may have run although its answer did not come.
+
+    Not so where Redis refused it, or was never reached; only the message tells the latter.
+    """
+    refused = isinstance(error, ResponseError | BusyLoadingError)
+    return not refused and "connecting to" not in str(error)
 
 
 def _field(count: CallCount) -> str:

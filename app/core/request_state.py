@@ -6,14 +6,14 @@ of this host. With Redis away the file takes over at once (security, section 3).
 
 import logging
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from redis.exceptions import RedisError
 
 from app.core.queue import Breaker
-from app.core.redis_state import RedisState
+from app.core.redis_state import RedisState, may_have_run
 from app.core.sqlite_state import SqliteState, StateFileError
 from app.core.state_types import Admission, CallCount, CountBatch, Visit
 
@@ -62,6 +62,9 @@ class RequestState:
                 return self._redis.visit(visit)
             except RedisError as error:
                 self._away(error)
+                if may_have_run(error):
+                    # Redis may hold this call already: rather lost with it than billed twice.
+                    visit = replace(visit, count=None)
         try:
             return self._file.visit(visit)
         except StateFileError as error:
