@@ -4,6 +4,7 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -108,6 +109,16 @@ class LocalStorage:
         for file in self._root.rglob("*"):
             if file.is_file() and not file.name.endswith(".part"):
                 yield file.name
+
+    def total_bytes(self) -> int:
+        """Sum up the sizes of all stored objects."""
+        total = 0
+        for folder, _, names in os.walk(self._root):
+            for name in names:
+                # One may be deleted while we look.
+                with suppress(FileNotFoundError):
+                    total += os.stat(os.path.join(folder, name)).st_size
+        return total
 
     def _place(self, object_id: str) -> Path:
         if not object_id.replace("_", "").isalnum() or len(object_id) < 8:

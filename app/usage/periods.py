@@ -1,6 +1,6 @@
 """Billing periods: UTC months, written YYYY-MM."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 
 def period_of(moment: datetime) -> str:
@@ -8,12 +8,22 @@ def period_of(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m")
 
 
+def date_of(moment: datetime) -> str:
+    """Return the UTC day of a moment, YYYY-MM-DD."""
+    return moment.astimezone(UTC).date().isoformat()
+
+
 def first_day(period: str) -> str:
-    """Return the first date of a period, YYYY-MM-DD."""
+    """Return the first date of a period."""
     return f"{period}-01"
 
 
-def first_day_after(period: str) -> str:
-    """Return the first date of the period that follows."""
-    start = datetime.fromisoformat(first_day(period))
-    return (start + timedelta(days=32)).strftime("%Y-%m-01")
+def bounds(period: str) -> tuple[str, str]:
+    """Return the texts between which, both included, the dates of a period lie."""
+    return f"{period}-01", f"{period}-31"
+
+
+def period_before(period: str) -> str:
+    """Return the period before this one."""
+    year, month = map(int, period.split("-"))
+    return f"{year:04}-{month - 1:02}" if month > 1 else f"{year - 1:04}-12"

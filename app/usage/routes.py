@@ -1,24 +1,60 @@
-"""Endpoints of usage."""
+"""Endpoints of usage; each shows all calls up to and with its own."""
 
 from typing import Any
 
 from app.core.clock import utc_now
 from app.core.runtime import runtime
-from app.usage import meter, schemas, service
+from app.usage import meter, reports, schemas
+from app.usage.metrics import Metric
 from app.usage.periods import period_of
+from app.usage.plan import plan_of
 from app.web.api import BARE, Blueprint
 from app.web.principal import require_scope
 
 blp = Blueprint("usage", __name__, url_prefix="/usage", description="Metered use")
 
 
+@blp.get("/summary")
+@require_scope("usage:read")
+@blp.arguments(schemas.PeriodQuery, location="query")
+@blp.response(200, schemas.UsageSummarySchema, shape=BARE)
+def get_usage_summary(query: dict[str, Any]) -> Any:
+    """Show what was used in a billing period, what the plan includes, and what goes beyond."""
+    plan = plan_of(runtime().settings)
+    meter.flush(runtime())
+    with runtime().db.reading() as session:
+        return reports.summary(session, _period(query), plan)
+
+
+@blp.get("/details")
+@require_scope("usage:read")
+@blp.arguments(schemas.UsageDetailsQuery, location="query")
+@blp.response(200, schemas.UsageRecordSchema(many=True))
+def list_usage_details(query: dict[str, Any]) -> Any:
+    """List what was used in a billing period by day, key and operation, newest day first."""
+    metric = Metric(query["type"]) if "type" in query else None
+    meter.flush(runtime())
+    with runtime().db.reading() as session:
+        return reports.list_details(
+            session,
+            _period(query),
+            query["page_request"],
+            metric=metric,
+            key_id=query.get("key_id"),
+        )
+
+
 @blp.get("/by-key")
 @require_scope("usage:read")
 @blp.arguments(schemas.PeriodQuery, location="query")
 @blp.response(200, schemas.UsageByKeySchema, shape=BARE)
-def get_usage_by_key(query: dict[str, str]) -> Any:
-    """Show the calls of every API key in a billing period, up to this request."""
-    period = query.get("billing_period") or period_of(utc_now())
+def get_usage_by_key(query: dict[str, Any]) -> Any:
+    """Show the calls of every API key in a billing period."""
+    period = _period(query)
     meter.flush(runtime())
     with runtime().db.reading() as session:
-        return {"billing_period": period, "keys": service.usage_by_key(session, period)}
+        return {"billing_period": period, "keys": reports.by_key(session, period)}
+
+
+def _period(query: dict[str, Any]) -> str:
+    return str(query.get("billing_period") or period_of(utc_now()))

@@ -1,15 +1,92 @@
-"""Shapes of usage (spec A4)."""
+"""Shapes of usage (spec A4, contract B13)."""
 
 from marshmallow import fields
 
-from app.web.fields import Moment, Pattern
+from app.usage.metrics import UNITS, Metric
+from app.web.fields import Choice, Flag, Moment, Nested, Number, Pattern, Reference, Whole
+from app.web.pagination import PageQuery, sort_field
 from app.web.shapes import CamelSchema
+
+_TYPES = tuple(Metric)
+
+
+def _period(*, required: bool = False) -> Pattern:
+    hint = "This must be a month such as 2026-11."
+    return Pattern("[0-9]{4}-(0[1-9]|1[0-2])", hint, required=required)
 
 
 class PeriodQuery(CamelSchema):
     """Which billing period; the current one unless said."""
 
-    billing_period = Pattern("[0-9]{4}-(0[1-9]|1[0-2])", "This must be a month such as 2026-11.")
+    billing_period = _period()
+
+
+class UsageDetailsQuery(PageQuery):
+    """Which records of which billing period; the current one unless said."""
+
+    billing_period = _period()
+    type = Choice(_TYPES)
+    key_id = Reference("key")
+    sort = sort_field("date", default="-date")
+
+
+class CountedSchema(CamelSchema):
+    """A number of something beside what the plan includes of it."""
+
+    used = Whole(required=True)
+    included = Whole(required=True)
+    overage = Whole(required=True, metadata={"description": "What goes beyond the plan."})
+
+
+class StoredSchema(CamelSchema):
+    """Gigabytes (10^9 bytes) beside what the plan includes; used is the period's peak."""
+
+    used = Number(low=0, required=True)
+    included = Number(low=0, required=True)
+    overage = Number(low=0, required=True, metadata={"description": "What goes beyond the plan."})
+
+
+class AmountsSchema(CamelSchema):
+    """What was used of each metric."""
+
+    calls = Nested(CountedSchema, required=True)
+    webhooks = Nested(CountedSchema, required=True)
+    storage_gb = Nested(StoredSchema, required=True, data_key="storage_gb")
+
+
+class UsageSummarySchema(CamelSchema):
+    """What was used in a period."""
+
+    billing_period = _period(required=True)
+    tier = fields.String(required=True)
+    usage = Nested(AmountsSchema, required=True)
+
+
+class UsageRecordSchema(CamelSchema):
+    """What was used on one day by one key in one operation."""
+
+    id = fields.String(required=True, metadata={"example": "use_01k9zq3s7vf0mb5e2wd8yhx4cn"})
+    billing_period = _period(required=True)
+    date = fields.String(required=True, metadata={"format": "date", "example": "2026-11-21"})
+    type = Choice(_TYPES, required=True)
+    key_id = fields.String(required=True, allow_none=True)
+    key_name = fields.String(required=True, allow_none=True)
+    operation = fields.String(
+        required=True,
+        metadata={
+            "description": "The operation id of the endpoint, the webhook's id, or `storage`."
+        },
+    )
+    quantity = Number(
+        low=0,
+        required=True,
+        metadata={
+            "description": "Calls, deliveries, or the gigabytes by which the day raised the "
+            "period's peak: the records of a period sum up to its summary."
+        },
+    )
+    unit = Choice(tuple(UNITS.values()), required=True)
+    billable = Flag(required=True)
 
 
 class KeyUsageSchema(CamelSchema):

@@ -1,21 +1,28 @@
-"""What is read from usage, and what other rooms report to it."""
+"""What other rooms report to usage, and what they ask of it."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.usage.models import MeteredKey, UsageRecord
-from app.usage.periods import first_day, first_day_after
-from app.usage.records import CALLS, WEBHOOKS, add
+from app.usage.metrics import Metric, whole_steps
+from app.usage.models import MeteredKey
+from app.usage.periods import date_of, period_of
+from app.usage.records import Addition, add, raise_peak
 
 
 def count_delivery(session: Session, *, subscription_id: str, now: datetime) -> None:
-    """Count one webhook delivery; call it once, with the delivery's first attempt."""
-    date = now.astimezone(UTC).date().isoformat()
-    add(session, date=date, type_=WEBHOOKS, key_id="", operation=subscription_id, quantity=1)
+    """Count one webhook delivery; call it once, with the delivery's first attempt.
+
+    It counts in the caller's transaction: with the mark that says so, or not at all.
+    """
+    add(session, [Addition(date_of(now), Metric.WEBHOOKS, "", subscription_id, 1)])
+
+
+def note_storage(session: Session, *, size_bytes: int, now: datetime) -> None:
+    """Note how much is stored in all, as often as it may have changed; only peaks are kept."""
+    raise_peak(session, period=period_of(now), date=date_of(now), quantity=whole_steps(size_bytes))
 
 
 def name_key(session: Session, *, key_id: str, name: str) -> None:
@@ -33,31 +40,3 @@ def last_uses(session: Session, key_ids: Sequence[str]) -> dict[str, datetime | 
         select(MeteredKey.key_id, MeteredKey.last_used_at).where(MeteredKey.key_id.in_(key_ids))
     )
     return dict(rows.all())
-
-
-def usage_by_key(session: Session, period: str) -> list[dict[str, Any]]:
-    """List every key, used or not, with its calls in a billing period, most calls first."""
-    calls = (
-        select(UsageRecord.key_id, func.sum(UsageRecord.quantity).label("quantity"))
-        .where(
-            UsageRecord.type == CALLS,
-            UsageRecord.date >= first_day(period),
-            UsageRecord.date < first_day_after(period),
-        )
-        .group_by(UsageRecord.key_id)
-        .subquery()
-    )
-    rows = session.execute(
-        select(MeteredKey, calls.c.quantity)
-        .outerjoin(calls, calls.c.key_id == MeteredKey.key_id)
-        .order_by(func.coalesce(calls.c.quantity, 0).desc(), MeteredKey.key_id)
-    )
-    return [
-        {
-            "key_id": key.key_id,
-            "name": key.name,
-            "calls": round(quantity or 0),
-            "last_used_at": key.last_used_at,
-        }
-        for key, quantity in rows
-    ]

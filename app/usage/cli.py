@@ -1,0 +1,60 @@
+"""Commands over usage: `flask usage …`."""
+
+import json
+import re
+from typing import Any
+
+import click
+
+from app.core.clock import iso_utc, utc_now
+from app.core.runtime import runtime
+from app.usage import meter, reports
+from app.usage.periods import period_of
+from app.usage.plan import plan_of
+
+
+@click.group("usage")
+def usage() -> None:
+    """Show what was used and what the plan includes."""
+
+
+@usage.command("show")
+@click.option("--period", default="", help="Billing period, YYYY-MM; the current one unless said.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def show(period: str, *, as_json: bool) -> None:
+    """Show calls, webhook deliveries and storage of a billing period, and the calls of each key."""
+    if period and not re.fullmatch("[0-9]{4}-(0[1-9]|1[0-2])", period, re.ASCII):
+        raise click.BadParameter("this must be a month such as 2026-11", param_hint="--period")
+    parts = runtime()
+    period = period or period_of(utc_now())
+    meter.flush(parts)
+    with parts.db.reading() as session:
+        summary = reports.summary(session, period, plan_of(parts.settings))
+        keys = reports.by_key(session, period)
+    if as_json:
+        click.echo(json.dumps(_as_json(summary, keys), default=iso_utc))
+        return
+    click.echo(f"{period}, plan {summary['tier']}")
+    for metric, each in summary["usage"].items():
+        beyond = f"  {each['overage']:,} beyond" if each["overage"] else ""
+        click.echo(f"{metric:10}  {each['used']:>16,} of {each['included']:,}{beyond}")
+    for key in keys:
+        used = iso_utc(key["last_used_at"]) if key["last_used_at"] else "never used"
+        click.echo(f"{key['key_id']}  {key['calls']:>12,} calls  {used:24}  {key['name']}")
+
+
+def _as_json(summary: dict[str, Any], keys: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "billingPeriod": summary["billing_period"],
+        "tier": summary["tier"],
+        "usage": summary["usage"],
+        "keys": [
+            {
+                "keyId": key["key_id"],
+                "name": key["name"],
+                "calls": key["calls"],
+                "lastUsedAt": key["last_used_at"],
+            }
+            for key in keys
+        ],
+    }

@@ -1,0 +1,135 @@
+"""What is read from usage: the summary, the details and the calls of each key.
+
+All three sum or list the same records, those above 0, so that they agree exactly.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.orm import Session
+
+from app.core.paging import Page, PageRequest, select_page
+from app.usage.metrics import UNITS, Metric, shown
+from app.usage.models import MeteredKey, UsageRecord
+from app.usage.periods import bounds
+from app.usage.plan import Plan, standing
+
+_DETAILS = select(
+    UsageRecord.id,
+    UsageRecord.date,
+    UsageRecord.type,
+    UsageRecord.key_id,
+    MeteredKey.name,
+    UsageRecord.operation,
+    UsageRecord.quantity,
+).outerjoin(MeteredKey, MeteredKey.key_id == UsageRecord.key_id)
+
+
+def totals_of(period: str) -> Select[str, int]:
+    """Build the sums of a period, metric by metric; the index alone answers it."""
+    return (
+        select(UsageRecord.type, func.sum(UsageRecord.quantity))
+        .where(*_counted(period))
+        .group_by(UsageRecord.type)
+    )
+
+
+def totals(session: Session, period: str) -> dict[Metric, int]:
+    """Return what was used of each metric in a period, in its smallest unit."""
+    found = {Metric(type_): int(total) for type_, total in session.execute(totals_of(period))}
+    return {metric: found.get(metric, 0) for metric in Metric}
+
+
+def summary(session: Session, period: str, plan: Plan) -> dict[str, Any]:
+    """Return what was used in a period beside what the plan includes."""
+    used = totals(session, period)
+    return {
+        "billing_period": period,
+        "tier": plan.tier,
+        "usage": {
+            metric.value: standing(metric, used[metric], plan.included[metric]) for metric in Metric
+        },
+    }
+
+
+def list_details(
+    session: Session,
+    period: str,
+    request: PageRequest,
+    *,
+    metric: Metric | None = None,
+    key_id: str | None = None,
+) -> Page[dict[str, Any]]:
+    """List the records of a period, one for each day, key and operation, newest day first."""
+    chosen = [] if key_id is None else [UsageRecord.key_id == key_id]
+    count = select(func.count()).select_from(UsageRecord)
+    total_count = session.scalar(count.where(*_counted(period, metric), *chosen)) or 0
+    if metric is not None:
+        chosen.append(UsageRecord.type == metric)
+    page = select_page(
+        session,
+        _DETAILS.where(*_in(period), *chosen),
+        request,
+        sortable={"date": UsageRecord.date},
+        tail=UsageRecord.id,
+        total_count=total_count,
+    )
+    return replace(page, items=[_record(row, period) for row in page.items])
+
+
+def by_key(session: Session, period: str) -> list[dict[str, Any]]:
+    """List every key, used or not, with its calls in a period, most calls first."""
+    calls = (
+        select(UsageRecord.key_id, func.sum(UsageRecord.quantity).label("quantity"))
+        .where(*_counted(period, Metric.CALLS))
+        .group_by(UsageRecord.key_id)
+        .subquery()
+    )
+    rows = session.execute(
+        select(MeteredKey, calls.c.quantity)
+        .outerjoin(calls, calls.c.key_id == MeteredKey.key_id)
+        .order_by(func.coalesce(calls.c.quantity, 0).desc(), MeteredKey.key_id)
+    )
+    return [
+        {
+            "key_id": key.key_id,
+            "name": key.name,
+            "calls": int(quantity or 0),
+            "last_used_at": key.last_used_at,
+        }
+        for key, quantity in rows
+    ]
+
+
+def _counted(period: str, metric: Metric | None = None) -> list[ColumnElement[bool]]:
+    # The index of sums begins with the type: named, even all of them, it leads straight in.
+    return [UsageRecord.type.in_([metric] if metric else list(Metric)), *_in(period)]
+
+
+def _in(period: str) -> list[ColumnElement[bool]]:
+    return [UsageRecord.date.between(*bounds(period)), UsageRecord.quantity > 0]
+
+
+def _record(row: Any, period: str) -> dict[str, Any]:
+    metric = Metric(row["type"])
+    is_call = metric == Metric.CALLS
+    return {
+        "id": row["id"],
+        "billing_period": period,
+        "date": row["date"],
+        "type": metric.value,
+        "key_id": row["key_id"] or None,
+        "key_name": row["name"],
+        "operation": _operation_id(row["operation"]) if is_call else row["operation"],
+        "quantity": shown(metric, row["quantity"]),
+        "unit": UNITS[metric],
+        # What is not billed is not metered: tests, redeliveries, calls that failed on our side.
+        "billable": True,
+    }
+
+
+def _operation_id(endpoint: str) -> str:
+    """Name an endpoint's function as the OpenAPI document does."""
+    first, *rest = endpoint.split("_")
+    return first + "".join(word.capitalize() for word in rest)
