@@ -1,0 +1,1 @@
+"""Formats: what each kind of file says, in the words of the native form; pure and streaming."""
