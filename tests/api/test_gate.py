@@ -5,15 +5,43 @@ from collections.abc import Callable
 from ipaddress import ip_network
 
 import pytest
+from sqlalchemy import text
+
+from app.core import heartbeat
 from app.core.runtime import Runtime
 from app.core.settings import Rate
-
 from tests.caller import Caller, error_code
 
 
 def test_health_needs_no_key(client: Caller) -> None:
     for path in ("/health", "/api/v1/health", "/v1/health"):
-        assert client.plain("GET", path).json()["status"] == "ok"
+        answer = client.plain("GET", path)
+        assert answer.status_code == 200
+        assert set(answer.json()) == {"status", "time", "checks"}
+
+
+def test_a_missing_worker_degrades_health_and_a_living_one_mends_it(
+    client: Caller, house: Runtime
+) -> None:
+    absent = client.plain("GET", "/health").json()
+    assert absent["status"] == "degraded"
+    assert absent["checks"] == {
+        "database": "ok",
+        "queue": "ok",
+        "worker": "failing",
+        "storage": "ok",
+    }
+    heartbeat.beat(house.settings.data_dir)
+    time.sleep(1.05)  # an answer is kept for a second
+    assert client.plain("GET", "/health").json()["status"] == "ok"
+
+
+def test_tables_of_another_version_are_told_as_503(client: Caller, house: Runtime) -> None:
+    with house.db.writing() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = 'older'"))
+    answer = client.plain("GET", "/health")
+    assert answer.status_code == 503
+    assert error_code(answer) == "SERVICE_UNAVAILABLE"
 
 
 def test_both_bases_serve_the_same(client: Caller) -> None:
