@@ -48,6 +48,11 @@ def name_of(session: Session, campaign_id: str | None) -> str | None:
     return session.scalar(select(Campaign.name).where(Campaign.id == campaign_id))
 
 
+def scorecard_of(session: Session, campaign_id: str) -> str | None:
+    """Return the id of the scorecard that a campaign asks for, if any."""
+    return session.scalar(select(Campaign.scorecard_id).where(Campaign.id == campaign_id))
+
+
 def find_by_name(session: Session, name: str) -> Campaign | None:
     """Return the campaign of this name, the oldest where several have it."""
     return session.scalar(

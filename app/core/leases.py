@@ -25,13 +25,12 @@ class LeaseLost(Exception):
 
 
 class JobState(StrEnum):
-    """Open while queued or running; then one of three ends."""
+    """Open while queued or running; then one of two ends."""
 
     QUEUED = "queued"
     RUNNING = "running"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
-    CANCELED = "canceled"
 
 
 OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
@@ -84,11 +83,12 @@ def claim(session: Session, table: type[Job], job_id: str, *, now: datetime) -> 
 
     None when there is nothing to do.
     """
-    rows = due(session, table, now)
-    if not rows:
+    first = next(iter(due(session, table, now, limit=1)), None)
+    if first is None:
         return None
-    rung = [row for row in rows if row.id == job_id and row.priority == rows[0].priority]
-    job = _locked(session, table, (rung or rows)[0])
+    rung = session.get(table, job_id)
+    asked = rung if rung is not None and _comes_with(rung, first, now) else first
+    job = _locked(session, table, asked)
     if job is None:
         return None
     job.state = JobState.RUNNING
@@ -151,6 +151,13 @@ def end(job: LeasedJob, state: JobState, now: datetime) -> None:
 
 def _release(job: LeasedJob) -> None:
     job.lease_token = job.lease_owner = job.lease_until = None
+
+
+def _comes_with(job: LeasedJob, first: LeasedJob, now: datetime) -> bool:
+    """Whether a job may be worked on now, and no other has to go before it."""
+    is_open = job.state == JobState.QUEUED and job.due_at <= now
+    is_left = job.state == JobState.RUNNING and _is_abandoned(job, now)
+    return (is_open or is_left) and job.priority == first.priority
 
 
 def _is_abandoned(job: LeasedJob, now: datetime) -> bool:

@@ -7,6 +7,7 @@ from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.db import Table, UtcDateTime
+from app.core.leases import LeasedJob
 from app.evaluations.vocabulary import ReviewStatus, Status
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
@@ -179,3 +180,16 @@ class StoredTranscript(Table):
     origin: Mapped[dict[str, Any]] = mapped_column(JSON)
     digest: Mapped[str]
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+class EvaluationJob(LeasedJob):
+    """The judgement of an evaluation that is not done yet; the row ends with the work.
+
+    Its id is that of the evaluation. `context` holds the facts beside the words.
+    """
+
+    __tablename__ = "evaluation_jobs"
+    __table_args__ = (Index("ix_evaluation_jobs_due", "state", "priority", "queued_at", "id"),)
+
+    id: Mapped[str] = mapped_column(ForeignKey("evaluations.id"), primary_key=True)
+    context: Mapped[dict[str, Any]] = mapped_column(JSON)

@@ -3,9 +3,11 @@
 from typing import Any, Literal, cast
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.ai.judge import Judgement
+from app.campaigns import service as campaigns
+from app.campaigns.vocabulary import Counted
 from app.engagements.service import count_evaluation
 from app.evaluations.listing import folded
 from app.evaluations.models import Evaluation, EvaluationResult, EvaluationTopic, SearchText
@@ -66,26 +68,26 @@ def search_text(evaluation: Evaluation) -> str:
     return "\n".join(folded(part) for part in parts if part)
 
 
-def count_in_engagement(session: Session, evaluation: Evaluation) -> None:
+def count(session: Session, evaluation: Evaluation) -> None:
     """Count what was evaluated, not how often: a further revision does not count again.
 
     So `evaluationCount` is the number of conversations, recordings and calls that have a
-    completed evaluation in the engagement. Call it before the evaluation itself is completed.
+    completed evaluation in the engagement, and so it is with a campaign. Call it before the
+    evaluation itself is completed.
     """
-    if evaluation.engagement_id is None:
-        return
-    counted = session.scalar(
-        select(Evaluation.id)
-        .where(
-            Evaluation.source_id == evaluation.source_id,
-            Evaluation.source_type == evaluation.source_type,
-            Evaluation.engagement_id == evaluation.engagement_id,
-            Evaluation.status == Status.COMPLETED,
-        )
-        .limit(1)
-    )
-    if counted is None:
-        count_evaluation(session, evaluation.engagement_id)
+    engagement_id, campaign_id = evaluation.engagement_id, evaluation.campaign_id
+    if engagement_id and not _is_counted(session, evaluation, Evaluation.engagement_id):
+        count_evaluation(session, engagement_id)
+    if campaign_id and not _is_counted(session, evaluation, Evaluation.campaign_id):
+        campaigns.count(session, campaign_id, Counted.EVALUATIONS)
+
+
+def score_moved(session: Session, before: Evaluation | None, after: Evaluation) -> None:
+    """Keep the mean scores of campaigns, which are those of current evaluations."""
+    if before is not None and before.campaign_id and before.score is not None:
+        campaigns.note_score(session, before.campaign_id, -before.score, -1)
+    if after.campaign_id and after.score is not None:
+        campaigns.note_score(session, after.campaign_id, after.score, 1)
 
 
 def announce(session: Session, evaluation: Evaluation) -> None:
@@ -102,3 +104,19 @@ def announce(session: Session, evaluation: Evaluation) -> None:
         duration_seconds=evaluation.duration_seconds or 0,
     )
     publish(session, EventType.EVALUATION_COMPLETED, data)
+
+
+def _is_counted(
+    session: Session, evaluation: Evaluation, group: InstrumentedAttribute[str | None]
+) -> bool:
+    counted = session.scalar(
+        select(Evaluation.id)
+        .where(
+            Evaluation.source_id == evaluation.source_id,
+            Evaluation.source_type == evaluation.source_type,
+            group == getattr(evaluation, group.key),
+            Evaluation.status == Status.COMPLETED,
+        )
+        .limit(1)
+    )
+    return counted is not None

@@ -69,9 +69,7 @@ class CriterionSchema(StoredSchema):
     criticality = Choice(("none", "section", "evaluation"), required=True)
     error_class = Choice(("customer", "business", "compliance", "none"), required=True)
     applicable = fields.Boolean(required=True)
-    answer = fields.Raw(
-        required=True, allow_none=True, metadata={"type": ["string", "number"]}
-    )
+    answer = fields.Raw(required=True, allow_none=True, metadata={"type": ["string", "number"]})
     normalized_score = fields.Float(required=True, allow_none=True)
     points = fields.Float(required=True, allow_none=True)
     max_points = fields.Float(required=True)

@@ -25,7 +25,7 @@ def of_source(session: Session, *, source_type: str, source_id: str) -> Sequence
     ).all()
 
 
-def settle_current(revisions: Sequence[Evaluation]) -> None:
+def settle_current(revisions: Sequence[Evaluation]) -> Evaluation:
     """Make the newest completed revision the current one; where none is completed, the newest.
 
     So a re-evaluation replaces what lists show only when it has something to show.
@@ -36,6 +36,7 @@ def settle_current(revisions: Sequence[Evaluation]) -> None:
         if each.is_current != (each is chosen):
             each.is_current = each is chosen
             each.updated_at = utc_now()
+    return chosen
 
 
 def count_opened(session: Session, *, first_of_source: bool) -> None:

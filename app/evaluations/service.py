@@ -1,6 +1,6 @@
 """What is done with evaluations: opened, moved on, completed or failed, and read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ from app.ai.judge import Judgement
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
-from app.evaluations import outcome, revisions, transcripts
+from app.evaluations import outcome, revisions, settled, transcripts
 from app.evaluations.listing import COLUMNS
 from app.evaluations.models import Evaluation, SearchText
 from app.evaluations.vocabulary import ENDED, Status
@@ -41,11 +41,15 @@ def open_evaluation(
     duration_seconds: int | None = None,
     external_id: str | None = None,
     labels: Mapping[str, str] | None = None,
+    transcript_id: str | None = None,
 ) -> Evaluation:
     """Open the next revision of a source's evaluation, queued.
 
     A completed revision stays the current one until this one is completed too; any other gives
     way at once.
+
+    Args:
+        transcript_id: what is to be judged; without it, the newest transcript when it is completed.
     """
     now = utc_now()
     former = revisions.of_source(session, source_type=source_type, source_id=source_id)
@@ -70,6 +74,7 @@ def open_evaluation(
         duration_seconds=duration_seconds,
         external_id=external_id,
         labels=dict(labels or {}),
+        transcript_id=transcript_id,
         status=Status.QUEUED,
         revision=former[-1].revision + 1 if former else 1,
         supersedes_id=next((each.id for each in former if each.is_current), None),
@@ -78,8 +83,7 @@ def open_evaluation(
         updated_at=now,
     )
     session.add(evaluation)
-    revisions.settle_current([*former, evaluation])
-    session.flush()
+    _settle(session, [*former, evaluation])
     session.add(SearchText(evaluation_id=evaluation.id, text=outcome.search_text(evaluation)))
     revisions.count_opened(session, first_of_source=not former)
     return evaluation
@@ -130,13 +134,11 @@ def complete(
     if duration_seconds is not None:
         evaluation.duration_seconds = duration_seconds
     outcome.store(session, evaluation, judgement, turn_count=turn_count)
-    transcript = transcripts.find(
-        session, source_type=evaluation.source_type, source_id=evaluation.source_id
-    )
+    transcript = transcripts.judged_by(session, evaluation)
     if transcript is not None:
         evaluation.transcript_id = transcript.id
         evaluation.redacted = transcript.redacted
-    outcome.count_in_engagement(session, evaluation)
+    outcome.count(session, evaluation)
     evaluation.completed_at = utc_now()
     _end(session, evaluation, Status.COMPLETED)
     outcome.announce(session, evaluation)
@@ -159,6 +161,14 @@ def fail(session: Session, evaluation_id: str, *, code: str, message: str) -> Ev
     _require_open(evaluation)
     evaluation.error = {"code": str(code), "message": message}
     _end(session, evaluation, Status.FAILED)
+    return evaluation
+
+
+def cancel(session: Session, evaluation_id: str) -> Evaluation:
+    """End an evaluation that a newer one makes needless; one that has ended stays as it is."""
+    evaluation = find(session, evaluation_id)
+    if evaluation.status not in ENDED:
+        _end(session, evaluation, Status.CANCELED)
     return evaluation
 
 
@@ -202,9 +212,17 @@ def _end(session: Session, evaluation: Evaluation, status: Status) -> None:
     evaluation.status = status
     evaluation.updated_at = utc_now()
     session.flush()
-    revisions.settle_current(
-        revisions.of_source(
-            session, source_type=evaluation.source_type, source_id=evaluation.source_id
-        )
-    )
+    source_type, source_id = evaluation.source_type, evaluation.source_id
+    of_source = revisions.of_source(session, source_type=source_type, source_id=source_id)
+    before = _settle(session, of_source)
+    if status == Status.COMPLETED and evaluation.is_current:
+        outcome.score_moved(session, before if before is not evaluation else None, evaluation)
+
+
+def _settle(session: Session, of_source: Sequence[Evaluation]) -> Evaluation | None:
+    """Choose the current revision, tell the source, and return the one that was current."""
+    before = next((each for each in of_source if each.is_current), None)
+    current = revisions.settle_current(of_source)
     session.flush()
+    settled.tell(session, current)
+    return before

@@ -74,7 +74,36 @@ def store_transcript(
 
 def load(session: Session, *, source_type: str, source_id: str) -> Transcript:
     """Build the newest transcript of a source again; `NotFound` where there is none."""
-    row = find(session, source_type=source_type, source_id=source_id, with_text=True)
+    return _transcript(find(session, source_type=source_type, source_id=source_id, with_text=True))
+
+
+def load_stored(session: Session, transcript_id: str) -> Transcript:
+    """Build one stored transcript again; `NotFound` where there is none."""
+    return _transcript(session.get(StoredTranscript, transcript_id, options=_text()))
+
+
+def judged_by(session: Session, evaluation: Evaluation) -> StoredTranscript | None:
+    """Return what an evaluation was opened for, else the newest transcript of its source."""
+    if evaluation.transcript_id is not None:
+        return session.get(StoredTranscript, evaluation.transcript_id)
+    return find(session, source_type=evaluation.source_type, source_id=evaluation.source_id)
+
+
+def message_sentiments(session: Session, evaluation_id: str) -> dict[str, tuple[str, float]]:
+    """Map the ids of messages to the judge's label and score, where it has scored them."""
+    evaluation = session.get(Evaluation, evaluation_id)
+    felt = _sentiments(session, evaluation)
+    if evaluation is None or evaluation.transcript_id is None or not felt:
+        return {}
+    row = session.get(StoredTranscript, evaluation.transcript_id, options=_text())
+    return {
+        each["messageId"]: felt[each["id"]]
+        for each in (row.segments if row else ())
+        if each["messageId"] and each["id"] in felt
+    }
+
+
+def _transcript(row: StoredTranscript | None) -> Transcript:
     if row is None:
         raise NotFound("There is no transcript.")
     return documents.transcript_from(

@@ -10,6 +10,8 @@ from app.audio_files import processing
 from app.core import heartbeat, idempotency
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
+from app.evaluations import jobs as evaluations
+from app.evaluations import judging
 from app.operations import database_files
 from app.operations.sweep import Sweep
 from app.usage import jobs as usage
@@ -67,4 +69,5 @@ TASKS: tuple[Task, ...] = (
 
 SWEEPS: tuple[Sweep, ...] = (
     Sweep(processing.QUEUE, processing.PROCESS_AUDIO, audio_files.due_ids),
+    Sweep(judging.QUEUE, judging.JUDGE, evaluations.due_ids),
 )

@@ -1,0 +1,199 @@
+"""Asking for a judgement: the words are kept as they are now, and a job waits for a worker."""
+
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from app.ai.context import Context
+from app.ai.judge import Judgement
+from app.ai.transcript import Transcript
+from app.core import leases
+from app.core.clock import iso_utc, utc_now
+from app.core.db import ring_after_commit
+from app.core.errors import Conflict, NotFound
+from app.core.leases import JobState
+from app.core.queue import Bell
+from app.evaluations import references, service, transcripts
+from app.evaluations.models import Evaluation, EvaluationJob
+from app.evaluations.vocabulary import ErrorCode, Status
+
+QUEUE = "evaluations"
+JUDGE = "app.evaluations.jobs.judge"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A judgement that this process makes as long as the token is the row's."""
+
+    evaluation_id: str
+    token: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be judged, read once: then no transaction is open while it is done."""
+
+    transcript_id: str
+    scorecard_id: str
+    scorecard_version: int
+    context: Context
+
+
+def bell() -> Bell:
+    """Return the bell that tells a worker of judgements to make; it makes all that are due."""
+    return Bell(QUEUE, JUDGE)
+
+
+def request(
+    session: Session,
+    *,
+    transcript: Transcript,
+    context: Context,
+    scorecard_id: str | None = None,
+    **source: Any,
+) -> Evaluation:
+    """Open the next revision of a source's evaluation and queue its judgement.
+
+    A judgement of the same source that nobody has begun is canceled: its words are old.
+
+    Args:
+        source: what `service.open_evaluation` takes beside the scorecard.
+
+    Raises:
+        InvalidInput: there is no such scorecard, or it is made for another channel.
+    """
+    scorecard = references.scorecard_for(
+        session,
+        scorecard_id=scorecard_id,
+        campaign_id=source.get("campaign_id"),
+        channel=source["channel"],
+    )
+    source_type, source_id = source["source_type"], source["source_id"]
+    _cancel_waiting(session, source_type, source_id)
+    transcript_id = transcripts.store_transcript(
+        session, source_type=source_type, source_id=source_id, transcript=transcript
+    )
+    evaluation = service.open_evaluation(
+        session,
+        **source,
+        scorecard_id=scorecard.id,
+        scorecard_version=scorecard.version,
+        scorecard_name=scorecard.name,
+        transcript_id=transcript_id,
+    )
+    now = utc_now()
+    session.add(
+        EvaluationJob(id=evaluation.id, context=_document(context), due_at=now, queued_at=now)
+    )
+    session.flush()
+    ring_after_commit(session, bell())
+    return evaluation
+
+
+def claim(session: Session, job_id: str) -> Claim | None:
+    """Take a judgement to make: this one, or the one that waits longest."""
+    job = leases.claim(session, EvaluationJob, job_id, now=utc_now())
+    if job is None or job.lease_token is None:
+        return None
+    return Claim(job.id, job.lease_token, job.attempts)
+
+
+def due_ids(session: Session) -> list[str]:
+    """List the judgements that wait, or were left by a worker that has ended."""
+    return [job.id for job in leases.due(session, EvaluationJob, utc_now())]
+
+
+def renew(session: Session, claim: Claim) -> bool:
+    """Keep the lease alive; False when it was lost."""
+    return leases.renew(session, EvaluationJob, claim.evaluation_id, claim.token)
+
+
+def begin(session: Session, claim: Claim) -> Task | None:
+    """Read what is to be judged; None when the evaluation has ended without us."""
+    job = _held(session, claim)
+    try:
+        evaluation = service.set_status(session, claim.evaluation_id, Status.EVALUATING)
+    except (Conflict, NotFound):
+        session.delete(job)
+        return None
+    return Task(
+        transcript_id=evaluation.transcript_id or "",
+        scorecard_id=evaluation.scorecard_id,
+        scorecard_version=evaluation.scorecard_version,
+        context=_context(job.context, evaluation),
+    )
+
+
+def finish(session: Session, claim: Claim, transcript: Transcript, judgement: Judgement) -> None:
+    """Complete the evaluation; one that was canceled meanwhile stays so."""
+    job = _held(session, claim)
+    evaluation = service.find(session, claim.evaluation_id)
+    if evaluation.status != Status.CANCELED:
+        known = evaluation.duration_seconds
+        service.complete(
+            session,
+            claim.evaluation_id,
+            judgement=judgement,
+            language=transcript.language,
+            duration_seconds=judgement.duration_seconds if known is None else known,
+        )
+    session.delete(job)
+
+
+def give_up(session: Session, claim: Claim, code: ErrorCode, message: str) -> None:
+    """Fail the evaluation."""
+    job = _held(session, claim)
+    if service.find(session, claim.evaluation_id).status != Status.CANCELED:
+        service.fail(session, claim.evaluation_id, code=code, message=message)
+    session.delete(job)
+
+
+def put_down(session: Session, claim: Claim, *, due_at: datetime) -> None:
+    """Leave the judgement to a later attempt."""
+    leases.put_down(_held(session, claim), due_at=due_at, counts=True)
+    if service.find(session, claim.evaluation_id).status == Status.EVALUATING:
+        service.set_status(session, claim.evaluation_id, Status.QUEUED)
+
+
+def _held(session: Session, claim: Claim) -> EvaluationJob:
+    return leases.held(session, EvaluationJob, claim.evaluation_id, claim.token)
+
+
+def _cancel_waiting(session: Session, source_type: str, source_id: str) -> None:
+    waiting = session.scalars(
+        select(EvaluationJob.id)
+        .join(Evaluation, Evaluation.id == EvaluationJob.id)
+        .where(
+            Evaluation.source_id == source_id,
+            Evaluation.source_type == source_type,
+            EvaluationJob.state == JobState.QUEUED,
+        )
+        .with_for_update(of=EvaluationJob)
+    ).all()
+    for evaluation_id in waiting:
+        session.execute(delete(EvaluationJob).where(EvaluationJob.id == evaluation_id))
+        service.cancel(session, evaluation_id)
+
+
+def _document(context: Context) -> dict[str, Any]:
+    """Shape the facts that are known for JSON."""
+    return {
+        name: iso_utc(value) if isinstance(value, datetime) else value
+        for name, value in asdict(context).items()
+        if value is not None
+    }
+
+
+def _context(document: dict[str, Any], evaluation: Evaluation) -> Context:
+    moments = {field.name for field in fields(Context) if "datetime" in str(field.type)}
+    known: dict[str, Any] = {
+        name: datetime.fromisoformat(value) if name in moments else value
+        for name, value in document.items()
+    }
+    known["brand_names"] = tuple(known.get("brand_names", ()))
+    own: dict[str, Any] = {"evaluation_id": evaluation.id, "generated_at": utc_now()}
+    return Context(**{**known, **own, "revision": evaluation.revision})

@@ -1,0 +1,60 @@
+"""What a source belongs to: whether it is there, how it is called, which scorecard it asks for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.campaigns import service as campaigns
+from app.core.errors import InvalidInput
+from app.directory import call_centers, executives
+from app.engagements import service as engagements
+from app.scorecards import service as scorecards
+from app.scorecards.service import ResolvedScorecard
+
+COLUMNS = ("engagement_id", "campaign_id", "call_center_id", "executive_id")
+
+
+def require(session: Session, fields: Mapping[str, Any]) -> None:
+    """Refuse ids of what is not there.
+
+    Raises:
+        InvalidInput: naming the field.
+    """
+    engagements.require(session, fields.get("engagement_id"))
+    campaigns.require(session, fields.get("campaign_id"))
+    call_centers.require(session, fields.get("call_center_id"))
+    executives.require(session, fields.get("executive_id"))
+
+
+def named(session: Session, source: Any) -> dict[str, str | None]:
+    """Return the ids that a source bears and the names that they have now, for its evaluation."""
+    ids: dict[str, str | None] = {column: getattr(source, column) for column in COLUMNS}
+    call_center_id, executive_id = source.call_center_id, source.executive_id
+    centers = call_centers.names_of(session, [call_center_id]) if call_center_id else {}
+    people = executives.names_of(session, [executive_id]) if executive_id else {}
+    return {
+        **ids,
+        "campaign": campaigns.name_of(session, source.campaign_id),
+        "call_center": centers.get(call_center_id),
+        "executive": people.get(executive_id),
+    }
+
+
+def scorecard_for(
+    session: Session, *, scorecard_id: str | None, campaign_id: str | None, channel: str
+) -> ResolvedScorecard:
+    """Return the scorecard that was asked for, else the campaign's, else the channel's default.
+
+    A campaign's scorecard is for one channel; its contacts over others get their defaults.
+
+    Raises:
+        InvalidInput: there is no such scorecard, or it is made for another channel.
+    """
+    if scorecard_id is None and campaign_id is not None:
+        try:
+            own = campaigns.scorecard_of(session, campaign_id)
+            return scorecards.resolve(session, scorecard_id=own, channel=channel)
+        except InvalidInput:
+            return scorecards.current_default(channel)
+    return scorecards.resolve(session, scorecard_id=scorecard_id, channel=channel)
