@@ -15,9 +15,9 @@ from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.core.leases import OPEN_STATES
 from app.core.queue import Bell
+from app.evaluations import references
 from app.evaluations import service as evaluations
 from app.evaluations.vocabulary import Channel, SourceType
-from app.scorecards import service as scorecards
 
 QUEUE = "audio"
 PROCESS_AUDIO = "app.audio_files.jobs.process_audio"
@@ -94,10 +94,16 @@ def _require_ready(audio: AudioFile, wish: Wish) -> None:
 
 def _queue(session: Session, audio: AudioFile, wish: Wish) -> ProcessingJob:
     now = utc_now()
-    scorecard = scorecards.resolve(session, scorecard_id=wish.scorecard_id, channel=Channel.VOICE)
+    scorecard = references.scorecard_for(
+        session,
+        scorecard_id=wish.scorecard_id,
+        campaign_id=audio.campaign_id,
+        channel=Channel.VOICE,
+    )
     said_anew = _take_over(audio, wish)
     evaluation = evaluations.open_evaluation(
         session,
+        **references.named(session, audio),
         **_source(audio),
         scorecard_id=scorecard.id,
         scorecard_version=scorecard.version,
@@ -139,10 +145,6 @@ def _source(audio: AudioFile) -> dict[str, Any]:
         "source_type": SourceType.AUDIO_FILE,
         "source_id": audio.id,
         "channel": Channel.VOICE,
-        "engagement_id": audio.engagement_id,
-        "campaign_id": audio.campaign_id,
-        "call_center_id": audio.call_center_id,
-        "executive_id": audio.executive_id,
         "language": audio.language,
         "direction": audio.direction,
         "started_at": audio.recorded_at,

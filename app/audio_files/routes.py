@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from flask import request
-
 from app.audio_files import processing, schemas, service, status, uploads
 from app.audio_files.hooks import Recordings
 from app.audio_files.links import Links
@@ -13,6 +11,7 @@ from app.evaluations.transcript_shapes import TranscriptQuery, TranscriptSchema
 from app.evaluations.vocabulary import SourceType
 from app.web.api import Blueprint
 from app.web.principal import EXPENSIVE, require_scope
+from app.web.public_address import public_address
 
 blp = Blueprint(
     "audio-files",
@@ -103,8 +102,7 @@ def process_audio_file(body: dict[str, Any], audio_file_id: str) -> Any:
 
 def _links() -> Links:
     parts = runtime()
-    base = parts.settings.public_url or request.host_url.rstrip("/")
-    return Links(parts.urls, base, parts.settings.url_ttl_s)
+    return Links(parts.urls, public_address(parts.settings), parts.settings.url_ttl_s)
 
 
 def _heal(audio_file_id: str) -> None:

@@ -14,6 +14,7 @@ from app.audio_files.failures import Failure
 from app.audio_files.leases import Claim
 from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
 from app.audio_files.stages import Stage
+from app.campaigns import service as campaigns
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound
 from app.core.leases import JobState, end
@@ -73,7 +74,7 @@ def transcribed(session: Session, claim: Claim, transcript: Transcript) -> None:
         AudioTranscribed(
             audio_file_id=audio.id,
             engagement_id=audio.engagement_id or "",
-            campaign="",
+            campaign=campaigns.name_of(session, audio.campaign_id) or "",
             language=transcript.language,
             duration_seconds=audio.duration_seconds or 0,
             segment_count=len(transcript.segments),

@@ -12,21 +12,17 @@ from sqlalchemy.orm import Session
 from app.audio_files import processing
 from app.audio_files.links import Links
 from app.audio_files.models import AudioFile, AudioStatus
+from app.campaigns import service as campaigns
+from app.campaigns.vocabulary import Counted
 from app.core.clock import utc_now
 from app.core.errors import AppError, Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.core.storage import StoredObject
-from app.engagements import service as engagements
+from app.evaluations import references
 
 logger = logging.getLogger(__name__)
 
 _AWAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED)
-# The rooms of these come later: until then there is none of them.
-_NOT_YET = (
-    ("campaign_id", "campaignId", "campaign"),
-    ("call_center_id", "callCenterId", "call centre"),
-    ("executive_id", "executiveId", "executive"),
-)
 
 
 def reserve(session: Session, *, links: Links, largest_bytes: int, **fields: Any) -> dict[str, Any]:
@@ -43,7 +39,7 @@ def reserve(session: Session, *, links: Links, largest_bytes: int, **fields: Any
     if fields["size_bytes"] > largest_bytes:
         message = f"A recording may have at most {largest_bytes} bytes."
         raise InvalidInput.field("sizeBytes", message, code="RANGE")
-    _require_references(session, fields)
+    references.require(session, fields)
     now, expires_at = utc_now(), links.expiry()
     external_id = fields.get("external_id")
     audio = AudioFile(
@@ -87,6 +83,8 @@ def mark_uploaded(session: Session, audio_file_id: str, stored: StoredObject) ->
     audio.uploaded_at = audio.updated_at = now
     audio.expires_at = None
     session.flush()
+    if audio.campaign_id is not None:
+        campaigns.count(session, audio.campaign_id, Counted.AUDIO_FILES)
     if audio.auto_process:
         _process(session, audio_file_id)
 
@@ -138,13 +136,6 @@ def _process(session: Session, audio_file_id: str) -> None:
             processing.request(session, audio_file_id)
     except AppError as error:
         logger.warning("%s was uploaded and not queued: %s", audio_file_id, error)
-
-
-def _require_references(session: Session, fields: dict[str, Any]) -> None:
-    engagements.require(session, fields.get("engagement_id"))
-    for column, field, noun in _NOT_YET:
-        if fields.get(column) is not None:
-            raise InvalidInput.field(field, f"There is no such {noun}.")
 
 
 def _add(session: Session, audio: AudioFile) -> None:

@@ -27,7 +27,7 @@ def require(session: Session, fields: Mapping[str, Any]) -> None:
     executives.require(session, fields.get("executive_id"))
 
 
-def named(session: Session, source: Any) -> dict[str, str | None]:
+def named(session: Session, source: Any) -> dict[str, Any]:
     """Return the ids that a source bears and the names that they have now, for its evaluation."""
     ids: dict[str, str | None] = {column: getattr(source, column) for column in COLUMNS}
     call_center_id, executive_id = source.call_center_id, source.executive_id

@@ -60,6 +60,11 @@ def evaluation(client: Caller, audio: dict[str, Any]) -> dict[str, Any]:
     return dict(client.get(f"/evaluations/{audio['evaluationId']}").json()["data"])
 
 
+def put(client: Caller, kind: str, name: str) -> str:
+    made = client.call("PUT", f"/imports/{kind}/key", {"name": name})
+    return str(made.json()["data"]["id"])
+
+
 def claim(house: Runtime, job_id: str) -> leases.Claim:
     with house.db.writing() as session:
         taken = leases.claim(session, job_id, now=utc_now())
@@ -149,7 +154,15 @@ def test_an_external_id_is_taken_once_until_its_upload_expires(
 
 def test_a_call_is_transcribed_judged_and_announced(client: Caller, house: Runtime) -> None:
     made = client.post("/engagements", {"name": "Audit", "type": "qa"}).json()["data"]
-    audio_file_id = upload(client, CALL.read_bytes(), engagementId=made["id"])
+    named = {
+        f"{kind[:-1].replace('-c', 'C')}Id": put(client, kind, name)
+        for kind, name in (
+            ("campaigns", "Spring"),
+            ("call-centers", "Pune"),
+            ("executives", "Asha"),
+        )
+    }
+    audio_file_id = upload(client, CALL.read_bytes(), engagementId=made["id"], **named)
     seen = _watched(client, audio_file_id)
     percents = [percent for _, percent in seen]
     assert percents == sorted(percents)
@@ -163,10 +176,16 @@ def test_a_call_is_transcribed_judged_and_announced(client: Caller, house: Runti
     assert judged["status"] == "completed"
     assert judged["score"] == audio["score"]
     assert judged["durationSeconds"] == 29
+    assert (judged["campaign"], judged["callCenter"]) == ("Spring", "Pune")
+    assert judged["executive"] == "Asha"
     assert happened(house) == ["audio.transcribed", "evaluation.completed", "audio.processed"]
     heard, completed, processed = bodies(house)
     assert heard["segment_count"] > 3
     assert heard["engagement_id"] == made["id"]
+    assert {each["campaign"] for each in (heard, completed, processed)} == {"Spring"}
+    campaign = client.get(f"/campaigns/{named['campaignId']}").json()["data"]
+    assert (campaign["counts"]["audioFiles"], campaign["counts"]["evaluations"]) == (1, 1)
+    assert campaign["meanScore"] == audio["score"]
     assert completed["score"] == processed["score"] == audio["score"]
     assert processed["evaluation_id"] == completed["evaluation_id"] == audio["evaluationId"]
     transcript = client.get(f"/audio-files/{audio_file_id}/transcript").json()["data"]
