@@ -20,7 +20,7 @@ def measure_responses(measures: Measures, dialogue: Dialogue, context: Context) 
     """Add the metrics that come from when messages were sent; only in a chat."""
     if dialogue.channel != "chat":
         return
-    sent = _sent(dialogue)
+    sent = sent_times(dialogue)
     if sent is None:
         measures.lack(NO_SENT_TIMES, _FIRST, *_RESPONSES, _RESOLUTION)
     elif not dialogue.attributed:
@@ -47,7 +47,7 @@ def _measure(
         measures.give(_FIRST, _seconds(start, min(answers)))
     else:
         measures.lack(NO_HUMAN, _FIRST)
-    waits = _waits(dialogue.lines, sent)
+    waits = [seconds for _, seconds in answer_times(dialogue.lines, sent)]
     if waits:
         measures.give("responseSecondsAvg", sum(waits) / len(waits))
         measures.give("responseSecondsP50", percentile(waits, 50))
@@ -60,21 +60,25 @@ def _measure(
         measures.give(_RESOLUTION, max(0.0, _seconds(asked, context.closed_at)))
 
 
-def _waits(lines: Sequence[Line], sent: Sequence[datetime]) -> list[float]:
-    # A run of customer messages is answered once, and its first message has waited longest; what
-    # a bot says in between answers nobody.
-    waits = []
+def answer_times(lines: Sequence[Line], sent: Sequence[datetime]) -> list[tuple[Line, float]]:
+    """List the lines with which a person answers, and the seconds that the customer had waited.
+
+    A run of customer messages is answered once, and its first message has waited longest; what a
+    bot says in between answers nobody.
+    """
+    answers = []
     asked: datetime | None = None
     for line in lines:
         if line.side is Side.CUSTOMER:
             asked = asked or sent[line.position]
         elif line.by_human and asked is not None:
-            waits.append(_seconds(asked, sent[line.position]))
+            answers.append((line, _seconds(asked, sent[line.position])))
             asked = None
-    return waits
+    return answers
 
 
-def _sent(dialogue: Dialogue) -> list[datetime] | None:
+def sent_times(dialogue: Dialogue) -> list[datetime] | None:
+    """Return when each line was sent; None unless every line has a time, and they are in order."""
     times = [line.segment.sent_at for line in dialogue.lines]
     if not times or any(time is None for time in times):
         return None
