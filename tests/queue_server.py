@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.operations.queue_server import _bundled
 from redis import Redis
+
+from app.operations.queue_server import bundled_program
 
 
 @dataclass
@@ -27,7 +28,7 @@ class QueueServer:
         socket = self.folder / "queue.sock"
         socket.unlink(missing_ok=True)
         options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", self.folder]
-        self.process = subprocess.Popen([_bundled(), *options], stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen([bundled_program(), *options], stdout=subprocess.DEVNULL)
         while not socket.exists():
             time.sleep(0.005)
 

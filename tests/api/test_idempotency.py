@@ -6,11 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 import time_machine
+from sqlalchemy import select
+
 from app.core.clock import utc_now
 from app.core.idempotency import KeptAnswer
 from app.core.runtime import Runtime
-from sqlalchemy import select
-
 from tests.caller import Caller, error_code
 
 BODY = {"name": "A", "type": "qa"}

@@ -4,12 +4,13 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
-from app.web.dumping import dump
-from app.web.fields import Choice, Flag, Labels, Moment, Number, Text, Whole
-from app.web.shapes import CamelSchema
 from hypothesis import given
 from hypothesis import strategies as st
 from marshmallow import fields
+
+from app.web.dumping import dump
+from app.web.fields import Choice, Flag, Labels, Moment, Number, Text, Whole
+from app.web.shapes import CamelSchema
 
 
 class Inner(CamelSchema):

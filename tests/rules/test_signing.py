@@ -1,10 +1,10 @@
 """The request signature: the published vectors, and what never matches."""
 
 import pytest
+
 from app.api_keys.key_strings import hash_of, is_key_string, new_pair
 from app.api_keys.vectors import KEY, SECRET, VECTORS, Vector
 from app.core import signing
-
 from tests.caller import signature
 
 

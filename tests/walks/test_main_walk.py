@@ -10,9 +10,9 @@ from typing import Any
 
 import jsonschema
 import pytest
-from app.events.catalogue import EventType, schema_of
 from redis import Redis
 
+from app.events.catalogue import EventType, schema_of
 from tests.caller import Caller
 from tests.receiver import Receiver, hang, status, write_ca_bundle
 from tests.recordings import CALL, reserve, send
