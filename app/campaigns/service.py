@@ -71,6 +71,16 @@ def count(session: Session, campaign_id: str, kind: str, *, by: int = 1) -> None
     _update(session, campaign_id, {column.key: column + by})
 
 
+def moved(session: Session, before: str | None, after: str | None, kind: str) -> None:
+    """Keep the counts of two campaigns when something goes from one to the other."""
+    if before == after:
+        return
+    if before is not None:
+        count(session, before, kind, by=-1)
+    if after is not None:
+        count(session, after, kind)
+
+
 def note_score(session: Session, campaign_id: str, delta_sum: int, delta_count: int) -> None:
     """Move the mean score, in SQL as above.
 

@@ -32,35 +32,41 @@ def upsert(
 ) -> tuple[Row, bool]:
     """Bring the row of an external id to these values, and tell whether it had to be made.
 
-    A row that has the values already stays as it is, `updated_at` included. Of two transactions
-    that make the same row, the later waits and finds the row of the earlier.
+    A row that has the values already stays as it is, `updated_at` included.
+    """
+    row, created = find_or_make(session, table, prefix, external_id, values)
+    if not created:
+        bring_to(session, row, values)
+    return row, created
+
+
+def find_or_make(
+    session: Session, table: type[Row], prefix: str, external_id: str, values: Mapping[str, Any]
+) -> tuple[Row, bool]:
+    """Return the row of an external id, locked, and whether it had to be made of these values.
+
+    Of two transactions that make the same row, the later waits and finds the row of the earlier.
     """
     row = _find(session, table, external_id)
-    if row is None:
-        now = utc_now()
-        row = table(
-            id=new_id(prefix), external_id=external_id, created_at=now, updated_at=now, **values
-        )
-        try:
-            with session.begin_nested():
-                session.add(row)
-        except IntegrityError:
-            row = _find(session, table, external_id)
-            if row is None:
-                raise
-        else:
-            return row, True
-    _bring_to(session, row, values)
-    return row, False
-
-
-def _find(session: Session, table: type[Row], external_id: str) -> Row | None:
-    return session.scalar(
-        select(table).where(table.external_id == external_id).with_for_update(of=table)
+    if row is not None:
+        return row, False
+    now = utc_now()
+    row = table(
+        id=new_id(prefix), external_id=external_id, created_at=now, updated_at=now, **values
     )
+    try:
+        with session.begin_nested():
+            session.add(row)
+    except IntegrityError:
+        row = _find(session, table, external_id)
+        if row is None:
+            raise
+        return row, False
+    return row, True
 
 
-def _bring_to(session: Session, row: ExternallyKeyed, values: Mapping[str, Any]) -> None:
+def bring_to(session: Session, row: ExternallyKeyed, values: Mapping[str, Any]) -> None:
+    """Set what differs; a row that has the values already stays as it is."""
     changes = {field: value for field, value in values.items() if getattr(row, field) != value}
     if not changes:
         return
@@ -68,3 +74,9 @@ def _bring_to(session: Session, row: ExternallyKeyed, values: Mapping[str, Any])
         setattr(row, field, value)
     row.updated_at = utc_now()
     session.flush()
+
+
+def _find(session: Session, table: type[Row], external_id: str) -> Row | None:
+    return session.scalar(
+        select(table).where(table.external_id == external_id).with_for_update(of=table)
+    )

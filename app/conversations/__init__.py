@@ -1,0 +1,1 @@
+"""Conversations: chats and their messages, and the request to judge them."""

@@ -1,0 +1,100 @@
+"""The tables of conversations and of their messages."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.conversations.vocabulary import ConversationStatus
+from app.core.db import Table, UtcDateTime
+from app.core.upserts import ExternallyKeyed
+
+_OPTIONAL_JSON = JSON(none_as_null=True)
+# Columns that lists filter by in any mixture: they ride along in the indexes, so that a filtered
+# count is read from an index alone.
+_FACETS = (
+    *("started_at", "status", "platform", "language"),
+    *("message_count", "score", "evaluation_id"),
+)
+
+
+class Conversation(ExternallyKeyed):
+    """One chat, with what its messages come to.
+
+    `digest` is that of everything that was given, `messages_digest` that of the messages, and
+    `judged_digest` that of what the newest evaluation was asked for. `evaluation_id` and `score`
+    follow the current evaluation.
+    """
+
+    __tablename__ = "conversations"
+    __table_args__ = (
+        Index("ix_conversations_created", "created_at", "id", *_FACETS),
+        Index("ix_conversations_engagement", "engagement_id", "created_at", "id", *_FACETS),
+        Index("ix_conversations_campaign", "campaign_id", "created_at", "id", *_FACETS),
+        Index("ix_conversations_call_center", "call_center_id", "created_at", "id", *_FACETS),
+        Index("ix_conversations_executive", "executive_id", "created_at", "id", *_FACETS),
+        Index("ix_conversations_started", "started_at", "id"),
+        Index("ix_conversations_message_count", "message_count", "id"),
+        Index("ix_conversations_score", "score", "id"),
+    )
+
+    engagement_id: Mapped[str | None] = mapped_column(ForeignKey("engagements.id"))
+    campaign_id: Mapped[str | None]
+    call_center_id: Mapped[str | None]
+    executive_id: Mapped[str | None]
+    executives: Mapped[list[str]] = mapped_column(JSON, default=list)
+    platform: Mapped[str]
+    status: Mapped[str] = mapped_column(default=ConversationStatus.CLOSED)
+    subject: Mapped[str | None]
+    customer_ref: Mapped[str | None]
+    language: Mapped[str | None]
+    started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    ended_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    duration_seconds: Mapped[int | None]
+    message_count: Mapped[int]
+    customer_message_count: Mapped[int]
+    agent_message_count: Mapped[int]
+    bot_message_count: Mapped[int]
+    first_response_seconds: Mapped[float | None]
+    average_response_seconds: Mapped[float | None]
+    csat: Mapped[dict[str, Any] | None] = mapped_column(_OPTIONAL_JSON)
+    disposition: Mapped[str | None]
+    tags: Mapped[list[str]] = mapped_column(JSON, default=list)
+    evaluation_id: Mapped[str | None]
+    score: Mapped[int | None]
+    labels: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
+    digest: Mapped[str]
+    messages_digest: Mapped[str]
+    judged_digest: Mapped[str | None]
+
+
+class Message(Table):
+    """One message; `index` counts from 0 without gaps. A message that has not changed keeps its id."""
+
+    __tablename__ = "messages"
+    __table_args__ = (Index("uq_messages_index", "conversation_id", "index", unique=True),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id"))
+    index: Mapped[int]
+    role: Mapped[str]
+    participant_id: Mapped[str]
+    author_name: Mapped[str | None]
+    executive_id: Mapped[str | None]
+    text: Mapped[str]
+    language: Mapped[str | None]
+    sent_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    internal: Mapped[bool] = mapped_column(default=False)
+    attachments: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
+    response_seconds: Mapped[float | None]
+    details: Mapped[dict[str, Any]] = mapped_column("metadata", JSON, default=dict)
+
+
+class ConversationSearchText(Table):
+    """The text that `q` looks in, case folded; narrow rows, since a search reads them all."""
+
+    __tablename__ = "conversation_search_texts"
+
+    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id"), primary_key=True)
+    text: Mapped[str]

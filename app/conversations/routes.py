@@ -1,0 +1,42 @@
+"""Endpoints of conversations."""
+
+from typing import Any
+
+from app.conversations import messages, records, schemas
+from app.core.runtime import runtime
+from app.web.api import Blueprint
+from app.web.principal import require_scope
+
+blp = Blueprint(
+    "conversations", __name__, url_prefix="/conversations", description="Chats and their messages"
+)
+
+
+@blp.get("")
+@require_scope("conversations:read")
+@blp.arguments(schemas.ConversationQuery, location="query")
+@blp.response(200, schemas.ConversationSchema(many=True))
+def list_conversations(query: dict[str, Any]) -> Any:
+    """List the conversations."""
+    request = query.pop("page_request")
+    with runtime().db.reading() as session:
+        return records.list_page(session, request, **query)
+
+
+@blp.get("/<id:conversation_id>")
+@require_scope("conversations:read")
+@blp.response(200, schemas.ConversationSchema)
+def get_conversation(conversation_id: str) -> Any:
+    """Show one conversation."""
+    with runtime().db.reading() as session:
+        return records.get(session, conversation_id)
+
+
+@blp.get("/<id:conversation_id>/messages")
+@require_scope("conversations:read")
+@blp.arguments(schemas.MessageQuery, location="query")
+@blp.response(200, schemas.MessageSchema(many=True))
+def list_messages(query: dict[str, Any], conversation_id: str) -> Any:
+    """List the messages of a conversation in their order."""
+    with runtime().db.reading() as session:
+        return messages.list_page(session, query["page_request"], conversation_id)

@@ -1,0 +1,133 @@
+"""Shapes of conversations and of their messages (contract B8)."""
+
+from marshmallow import fields
+
+from app.conversations.vocabulary import PLATFORMS, ROLES, ConversationStatus
+from app.evaluations.transcript_shapes import RedactionSchema
+from app.web.fields import Choice, Moment, Nested, Pattern, Reference, Text
+from app.web.pagination import PageQuery, PeriodQuery, sort_field
+from app.web.query_fields import Choices, QueryFlag, QueryWhole
+from app.web.shapes import CamelSchema
+
+
+class ConversationQuery(PeriodQuery):
+    """The filters of the list of conversations; `from` and `to` bound startedAt."""
+
+    engagement_id = Reference("eng")
+    campaign_id = Reference("camp")
+    call_center_id = Reference("cc")
+    executive_id = Reference("exec")
+    platform = Choices(PLATFORMS)
+    status = Choices(list(ConversationStatus))
+    has_evaluation = QueryFlag()
+    min_messages = QueryWhole()
+    language = Pattern(
+        "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*",
+        "This must be a language tag such as en or hi-IN.",
+        metadata={"description": "`en` finds en and every en-… too."},
+    )
+    q = Text(
+        200, low=1, metadata={"description": "Part of the subject, externalId or customerRef."}
+    )
+    sort = sort_field("startedAt", "createdAt", "messageCount", "score")
+
+
+class MessageQuery(PageQuery):
+    """The page of the messages of a conversation."""
+
+
+class SatisfactionSchema(CamelSchema):
+    """What the customer said of the service, 1 to 5."""
+
+    score = fields.Float(required=True, allow_none=True)
+    comment = fields.String(required=True, allow_none=True)
+
+
+class ConversationSchema(CamelSchema):
+    """A conversation as it is shown."""
+
+    id = fields.String(required=True, metadata={"example": "conv_01k9zq4a7dfk2m5s8w1xq4vbnt"})
+    external_id = fields.String(required=True, allow_none=True)
+    channel = Choice(("chat",), required=True)
+    platform = Choice(PLATFORMS, required=True)
+    status = Choice(list(ConversationStatus), required=True)
+    subject = fields.String(required=True, allow_none=True)
+    engagement_id = fields.String(required=True, allow_none=True)
+    campaign_id = fields.String(required=True, allow_none=True)
+    call_center_id = fields.String(required=True, allow_none=True)
+    executive_id = fields.String(required=True, allow_none=True)
+    executives = fields.List(
+        fields.String(),
+        required=True,
+        metadata={"description": "Everybody who has taken part, by id."},
+    )
+    customer_ref = fields.String(required=True, allow_none=True)
+    language = fields.String(required=True, allow_none=True)
+    started_at = Moment(
+        required=True,
+        allow_none=True,
+        metadata={"description": "The time of the first message where the source tells no other."},
+    )
+    ended_at = Moment(required=True, allow_none=True)
+    duration_seconds = fields.Integer(required=True, allow_none=True)
+    message_count = fields.Integer(
+        required=True, metadata={"description": "All messages, internal notes too."}
+    )
+    customer_message_count = fields.Integer(required=True)
+    agent_message_count = fields.Integer(
+        required=True, metadata={"description": "Without internal notes."}
+    )
+    bot_message_count = fields.Integer(required=True)
+    first_response_seconds = fields.Float(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Until a person answers; null where times are missing."},
+    )
+    average_response_seconds = fields.Float(required=True, allow_none=True)
+    csat = Nested(SatisfactionSchema, required=True, allow_none=True)
+    disposition = fields.String(required=True, allow_none=True)
+    tags = fields.List(fields.String(), required=True)
+    evaluation_id = fields.String(required=True, allow_none=True)
+    score = fields.Integer(required=True, allow_none=True)
+    labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+    created_at = Moment(required=True)
+    updated_at = Moment(required=True)
+
+
+class AttachmentSchema(CamelSchema):
+    """A file that was sent with a message; its bytes are not kept here."""
+
+    file_name = fields.String(required=True)
+    content_type = fields.String(required=True, allow_none=True)
+    size_bytes = fields.Integer(required=True, allow_none=True)
+    url = fields.String(required=True, allow_none=True)
+
+
+class MessageSchema(CamelSchema):
+    """A message as it is shown."""
+
+    id = fields.String(required=True, metadata={"example": "msg_01k9zq4a7ef3n6t9x2c5h8kmqv"})
+    conversation_id = fields.String(required=True)
+    index = fields.Integer(required=True, metadata={"description": "From 0, without gaps."})
+    role = Choice(ROLES, required=True)
+    participant_id = fields.String(required=True)
+    author_name = fields.String(required=True, allow_none=True)
+    executive_id = fields.String(required=True, allow_none=True)
+    text = fields.String(required=True)
+    language = fields.String(required=True, allow_none=True)
+    sent_at = Moment(required=True, allow_none=True)
+    internal = fields.Boolean(
+        required=True, metadata={"description": "A note that the customer does not see."}
+    )
+    attachments = fields.List(Nested(AttachmentSchema), required=True)
+    sentiment = Choice(("positive", "neutral", "negative", "mixed"), required=True, allow_none=True)
+    sentiment_score = fields.Float(
+        required=True, allow_none=True, metadata={"description": "-1 to 1, once evaluated."}
+    )
+    response_seconds = fields.Float(
+        required=True,
+        allow_none=True,
+        metadata={"description": "How long the customer had waited for this answer."},
+    )
+    redactions = fields.List(Nested(RedactionSchema), required=True)
+    details = fields.Dict(data_key="metadata", keys=fields.String(), required=True)

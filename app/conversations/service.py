@@ -1,0 +1,130 @@
+"""What is done with conversations: brought in, and judged."""
+
+from typing import Any
+
+from sqlalchemy import RowMapping, update
+from sqlalchemy.orm import Session
+
+from app.ai.context import Context
+from app.campaigns import service as campaigns
+from app.campaigns.vocabulary import Counted
+from app.conversations import messages, records
+from app.conversations.drafts import Draft, digest_of
+from app.conversations.models import Conversation, ConversationSearchText
+from app.conversations.transcripts import transcript_of
+from app.conversations.vocabulary import ASYNCHRONOUS, ENDED
+from app.core import upserts
+from app.core.errors import NotFound
+from app.evaluations import judging, references
+from app.evaluations.models import Evaluation
+from app.evaluations.vocabulary import Channel, SourceType
+
+
+def upsert(session: Session, external_id: str, draft: Draft) -> tuple[RowMapping, bool, bool]:
+    """Bring a conversation to what is given; tell whether it was made, and whether it changed.
+
+    The same given again changes nothing. What the draft refers to is there.
+    """
+    given = digest_of([draft.values, draft.messages_digest])
+    values = {
+        **draft.values,
+        "executives": _executives(draft),
+        "messages_digest": draft.messages_digest,
+        "digest": given,
+    }
+    row, created = upserts.find_or_make(session, Conversation, "conv", external_id, values)
+    if not created and row.digest == given:
+        return records.get(session, row.id), False, False
+    former_campaign_id = None if created else row.campaign_id
+    if created or row.messages_digest != draft.messages_digest:
+        messages.replace(session, row.id, draft.messages)
+    upserts.bring_to(session, row, values)
+    session.merge(
+        ConversationSearchText(
+            conversation_id=row.id, text=records.search_text(draft.values, external_id)
+        )
+    )
+    session.flush()
+    campaigns.moved(session, former_campaign_id, row.campaign_id, Counted.CONVERSATIONS)
+    return records.get(session, row.id), created, True
+
+
+def request_evaluation(
+    session: Session,
+    conversation_id: str,
+    *,
+    scorecard_id: str | None = None,
+    even_open: bool = False,
+) -> Evaluation | None:
+    """Queue the judgement of a conversation as its next revision.
+
+    None where there is nothing to do: it goes on, nothing was said in it, or what would be judged
+    has not changed since the last time that this was asked.
+
+    Args:
+        even_open: judge it though it is not closed or abandoned.
+
+    Raises:
+        NotFound: there is no such conversation.
+        InvalidInput: there is no such scorecard, or it is made for another channel.
+    """
+    row = session.get(Conversation, conversation_id, with_for_update=True)
+    if row is None:
+        raise NotFound("There is no such conversation.")
+    judged_digest = _judged(row, scorecard_id)
+    if row.judged_digest == judged_digest or not (even_open or row.status in ENDED):
+        return None
+    said = messages.of_conversation(session, row.id)
+    if not any(each["text"].strip() and not each["internal"] for each in said):
+        return None
+    row.judged_digest = judged_digest
+    return judging.request(
+        session,
+        transcript=transcript_of(said, row.language),
+        context=_context(row),
+        scorecard_id=scorecard_id,
+        source_type=SourceType.CONVERSATION,
+        source_id=row.id,
+        channel=Channel.CHAT,
+        **references.named(session, row),
+        language=row.language,
+        started_at=row.started_at,
+        duration_seconds=row.duration_seconds,
+        external_id=row.external_id,
+        labels=row.labels,
+    )
+
+
+def note_evaluation(session: Session, current: Evaluation) -> None:
+    """Show the current evaluation beside its conversation."""
+    if current.source_type != SourceType.CONVERSATION:
+        return
+    session.execute(
+        update(Conversation)
+        .where(Conversation.id == current.source_id)
+        .values(evaluation_id=current.id, score=current.score)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _executives(draft: Draft) -> list[str]:
+    """List who has taken part, the one in charge first."""
+    found = [draft.values.get("executive_id"), *(each["executive_id"] for each in draft.messages)]
+    return list(dict.fromkeys(each for each in found if each is not None))
+
+
+def _judged(row: Conversation, scorecard_id: str | None) -> str:
+    """Hash what an evaluation is made of; tags and the like are no part of it."""
+    ids: list[Any] = [getattr(row, column) for column in references.COLUMNS]
+    times = [row.started_at, row.ended_at, row.duration_seconds]
+    kind = [row.language, row.platform, row.status in ENDED, row.labels, scorecard_id]
+    return digest_of([*ids, *times, *kind, row.messages_digest])
+
+
+def _context(row: Conversation) -> Context:
+    return Context(
+        language=row.language,
+        asynchronous=row.platform in ASYNCHRONOUS,
+        completed=row.status in ENDED,
+        closed_at=row.ended_at if row.status in ENDED else None,
+    )

@@ -1,0 +1,71 @@
+"""A chat as judges read it: its messages in order, without internal notes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from app.ai.transcript import Participant, Role, Segment, Transcript
+
+
+def transcript_of(messages: Sequence[Mapping[str, Any]], language: str | None) -> Transcript:
+    """Build the transcript of a chat; messages are rows or drafts of rows."""
+    spoken = [each for each in messages if not each["internal"]]
+    return Transcript(
+        segments=tuple(_segment(index, each) for index, each in enumerate(spoken)),
+        participants=_participants(spoken),
+        duration_ms=_span_ms([each["sent_at"] for each in spoken]),
+        language=language,
+        provider="source",
+        speaker_attribution="messages",
+    )
+
+
+def with_participants(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Name who speaks each message: the role, and from the second person of a role on a number."""
+    known: dict[tuple[str, str | None, str | None], str] = {}
+    of_role: dict[str, int] = {}
+    named = []
+    for each in messages:
+        role = each["role"]
+        person = (role, each["executive_id"], each["author_name"])
+        if person not in known:
+            of_role[role] = of_role.get(role, 0) + 1
+            known[person] = role if of_role[role] == 1 else f"{role}_{of_role[role]}"
+        named.append({**each, "participant_id": known[person]})
+    return named
+
+
+def _segment(index: int, message: Mapping[str, Any]) -> Segment:
+    return Segment(
+        id=f"seg_{index + 1:04d}",
+        index=index,
+        participant_id=message["participant_id"],
+        role=Role(message["role"]),
+        text=message["text"],
+        language=message["language"],
+        message_id=message.get("id"),
+        sent_at=message["sent_at"],
+    )
+
+
+def _participants(messages: Iterable[Mapping[str, Any]]) -> tuple[Participant, ...]:
+    found: dict[str, Participant] = {}
+    for each in messages:
+        found.setdefault(
+            each["participant_id"],
+            Participant(
+                id=each["participant_id"],
+                role=Role(each["role"]),
+                kind="human" if each["role"] in ("customer", "agent") else "bot",
+                display_name=each["author_name"],
+                executive_id=each["executive_id"],
+            ),
+        )
+    return tuple(found.values())
+
+
+def _span_ms(times: Sequence[datetime | None]) -> int | None:
+    known = [time for time in times if time is not None]
+    if not known or len(known) < len(times):
+        return None
+    return round((max(known) - min(known)).total_seconds() * 1000)
