@@ -9,6 +9,7 @@ from app import __version__
 from app.api_keys.cli import keys
 from app.api_keys.signing_cli import signing
 from app.factory import create_app
+from app.imports.cli import import_
 from app.operations import commands
 from app.operations.environment import settings_here
 from app.operations.failure import told_plainly
@@ -25,7 +26,7 @@ OPERATIONS: tuple[click.Command, ...] = (
     commands.db,
 )
 # They find the parts of this process through `runtime()`.
-ROOMS: tuple[click.Command, ...] = (keys, openapi, secrets, signing, usage, webhooks)
+ROOMS: tuple[click.Command, ...] = (import_, keys, openapi, secrets, signing, usage, webhooks)
 
 
 def register(app: Flask) -> None:

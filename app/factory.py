@@ -19,6 +19,7 @@ from app.core.settings import Settings
 from app.engagements import routes as engagements
 from app.evaluations import routes as evaluations
 from app.events import outbox
+from app.imports import checking, preparing
 from app.imports import routes as imports
 from app.scorecards import routes as scorecards
 from app.usage import routes as usage
@@ -48,6 +49,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     log.configure(settings.log_level)
     parts = build_runtime(settings)
     outbox.on_publish(fan_out)
+    preparing.check_with(checking.check)
     app = Flask("app", static_folder=None, template_folder="web/templates")
     app.json = OrjsonProvider(app)
     app.url_map.merge_slashes = False

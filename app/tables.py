@@ -8,6 +8,7 @@ from app.directory import models as directory
 from app.engagements import models as engagements
 from app.evaluations import models as evaluations
 from app.events import models as events
+from app.imports import models as imports
 from app.scorecards import models as scorecards
 from app.usage import models as usage
 from app.webhooks import models as webhooks
@@ -21,6 +22,7 @@ ROOMS = (
     engagements,
     evaluations,
     events,
+    imports,
     scorecards,
     usage,
     webhooks,

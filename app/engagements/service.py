@@ -110,6 +110,13 @@ def require(session: Session, engagement_id: str | None) -> None:
         raise InvalidInput.field("engagementId", "There is no such engagement.")
 
 
+def find_by_name(session: Session, name: str) -> Engagement | None:
+    """Return the engagement of this name, the oldest where several have it."""
+    return session.scalar(
+        select(Engagement).where(Engagement.name == name).order_by(Engagement.id).limit(1)
+    )
+
+
 def count_evaluation(session: Session, engagement_id: str) -> None:
     """Add one to `evaluation_count`, in SQL so that two workers cannot lose a count."""
     session.execute(

@@ -6,7 +6,14 @@ from app.campaigns.schemas import CampaignSchema
 from app.core.runtime import runtime
 from app.directory import call_centers, executives
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
-from app.imports import campaign_shapes, campaigns, directory_shapes
+from app.imports import (
+    campaign_shapes,
+    campaigns,
+    directory_shapes,
+    intake,
+    schemas,
+    service,
+)
 from app.imports.external_ids import PATH_PARAMETER, agreed
 from app.web.api import Blueprint
 from app.web.principal import require_scope
@@ -18,6 +25,28 @@ blp = Blueprint(
     description="Extension: the way in for what other systems know",
 )
 _UPSERT: dict[str, Any] = {"parameters": [PATH_PARAMETER], "tags": ["imports", "extension"]}
+
+
+@blp.post("", tags=["imports", "extension"])
+@require_scope("ingest:write")
+@blp.arguments(schemas.ImportCreate)
+@blp.response(202, schemas.ImportSchema)
+def create_import(body: dict[str, Any]) -> Any:
+    """Take records of other systems; a worker writes them."""
+    parts = runtime()
+    documents = intake.documents_of(body)
+    options = intake.options_of(body, parts.settings.engagement_types)
+    with parts.db.writing() as session:
+        return service.start(session, format=body["format"], documents=documents, options=options)
+
+
+@blp.get("/<id:import_id>", tags=["imports", "extension"])
+@require_scope("ingest:write")
+@blp.response(200, schemas.ImportSchema)
+def get_import(import_id: str) -> Any:
+    """Show an import and what came of it so far."""
+    with runtime().db.reading() as session:
+        return service.get(session, import_id)
 
 
 @blp.put("/campaigns/<external_id>", **_UPSERT)

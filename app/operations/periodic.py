@@ -12,6 +12,8 @@ from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
 from app.evaluations import judging
+from app.imports import jobs as imports
+from app.imports import service as importing
 from app.operations import database_files
 from app.operations.sweep import Sweep
 from app.usage import jobs as usage
@@ -70,4 +72,5 @@ TASKS: tuple[Task, ...] = (
 SWEEPS: tuple[Sweep, ...] = (
     Sweep(processing.QUEUE, processing.PROCESS_AUDIO, audio_files.due_ids),
     Sweep(judging.QUEUE, judging.JUDGE, evaluations.due_ids),
+    Sweep(importing.QUEUE, importing.RUN_IMPORT, imports.due_ids),
 )

@@ -1,0 +1,54 @@
+"""How each kind of record is written, and what asks for its evaluation."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from sqlalchemy.orm import Session
+
+from app.core.clock import utc_now
+from app.directory import call_centers, executives
+from app.imports import campaigns
+from app.imports.formats.items import Kind
+
+
+class Written(NamedTuple):
+    """A record as it is now, whether it was made, and whether it is other than before."""
+
+    record: Any
+    created: bool
+    changed: bool
+
+
+class Write(Protocol):
+    """Brings a record to values; `InvalidInput` where they refer to what is not there."""
+
+    def __call__(self, session: Session, external_id: str, values: Mapping[str, Any]) -> Written:
+        """Write it."""
+        ...
+
+
+def _campaign(session: Session, external_id: str, values: Mapping[str, Any]) -> Written:
+    begun_at = utc_now()
+    record, created = campaigns.put(session, external_id, values)
+    return Written(record, created, record["updated_at"] >= begun_at)
+
+
+def _call_center(session: Session, external_id: str, values: Mapping[str, Any]) -> Written:
+    begun_at = utc_now()
+    row, created = call_centers.upsert(session, external_id, values)
+    return Written(row, created, row.updated_at >= begun_at)
+
+
+def _executive(session: Session, external_id: str, values: Mapping[str, Any]) -> Written:
+    begun_at = utc_now()
+    row, created = executives.upsert(session, external_id, values)
+    return Written(row, created, row.updated_at >= begun_at)
+
+
+WRITERS: Mapping[str, Write] = {
+    Kind.CAMPAIGN: _campaign,
+    Kind.CALL_CENTER: _call_center,
+    Kind.EXECUTIVE: _executive,
+}
+# Asked of a record that was made or changed; the id of the evaluation, or None where it has none.
+EVALUATED: Mapping[str, Callable[[Session, Any, str | None], str | None]] = {}

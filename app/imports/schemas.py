@@ -1,0 +1,119 @@
+"""Shapes of imports."""
+
+from typing import Any
+
+from marshmallow import fields, validates_schema
+
+from app.imports.formats.catalogue import FORMATS
+from app.imports.formats.roles import OURS
+from app.imports.options import ON_CONFLICT
+from app.imports.shapes import language_field
+from app.web.fields import Choice, Flag, Items, Moment, Nested, Reference, Text
+from app.web.messages import REQUIRED
+from app.web.shapes import CamelSchema, reject
+
+STATUSES = ("queued", "running", "completed", "completed_with_errors", "failed")
+_MOST_ITEMS = 10_000
+_MOST_ROLES = 100
+
+
+class ImportDefaults(CamelSchema):
+    """What holds for records that say nothing of it."""
+
+    engagement_id = Reference("eng", allow_none=True)
+    campaign_id = Reference("camp", allow_none=True)
+    call_center_id = Reference("cc", allow_none=True)
+    executive_id = Reference("exec", allow_none=True)
+    channel = Choice(
+        ("chat", "voice_bot"),
+        allow_none=True,
+        metadata={"description": "What a transcript with times becomes; voice_bot unless said."},
+    )
+    language = language_field(allow_none=True)
+    roles = fields.Dict(
+        keys=Text(200, low=1),
+        values=Choice(OURS),
+        metadata={"description": "Names of speakers, each with a role."},
+    )
+
+    @validates_schema
+    def _check_roles(self, data: dict[str, Any], **_: Any) -> None:
+        if len(data.get("roles") or ()) > _MOST_ROLES:
+            raise reject("roles", f"At most {_MOST_ROLES} names can be mapped.", code="LENGTH")
+
+
+class ImportCreate(CamelSchema):
+    """Records of other systems, as `items` or as the `content` of a file."""
+
+    format = Choice(FORMATS, load_default="native")
+    items = Items(
+        fields.Dict(keys=fields.String()),
+        low=1,
+        high=_MOST_ITEMS,
+        metadata={
+            "description": "JSON objects as the format has them; with vtt and srt "
+            "`{externalId, content}` each. CSV comes as content."
+        },
+    )
+    content = fields.String(metadata={"description": "What a file of this format would hold."})
+    defaults = Nested(ImportDefaults, load_default=dict)
+    evaluate = Flag(load_default=True)
+    scorecard_id = Reference("sc", allow_none=True, load_default=None)
+    on_conflict = Choice(ON_CONFLICT, load_default="update")
+    create_missing = Flag(
+        load_default=False, metadata={"description": "Make what is named and not there."}
+    )
+    dry_run = Flag(load_default=False)
+
+    @validates_schema
+    def _check_source(self, data: dict[str, Any], **_: Any) -> None:
+        if ("items" in data) == ("content" in data):
+            raise reject("items", "Give items or content, one of them.", code=REQUIRED)
+        if "items" in data and data["format"] == "csv":
+            raise reject("items", "CSV comes as content.")
+
+
+class ImportCountsSchema(CamelSchema):
+    """What became of the records; created, updated, skipped and failed sum to received."""
+
+    received = fields.Integer(required=True)
+    created = fields.Integer(required=True)
+    updated = fields.Integer(required=True)
+    skipped = fields.Integer(required=True)
+    failed = fields.Integer(required=True)
+    evaluations_queued = fields.Integer(required=True)
+
+
+class ImportErrorSchema(CamelSchema):
+    """Why a record was not taken; `line` is where it begins."""
+
+    line = fields.Integer(required=True)
+    external_id = fields.String(required=True, allow_none=True)
+    code = fields.String(required=True, metadata={"example": "UNKNOWN_ROLE"})
+    message = fields.String(required=True)
+
+
+class ImportFailureSchema(CamelSchema):
+    """Why the import as a whole ended early."""
+
+    code = fields.String(required=True)
+    message = fields.String(required=True)
+
+
+class ImportSchema(CamelSchema):
+    """An import and what came of it so far."""
+
+    id = fields.String(required=True, metadata={"example": "imp_01k9zr0b3de6g8j1m4q7s9vxzc"})
+    status = Choice(STATUSES, required=True)
+    format = Choice(FORMATS, required=True)
+    evaluate = fields.Boolean(required=True)
+    on_conflict = Choice(ON_CONFLICT, required=True)
+    dry_run = fields.Boolean(required=True)
+    counts = Nested(ImportCountsSchema, required=True)
+    errors = fields.List(
+        Nested(ImportErrorSchema), required=True, metadata={"description": "The first 100."}
+    )
+    error = Nested(ImportFailureSchema, required=True, allow_none=True)
+    created_at = Moment(required=True)
+    started_at = Moment(required=True, allow_none=True)
+    completed_at = Moment(required=True, allow_none=True)
