@@ -3,23 +3,27 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.orm import Session
 
+from app.core.clock import utc_now
 from app.core.paging import PageRequest
 from app.core.runtime import Runtime, build_runtime
 from app.core.settings import Settings
 from app.events import outbox
 from app.events.catalogue import EventType
 from app.events.payloads import ApiKeyRotated
-from app.webhooks import deliveries, history, service
+from app.webhooks import claims, deliveries, history, service
 from app.webhooks.models import Subscription
 from tests.receiver import Receiver, write_ca_bundle
 from tests.sender_process import SenderProcess, environment_of
 
+LEASE = timedelta(seconds=30)
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 
@@ -56,15 +60,31 @@ class Desk:
         """Publish events, each in a transaction of its own; return their ids."""
         return [self._publish_one() for _ in range(count)]
 
-    def _publish_one(self) -> str:
+    def publish_in(self, session: Session) -> str:
+        """Publish an event in a transaction of the caller's."""
         data = ApiKeyRotated(
             key_id="key_1",
             name="schlüssel",
             rotated_at="2026-11-21T09:30:00.000Z",
             previous_credential_expires_at=None,
         )
+        return outbox.publish(session, EventType.API_KEY_ROTATED, data).id
+
+    def delete(self, subscription_id: str) -> None:
         with self.parts.db.writing() as session:
-            return outbox.publish(session, EventType.API_KEY_ROTATED, data).id
+            service.remove(session, subscription_id)
+
+    def claim(self, *, holder: str) -> list[claims.Claim]:
+        """Claim what is due to the one subscription, as a sender of that name does."""
+        with self.parts.db.writing() as session:
+            [receiver] = claims.receivers(session)
+            return claims.claim(
+                session, receiver, limit=10, now=utc_now(), holder=holder, lease=LEASE
+            )
+
+    def _publish_one(self) -> str:
+        with self.parts.db.writing() as session:
+            return self.publish_in(session)
 
     def history(self, subscription_id: str) -> list[dict[str, Any]]:
         """Return all deliveries, the oldest first."""

@@ -12,12 +12,14 @@ from app.usage.periods import date_of, period_of
 from app.usage.records import Addition, add, raise_peak
 
 
-def count_delivery(session: Session, *, subscription_id: str, now: datetime) -> None:
-    """Count one webhook delivery; call it once, with the delivery's first attempt.
+def count_delivery(
+    session: Session, *, subscription_id: str, now: datetime, count: int = 1
+) -> None:
+    """Count webhook deliveries; call it once for each, with its first attempt.
 
     It counts in the caller's transaction: with the mark that says so, or not at all.
     """
-    add(session, [Addition(date_of(now), Metric.WEBHOOKS, "", subscription_id, 1)])
+    add(session, [Addition(date_of(now), Metric.WEBHOOKS, "", subscription_id, count)])
 
 
 def note_storage(session: Session, *, size_bytes: int, now: datetime) -> None:

@@ -39,9 +39,11 @@ def fan_out(session: Session, event: Event) -> None:
     An inactive one gets a canceled delivery, so that a recovery finds what was missed.
     """
     wanting = session.execute(
-        select(Subscription.id, Subscription.events, Subscription.active).where(
-            Subscription.deleted_at.is_(None)
-        )
+        select(Subscription.id, Subscription.events, Subscription.active)
+        .where(Subscription.deleted_at.is_(None))
+        .order_by(Subscription.id)
+        # A deletion waits until this is committed, and so cancels what is written here.
+        .with_for_update(read=True, key_share=True)
     )
     rows = [
         _row(

@@ -5,10 +5,9 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import RowMapping, delete, exists, func, literal_column, select, update
+from sqlalchemy import RowMapping, delete, exists, func, select
 from sqlalchemy.orm import Session
 
-from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.paging import Page, PageRequest, select_page
 from app.events.models import Event
@@ -80,16 +79,6 @@ def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
 
     Call it until it returns 0: each call is short, so that others get their turn to write.
     """
-    # An event that was published beside the deletion of its subscription, on PostgreSQL.
-    gone = exists().where(
-        Subscription.id == Delivery.subscription_id, Subscription.deleted_at.is_not(None)
-    )
-    session.execute(
-        update(Delivery)
-        .where(Delivery.state == literal_column("'pending'"), gone)
-        .values(state=DeliveryState.CANCELED, finished_at=utc_now())
-        .execution_options(synchronize_session=False)
-    )
     old = select(Delivery.id).where(Delivery.finished_at < before).limit(limit)
     ids = session.scalars(old).all()
     session.execute(delete(Attempt).where(Attempt.delivery_id.in_(ids)))

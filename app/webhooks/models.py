@@ -54,6 +54,12 @@ class Subscription(Table):
     deleted_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     version: Mapped[int] = mapped_column(default=1)
 
+    def is_over(self, trigger: str) -> bool:
+        """Whether nothing of this kind is sent any more, not even later."""
+        if self.deleted_at is not None:
+            return True
+        return self.deactivated_at is not None and trigger != Trigger.TEST
+
 
 class Delivery(Table):
     """One event owed to one subscription; `round` is 0 and one more for each time it is sent anew.

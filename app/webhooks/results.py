@@ -54,8 +54,11 @@ class Result:
         return self.succeeded or self.claim.attempt >= self.claim.max_attempts
 
 
-def record(session: Session, results: Sequence[Result], settings: Settings) -> None:
-    """Write attempts, the deliveries' new states, and the standing of their subscriptions."""
+def record(session: Session, results: Sequence[Result], settings: Settings) -> list[Result]:
+    """Write attempts, the deliveries' new states, and the standing of their subscriptions.
+
+    Returns those that were still ours to write.
+    """
     # The subscriptions first, as in every other transaction: so no two wait for each other.
     subscriptions = {
         each.id: each
@@ -63,20 +66,23 @@ def record(session: Session, results: Sequence[Result], settings: Settings) -> N
             select(Subscription)
             .where(Subscription.id.in_({each.claim.receiver.id for each in results}))
             .order_by(Subscription.id)
-            .with_for_update()
+            # The weaker lock: whoever publishes does not wait for it, whoever deletes does.
+            .with_for_update(key_share=True)
         )
     }
     ours = _still_held(session, results)
     if not ours:
-        return
+        return ours
     connection = session.connection()
-    gone = {each.id for each in subscriptions.values() if each.deleted_at is not None}
     connection.execute(insert(Attempt), [_attempt(each) for each in ours])
-    connection.execute(_UPDATE, [_changes(each, settings, gone) for each in ours])
+    connection.execute(
+        _UPDATE, [_changes(each, settings, subscriptions[each.claim.receiver.id]) for each in ours]
+    )
     for result in ours:
         if result.is_last and result.claim.trigger != Trigger.MANUAL:
             _note(session, subscriptions[result.claim.receiver.id], result, settings)
     session.flush()
+    return ours
 
 
 def _still_held(session: Session, results: Sequence[Result]) -> list[Result]:
@@ -110,13 +116,13 @@ def _attempt(result: Result) -> dict[str, Any]:
     }
 
 
-def _changes(result: Result, settings: Settings, gone: set[str]) -> dict[str, Any]:
+def _changes(result: Result, settings: Settings, subscription: Subscription) -> dict[str, Any]:
     claim, ended_at = result.claim, result.ended_at
     state, due_at, finished_at = DeliveryState.PENDING, ended_at, None
     if result.is_last:
         state = DeliveryState.SUCCEEDED if result.succeeded else DeliveryState.FAILED
         finished_at = ended_at
-    elif claim.receiver.id in gone:
+    elif subscription.is_over(claim.trigger):
         state, finished_at = DeliveryState.CANCELED, ended_at
     else:
         due_at = next_attempt_at(

@@ -18,7 +18,7 @@ from app.core.db import Database
 from app.core.errors import ServiceUnavailable
 from app.core.outbound import Sender
 from app.core.settings import Settings
-from app.webhooks import claims, results
+from app.webhooks import claims, handover, results
 from app.webhooks.carrier import Carrier
 from app.webhooks.claims import Claim, Receiver
 from app.webhooks.lanes import SHARED_SEATS, Lanes
@@ -115,7 +115,7 @@ class Engine:
             if ended:
                 results.record(session, ended, self._settings)
             if recalled:
-                claims.hand_back(session, recalled)
+                handover.hand_back(session, recalled)
             taken = [
                 taken
                 for receiver, number in wanted.items()
@@ -140,11 +140,11 @@ class Engine:
         held |= {each.claim.delivery_id for each in list(self._ended)}
         held |= {each.delivery_id for each in self._recalled}
         with self._db.reading() as session:
-            lost = claims.lost(session, holder=self._holder, held=held, now=now)
+            lost = handover.lost(session, holder=self._holder, held=held, now=now)
         if lost:
             logger.warning("taking over %s deliveries of a sender that ended", len(lost))
             with self._db.writing() as session:
-                claims.take_over(session, lost, now=now)
+                handover.take_over(session, lost, now=now)
         self._outbound.close_idle()
         self._lanes.forget_others(each.id for each in known)
         self._next_round = time.monotonic() + _TICK_S
@@ -200,7 +200,7 @@ class Engine:
         try:
             if unfinished:
                 with self._db.writing() as session:
-                    claims.hand_back(session, unfinished)
+                    handover.hand_back(session, unfinished)
         except ServiceUnavailable:
             logger.warning("%s deliveries are left to the next sender", len(unfinished))
         self._outbound.close()

@@ -12,6 +12,7 @@ from app.core.crypto import Keyring
 from app.core.db import ring_after_commit
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
+from app.core.one_at_a_time import one_at_a_time
 from app.core.paging import Page, PageRequest, select_page
 from app.core.queue import Bell
 from app.core.versions import require_match
@@ -52,6 +53,7 @@ def create(
     Raises:
         Conflict: there are 50 already.
     """
+    one_at_a_time(session, "webhook_subscriptions")
     alive = select(func.count()).select_from(Subscription).where(_ALIVE)
     if (session.scalar(alive) or 0) >= MOST_SUBSCRIPTIONS:
         raise Conflict(f"There are {MOST_SUBSCRIPTIONS} subscriptions, which is the most.")

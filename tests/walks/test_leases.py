@@ -9,11 +9,10 @@ import pytest
 
 from app.core import owner
 from app.core.clock import utc_now
-from app.webhooks import claims
+from app.webhooks import claims, handover
 from app.webhooks.models import Delivery
-from tests.sending import Desk
+from tests.sending import LEASE, Desk
 
-LEASE = timedelta(seconds=30)
 HERE = owner.this_process()
 
 
@@ -26,15 +25,13 @@ def due(desk: Desk) -> Desk:
 
 
 def take(desk: Desk, holder: str = HERE) -> list[claims.Claim]:
-    with desk.parts.db.writing() as session:
-        [receiver] = claims.receivers(session)
-        return claims.claim(session, receiver, limit=10, now=utc_now(), holder=holder, lease=LEASE)
+    return desk.claim(holder=holder)
 
 
 def lost(desk: Desk, *held: str, after_s: float = 0, holder: str = HERE) -> int:
     now = utc_now() + timedelta(seconds=after_s)
     with desk.parts.db.reading() as session:
-        return len(claims.lost(session, holder=holder, held=set(held), now=now))
+        return len(handover.lost(session, holder=holder, held=set(held), now=now))
 
 
 def name_of_an_ended_process() -> str:
@@ -93,8 +90,8 @@ def test_a_take_over_counts_no_attempt_and_rests_from_the_fifth_on(due: Desk) ->
         assert claim.attempt == 1
         now = utc_now()
         with due.parts.db.writing() as session:
-            found = claims.lost(session, holder=HERE, held=set(), now=now + LEASE * 2)
-            claims.take_over(session, found, now=now)
+            found = handover.lost(session, holder=HERE, held=set(), now=now + LEASE * 2)
+            handover.take_over(session, found, now=now)
             delivery = session.get_one(Delivery, claim.delivery_id)
             assert delivery.attempts == 0
             assert delivery.interruptions == number
@@ -105,7 +102,7 @@ def test_a_take_over_counts_no_attempt_and_rests_from_the_fifth_on(due: Desk) ->
 def test_a_claim_that_is_handed_back_is_as_it_was(due: Desk) -> None:
     [claim] = take(due)
     with due.parts.db.writing() as session:
-        claims.hand_back(session, [claim])
+        handover.hand_back(session, [claim])
         delivery = session.get_one(Delivery, claim.delivery_id)
         assert (delivery.state, delivery.attempts) == ("pending", 0)
         assert delivery.interruptions == 0

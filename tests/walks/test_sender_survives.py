@@ -1,7 +1,6 @@
 """Kills, hanging receivers, a queue server that goes: nothing is lost, and nobody else waits."""
 
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -10,8 +9,7 @@ from sqlalchemy import func, select
 
 from app.core.clock import utc_now
 from app.usage.models import UsageRecord
-from app.webhooks import deliveries, service
-from app.webhooks.models import Delivery, Subscription
+from app.webhooks.models import Delivery
 from tests import receiver as answers
 from tests.queue_server import QueueServer, running_queue_server
 from tests.receiver import Receiver
@@ -202,35 +200,3 @@ def test_a_holder_that_lost_its_lease_changes_nothing(
     # The first answer came too late for its lease; the take-over sent the same once more.
     assert len(receiver.received()) == 2
     assert delivery["attempt_count"] == 1
-
-
-def test_recovery_beside_writers_makes_each_delivery_once(desk: Desk, receiver: Receiver) -> None:
-    subscription_id, _ = desk.subscribe(receiver.url())
-    desk.change(subscription_id, active=False)
-    desk.publish(50)
-    desk.change(subscription_id, active=True)
-    counts: list[int] = []
-
-    def recover() -> None:
-        with desk.parts.db.writing() as session:
-            counts.append(deliveries.recover(session, subscription_id))
-
-    threads = [threading.Thread(target=recover) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(counts) == [0, 0, 0, 50]
-
-
-def test_the_fifty_first_subscription_is_refused_and_a_deleted_one_makes_room(desk: Desk) -> None:
-    from app.core.errors import Conflict
-
-    ids = [desk.subscribe("https://example.com/")[0] for _ in range(50)]
-    with pytest.raises(Conflict):
-        desk.subscribe("https://example.com/")
-    with desk.parts.db.writing() as session:
-        service.remove(session, ids[0])
-    desk.subscribe("https://example.com/")
-    with desk.parts.db.reading() as session:
-        assert session.scalar(select(func.count()).select_from(Subscription)) == 51
