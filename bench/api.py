@@ -1,6 +1,6 @@
 """Requests per second and CPU of the API beside a bare Flask route, in one run.
 
-python -m bench.api [--seconds 5] [--rounds 3] [--rows 10000]
+python -m bench.api [--seconds 5] [--rounds 3] [--rows 10000] [--no-redis]
 """
 
 import argparse
@@ -55,10 +55,11 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=4)
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--rows", type=int, default=10_000)
+    options.add_argument("--no-redis", action="store_true", help="use the state file instead")
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         environment = prepare(Path(folder), chosen.rows)
-        redis_url = stack.enter_context(queue_server(Path(folder)))
+        redis_url = "" if chosen.no_redis else stack.enter_context(queue_server(Path(folder)))
         environment["CQE_REDIS_URL"] = redis_url or "none"
         print(f"queue server: {'yes' if redis_url else 'none, the state file'}")
         hello = stack.enter_context(serving("bench.hello:app", os.environ.copy()))

@@ -1,13 +1,15 @@
 """Pages of a list: offset paging with an exact count (contract B1)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import Column, ColumnElement, Select, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 Item = TypeVar("Item")
+# Columns of the table itself are cheaper than those of its class: no mapper stands in between.
+AnyColumn = Column[Any] | InstrumentedAttribute[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,8 @@ def select_page(
     statement: Select[*tuple[Any, ...]],
     request: PageRequest,
     *,
-    sortable: dict[str, InstrumentedAttribute[Any]],
-    tail: InstrumentedAttribute[Any],
+    sortable: Mapping[str, AnyColumn],
+    tail: AnyColumn,
     total_count: int | None = None,
 ) -> Page[Any]:
     """Run a filtered select for one page, ordered by one column and by `tail`, a unique one.

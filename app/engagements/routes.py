@@ -30,7 +30,7 @@ def list_engagements(query: dict[str, PageRequest]) -> Any:
 def get_engagement(engagement_id: str) -> Any:
     """Show one engagement."""
     with runtime().db.reading() as session:
-        return service.get(session, engagement_id)
+        return service.show(session, engagement_id)
 
 
 @blp.post("")

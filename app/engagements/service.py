@@ -3,31 +3,22 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import RowMapping, bindparam, func, select, update
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.db import Table
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import new_id
 from app.core.paging import Page, PageRequest, select_page
 from app.core.versions import require_match
 from app.engagements.models import Engagement
 
-_SORTABLE = {
-    "created_at": Engagement.created_at,
-    "updated_at": Engagement.updated_at,
-    "name": Engagement.name,
-}
-_COLUMNS = select(
-    Engagement.id,
-    Engagement.name,
-    Engagement.description,
-    Engagement.type,
-    Engagement.status,
-    Engagement.evaluation_count,
-    Engagement.created_at,
-    Engagement.updated_at,
-)
+_TABLE = Table.metadata.tables[Engagement.__tablename__]
+_SORTABLE = {name: _TABLE.c[name] for name in ("created_at", "updated_at", "name")}
+_ROWS = select(_TABLE)
+_ROW = _ROWS.where(_TABLE.c.id == bindparam("engagement_id"))
+_COUNT = select(func.count()).select_from(_TABLE)
 
 
 def create(
@@ -64,7 +55,7 @@ def create(
 
 
 def get(session: Session, engagement_id: str) -> Engagement:
-    """Return an engagement; `NotFound` where there is none."""
+    """Return an engagement, to be changed; `NotFound` where there is none."""
     engagement = session.get(Engagement, engagement_id)
     if engagement is None:
         raise NotFound("There is no such engagement.")
@@ -73,10 +64,18 @@ def get(session: Session, engagement_id: str) -> Engagement:
 
 def list_page(session: Session, request: PageRequest) -> Page[Any]:
     """List engagements, newest first unless asked otherwise."""
-    total = session.scalar(select(func.count()).select_from(Engagement)) or 0
+    total = session.scalar(_COUNT) or 0
     return select_page(
-        session, _COLUMNS, request, sortable=_SORTABLE, tail=Engagement.id, total_count=total
+        session, _ROWS, request, sortable=_SORTABLE, tail=_TABLE.c.id, total_count=total
     )
+
+
+def show(session: Session, engagement_id: str) -> RowMapping:
+    """Return the row of an engagement, to be shown; `NotFound` where there is none."""
+    row = session.execute(_ROW, {"engagement_id": engagement_id}).mappings().first()
+    if row is None:
+        raise NotFound("There is no such engagement.")
+    return row
 
 
 def change(

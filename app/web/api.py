@@ -157,7 +157,7 @@ def _with_etag(response: Response, raw: Any) -> Response:
         (raw["id"], raw["version"]) if isinstance(raw, Mapping) else (raw.id, raw.version)
     )
     response.headers["ETag"] = etag_of(row_id, version)
-    if request.method in ("GET", "HEAD"):
+    if "If-None-Match" in request.headers and request.method in ("GET", "HEAD"):
         response.make_conditional(request.environ)
     return response
 
