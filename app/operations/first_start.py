@@ -6,7 +6,8 @@ from app.api_keys.service import any_key, create_key
 from app.core.runtime import build_runtime
 from app.core.schema import needed_revision, stored_revision
 from app.core.settings import Settings
-from app.operations import database_files
+from app.operations import database_files, sealed_secrets
+from app.operations.failure import CannotRun
 
 
 class FirstKey(TypedDict):
@@ -17,7 +18,11 @@ class FirstKey(TypedDict):
 
 
 def prepare(settings: Settings) -> FirstKey:
-    """Bring the tables up to date, and make an admin key if there never was a key."""
+    """Bring the tables up to date, and make an admin key if there never was a key.
+
+    Raises:
+        CannotRun: a stored secret needs a master key that is not there.
+    """
     parts = build_runtime(settings)
     with parts.db.reading() as session:
         found = stored_revision(session)
@@ -28,6 +33,13 @@ def prepare(settings: Settings) -> FirstKey:
         if found and settings.is_sqlite:
             database_files.backup_before_upgrade(settings, found)
         migrating.upgrade(settings)
+    with parts.db.reading() as session:
+        missing = sealed_secrets.missing_master_keys(session, parts.keyring)
+    if missing:
+        raise CannotRun(
+            f"stored secrets need the master keys {', '.join(missing)}: add them to "
+            "CQE_MASTER_KEYS behind the new one, and run `./run secrets rewrap`"
+        )
     with parts.db.writing() as session:
         if any_key(session):
             return FirstKey(api_key="", secret="")
