@@ -95,6 +95,13 @@ class Walk:
         wait_until(lambda: all(self.events().values()), 20)
         return self.events()
 
+    def kill(self, name: str) -> None:
+        """Kill -9 every process of the service whose short name holds this."""
+        found = [pid for pid, each in self.service.children().items() if name in each]
+        assert found, self.service.children()
+        for pid in found:
+            kill(pid)
+
     def end(self) -> None:
         self.client.close()
         self.service.end()
@@ -169,10 +176,8 @@ def test_a_transcription_that_is_killed_is_taken_up_again_and_told_once(
     here = walk()
     audio = here.upload(autoProcess=True)
     here.wait_for(audio, lambda state: state["status"] == "transcribing")
-    for pid, name in here.service.children().items():
-        if "worker" in name or "audio" in name or "rq" in name:
-            kill(pid)
-    here.wait_processed(audio)
+    here.kill("audio")
+    assert here.wait_processed(audio)["attempts"] >= 2
     here.wait_for_events()
     time.sleep(1)
     assert {name: len(each) for name, each in here.events().items()} == dict.fromkeys(EVENTS, 1)
@@ -186,9 +191,7 @@ def test_a_sender_that_is_killed_in_mid_delivery_sends_the_same_ids_again(
     audio = here.upload(autoProcess=True)
     here.wait_processed(audio)
     first = here.receiver.wait_for(1)[0]
-    for pid, name in here.service.children().items():
-        if "sender" in name or "webhook" in name:
-            kill(pid)
+    here.kill("sender")
     again = lambda: [  # noqa: E731 - asked over and over
         each for each in here.receiver.received() if each.event["id"] == first.event["id"]
     ]
