@@ -1,17 +1,18 @@
 """What a record has to look like: the shapes of the upserts, and names in place of ids."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from marshmallow import ValidationError
 
 from app.core.errors import InvalidInput
-from app.imports import names
 from app.imports.campaign_shapes import CampaignUpsert
+from app.imports.contact_shapes import names_in
 from app.imports.directory_shapes import CallCenterUpsert, ExecutiveUpsert
 from app.imports.external_ids import agreed
 from app.imports.formats.items import Kind
+from app.imports.names import FIELDS
 from app.imports.preparing import Checked
 from app.web.fields import Text
 from app.web.messages import REQUIRED, details_of
@@ -19,12 +20,12 @@ from app.web.shapes import CamelSchema
 
 
 class _Names(CamelSchema):
-    """The names that may stand in place of ids; null is none."""
+    """The names that may stand in place of ids, for shapes that do not have them themselves."""
 
-    engagement = Text(200, low=1, allow_none=True)
-    campaign = Text(200, low=1, allow_none=True)
-    call_center = Text(200, low=1, allow_none=True)
-    executive = Text(200, low=1, allow_none=True)
+    engagement = Text(200, low=1)
+    campaign = Text(200, low=1)
+    call_center = Text(200, low=1)
+    executive = Text(200, low=1)
 
 
 _SHAPES: Mapping[str, CamelSchema] = MappingProxyType(
@@ -45,18 +46,26 @@ def check(kind: str, fields: Mapping[str, Any]) -> Checked:
         InvalidInput: naming each field that is not acceptable.
     """
     shape = _SHAPES[kind]
-    named = {name: each for name, each in names.FIELDS.items() if each.column in shape.fields}
-    given = {name: fields[name] for name in named if fields.get(name) is not None}
+    # Null in place of a name is no name.
+    given = {
+        name: value for name, value in fields.items() if value is not None or name not in FIELDS
+    }
+    apart = [name for name in FIELDS if name in given and _COLUMNS[name] not in shape.fields]
     try:
-        texts = _NAMES.load(given)
-        values = shape.load({name: value for name, value in fields.items() if name not in named})
+        apart_names = _NAMES.load({name: given.pop(name) for name in _taken(shape, apart)})
+        values = shape.load(given)
     except ValidationError as error:
         raise InvalidInput(details=details_of({"json": error.messages_dict})) from error
-    for name in given:
-        if values.get(named[name].column) is not None:
+    found = names_in(values) | names_in(apart_names)
+    for name in found:
+        if values.get(FIELDS[name].column) is not None:
             raise InvalidInput.field(name, "Give the name or the id, not both.")
     external_id = values.pop("external_id", None)
     if external_id is None:
         raise InvalidInput.field("externalId", "This field is required.", code=REQUIRED)
-    by_field = {name: texts[_COLUMNS[name]] for name in given}
-    return Checked(agreed(external_id, None), values, by_field)
+    return Checked(agreed(external_id, None), values, found)
+
+
+def _taken(shape: CamelSchema, apart: Iterable[str]) -> list[str]:
+    """Leave out the names of what records of this kind do not refer to: these are unknown fields."""
+    return [name for name in apart if FIELDS[name].column in shape.fields]

@@ -1,0 +1,636 @@
+"""Readers of files: what each format says, and that nothing a file holds escapes as an exception."""
+
+import io
+import json
+import tracemalloc
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.imports.formats.catalogue import FORMATS, READERS, detect
+from app.imports.formats.items import BadLine, Fault, Item, Reading
+from app.imports.formats.lines import MOST_LINE_BYTES
+
+PEOPLE = {"Alice": "agent", "Bob": "customer"}
+
+
+def read(
+    name: str, content: str | bytes, *, roles: dict[str, str] | None = None, **told: Any
+) -> list[Item | BadLine]:
+    data = content.encode() if isinstance(content, str) else content
+    return list(READERS[name](io.BytesIO(data), Reading(roles or {}, **told)))
+
+
+def items(*found: Item | BadLine) -> list[Item]:
+    assert not [each for each in found if isinstance(each, BadLine)], found
+    return [each for each in found if isinstance(each, Item)]
+
+
+def bad(found: list[Item | BadLine]) -> list[tuple[int, str]]:
+    return [(each.line, str(each.code)) for each in found if isinstance(each, BadLine)]
+
+
+def said(item: Item) -> list[tuple[str, str]]:
+    spoken = item.fields.get("turns") or item.fields["messages"]
+    return [(each["role"], each["text"]) for each in spoken]
+
+
+# Native
+
+
+def test_native_lines_pass_as_they_are() -> None:
+    lines = [
+        {"externalId": "a", "messages": [{"role": "agent", "text": "Hi"}]},
+        {"kind": "campaign", "externalId": "b", "name": "Spring"},
+    ]
+    found = items(*read("native", "\n".join(json.dumps(each) for each in lines)))
+    assert [(each.line, each.kind) for each in found] == [(1, "conversation"), (2, "campaign")]
+    assert found[0].fields == lines[0]
+    assert "kind" not in found[1].fields
+
+
+def test_native_roles_are_mapped_only_where_the_caller_says_so() -> None:
+    line = json.dumps({"externalId": "a", "messages": [{"role": "Rep", "text": "Hi"}]})
+    assert said(items(*read("native", line, roles={"rep": "agent"}))[0]) == [("agent", "Hi")]
+    assert said(items(*read("native", line))[0]) == [("Rep", "Hi")]
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b'{"externalId": "a"', "MALFORMED"),
+        (b"[]", "MALFORMED"),
+        (b'{"a": 1, "a": 2}', "MALFORMED"),
+        (b'{"a": NaN}', "MALFORMED"),
+        (b'{"a": "\\ud800"}', "MALFORMED"),
+        (b'{"a": "\\u0000"}', "MALFORMED"),
+        (b'{"a": ' + b"9" * 30 + b"}", "MALFORMED"),
+        (b"[" * 100_000, "MALFORMED"),
+        (b'{"a": "caf\xe9"}', "NOT_UTF8"),
+        ('{"a": "x"}'.encode("utf-16"), "NOT_UTF8"),
+        (b'{"kind": "party"}', "UNKNOWN_KIND"),
+        (b'{"kind": ["campaign"]}', "UNKNOWN_KIND"),
+    ],
+)
+def test_a_bad_line_is_told_and_the_rest_is_read(line: bytes, code: str) -> None:
+    found = read("native", b'{"externalId": "1"}\r\n' + line + b'\r\n\r\n{"externalId": "4"}')
+    told = [each for each in bad(found) if each[1] == code]
+    assert told
+    assert told[0][0] == 2
+    assert [each.fields["externalId"] for each in found if isinstance(each, Item)] == ["1", "4"]
+
+
+def test_a_byte_order_mark_may_stand_at_the_begin_only() -> None:
+    mark = b"\xef\xbb\xbf"
+    found = read("native", mark + b'{"externalId": "1"}\n' + mark + b'{"externalId": "2"}')
+    assert bad(found) == [(2, "MALFORMED")]
+
+
+class Endless(io.RawIOBase):
+    """One line of many megabytes, and a good one after it."""
+
+    def __init__(self, megabytes: int) -> None:
+        self._left = megabytes
+        self._parts = [b'{"externalId": "after"}\n', b"\n"]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._left:
+            self._left -= 1
+            part = b"x" * min(len(buffer), 1 << 20)
+        else:
+            part = self._parts.pop() if self._parts else b""
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def test_a_line_of_fifty_megabytes_is_refused_unread() -> None:
+    tracemalloc.start()
+    found = list(
+        READERS["native"](io.BufferedReader(Endless(50), 1 << 20), Reading())  # type: ignore[arg-type]
+    )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert bad(found) == [(1, "TOO_LONG")]
+    assert [each.fields for each in found if isinstance(each, Item)] == [{"externalId": "after"}]
+    assert peak < 3 * MOST_LINE_BYTES
+
+
+# Chat completions
+
+
+def test_chat_completions_become_conversations() -> None:
+    line = {
+        "id": "chat-7",
+        "messages": [
+            {"role": "system", "content": "You are helpful."},
+            {"role": "user", "content": [{"type": "text", "text": "Hello"}, {"type": "image_url"}]},
+            {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+            {"role": "tool", "content": "{}", "tool_call_id": "1"},
+            {"role": "assistant", "content": "Hi!", "name": "Ada"},
+        ],
+    }
+    [item] = items(*read("openai", json.dumps(line)))
+    assert item.fields["externalId"] == "chat-7"
+    assert said(item) == [
+        ("system", "You are helpful."),
+        ("customer", "Hello"),
+        ("system", "{}"),
+        ("bot", "Hi!"),
+    ]
+    assert [each.get("internal", False) for each in item.fields["messages"]] == [
+        True,
+        False,
+        True,
+        False,
+    ]
+    person = items(*read("openai", json.dumps(line), roles={"assistant": "agent"}))[0]
+    assert said(person)[-1] == ("agent", "Hi!")
+
+
+def test_without_an_id_the_same_messages_have_the_same_one() -> None:
+    line = json.dumps({"messages": [{"role": "user", "content": "Hello"}]})
+    ids = {items(*read("openai", line))[0].fields["externalId"] for _ in range(2)}
+    other = items(*read("openai", line.replace("Hello", "Bye")))[0].fields["externalId"]
+    assert len(ids) == 1
+    assert other not in ids
+
+
+@pytest.mark.parametrize(
+    ("messages", "code"),
+    [
+        ([{"role": "wizard", "content": "Hi"}], "UNKNOWN_ROLE"),
+        ([{"content": "Hi"}], "UNKNOWN_ROLE"),
+        ([{"role": "user", "content": 5}], "MALFORMED"),
+        ("Hi", "MALFORMED"),
+        (["Hi"], "MALFORMED"),
+        ([], "NO_MESSAGES"),
+        ([{"role": "user", "content": "x"}] * 10_001, "TOO_LONG"),
+    ],
+)
+def test_wrong_chat_completions_are_told(messages: Any, code: str) -> None:
+    assert bad(read("openai", json.dumps({"messages": messages}))) == [(1, code)]
+
+
+# CSV
+
+HEADER = "conversation_id,Role,text,sent at,campaign,tags,label.region\n"
+
+
+def test_rows_become_conversations() -> None:
+    found = items(
+        *read(
+            "csv",
+            HEADER
+            + 'c1,customer,"Hello, ""you""\nthere",2026-01-02T03:04:05Z,Spring,a|b,north\n'
+            + "c1,Agent,Hi,,,,\n\n"
+            + "c2,bot,Beep,,,,\r\n",
+        )
+    )
+    assert [each.line for each in found] == [2, 6]
+    assert found[0].fields == {
+        "externalId": "c1",
+        "campaign": "Spring",
+        "tags": ["a", "b"],
+        "labels": {"region": "north"},
+        "messages": [
+            {
+                "role": "customer",
+                "text": 'Hello, "you"\nthere',
+                "sentAt": "2026-01-02T03:04:05Z",
+            },
+            {"role": "agent", "text": "Hi"},
+        ],
+    }
+    assert said(found[1]) == [("bot", "Beep")]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found_by_the_names_of_the_columns(delimiter: str) -> None:
+    rows = ["externalId speaker text", "c1 Alice Hi", "c1 Bob Hello"]
+    content = "\ufeff" + "\n".join(row.replace(" ", delimiter) for row in rows)
+    [item] = items(*read("csv", content, roles=PEOPLE))
+    assert said(item) == [("agent", "Hi"), ("customer", "Hello")]
+    assert [each["authorName"] for each in item.fields["messages"]] == ["Alice", "Bob"]
+    assert detect(content.encode()) == "csv"
+
+
+@pytest.mark.parametrize(
+    ("row", "line", "code"),
+    [
+        ("c2,wizard,Hi,,,,", 3, "UNKNOWN_ROLE"),
+        ("c2,agent,,,,,", 3, "VALIDATION_ERROR"),
+        ("c2,agent,Hi", 3, "MALFORMED"),
+        ('c2,agent,"Hi"there,,,,', 3, "MALFORMED"),
+        (",agent,Hi,,,,", 3, "VALIDATION_ERROR"),
+        ("c2,agent,Hi,,Spring,,\nc2,customer,Hi,,Autumn,,", 4, "VALIDATION_ERROR"),
+    ],
+)
+def test_a_wrong_row_spoils_its_conversation_alone(row: str, line: int, code: str) -> None:
+    found = read("csv", f"{HEADER}c1,agent,Hi,,,,\n{row}\nc3,agent,Hi,,,,\n")
+    assert bad(found) == [(line, code)]
+    taken = [each.fields["externalId"] for each in found if isinstance(each, Item)]
+    assert "c3" in taken
+    assert "c2" not in taken
+
+
+def test_a_quote_that_is_never_closed_ends_with_an_error() -> None:
+    found = read("csv", f'{HEADER}c1,agent,"Hi,,,,\n' + "c2,agent,Hi,,,,\n" * 3)
+    assert (2, "MALFORMED") in bad(found)
+
+
+def test_a_line_in_another_encoding_is_told() -> None:
+    data = f"{HEADER}c1,agent,Hi,,,,\nc2,agent,caf".encode() + b"\xe9,,,,\nc3,agent,Hi,,,,\n"
+    found = read("csv", data)
+    assert bad(found)[0] == (3, "NOT_UTF8")
+    assert [each.fields["externalId"] for each in found if isinstance(each, Item)] == ["c3"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["", "a,b,c\n", "conversation_id,role\n", "conversation_id,role,text,campain\n", "x\n"],
+)
+def test_a_header_that_is_none_is_told_once(header: str) -> None:
+    assert bad(read("csv", header + "c1,agent,Hi,x\n")) == [(1, "MALFORMED")]
+
+
+# WebVTT and SRT
+
+VTT = """WEBVTT - a call
+
+NOTE nobody reads
+this
+
+STYLE
+::cue { color: red }
+
+1
+00:01.000 --> 00:02.500 align:start
+<v Alice>Good <b>morning</b> &amp; welcome
+
+00:00:03.000 --> 00:00:05.000
+<v.loud Bob>Hello</v><v Alice>Yes?
+"""
+
+
+def test_voice_tags_become_turns() -> None:
+    [item] = items(*read("vtt", VTT, roles=PEOPLE, external_id="call-1"))
+    assert item.kind == "voice_call"
+    assert item.fields == {
+        "externalId": "call-1",
+        "status": "completed",
+        "turns": [
+            {"role": "agent", "text": "Good morning & welcome", "startMs": 1000, "endMs": 2500},
+            {"role": "customer", "text": "Hello", "startMs": 3000, "endMs": None},
+            {"role": "agent", "text": "Yes?", "startMs": None, "endMs": 5000},
+        ],
+    }
+
+
+def test_as_a_chat_the_offsets_go_beside_the_text() -> None:
+    [item] = items(*read("vtt", VTT, roles=PEOPLE, channel="chat"))
+    assert item.kind == "conversation"
+    first = item.fields["messages"][0]
+    assert first["metadata"] == {"startMs": 1000, "endMs": 2500}
+    assert "sentAt" not in first
+    assert first["authorName"] == "Alice"
+
+
+SRT = """1
+00:00:01,000 --> 00:00:02,500
+Alice: Good <i>morning</i>
+and welcome
+
+2
+00:00:03,000 --> 00:00:05,000 X1:1 X2:2
+- [Bob] Hello at 12:30
+- Alice: Yes?
+"""
+
+
+def test_prefixes_become_turns() -> None:
+    [item] = items(*read("srt", SRT.replace("\n", "\r\n"), roles=PEOPLE))
+    assert item.fields["turns"] == [
+        {"role": "agent", "text": "Good morning and welcome", "startMs": 1000, "endMs": 2500},
+        {"role": "customer", "text": "Hello at 12:30", "startMs": 3000, "endMs": None},
+        {"role": "agent", "text": "Yes?", "startMs": None, "endMs": 5000},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line", "code"),
+    [
+        ("vtt", VTT, 11, "UNKNOWN_ROLE"),
+        ("vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nHi", 4, "UNKNOWN_ROLE"),
+        ("vtt", "WEBVTT\n\n00:02.000 --> 00:01.000\n<v agent>Hi", 3, "VALIDATION_ERROR"),
+        ("vtt", "WEBVTT\n\n00:02.000 --> \n<v agent>Hi", 3, "MALFORMED"),
+        ("vtt", "WEBVTT\n\n<v agent>Hi", 3, "MALFORMED"),
+        ("vtt", "WEBVTTX\n\n", 1, "MALFORMED"),
+        ("vtt", "", 1, "MALFORMED"),
+        ("vtt", "WEBVTT\n", 1, "NO_MESSAGES"),
+        ("vtt", b"WEBVTT\n\n00:01.000 --> 00:02.000\n<v agent>caf\xe9", 4, "NOT_UTF8"),
+        ("vtt", "WEBVTT".encode("utf-16"), 1, "NOT_UTF8"),
+        ("srt", SRT, 3, "UNKNOWN_ROLE"),
+        ("srt", "1\n00:00:01,000 --> 00:00:02,000\nHi", 3, "UNKNOWN_ROLE"),
+        ("srt", "1\n00:00:02,000 --> 00:00:01,000\nagent: Hi", 2, "VALIDATION_ERROR"),
+        ("srt", "agent: Hi", 1, "MALFORMED"),
+        ("srt", "1\n-1:00:02,000 --> 00:00:01,000\nagent: Hi", 2, "MALFORMED"),
+        ("srt", "", 1, "NO_MESSAGES"),
+        ("srt", "1\n" * 1000, 1, "TOO_LONG"),
+    ],
+)
+def test_wrong_subtitles_are_told_with_their_line(
+    name: str, content: str | bytes, line: int, code: str
+) -> None:
+    assert bad(read(name, content)) == [(line, code)]
+
+
+# Contact Lens
+
+CALL = {
+    "Version": "1.1.0",
+    "Channel": "VOICE",
+    "LanguageCode": "en-US",
+    "CustomerMetadata": {"ContactId": "contact-1"},
+    "ConversationCharacteristics": {"TotalConversationDurationMillis": 6400},
+    "Participants": [
+        {"ParticipantId": "p1", "ParticipantRole": "CUSTOMER"},
+        {"ParticipantId": "p2", "ParticipantRole": "AGENT"},
+    ],
+    "Transcript": [
+        {"ParticipantId": "p2", "Content": "Hi", "BeginOffsetMillis": 0, "EndOffsetMillis": 800},
+        {
+            "ParticipantId": "p1",
+            "Content": "Hey",
+            "BeginOffsetMillis": 900,
+            "EndOffsetMillis": 1000,
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_analysed_call_becomes_a_call(indent: int | None) -> None:
+    [item] = items(*read("contact_lens", json.dumps(CALL, indent=indent)))
+    assert item.kind == "voice_call"
+    assert item.fields["externalId"] == "contact-1"
+    assert item.fields["language"] == "en-US"
+    assert item.fields["durationSeconds"] == 6
+    assert said(item) == [("agent", "Hi"), ("customer", "Hey")]
+
+
+def test_an_analysed_chat_becomes_a_conversation() -> None:
+    chat = {
+        **CALL,
+        "Channel": "CHAT",
+        "Transcript": [
+            {
+                "ParticipantId": "p1",
+                "DisplayName": "Zoë",
+                "Content": "Hey",
+                "ContentType": "text/plain",
+                "AbsoluteTime": "2026-01-02T03:04:05.678Z",
+            },
+            {"ContentType": "application/vnd.amazonaws.connect.event.participant.left"},
+            {"ParticipantId": "p3", "ParticipantRole": "CUSTOM_BOT", "Content": "Beep"},
+        ],
+    }
+    [item] = items(*read("contact_lens", json.dumps(chat)))
+    assert item.kind == "conversation"
+    assert item.fields["messages"] == [
+        {
+            "role": "customer",
+            "text": "Hey",
+            "authorName": "Zoë",
+            "sentAt": "2026-01-02T03:04:05.678Z",
+        },
+        {"role": "bot", "text": "Beep"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"Transcript": None}, "MALFORMED"),
+        ({"Transcript": []}, "NO_MESSAGES"),
+        ({"Transcript": [5]}, "MALFORMED"),
+        ({"Participants": []}, "UNKNOWN_ROLE"),
+        ({"Participants": "all"}, "UNKNOWN_ROLE"),
+        (
+            {"Transcript": [{"ParticipantId": "p1", "Content": "x", "BeginOffsetMillis": -1}]},
+            "VALIDATION_ERROR",
+        ),
+    ],
+)
+def test_a_wrong_analysis_is_told(changes: dict[str, Any], code: str) -> None:
+    found = read("contact_lens", json.dumps({**CALL, **changes}))
+    assert bad(found) == [(1, code)]
+    assert isinstance(found[0], BadLine)
+    assert found[0].external_id == "contact-1"
+
+
+# vCon
+
+VCON: dict[str, Any] = {
+    "vcon": "0.4.0",
+    "uuid": "018e-1",
+    "subject": "Order",
+    "parties": [{"name": "Alice", "role": "agent"}, {"tel": "+15550100", "role": "customer"}],
+    "dialog": [
+        {"type": "text", "start": "2026-01-02T03:04:05Z", "parties": [1, 0], "body": "Hello"},
+        {
+            "type": "text",
+            "start": "2026-01-02T03:04:35Z",
+            "parties": [1, 0],
+            "originator": 0,
+            "mediatype": "text/html",
+            "encoding": "base64url",
+            "body": "PHA-SGk8L3A-",
+        },
+    ],
+}
+
+
+def test_the_texts_of_a_container_become_a_conversation() -> None:
+    [item] = items(*read("vcon", json.dumps(VCON, indent=1)))
+    assert item.fields == {
+        "externalId": "018e-1",
+        "subject": "Order",
+        "startedAt": "2026-01-02T03:04:05Z",
+        "messages": [
+            {"role": "customer", "text": "Hello", "sentAt": "2026-01-02T03:04:05Z"},
+            {
+                "role": "agent",
+                "text": "Hi",
+                "sentAt": "2026-01-02T03:04:35Z",
+                "authorName": "Alice",
+            },
+        ],
+    }
+
+
+def test_the_transcript_of_a_container_becomes_a_call() -> None:
+    segments = [
+        {"party": 0, "text": "Hi", "start": 0, "end": 1.25},
+        {"speaker": "Bob", "message": "Hello", "start": 1.5},
+    ]
+    document = {
+        **VCON,
+        "dialog": [{"type": "recording", "start": "2026-01-02T03:04:05Z", "url": "https://x"}],
+        "analysis": [{"type": "transcript", "body": json.dumps({"segments": segments})}],
+    }
+    [item] = items(*read("vcon", json.dumps(document), roles=PEOPLE))
+    assert item.kind == "voice_call"
+    assert item.fields["turns"] == [
+        {"role": "agent", "text": "Hi", "startMs": 0, "endMs": 1250},
+        {"role": "customer", "text": "Hello", "startMs": 1500, "endMs": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("document", "code"),
+    [
+        ({"payload": "e30", "signatures": []}, "MALFORMED"),
+        ({"vcon": 4}, "MALFORMED"),
+        ({**VCON, "parties": []}, "VALIDATION_ERROR"),
+        ({**VCON, "parties": [{"name": "X"}, {"name": "Y"}]}, "UNKNOWN_ROLE"),
+        ({**VCON, "dialog": [{"type": "text", "parties": 1, "url": "https://x"}]}, "MALFORMED"),
+        ({**VCON, "dialog": []}, "NO_MESSAGES"),
+        ({**VCON, "dialog": "all"}, "MALFORMED"),
+        (
+            {**VCON, "dialog": [], "analysis": [{"type": "transcript", "body": "Alice: hi"}]},
+            "MALFORMED",
+        ),
+    ],
+)
+def test_a_wrong_container_is_told(document: dict[str, Any], code: str) -> None:
+    assert bad(read("vcon", json.dumps(document))) == [(1, code)]
+
+
+def test_several_documents_may_stand_a_line_each() -> None:
+    lines = [json.dumps(VCON), '{"vcon": ', json.dumps({**VCON, "uuid": "018e-2"})]
+    found = read("vcon", "\n".join(lines))
+    assert bad(found) == [(2, "MALFORMED")]
+    taken = [each.fields["externalId"] for each in found if isinstance(each, Item)]
+    assert taken == ["018e-1", "018e-2"]
+
+
+# Every format
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "expected"),
+    [
+        (VTT, "a", "vtt"),
+        ("\ufeffWEBVTT\n", "", "vtt"),
+        (SRT, "", "srt"),
+        (HEADER, "", "csv"),
+        (json.dumps(CALL), "", "contact_lens"),
+        (json.dumps(CALL, indent=2), "x.json", "contact_lens"),
+        (json.dumps(VCON), "", "vcon"),
+        (json.dumps(VCON, indent=2), "", "vcon"),
+        ('{"messages": [{"role": "user", "content": "Hi"}]}\n', "x.jsonl", "openai"),
+        ('{"externalId": "a", "messages": []}\n', "x.jsonl", "native"),
+        ('{"messages": [{"role": "agent", "text": "Hi"}]}\n', "", "native"),
+        ('{"kind": "campaign"}', "", "native"),
+        ('{"externalId": "' + "x" * 100_000, "", "native"),
+        ("anything", "call.SRT", "srt"),
+        ("anything", "", None),
+        ("", "", None),
+        ("[1]", "x.json", None),
+        ("{}", "", None),
+    ],
+)
+def test_the_format_is_told_by_name_or_begin(content: str, name: str, expected: str | None) -> None:
+    assert detect(content.encode(), name) == expected
+
+
+def _pieces() -> Iterator[bytes]:
+    yield from (VTT.encode(), SRT.encode(), HEADER.encode(), b"WEBVTT\n\n", b"\n\n", b'"', b"\r")
+    yield from (
+        json.dumps(each).encode() for each in (CALL, VCON, {"messages": [{"role": "user"}]})
+    )
+    yield from (
+        b"00:01.000 --> 00:02.000\n",
+        b"<v ",
+        b"c1,agent,Hi,,,,\n",
+        b"\xef\xbb\xbf",
+        b"\xff",
+    )
+    yield from (b'{"vcon": "1", "parties": [1], "dialog": {}}', b'{"Transcript": [[]]}', b"{\n")
+
+
+KEYS = [
+    *("messages", "role", "content", "name", "text", "type", "kind", "externalId", "vcon"),
+    *("parties", "dialog", "analysis", "body", "originator", "encoding", "start", "end"),
+    *("Transcript", "Participants", "ParticipantId", "ParticipantRole", "Content", "Channel"),
+    *("BeginOffsetMillis", "EndOffsetMillis", "CustomerMetadata", "party", "speaker", "segments"),
+]
+ANYTHING = st.lists(
+    st.one_of(st.sampled_from(list(_pieces())), st.binary(max_size=40), st.text().map(str.encode)),
+    max_size=8,
+).map(b"".join)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner),
+    max_leaves=15,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=ANYTHING)
+def test_no_bytes_make_a_reader_fail(data: bytes) -> None:
+    for name in FORMATS:
+        for each in read(name, data, roles=PEOPLE):
+            assert isinstance(each, Item) or (each.line >= 1 and each.code in Fault)
+    detect(data)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    document=st.dictionaries(st.sampled_from(KEYS), JSON, min_size=2),
+    base=st.sampled_from([{}, CALL, VCON]),
+)
+def test_no_document_makes_a_reader_fail(document: dict[str, Any], base: dict[str, Any]) -> None:
+    content = json.dumps({**base, **document})
+    for name in ("native", "openai", "contact_lens", "vcon"):
+        read(name, content, roles=PEOPLE)
+    detect(content.encode())
+
+
+def test_many_messages_are_read_in_constant_memory() -> None:
+    class Rows(io.RawIOBase):
+        """Two hundred thousand rows, made as they are read."""
+
+        number = 0
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int:
+            if self.number >= 200_000:
+                return 0
+            part = bytearray(b"" if self.number else b"conversation_id,role,text\n")
+            while len(part) < len(buffer) - 60 and self.number < 200_000:
+                role = b"agent" if self.number % 2 else b"customer"
+                part += b"c%d,%s,How are you?\n" % (self.number // 10, role)
+                self.number += 1
+            buffer[: len(part)] = part
+            return len(part)
+
+    stream: Any = io.BufferedReader(Rows(), 65536)
+    found = READERS["csv"](stream, Reading())
+    count = sum(1 for _ in islice(found, 18_000))
+    # What had gathered until here would be seen in what is held on the way from here on.
+    tracemalloc.start()
+    count += sum(1 for each in found if isinstance(each, Item))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 20_000
+    assert peak < 1024 * 1024
