@@ -1,5 +1,6 @@
 """A sender in a process of its own: `python -m tests.sender_process`, with settings from CQE_…"""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -53,6 +54,20 @@ class SenderProcess:
         """Return the processor time that it has used."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def listens_on(self) -> list[str]:
+        """Return the TCP addresses that it listens on, as the kernel writes them."""
+        process = Path(f"/proc/{self.process.pid}")
+        sockets = set()
+        for each in (process / "fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                sockets.add(os.readlink(each))
+        lines = [
+            line.split()
+            for table in ("tcp", "tcp6")
+            for line in (process / "net" / table).read_text().splitlines()[1:]
+        ]
+        return [each[1] for each in lines if each[3] == "0A" and f"socket:[{each[9]}]" in sockets]
 
 
 def environment_of(settings: Settings, **more: Any) -> dict[str, str]:

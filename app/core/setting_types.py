@@ -65,6 +65,18 @@ def port(value: str) -> int:
     return number
 
 
+def listen_address(value: str) -> tuple[str, int]:
+    """Take `host:port`, an IPv6 address in brackets."""
+    host, separator, number = value.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        separator = ""
+    if not separator or not host:
+        raise ValueError(f"must be host:port such as 127.0.0.1:9464, not {value!r}")
+    return host, port(number)
+
+
 def url_ttl(value: str) -> int:
     """Take the life of a signed URL: 1 second to 24 hours (security, 5.2)."""
     number = positive(value)

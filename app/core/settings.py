@@ -160,6 +160,12 @@ class Settings:
     retention_deliveries_days: int = _setting(
         "CQE_RETENTION_DELIVERIES_DAYS", 30, read.positive, "Life of delivery histories"
     )
+    metrics_listen: tuple[str, int] | None = _setting(
+        "CQE_METRICS_LISTEN",
+        None,
+        read.listen_address,
+        "host:port of /metrics for Prometheus, open to whoever reaches it; empty: off",
+    )
     log_level: str = _setting(
         "CQE_LOG_LEVEL", "INFO", read.log_level, "DEBUG, INFO, WARNING or ERROR"
     )

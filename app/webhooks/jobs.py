@@ -1,14 +1,18 @@
 """The sender as a process runs it, and the job that wakes it."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from app.core.db import Database
+from app.core.metrics_listener import MetricsListener
 from app.core.outbound import RequestsSender
 from app.core.queue import BellListener, redis_url
 from app.core.runtime import Runtime
+from app.core.settings import Settings
 from app.webhooks.carrier import Carrier
+from app.webhooks.metrics import SenderMetrics
 from app.webhooks.policy import address_policy
 from app.webhooks.sender import Engine
 
@@ -30,6 +34,7 @@ def run_sender(parts: Runtime, should_stop: Callable[[], bool]) -> None:
     db = Database(settings, parts.doorbell.ring)
     outbound = RequestsSender(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
     listener = BellListener("webhooks", redis_url(settings))
+    metrics = SenderMetrics()
     engine = Engine(
         settings=settings,
         db=db,
@@ -37,11 +42,26 @@ def run_sender(parts: Runtime, should_stop: Callable[[], bool]) -> None:
         carrier=Carrier(outbound, parts.keyring, timeout_s=settings.webhook_timeout_s),
         listener=listener,
         awake=_awake,
+        metrics=metrics,
     )
     listener.start()
     try:
-        engine.run(should_stop)
+        with _served(settings, metrics):
+            engine.run(should_stop)
     finally:
         listener.stop()
         outbound.close()
         db.engine.dispose()
+
+
+@contextmanager
+def _served(settings: Settings, metrics: SenderMetrics) -> Iterator[None]:
+    if settings.metrics_listen is None:
+        yield
+        return
+    listener = MetricsListener(*settings.metrics_listen, metrics.registry)
+    listener.start()
+    try:
+        yield
+    finally:
+        listener.stop()

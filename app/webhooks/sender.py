@@ -23,6 +23,7 @@ from app.webhooks.carrier import Carrier
 from app.webhooks.claims import Claim, Receiver
 from app.webhooks.lanes import SHARED_SEATS, Lanes
 from app.webhooks.limits import MOST_SUBSCRIPTIONS
+from app.webhooks.metrics import SenderMetrics
 from app.webhooks.results import Result
 
 logger = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ class Engine:
         carrier: Carrier,
         listener: Listener,
         awake: threading.Event,
+        metrics: SenderMetrics,
     ) -> None:
         self._settings = settings
         self._db = db
@@ -61,6 +63,7 @@ class Engine:
         self._carrier = carrier
         self._listener = listener
         self._awake = awake
+        self._metrics = metrics
         self._holder = owner.this_process()
         self._lease = timedelta(seconds=settings.webhook_timeout_s + _LEASE_BEYOND_TIMEOUT_S)
         self._lanes = Lanes()
@@ -70,6 +73,7 @@ class Engine:
         self._busy_until = 0.0
         self._next_round = 0.0
         self._bell_is_set = False
+        metrics.watch(db, lambda: len(self._lanes.on_the_way()))
 
     def run(self, should_stop: Callable[[], bool]) -> None:
         """Send until told to stop; then let what is on its way arrive, and hand back the rest."""
@@ -111,9 +115,10 @@ class Engine:
         What is to be written is let go of after the commit alone.
         """
         ended, recalled = list(self._ended), list(self._recalled)
+        recorded: list[Result] = []
         with self._db.writing() as session:
             if ended:
-                results.record(session, ended, self._settings)
+                recorded = results.record(session, ended, self._settings)
             if recalled:
                 handover.hand_back(session, recalled)
             taken = [
@@ -128,6 +133,7 @@ class Engine:
                     lease=self._lease,
                 )
             ]
+        self._metrics.note(recorded)
         for _ in ended:
             self._ended.popleft()
         for _ in recalled:
@@ -145,6 +151,7 @@ class Engine:
             logger.warning("taking over %s deliveries of a sender that ended", len(lost))
             with self._db.writing() as session:
                 handover.take_over(session, lost, now=now)
+            self._metrics.note_reclaimed(len(lost))
         self._outbound.close_idle()
         self._lanes.forget_others(each.id for each in known)
         self._next_round = time.monotonic() + _TICK_S

@@ -38,6 +38,8 @@ def test_an_empty_value_is_no_value() -> None:
         ("CQE_ENGAGEMENT_TYPES", "audit,quality", "engagement_types", ("audit", "quality")),
         ("CQE_LOG_LEVEL", "debug", "log_level", "DEBUG"),
         ("CQE_REDIS_URL", "none", "redis_url", "none"),
+        ("CQE_METRICS_LISTEN", "127.0.0.1:9464", "metrics_listen", ("127.0.0.1", 9464)),
+        ("CQE_METRICS_LISTEN", "[::1]:9464", "metrics_listen", ("::1", 9464)),
     ],
 )
 def test_a_variable_is_read(variable: str, text: str, name: str, value: object) -> None:
@@ -55,6 +57,10 @@ def test_a_variable_is_read(variable: str, text: str, name: str, value: object) 
         ("CQE_RATE_LIMIT_DEFAULT", "600"),
         ("CQE_RATE_LIMIT_KEYS", "0/60"),
         ("CQE_WEBHOOK_ALLOW_HTTP", "yes"),
+        ("CQE_METRICS_LISTEN", "9464"),
+        ("CQE_METRICS_LISTEN", ":9464"),
+        ("CQE_METRICS_LISTEN", "::1:9464"),
+        ("CQE_METRICS_LISTEN", "127.0.0.1:0"),
         ("CQE_WEBHOOK_ALLOWED_CIDRS", "10.0.0.1/8"),
         ("CQE_WEBHOOK_ALLOWED_CIDRS", "localhost"),
         ("CQE_WEBHOOK_RETRY_DELAYS", "60"),
