@@ -10,6 +10,8 @@ from app.api_keys.gate import Gate
 from app.audio_files import routes as audio_files
 from app.audio_files.hooks import Recordings
 from app.campaigns import routes as campaigns
+from app.conversations import routes as conversations
+from app.conversations import service as conversation_service
 from app.core import heartbeat, log
 from app.core.db import Database
 from app.core.errors import ServiceUnavailable
@@ -18,11 +20,14 @@ from app.core.schema import is_at_head
 from app.core.settings import Settings
 from app.engagements import routes as engagements
 from app.evaluations import routes as evaluations
+from app.evaluations import settled
 from app.events import outbox
 from app.imports import checking, preparing
 from app.imports import routes as imports
 from app.scorecards import routes as scorecards
 from app.usage import routes as usage
+from app.voice_calls import assessments
+from app.voice_calls import routes as voice_calls
 from app.web import docs, errors, request_id
 from app.web.api import Api, Blueprint, OrjsonProvider, register
 from app.web.blobs import Blobs
@@ -32,6 +37,8 @@ from app.webhooks.deliveries import fan_out
 
 ROOMS: tuple[Blueprint, ...] = (
     audio_files.blp,
+    conversations.blp,
+    voice_calls.blp,
     engagements.blp,
     api_keys.blp,
     usage.blp,
@@ -49,6 +56,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     log.configure(settings.log_level)
     parts = build_runtime(settings)
     outbox.on_publish(fan_out)
+    settled.on_settled(conversation_service.note_evaluation)
+    settled.on_settled(assessments.note_evaluation)
     preparing.check_with(checking.check)
     app = Flask("app", static_folder=None, template_folder="web/templates")
     app.json = OrjsonProvider(app)

@@ -3,6 +3,7 @@
 from app.api_keys import models as api_keys
 from app.audio_files import models as audio_files
 from app.campaigns import models as campaigns
+from app.conversations import models as conversations
 from app.core import idempotency
 from app.directory import models as directory
 from app.engagements import models as engagements
@@ -11,12 +12,14 @@ from app.events import models as events
 from app.imports import models as imports
 from app.scorecards import models as scorecards
 from app.usage import models as usage
+from app.voice_calls import models as voice_calls
 from app.webhooks import models as webhooks
 
 ROOMS = (
     api_keys,
     audio_files,
     campaigns,
+    conversations,
     directory,
     idempotency,
     engagements,
@@ -25,5 +28,6 @@ ROOMS = (
     imports,
     scorecards,
     usage,
+    voice_calls,
     webhooks,
 )

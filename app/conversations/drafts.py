@@ -4,16 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
-
-import orjson
 
 from app.ai.context import Context
 from app.ai.dialogue import Dialogue, dialogue_of
 from app.ai.measures import Measures
 from app.ai.response_times import answer_times, measure_responses, sent_times
 from app.conversations.transcripts import transcript_of, with_participants
+from app.core.digests import digest_of
 
 # What is given of a message; two with the same of these, in the same place, are the same message.
 GIVEN = (
@@ -32,23 +30,22 @@ _BLANK: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """`values` are columns of a conversation, `messages` those of its messages but their ids.
+class Messages:
+    """The messages of a draft: the columns of each but its ids, and the digest of what was given."""
 
-    References in `values` are ids. `messages_digest` is that of what was given of the messages.
-    """
-
-    values: dict[str, Any]
-    messages: tuple[dict[str, Any], ...]
-    messages_digest: str
+    rows: tuple[dict[str, Any], ...]
+    digest: str
 
 
-def draft_of(fields: Mapping[str, Any]) -> Draft:
+def drafted(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Work out what a conversation's messages come to: counts, times, who waited how long.
 
     Args:
         fields: columns of a conversation, and `messages`: of each `role` and `text`, and what
             else of `GIVEN` is known.
+
+    Returns:
+        The columns with those that were worked out, and `messages` as `Messages`.
     """
     given = [{**_BLANK, **each} for each in fields["messages"]]
     values = {name: value for name, value in fields.items() if name != "messages"}
@@ -58,20 +55,17 @@ def draft_of(fields: Mapping[str, Any]) -> Draft:
     waits = _waits(dialogue)
     spoken = [index for index, each in enumerate(named) if not each["internal"]]
     seconds = {spoken[segment]: wait for segment, wait in waits.items()}
-    messages = tuple(
+    rows = tuple(
         {**each, "index": index, "response_seconds": seconds.get(index)}
         for index, each in enumerate(named)
     )
-    return Draft(
-        values={**values, **_counts(given), **_times(values, given), **_responses(dialogue)},
-        messages=messages,
-        messages_digest=digest_of(given),
-    )
-
-
-def digest_of(value: Any) -> str:
-    """Hash what was given, so that the same again is known for the same."""
-    return sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return {
+        **values,
+        **_counts(given),
+        **_times(values, given),
+        **_responses(dialogue),
+        "messages": Messages(rows, digest_of(given)),
+    }
 
 
 def _counts(messages: Sequence[Mapping[str, Any]]) -> dict[str, int]:

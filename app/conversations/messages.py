@@ -63,7 +63,7 @@ def list_page(session: Session, request: PageRequest, conversation_id: str) -> P
     ).order_by(Message.index)
     evaluation_id = conversation.evaluation_id
     felt = judged.message_sentiments(session, evaluation_id) if evaluation_id else {}
-    shown = [_shown(row, felt) for row in session.execute(statement).mappings()]
+    shown = [_shown(dict(row), felt) for row in session.execute(statement).mappings()]
     return Page(shown, request.page, request.page_size, conversation.message_count)
 
 

@@ -1,5 +1,6 @@
 """What is done with conversations: brought in, and judged."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import RowMapping, update
@@ -9,41 +10,50 @@ from app.ai.context import Context
 from app.campaigns import service as campaigns
 from app.campaigns.vocabulary import Counted
 from app.conversations import messages, records
-from app.conversations.drafts import Draft, digest_of
+from app.conversations.drafts import Messages
 from app.conversations.models import Conversation, ConversationSearchText
 from app.conversations.transcripts import transcript_of
 from app.conversations.vocabulary import ASYNCHRONOUS, ENDED
 from app.core import upserts
-from app.core.errors import NotFound
+from app.core.digests import digest_of
+from app.core.errors import InvalidInput, NotFound
+from app.directory import executives
 from app.evaluations import judging, references
 from app.evaluations.models import Evaluation
 from app.evaluations.vocabulary import Channel, SourceType
 
 
-def upsert(session: Session, external_id: str, draft: Draft) -> tuple[RowMapping, bool, bool]:
+def upsert(
+    session: Session, external_id: str, values: Mapping[str, Any]
+) -> tuple[RowMapping, bool, bool]:
     """Bring a conversation to what is given; tell whether it was made, and whether it changed.
 
-    The same given again changes nothing. What the draft refers to is there.
+    The same given again changes nothing.
+
+    Args:
+        values: what `drafts.drafted` returns.
+
+    Raises:
+        InvalidInput: it refers to what is not there.
     """
-    given = digest_of([draft.values, draft.messages_digest])
-    values = {
-        **draft.values,
-        "executives": _executives(draft),
-        "messages_digest": draft.messages_digest,
-        "digest": given,
+    given: Messages = values["messages"]
+    columns = {name: value for name, value in values.items() if name != "messages"}
+    digest = digest_of([columns, given.digest])
+    columns |= {
+        "executives": _executives(columns, given),
+        "messages_digest": given.digest,
+        "digest": digest,
     }
-    row, created = upserts.find_or_make(session, Conversation, "conv", external_id, values)
-    if not created and row.digest == given:
+    _require(session, columns)
+    row, created = upserts.find_or_make(session, Conversation, "conv", external_id, columns)
+    if not created and row.digest == digest:
         return records.get(session, row.id), False, False
     former_campaign_id = None if created else row.campaign_id
-    if created or row.messages_digest != draft.messages_digest:
-        messages.replace(session, row.id, draft.messages)
-    upserts.bring_to(session, row, values)
-    session.merge(
-        ConversationSearchText(
-            conversation_id=row.id, text=records.search_text(draft.values, external_id)
-        )
-    )
+    if created or row.messages_digest != given.digest:
+        messages.replace(session, row.id, given.rows)
+    upserts.bring_to(session, row, columns)
+    text = records.search_text(columns, external_id)
+    session.merge(ConversationSearchText(conversation_id=row.id, text=text))
     session.flush()
     campaigns.moved(session, former_campaign_id, row.campaign_id, Counted.CONVERSATIONS)
     return records.get(session, row.id), created, True
@@ -107,9 +117,18 @@ def note_evaluation(session: Session, current: Evaluation) -> None:
     )
 
 
-def _executives(draft: Draft) -> list[str]:
+def _require(session: Session, columns: Mapping[str, Any]) -> None:
+    references.require(session, columns)
+    taking_part = columns["executives"]
+    known = executives.names_of(session, taking_part) if taking_part else {}
+    for each in taking_part:
+        if each not in known:
+            raise InvalidInput.field("messages", f"There is no executive {each}.")
+
+
+def _executives(columns: Mapping[str, Any], given: Messages) -> list[str]:
     """List who has taken part, the one in charge first."""
-    found = [draft.values.get("executive_id"), *(each["executive_id"] for each in draft.messages)]
+    found = [columns.get("executive_id"), *(each["executive_id"] for each in given.rows)]
     return list(dict.fromkeys(each for each in found if each is not None))
 
 

@@ -9,11 +9,13 @@ from marshmallow import ValidationError
 from app.core.errors import InvalidInput
 from app.imports.campaign_shapes import CampaignUpsert
 from app.imports.contact_shapes import names_in
+from app.imports.conversation_shapes import ConversationUpsert
 from app.imports.directory_shapes import CallCenterUpsert, ExecutiveUpsert
 from app.imports.external_ids import agreed
 from app.imports.formats.items import Kind
 from app.imports.names import FIELDS
 from app.imports.preparing import Checked
+from app.imports.voice_call_shapes import VoiceCallUpsert
 from app.web.fields import Text
 from app.web.messages import REQUIRED, details_of
 from app.web.shapes import CamelSchema
@@ -30,6 +32,8 @@ class _Names(CamelSchema):
 
 _SHAPES: Mapping[str, CamelSchema] = MappingProxyType(
     {
+        Kind.VOICE_CALL: VoiceCallUpsert(),
+        Kind.CONVERSATION: ConversationUpsert(),
         Kind.CAMPAIGN: CampaignUpsert(),
         Kind.CALL_CENTER: CallCenterUpsert(),
         Kind.EXECUTIVE: ExecutiveUpsert(),

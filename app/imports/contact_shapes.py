@@ -1,5 +1,6 @@
 """What the shapes of conversations and of voice calls share."""
 
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,14 +10,15 @@ from app.core.clock import utc_now
 from app.imports.external_ids import FORM, HINT
 from app.imports.names import FIELDS
 from app.imports.shapes import language_field
-from app.web.fields import MAX_INTEGER, Labels, Moment, Pattern, Reference, Text
-from app.web.messages import LENGTH, RANGE, TYPE, Message
+from app.web.fields import BASE_MESSAGES, MAX_INTEGER, Labels, Moment, Pattern, Reference, Text
+from app.web.messages import FORMAT, LENGTH, RANGE, TYPE, Message
 from app.web.query_fields import QueryFlag
 from app.web.shapes import CamelSchema, reject
 
 # The clocks of other systems may be ahead of ours, but not by a day.
 _AHEAD = timedelta(days=1)
 _MOST_FIELDS = 100
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class EvaluateQuery(CamelSchema):
@@ -42,6 +44,26 @@ class PastMoment(Moment):
         return moment
 
 
+class Speech(fields.String):
+    """What somebody has said or written, kept as it is: joiners belong to emoji and to scripts."""
+
+    default_error_messages = {  # noqa: RUF012
+        **BASE_MESSAGES,
+        "invalid": Message(TYPE, "This must be a text."),
+        "control": Message(FORMAT, "This may not hold control characters."),
+    }
+
+    def __init__(self, high: int, **kwargs: Any) -> None:
+        error = Message(LENGTH, f"This must have at most {high} characters.")
+        super().__init__(validate=validate.Length(max=high, error=error), **kwargs)
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
+        text = super()._deserialize(value, attr, data, **kwargs)
+        if _CONTROL.search(text):
+            raise self.make_error("control")
+        return str(text)
+
+
 class Values(fields.Dict):
     """A map of at most 100 names to texts, numbers, truths or nulls."""
 
@@ -59,12 +81,15 @@ class Values(fields.Dict):
         )
 
 
+_VALUE_TEXT = Text(1000, multiline=True)
+
+
 class _Value(fields.Raw):
     """A text of at most 1,000 characters, a number, or a truth."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if isinstance(value, str):
-            return Text(1000, multiline=True).deserialize(value)
+            return _VALUE_TEXT.deserialize(value)
         if not isinstance(value, bool | int | float):
             raise ValidationError(Message(TYPE, "This must be a text, a number or a truth."))
         if abs(value) > MAX_INTEGER:

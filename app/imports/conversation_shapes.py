@@ -6,7 +6,7 @@ from marshmallow import post_load, validates_schema
 
 from app.conversations.drafts import drafted
 from app.conversations.vocabulary import PLATFORMS, ROLES, ConversationStatus
-from app.imports.contact_shapes import ContactUpsert, PastMoment, Values
+from app.imports.contact_shapes import ContactUpsert, PastMoment, Speech, Values
 from app.imports.formats.items import MOST_MESSAGES
 from app.imports.shapes import language_field
 from app.web.fields import Choice, Flag, Items, Nested, Number, Reference, Text, Whole
@@ -29,7 +29,7 @@ class MessageUpsert(CamelSchema):
     """A message as another system knows it."""
 
     role = Choice(ROLES, required=True)
-    text = Text(20_000, multiline=True, verbatim=True, required=True)
+    text = Speech(20_000, required=True)
     sent_at = PastMoment(allow_none=True, load_default=None)
     author_name = Text(200, allow_none=True, load_default=None)
     executive_id = Reference("exec", allow_none=True, load_default=None)

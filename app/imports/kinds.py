@@ -5,10 +5,13 @@ from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy.orm import Session
 
+from app.conversations import service as conversations
 from app.core.clock import utc_now
 from app.directory import call_centers, executives
 from app.imports import campaigns
 from app.imports.formats.items import Kind
+from app.voice_calls import assessments
+from app.voice_calls import service as voice_calls
 
 
 class Written(NamedTuple):
@@ -45,10 +48,35 @@ def _executive(session: Session, external_id: str, values: Mapping[str, Any]) ->
     return Written(row, created, row.updated_at >= begun_at)
 
 
+def _conversation(session: Session, external_id: str, values: Mapping[str, Any]) -> Written:
+    return Written(*conversations.upsert(session, external_id, values))
+
+
+def _voice_call(session: Session, external_id: str, values: Mapping[str, Any]) -> Written:
+    return Written(*voice_calls.upsert(session, external_id, values))
+
+
+def _judge_conversation(session: Session, record: Any, scorecard_id: str | None) -> str | None:
+    evaluation = conversations.request_evaluation(session, record["id"], scorecard_id=scorecard_id)
+    return None if evaluation is None else evaluation.id
+
+
+def _judge_voice_call(session: Session, record: Any, scorecard_id: str | None) -> str | None:
+    evaluation = assessments.request_evaluation(session, record["id"], scorecard_id=scorecard_id)
+    return None if evaluation is None else evaluation.id
+
+
 WRITERS: Mapping[str, Write] = {
+    Kind.VOICE_CALL: _voice_call,
+    Kind.CONVERSATION: _conversation,
     Kind.CAMPAIGN: _campaign,
     Kind.CALL_CENTER: _call_center,
     Kind.EXECUTIVE: _executive,
 }
+
+
 # Asked of a record that was made or changed; the id of the evaluation, or None where it has none.
-EVALUATED: Mapping[str, Callable[[Session, Any, str | None], str | None]] = {}
+EVALUATED: Mapping[str, Callable[[Session, Any, str | None], str | None]] = {
+    Kind.CONVERSATION: _judge_conversation,
+    Kind.VOICE_CALL: _judge_voice_call,
+}

@@ -3,18 +3,24 @@
 from typing import Any
 
 from app.campaigns.schemas import CampaignSchema
+from app.conversations.schemas import ConversationSchema
 from app.core.runtime import runtime
 from app.directory import call_centers, executives
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
 from app.imports import (
     campaign_shapes,
     campaigns,
+    contact_shapes,
+    contacts,
+    conversation_shapes,
     directory_shapes,
     intake,
     schemas,
     service,
+    voice_call_shapes,
 )
 from app.imports.external_ids import PATH_PARAMETER, agreed
+from app.voice_calls.schemas import VoiceCallSchema
 from app.web.api import Blueprint
 from app.web.principal import require_scope
 
@@ -47,6 +53,32 @@ def get_import(import_id: str) -> Any:
     """Show an import and what came of it so far."""
     with runtime().db.reading() as session:
         return service.get(session, import_id)
+
+
+@blp.put("/conversations/<external_id>", **_UPSERT)
+@require_scope("ingest:write")
+@blp.arguments(contact_shapes.EvaluateQuery, location="query")
+@blp.arguments(conversation_shapes.ConversationUpsert)
+@blp.response(200, ConversationSchema)
+def put_conversation(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
+    """Make or replace the conversation that you know by this key, and have it judged."""
+    external_id = agreed(external_id, body.pop("external_id", None))
+    with runtime().db.writing() as session:
+        record, created = contacts.put_conversation(session, external_id, body, **query)
+    return record, 201 if created else 200
+
+
+@blp.put("/voice-calls/<external_id>", **_UPSERT)
+@require_scope("ingest:write")
+@blp.arguments(contact_shapes.EvaluateQuery, location="query")
+@blp.arguments(voice_call_shapes.VoiceCallUpsert)
+@blp.response(200, VoiceCallSchema)
+def put_voice_call(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
+    """Make or replace the voice call that you know by this key, and have it judged."""
+    external_id = agreed(external_id, body.pop("external_id", None))
+    with runtime().db.writing() as session:
+        record, created = contacts.put_voice_call(session, external_id, body, **query)
+    return record, 201 if created else 200
 
 
 @blp.put("/campaigns/<external_id>", **_UPSERT)

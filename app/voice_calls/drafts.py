@@ -1,0 +1,85 @@
+"""A voice call on its way in: worked out before any transaction is open."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from app.ai.cues import Cues
+from app.ai.dialogue import dialogue_of
+from app.ai.intervals import percentile
+from app.ai.measures import Measures
+from app.ai.speech_metrics import measure_speech
+from app.ai.timing import timing_of
+from app.evaluations.vocabulary import Channel
+from app.scorecards.service import current_default
+from app.voice_calls.transcripts import of_turns
+
+_PERCENTILES = {"p50": 50, "p90": 90, "p95": 95, "max": 100}
+_MEASURED = {
+    "p50": "latencyMsP50",
+    "p90": "latencyMsP90",
+    "p95": "latencyMsP95",
+    "max": "latencyMsMax",
+    "count": "latencyMsCount",
+}
+
+
+def drafted(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Work out the lengths, latencies and interruptions of a call from what is given.
+
+    Args:
+        fields: columns of a voice call; `turns`, each with `role`, `text`, `start_ms` and
+            `end_ms`; `latency_ms` as percentiles, or as a list of what was measured.
+
+    Returns:
+        The columns with those that were worked out, and `turns`.
+    """
+    turns: list[dict[str, Any]] = fields["turns"]
+    measures = _measured(turns)
+    return {
+        **fields,
+        "duration_seconds": _duration(fields),
+        "ring_seconds": _seconds(fields["started_at"], fields["answered_at"]),
+        "latency_ms": _latency(fields["latency_ms"], measures),
+        "interruptions_by_customer": measures.get("interruptionsByCustomer"),
+        "interruptions_by_bot": measures.get("interruptionsByAgent"),
+    }
+
+
+def _measured(turns: Sequence[Mapping[str, Any]]) -> Measures:
+    measures = Measures()
+    timed = all(each["start_ms"] is not None and each["end_ms"] is not None for each in turns)
+    if turns and timed:
+        settings = current_default(Channel.VOICE_BOT).scorecard.metrics
+        # Only who speaks when is read of it, so that the language makes no difference.
+        transcript = of_turns(turns, language=None)
+        dialogue = dialogue_of(transcript, channel=Channel.VOICE_BOT, language="en")
+        timing = timing_of(dialogue, Cues(), settings)
+        measure_speech(measures, dialogue, timing, settings)
+    return measures
+
+
+def _latency(
+    given: Mapping[str, Any] | Sequence[float] | None, measures: Measures
+) -> dict[str, Any] | None:
+    if isinstance(given, Mapping):
+        return {name: given.get(name) for name in _MEASURED}
+    if given:
+        found = {name: round(percentile(given, at)) for name, at in _PERCENTILES.items()}
+        return {**found, "count": len(given)}
+    if not measures.get("latencyMsCount"):
+        return None
+    measured = {name: measures.get(metric) for name, metric in _MEASURED.items()}
+    return {name: None if value is None else round(value) for name, value in measured.items()}
+
+
+def _duration(fields: Mapping[str, Any]) -> int | None:
+    if fields["duration_seconds"] is not None:
+        return int(fields["duration_seconds"])
+    return _seconds(fields["started_at"] or fields["answered_at"], fields["ended_at"])
+
+
+def _seconds(start: datetime | None, end: datetime | None) -> int | None:
+    if start is None or end is None:
+        return None
+    return max(0, round((end - start).total_seconds()))

@@ -1,0 +1,149 @@
+"""The executive performance assessment of a call: a view over its evaluation, not a second one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from app.directory import executives
+from app.evaluations import results
+from app.evaluations import service as evaluations
+from app.evaluations.models import Evaluation
+from app.evaluations.vocabulary import Channel, Status
+from app.voice_calls import records
+from app.voice_calls.dimensions import dimensions_of, flags_of
+from app.voice_calls.models import VoiceCall
+from app.voice_calls.vocabulary import EpaStatus
+
+# The bands of a score, the third one cut in two.
+_GRADES = ((90, "A"), (75, "B"), (60, "C"), (50, "D"), (0, "E"))
+_MET = {"goal_met": True, "goal_not_met": False}
+_GOAL = "outcome.goal"
+_NO_BENCHMARK = {"executive_mean": None, "campaign_mean": None, "percentile": None}
+
+
+def assess(session: Session, voice_call_id: str) -> dict[str, Any]:
+    """Show how the agent side of a call performed; nulls and empty lists until it is judged.
+
+    Raises:
+        NotFound: there is no such call.
+    """
+    call = records.get(session, voice_call_id)
+    evaluation = None
+    document: Mapping[str, Any] = {}
+    if call["evaluation_id"] is not None:
+        evaluation = evaluations.find(session, call["evaluation_id"])
+        document = results.results_of(session, evaluation)
+    done = evaluation is not None and call["epa_status"] == EpaStatus.COMPLETED
+    criteria = document.get("criteria", []) if done else []
+    coaching = (document.get("coaching") if done else None) or {}
+    score = evaluation.score if evaluation is not None and done else None
+    return {
+        "voice_call_id": voice_call_id,
+        "status": call["epa_status"],
+        "subject": _subject(session, call),
+        "overall_score": score,
+        "grade": None if score is None else next(g for least, g in _GRADES if score >= least),
+        "dimensions": dimensions_of(criteria) if done else [],
+        "delivery": _delivery(document.get("metrics", {}) if done else {}),
+        "outcome": _outcome(call, criteria),
+        "compliance_flags": flags_of(criteria),
+        "strengths": coaching.get("strengths", []),
+        "improvements": coaching.get("improvements", []),
+        "benchmark": _benchmark(session, call, score) if score is not None else _NO_BENCHMARK,
+        "evaluation_id": call["evaluation_id"],
+        "scorecard_id": evaluation.scorecard_id if evaluation else None,
+        "scorecard_version": evaluation.scorecard_version if evaluation else None,
+        "engine": evaluation.engine if evaluation else None,
+        "generated_at": evaluation.completed_at if evaluation else None,
+    }
+
+
+def _subject(session: Session, call: Mapping[str, Any]) -> dict[str, Any]:
+    """Name the bot; a person only where the source knows of no bot."""
+    executive_id = call["executive_id"]
+    by_human = executive_id is not None and call["bot_id"] is None and call["bot_name"] is None
+    name = call["bot_name"]
+    if by_human:
+        name = executives.names_of(session, [executive_id]).get(executive_id)
+    return {
+        "kind": "human" if by_human else "bot",
+        "executive_id": executive_id,
+        "bot_id": call["bot_id"],
+        "name": name,
+    }
+
+
+def _delivery(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Take from the metrics; pitch and energy need the sound, which nothing measures yet."""
+    return {
+        "agent_wpm": metrics.get("agentWpm"),
+        "pitch_variation": None,
+        "energy": None,
+        "filler_per_minute": metrics.get("fillerPerMinute"),
+        "response_latency_ms": {
+            "p50": metrics.get("latencyMsP50"),
+            "p90": metrics.get("latencyMsP90"),
+        },
+        "interruptions": metrics.get("interruptionsByAgent"),
+        "talk_ratio": metrics.get("talkRatio"),
+        "silence_percent": metrics.get("silencePercent"),
+    }
+
+
+def _outcome(call: Mapping[str, Any], criteria: list[Mapping[str, Any]]) -> dict[str, Any]:
+    goal = next((each for each in criteria if each["key"] == _GOAL), None)
+    met, confidence = _MET.get(call["outcome"]), None
+    if met is None and goal is not None and goal["normalizedScore"] is not None:
+        met, confidence = goal["normalizedScore"] == 1, goal["confidence"]
+    return {
+        "goal": None if call["outcome"] == "unknown" else call["outcome"],
+        "met": met,
+        "confidence": confidence,
+        "details": call["collected_fields"],
+    }
+
+
+def _benchmark(session: Session, call: Mapping[str, Any], score: int) -> dict[str, Any]:
+    campaign_mean = percentile = None
+    if call["campaign_id"] is not None:
+        campaign_mean, percentile = _within_campaign(session, call["campaign_id"], score)
+    return {
+        "executive_mean": _mean_of_subject(session, call),
+        "campaign_mean": campaign_mean,
+        "percentile": percentile,
+    }
+
+
+def _within_campaign(
+    session: Session, campaign_id: str, score: int
+) -> tuple[float | None, float | None]:
+    """Return the mean score of the campaign's bot calls, and the percent of them not above ours."""
+    wanted = (
+        Evaluation.campaign_id == campaign_id,
+        Evaluation.is_current,
+        Evaluation.status == Status.COMPLETED,
+        Evaluation.channel == Channel.VOICE_BOT,
+    )
+    count, mean = session.execute(
+        select(func.count(), func.avg(Evaluation.score)).where(*wanted)
+    ).one()
+    not_above = session.scalar(
+        select(func.count()).select_from(Evaluation).where(*wanted, Evaluation.score <= score)
+    )
+    if not count:
+        return None, None
+    return round(float(mean), 2), round(100 * (not_above or 0) / count, 1)
+
+
+def _mean_of_subject(session: Session, call: Mapping[str, Any]) -> float | None:
+    """Return the mean score of the bot's calls, or of the executive's where there is no bot."""
+    if call["bot_id"] is not None:
+        wanted = VoiceCall.bot_id == call["bot_id"]
+    elif call["executive_id"] is not None:
+        wanted = VoiceCall.executive_id == call["executive_id"]
+    else:
+        return None
+    mean = session.scalar(select(func.avg(VoiceCall.score)).where(wanted))
+    return None if mean is None else round(float(mean), 2)

@@ -1,0 +1,96 @@
+"""The tables of voice calls and of what was said in them."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.db import Table, UtcDateTime
+from app.core.upserts import ExternallyKeyed
+
+_OPTIONAL_JSON = JSON(none_as_null=True)
+# Columns that lists filter by in any mixture: they ride along in the indexes, so that a filtered
+# count is read from an index alone.
+_FACETS = (
+    *("started_at", "status", "direction", "outcome"),
+    *("transferred_to_human", "recording_id", "score"),
+)
+
+
+class VoiceCall(ExternallyKeyed):
+    """One call of a voice bot.
+
+    `digest` is that of everything that was given, `judged_digest` that of what the newest
+    evaluation was asked for. `awaits_words`: it is to be evaluated once its recording has a
+    transcript. `announced_at` is when its end was told, once. `evaluation_id` and `score` follow
+    the current evaluation.
+    """
+
+    __tablename__ = "voice_calls"
+    __table_args__ = (
+        Index("ix_voice_calls_created", "created_at", "id", *_FACETS),
+        Index("ix_voice_calls_engagement", "engagement_id", "created_at", "id", *_FACETS),
+        Index("ix_voice_calls_campaign", "campaign_id", "created_at", "id", *_FACETS),
+        Index("ix_voice_calls_call_center", "call_center_id", "created_at", "id", *_FACETS),
+        Index("ix_voice_calls_executive", "executive_id", "created_at", "id", *_FACETS),
+        Index("ix_voice_calls_bot", "bot_id", "created_at", "id", *_FACETS),
+        Index("ix_voice_calls_recording", "recording_id"),
+        Index("ix_voice_calls_started", "started_at", "id"),
+        Index("ix_voice_calls_duration", "duration_seconds", "id"),
+        Index("ix_voice_calls_score", "score", "id"),
+    )
+
+    engagement_id: Mapped[str | None] = mapped_column(ForeignKey("engagements.id"))
+    campaign_id: Mapped[str | None]
+    call_center_id: Mapped[str | None]
+    executive_id: Mapped[str | None]
+    bot_id: Mapped[str | None]
+    bot_name: Mapped[str | None]
+    bot_version: Mapped[str | None]
+    direction: Mapped[str]
+    from_number: Mapped[str | None]
+    to_number: Mapped[str | None]
+    status: Mapped[str]
+    end_reason: Mapped[str | None]
+    ended_by: Mapped[str | None]
+    started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    answered_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    ended_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    duration_seconds: Mapped[int | None]
+    ring_seconds: Mapped[int | None]
+    language: Mapped[str | None]
+    recording_id: Mapped[str | None] = mapped_column(ForeignKey("audio_files.id"))
+    has_transcript: Mapped[bool] = mapped_column(default=False)
+    outcome: Mapped[str]
+    transferred_to_human: Mapped[bool]
+    latency_ms: Mapped[dict[str, Any] | None] = mapped_column(_OPTIONAL_JSON)
+    interruptions_by_customer: Mapped[int | None]
+    interruptions_by_bot: Mapped[int | None]
+    fallback_count: Mapped[int | None]
+    collected_fields: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    evaluation_id: Mapped[str | None]
+    score: Mapped[int | None]
+    labels: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
+    digest: Mapped[str]
+    judged_digest: Mapped[str | None]
+    awaits_words: Mapped[bool] = mapped_column(default=False)
+    announced_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+
+
+class VoiceCallTurns(Table):
+    """What was said, turn by turn, as the source tells it: role, text, start_ms and end_ms."""
+
+    __tablename__ = "voice_call_turns"
+
+    voice_call_id: Mapped[str] = mapped_column(ForeignKey("voice_calls.id"), primary_key=True)
+    turns: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+
+
+class VoiceCallSearchText(Table):
+    """The text that `q` looks in, case folded; narrow rows, since a search reads them all."""
+
+    __tablename__ = "voice_call_search_texts"
+
+    voice_call_id: Mapped[str] = mapped_column(ForeignKey("voice_calls.id"), primary_key=True)
+    text: Mapped[str]

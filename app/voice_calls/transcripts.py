@@ -1,0 +1,68 @@
+"""A voice call as judges read it: from its turns, or from the transcript of its recording."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from app.ai.transcript import Participant, Role, Segment, Transcript
+
+_KINDS = {"customer": "human", "agent": "human", "bot": "bot", "system": "ivr"}
+
+
+def of_turns(
+    turns: Sequence[Mapping[str, Any]], *, language: str | None, bot_name: str | None = None
+) -> Transcript:
+    """Build the transcript of the turns, in the order of their starts where all have one."""
+    ordered = list(turns)
+    if all(each["start_ms"] is not None for each in ordered):
+        ordered.sort(key=lambda each: each["start_ms"])
+    ends = [each["end_ms"] for each in ordered if each["end_ms"] is not None]
+    return Transcript(
+        segments=tuple(_segment(index, each) for index, each in enumerate(ordered)),
+        participants=tuple(
+            Participant(
+                id=role,
+                role=Role(role),
+                kind=_KINDS[role],
+                display_name=bot_name if role == "bot" else None,
+            )
+            for role in dict.fromkeys(each["role"] for each in ordered)
+        ),
+        duration_ms=max(ends) if len(ends) == len(ordered) > 0 else None,
+        language=language,
+        provider="source",
+        speaker_attribution="messages",
+    )
+
+
+def of_recording(heard: Transcript, *, transferred: bool, bot_name: str | None) -> Transcript:
+    """Read the agent's channel as the bot's, unless a person has taken over on it."""
+    if transferred:
+        return heard
+    return replace(
+        heard,
+        segments=tuple(
+            replace(each, role=Role.BOT) if each.role is Role.AGENT else each
+            for each in heard.segments
+        ),
+        participants=tuple(
+            replace(each, role=Role.BOT, kind="bot", display_name=bot_name)
+            if each.role is Role.AGENT
+            else each
+            for each in heard.participants
+        ),
+    )
+
+
+def _segment(index: int, turn: Mapping[str, Any]) -> Segment:
+    # Half a time is none: what lies between two moments is measured.
+    timed = turn["start_ms"] is not None and turn["end_ms"] is not None
+    return Segment(
+        id=f"seg_{index + 1:04d}",
+        index=index,
+        participant_id=turn["role"],
+        role=Role(turn["role"]),
+        text=turn["text"],
+        start_ms=turn["start_ms"] if timed else None,
+        end_ms=turn["end_ms"] if timed else None,
+    )
