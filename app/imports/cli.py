@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -136,9 +136,13 @@ def _shown(tally: Tally, options: Options) -> dict[str, Any]:
     return {
         "status": status,
         "dryRun": options.dry_run,
-        "counts": tally.shown(),
-        "errors": tally.errors,
+        "counts": _camelled(tally.shown()),
+        "errors": [_camelled(each) for each in tally.errors],
     }
+
+
+def _camelled(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {intake.camel(name): value for name, value in found.items()}
 
 
 def _print(tally: Tally, options: Options) -> None:
@@ -148,7 +152,7 @@ def _print(tally: Tally, options: Options) -> None:
     if tally.evaluations_queued:
         click.echo(f"{tally.evaluations_queued} evaluations asked for")
     for error in tally.errors:
-        known = f" ({error['externalId']})" if error["externalId"] else ""
+        known = f" ({error['external_id']})" if error["external_id"] else ""
         place = f"{error['file']}, line {error['line']}{known}"
         click.echo(f"{place}: {error['code']}: {error['message']}", err=True)
     hidden = tally.counts[Outcome.FAILED] - len(tally.errors)

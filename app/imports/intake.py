@@ -37,7 +37,7 @@ def options_of(body: Mapping[str, Any], engagement_types: Sequence[str]) -> Opti
     given = {name: value for name, value in body["defaults"].items() if value is not None}
     roles = given.pop("roles", {})
     return Options(
-        defaults={_camel(name): value for name, value in given.items()},
+        defaults={camel(name): value for name, value in given.items()},
         roles=roles,
         evaluate=body["evaluate"],
         scorecard_id=body["scorecard_id"],
@@ -75,6 +75,12 @@ def engagement_type(known_types: Sequence[str]) -> str:
     return next(iter(known_types), "imported")
 
 
+def camel(name: str) -> str:
+    """Write a name as the API does."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
 def _text(index: int, item: Mapping[str, Any]) -> dict[str, str | None]:
     field = f"items[{index}]"
     unknown = set(item) - {"externalId", "content"}
@@ -91,8 +97,3 @@ def _text(index: int, item: Mapping[str, Any]) -> dict[str, str | None]:
 
 def _document(content: str, external_id: str | None = None) -> dict[str, str | None]:
     return {"content": content, "externalId": external_id}
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)

@@ -76,14 +76,14 @@ def shown_counts(
     failed: int,
     evaluations_queued: int,
 ) -> dict[str, int]:
-    """Name the counts as the contract does, in its order."""
+    """Gather the counts in the order of the contract."""
     return {
         "received": received,
         "created": created,
         "updated": updated,
         "skipped": skipped,
         "failed": failed,
-        "evaluationsQueued": evaluations_queued,
+        "evaluations_queued": evaluations_queued,
     }
 
 
@@ -91,7 +91,7 @@ def error_of(bad: BadLine, file: str | None) -> dict[str, Any]:
     """Show an error: which line, which record, which rule."""
     error: dict[str, Any] = {
         "line": bad.line,
-        "externalId": bad.external_id,
+        "external_id": bad.external_id,
         "code": str(bad.code),
         "message": bad.message,
     }

@@ -1,0 +1,338 @@
+"""Imports over the API: taken at once, worked on by a job, counted, and told line by line."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from app.campaigns.models import Campaign
+from app.conversations.models import Conversation, Message
+from app.core import stopping
+from app.core.runtime import Runtime
+from app.engagements.models import Engagement
+from app.evaluations.models import Evaluation
+from app.imports import jobs
+from app.imports.models import Import
+from tests.caller import Caller, error_code, findings
+
+NO_ID = "01k9zq2m5rt9w3x7b1f6e8nvha"
+SHOWN = {
+    *("id", "status", "format", "evaluate", "onConflict", "dryRun", "counts", "errors", "error"),
+    *("createdAt", "startedAt", "completedAt"),
+}
+
+
+def chat(external_id: str, *texts: str, **fields: Any) -> dict[str, Any]:
+    texts = texts or ("Hello, my order is late.", "I am sorry, let me look.")
+    roles = ("customer", "agent")
+    messages = [{"role": roles[n % 2], "text": text} for n, text in enumerate(texts)]
+    return {"externalId": external_id, "messages": messages, **fields}
+
+
+def send(client: Caller, *items: dict[str, Any], **body: Any) -> dict[str, Any]:
+    given = {"items": list(items)} if items else {}
+    answer = client.post("/imports", {**given, **body})
+    assert answer.status_code == 202, answer.text
+    return dict(answer.json()["data"])
+
+
+def run(client: Caller, *items: dict[str, Any], **body: Any) -> dict[str, Any]:
+    """Send an import, do the worker's work, and return the import as it is then."""
+    sent = send(client, *items, **body)
+    jobs.run_import(sent["id"])
+    return show(client, sent["id"])
+
+
+def show(client: Caller, import_id: str) -> dict[str, Any]:
+    answer = client.get(f"/imports/{import_id}")
+    assert answer.status_code == 200, answer.text
+    found = dict(answer.json()["data"])
+    counts = found["counts"]
+    parts = ("created", "updated", "skipped", "failed")
+    assert counts["received"] == sum(counts[part] for part in parts)
+    return found
+
+
+def counted(found: dict[str, Any]) -> dict[str, int]:
+    return {name: number for name, number in found["counts"].items() if number}
+
+
+def rows(house: Runtime, table: Any) -> int:
+    with house.db.reading() as session:
+        return session.scalar(select(func.count()).select_from(table)) or 0
+
+
+def test_an_import_is_queued_and_then_done(client: Caller, house: Runtime) -> None:
+    sent = send(client, chat("a"), chat("b"))
+    assert set(sent) == SHOWN
+    assert sent["status"] == "queued"
+    assert sent["format"] == "native"
+    assert set(sent["counts"].values()) == {0}
+    assert sent["id"].startswith("imp_")
+    jobs.run_import(sent["id"])
+    done = show(client, sent["id"])
+    assert done["status"] == "completed"
+    assert counted(done) == {"received": 2, "created": 2, "evaluationsQueued": 2}
+    assert done["errors"] == []
+    assert done["completedAt"] >= done["startedAt"] >= done["createdAt"]
+    assert rows(house, Conversation) == 2
+    assert rows(house, Evaluation) == 2
+    with house.db.reading() as session:
+        assert session.scalars(select(Import.documents)).all() == [None]
+
+
+def test_the_same_again_changes_nothing(client: Caller, house: Runtime) -> None:
+    items = (chat("a"), {"kind": "campaign", "externalId": "c", "name": "Spring"})
+    items += ({"kind": "executive", "externalId": "e", "name": "Asha"},)
+    items += ({"kind": "call_center", "externalId": "cc", "name": "Pune"},)
+    first = run(client, *items)
+    assert counted(first) == {"received": 4, "created": 4, "evaluationsQueued": 1}
+    again = run(client, *items)
+    assert counted(again) == {"received": 4, "skipped": 4}
+    changed = run(client, chat("a", "Hello?", "Yes."), {**items[1], "name": "Autumn"})
+    assert counted(changed) == {"received": 2, "updated": 2, "evaluationsQueued": 1}
+    assert rows(house, Conversation) == 1
+    assert rows(house, Message) == 2
+
+
+def test_what_is_there_can_be_left_as_it_is(client: Caller) -> None:
+    run(client, {"kind": "campaign", "externalId": "c", "name": "Spring"})
+    left = run(client, {"kind": "campaign", "externalId": "c", "name": "X"}, onConflict="skip")
+    assert counted(left) == {"received": 1, "skipped": 1}
+    [campaign] = client.get("/campaigns").json()["data"]
+    assert campaign["name"] == "Spring"
+
+
+def test_a_dry_run_tells_everything_and_writes_nothing(client: Caller, house: Runtime) -> None:
+    run(client, chat("old"))
+    before = [rows(house, table) for table in (Conversation, Engagement, Evaluation)]
+    tried = run(
+        client,
+        chat("new", engagement="Audit"),
+        chat("old"),
+        chat("bad", role="x"),
+        dryRun=True,
+        createMissing=True,
+    )
+    assert tried["dryRun"] is True
+    assert tried["status"] == "completed_with_errors"
+    assert counted(tried) == {
+        "received": 3,
+        "created": 1,
+        "skipped": 1,
+        "failed": 1,
+        "evaluationsQueued": 1,
+    }
+    assert [rows(house, table) for table in (Conversation, Engagement, Evaluation)] == before
+
+
+def test_one_bad_record_does_not_stop_the_others(client: Caller) -> None:
+    wrong = chat("wrong")
+    wrong["messages"][1]["role"] = "wizard"
+    found = run(
+        client,
+        chat("a"),
+        wrong,
+        chat("a"),
+        {"kind": "party"},
+        {"messages": []},
+        chat("late", startedAt="2999-01-01T00:00:00Z"),
+        chat("b", endedAt="2026-01-01T00:00:00Z", startedAt="2026-01-02T00:00:00Z"),
+        chat("c", campaignId=f"camp_{NO_ID}"),
+        chat("d", campaign="Nobody's"),
+        {"kind": "call_center", "externalId": "x", "name": "X", "campaign": "Y"},
+        chat("z"),
+    )
+    assert found["status"] == "completed_with_errors"
+    assert counted(found) == {"received": 11, "created": 2, "failed": 9, "evaluationsQueued": 2}
+    told = [(each["line"], each["externalId"], each["code"]) for each in found["errors"]]
+    assert told == [
+        (2, "wrong", "VALIDATION_ERROR"),
+        (3, "a", "DUPLICATE"),
+        (4, None, "UNKNOWN_KIND"),
+        (5, None, "VALIDATION_ERROR"),
+        (6, "late", "VALIDATION_ERROR"),
+        (7, "b", "VALIDATION_ERROR"),
+        (8, "c", "VALIDATION_ERROR"),
+        (9, "d", "VALIDATION_ERROR"),
+        (10, "x", "VALIDATION_ERROR"),
+    ]
+    assert found["errors"][0]["message"].startswith("messages[1].role: ")
+    assert "campaign: There is no campaign of this name." in found["errors"][7]["message"]
+
+
+def test_only_the_first_hundred_errors_are_kept(client: Caller) -> None:
+    found = run(client, *({"kind": "party", "externalId": str(n)} for n in range(150)))
+    assert counted(found) == {"received": 150, "failed": 150}
+    assert [each["externalId"] for each in found["errors"]] == [str(n) for n in range(100)]
+
+
+def test_names_make_what_is_missing_where_that_is_asked(client: Caller, house: Runtime) -> None:
+    named = {"engagement": "Audit", "campaign": "Spring", "callCenter": "Pune", "executive": "Asha"}
+    found = run(client, chat("a", **named), chat("b", **named), createMissing=True)
+    assert counted(found) == {"received": 2, "created": 2, "evaluationsQueued": 2}
+    run(client, chat("c", **named), createMissing=True)
+    assert rows(house, Engagement) == 1
+    assert rows(house, Campaign) == 1
+    [campaign] = client.get("/campaigns").json()["data"]
+    assert campaign["name"] == "Spring"
+    assert campaign["counts"]["conversations"] == 3
+
+
+def test_defaults_hold_for_records_that_say_nothing(client: Caller) -> None:
+    engagement = client.post("/engagements", {"name": "E", "type": "qa"}).json()["data"]["id"]
+    run(
+        client,
+        chat("a"),
+        chat("b", language="hi"),
+        defaults={"engagementId": engagement, "language": "en-GB", "campaignId": None},
+        evaluate=False,
+    )
+    found = {each["externalId"]: each for each in client.get("/conversations").json()["data"]}
+    assert {each["engagementId"] for each in found.values()} == {engagement}
+    assert [found[key]["language"] for key in "ab"] == ["en-GB", "hi"]
+    assert [each["evaluationId"] for each in found.values()] == [None, None]
+
+
+def test_a_file_comes_as_content(client: Caller) -> None:
+    content = "conversation_id,speaker,text\nc1,Zoë,Hello\nc1,Max,Hi\nc2,Ann,Hi\n"
+    found = run(
+        client,
+        format="csv",
+        content=content,
+        defaults={"roles": {"Zoë": "customer", "Max": "agent"}},
+    )
+    assert counted(found) == {
+        "received": 2,
+        "created": 1,
+        "failed": 1,
+        "evaluationsQueued": 1,
+    }
+    assert found["errors"] == [
+        {
+            "line": 4,
+            "externalId": "c2",
+            "code": "UNKNOWN_ROLE",
+            "message": "The role of 'Ann' is not known: map it to one of "
+            "customer, agent, bot, system.",
+        }
+    ]
+
+
+def test_texts_come_as_items_with_a_key(client: Caller) -> None:
+    content = "WEBVTT\n\n00:01.000 --> 00:02.000\n<v agent>Hello\n"
+    found = run(
+        client,
+        {"externalId": "t1", "content": content},
+        {"content": content},
+        {"externalId": "t3", "content": "nonsense"},
+        format="vtt",
+        defaults={"channel": "chat"},
+    )
+    assert counted(found)["created"] == 2
+    assert [each["externalId"] for each in found["errors"]] == ["t3"]
+    keys = {each["externalId"] for each in client.get("/conversations").json()["data"]}
+    assert "t1" in keys
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({}, {"items": "REQUIRED"}),
+        ({"items": [{}], "content": ""}, {"items": "REQUIRED"}),
+        ({"items": []}, {"items": "LENGTH"}),
+        ({"items": ["a"]}, {"items[0]": "FORMAT"}),
+        ({"format": "xml", "content": ""}, {"format": "ENUM"}),
+        ({"format": "csv", "items": [{}]}, {"items": "FORMAT"}),
+        ({"format": "vtt", "items": [{"text": ""}]}, {"items[0].text": "UNKNOWN"}),
+        ({"format": "vtt", "items": [{"content": 5}]}, {"items[0].content": "TYPE"}),
+        ({"content": 5}, {"content": "FORMAT"}),
+        ({"content": "", "onConflict": "replace"}, {"onConflict": "ENUM"}),
+        ({"content": "", "evaluate": "yes"}, {"evaluate": "TYPE"}),
+        ({"content": "", "defaults": {"engagement": "A"}}, {"defaults.engagement": "UNKNOWN"}),
+        ({"content": "", "defaults": {"channel": "voice"}}, {"defaults.channel": "ENUM"}),
+        (
+            {"content": "", "defaults": {"engagementId": f"eng_{NO_ID}"}},
+            {"defaults.engagementId": "FORMAT"},
+        ),
+        (
+            {"content": "", "defaults": {"roles": {"Al": "boss"}}},
+            {"defaults.roles.Al.value": "ENUM"},
+        ),
+        ({"content": "", "scorecardId": f"sc_{NO_ID}"}, {"scorecardId": "FORMAT"}),
+        ({"content": "", "priority": 1}, {"priority": "UNKNOWN"}),
+    ],
+)
+def test_a_wrong_request_is_told_field_by_field(
+    client: Caller, house: Runtime, body: dict[str, Any], expected: dict[str, str]
+) -> None:
+    answer = client.post("/imports", body)
+    assert answer.status_code == 422, answer.text
+    assert findings(answer) == expected
+    assert rows(house, Import) == 0
+
+
+def test_the_body_has_the_limit_of_every_other(client: Caller) -> None:
+    answer = client.post("/imports", {"content": "x" * 1024 * 1024})
+    assert answer.status_code == 413
+
+
+def test_an_import_that_is_not_there(client: Caller) -> None:
+    for import_id in (f"imp_{NO_ID}", f"eng_{NO_ID}", "imp_1"):
+        assert error_code(client.get(f"/imports/{import_id}")) == "RESOURCE_NOT_FOUND"
+
+
+def test_the_scope_is_needed(base: str, make_caller: Callable[..., Caller]) -> None:
+    reader = make_caller(base, scopes=["conversations:read"])
+    assert error_code(reader.post("/imports", {"nonsense": 1})) == "INSUFFICIENT_SCOPE"
+    assert error_code(reader.get(f"/imports/imp_{NO_ID}")) == "INSUFFICIENT_SCOPE"
+    writer = make_caller(base, scopes=["ingest:write"])
+    assert writer.post("/imports", {"items": [chat("a")]}).status_code == 202
+
+
+def test_a_key_makes_one_import_of_two_requests(client: Caller, house: Runtime) -> None:
+    headers = {"Idempotency-Key": "k1"}
+    first = client.post("/imports", {"items": [chat("a")]}, headers=headers)
+    again = client.post("/imports", {"items": [chat("a")]}, headers=headers)
+    assert first.json()["data"]["id"] == again.json()["data"]["id"]
+    assert rows(house, Import) == 1
+
+
+def test_a_stop_hands_the_rest_to_the_next_worker(
+    client: Caller, house: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = send(client, *(chat(f"c{n}") for n in range(120)), chat("c0"))
+    asked: list[bool] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(stopping, "requested", lambda: bool(asked.append(True)) or len(asked) > 1)
+        jobs.run_import(sent["id"])
+    half = show(client, sent["id"])
+    assert half["status"] == "queued"
+    assert 0 < half["counts"]["received"] < 121
+    assert rows(house, Conversation) == half["counts"]["created"]
+    with house.db.reading() as session:
+        assert jobs.due_ids(house) == [sent["id"]]
+        assert session.scalars(select(Import.attempts)).all() == [0]
+    jobs.run_import(sent["id"])
+    done = show(client, sent["id"])
+    assert counted(done) == {
+        "received": 121,
+        "created": 120,
+        "failed": 1,
+        "evaluationsQueued": 120,
+    }
+    assert rows(house, Conversation) == 120
+
+
+def test_a_job_that_nobody_rang_for_does_nothing(house: Runtime) -> None:
+    jobs.run_import(f"imp_{NO_ID}")
+    assert jobs.due_ids(house) == []
+
+
+def test_the_list_of_lines_of_a_file_counts_blank_ones(client: Caller) -> None:
+    content = "\n".join([json.dumps(chat("a")), "", "{", json.dumps(chat("b"))])
+    found = run(client, content=content)
+    assert [(each["line"], each["code"]) for each in found["errors"]] == [(3, "MALFORMED")]
+    assert counted(found)["created"] == 2
