@@ -9,6 +9,7 @@ import socket
 import ssl
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -138,6 +139,7 @@ class Receiver:
         self.requests: list[Received] = []
         self.connections = 0
         self.scripts: dict[str, list[Answer]] = {}
+        self._turns: Counter[str] = Counter()
         self._silent = silent_handshake
         self._stopping = threading.Event()
         self._lock = threading.Lock()
@@ -238,7 +240,8 @@ class Receiver:
         with self._lock:
             self.requests.append(Received(path, headers, body, time.time(), number, lines))
             answers: Sequence[Answer] = self.scripts.get(path, [status(200)])
-            turn = sum(each.path == path for each in self.requests) - 1
+            turn = self._turns[path]
+            self._turns[path] += 1
         return answers[min(turn, len(answers) - 1)](Visit(sock, self._stopping))
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from app.core.settings import Settings
 from app.events import outbox
 from app.webhooks.deliveries import fan_out
 from app.webhooks.jobs import run_sender
+from tests import halting
 
 ROOT = Path(__file__).parent.parent
 
@@ -55,6 +57,13 @@ class SenderProcess:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def limit_file_size(self, size_bytes: int) -> int:
+        """Let it write no file beyond a size, as on a full disk; return the limit before."""
+        pid, kind = self.process.pid, resource.RLIMIT_FSIZE
+        before, hard = resource.prlimit(pid, kind)
+        resource.prlimit(pid, kind, (size_bytes, hard))
+        return before
+
     def listens_on(self) -> list[str]:
         """Return the TCP addresses that it listens on, as the kernel writes them."""
         process = Path(f"/proc/{self.process.pid}")
@@ -82,6 +91,7 @@ def environment_of(settings: Settings, **more: Any) -> dict[str, str]:
         "CQE_WEBHOOK_RETRY_DELAYS": ",".join(map(str, settings.webhook_retry_delays_s)),
         "CQE_WEBHOOK_TIMEOUT_SECONDS": settings.webhook_timeout_s,
         "CQE_WEBHOOK_DEACTIVATE_AFTER_SECONDS": settings.webhook_deactivate_after_s,
+        "CQE_RATE_LIMIT_KEYS": f"{settings.rate_limit_keys.limit}/{settings.rate_limit_keys.window_s}",
         **more,
     }
     return {name: str(value) for name, value in values.items() if str(value)}
@@ -93,6 +103,7 @@ def main() -> None:
     settings = Settings.from_env(os.environ)
     log.configure(settings.log_level)
     outbox.on_publish(fan_out)
+    halting.obey(halting.anything)
     run_sender(build_runtime(settings), stopping.requested)
 
 

@@ -20,8 +20,10 @@ from app.events.catalogue import EventType
 from app.events.payloads import ApiKeyRotated
 from app.webhooks import claims, deliveries, history, service
 from app.webhooks.models import Subscription
+from tests import halting
 from tests.receiver import Receiver, write_ca_bundle
 from tests.sender_process import SenderProcess, environment_of
+from tests.web_process import WebProcess
 
 LEASE = timedelta(seconds=30)
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
@@ -34,12 +36,26 @@ class Desk:
     parts: Runtime
     folder: Path
     senders: list[SenderProcess] = field(default_factory=list)
+    webs: list[WebProcess] = field(default_factory=list)
 
     def start_sender(self, **variables: Any) -> SenderProcess:
         environment = environment_of(self.parts.settings, **variables)
         sender = SenderProcess(environment, self.folder / "sender.log")
         self.senders.append(sender)
         return sender
+
+    def start_web(self, **variables: Any) -> WebProcess:
+        environment = environment_of(self.parts.settings, **variables)
+        web = WebProcess(environment, self.folder / "web.log")
+        self.webs.append(web)
+        return web
+
+    def wait_for_halt(self, log: str) -> None:
+        """Wait until a process stands still where `HALT_AT` says."""
+        until = time.monotonic() + 20
+        while halting.WORD not in (self.folder / log).read_text():
+            assert time.monotonic() < until, (self.folder / log).read_text()
+            time.sleep(0.02)
 
     def log(self) -> str:
         return (self.folder / "sender.log").read_text()
@@ -117,8 +133,8 @@ class Desk:
         ]
 
     def close(self) -> None:
-        for sender in self.senders:
-            sender.close()
+        for process in (*self.senders, *self.webs):
+            process.close()
         self.parts.db.engine.dispose()
 
 

@@ -1,6 +1,5 @@
 """Kills, hanging receivers, a queue server that goes: nothing is lost, and nobody else waits."""
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 
@@ -161,25 +160,6 @@ def test_without_the_queue_server_the_tick_delivers(
         subscription_id, lambda found: all(each["status"] == "succeeded" for each in found)
     )
     assert [each["event_id"] for each in found[1:]] == published
-
-
-def test_a_locked_database_is_waited_for(desk: Desk, receiver: Receiver) -> None:
-    if desk.parts.settings.database_url:
-        pytest.skip("a lock of SQLite")
-    subscription_id, _ = desk.subscribe(receiver.url())
-    desk.start_sender()
-    desk.publish()
-    receiver.wait_for(1)
-    blocker = sqlite3.connect(desk.parts.settings.data_dir / "cqe.db", isolation_level=None)
-    desk.publish()
-    blocker.execute("BEGIN IMMEDIATE")
-    time.sleep(1)
-    blocker.execute("COMMIT")
-    blocker.close()
-    desk.wait_until(
-        subscription_id, lambda found: [each["status"] for each in found] == ["succeeded"] * 2
-    )
-    assert len(receiver.received()) == 2
 
 
 def test_a_holder_that_lost_its_lease_changes_nothing(

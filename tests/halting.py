@@ -1,0 +1,42 @@
+"""Stops a process at a commit, for a test that kills it right there.
+
+`HALT_AT=before_commit:2` in its environment: it says so in its log and waits when its second
+transaction that writes is about to commit; `after_commit:1` when its first has.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+
+from sqlalchemy import event
+from sqlalchemy.orm import Session
+
+WORD = "halted for the test"
+
+
+def anything(_: Session) -> bool:
+    return True
+
+
+def rings(session: Session) -> bool:
+    """Whether the transaction rings the sender's bell: an event was published in it."""
+    return any(bell.queue == "webhooks" for bell in session.info.get("bells", []))
+
+
+def obey(counts: Callable[[Session], bool]) -> None:
+    """Listen for the commit that the environment names, among those that count."""
+    moment, _, number = os.environ.get("HALT_AT", "").partition(":")
+    if not moment:
+        return
+    left = int(number)
+
+    def halt(session: Session) -> None:
+        nonlocal left
+        left -= counts(session)
+        if left == 0:
+            sys.stderr.write(f"{WORD}\n")
+            sys.stderr.flush()
+            time.sleep(600)
+
+    event.listen(Session, moment, halt)
