@@ -6,6 +6,7 @@ import click
 from flask import Flask
 
 from app import __version__
+from app.analytics.cli import analytics
 from app.api_keys.cli import keys
 from app.api_keys.signing_cli import signing
 from app.factory import create_app
@@ -26,7 +27,16 @@ OPERATIONS: tuple[click.Command, ...] = (
     commands.db,
 )
 # They find the parts of this process through `runtime()`.
-ROOMS: tuple[click.Command, ...] = (import_, keys, openapi, secrets, signing, usage, webhooks)
+ROOMS: tuple[click.Command, ...] = (
+    analytics,
+    import_,
+    keys,
+    openapi,
+    secrets,
+    signing,
+    usage,
+    webhooks,
+)
 
 
 def register(app: Flask) -> None:

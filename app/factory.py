@@ -5,6 +5,8 @@ import os
 from flask import Flask
 
 from app import __version__
+from app.analytics import facts
+from app.analytics import routes as analytics
 from app.api_keys import routes as api_keys
 from app.api_keys.gate import Gate
 from app.audio_files import routes as audio_files
@@ -47,6 +49,7 @@ ROOMS: tuple[Blueprint, ...] = (
     scorecards.blp,
     campaigns.blp,
     imports.blp,
+    analytics.blp,
 )
 
 
@@ -58,6 +61,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     outbox.on_publish(fan_out)
     settled.on_settled(conversation_service.note_evaluation)
     settled.on_settled(assessments.note_evaluation)
+    settled.on_settled(facts.note)
     preparing.check_with(checking.check)
     app = Flask("app", static_folder=None, template_folder="web/templates")
     app.json = OrjsonProvider(app)

@@ -1,5 +1,6 @@
 """Every table of the service, named so that migrations and tests know them all."""
 
+from app.analytics import models as analytics
 from app.api_keys import models as api_keys
 from app.audio_files import models as audio_files
 from app.campaigns import models as campaigns
@@ -16,6 +17,7 @@ from app.voice_calls import models as voice_calls
 from app.webhooks import models as webhooks
 
 ROOMS = (
+    analytics,
     api_keys,
     audio_files,
     campaigns,

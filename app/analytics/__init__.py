@@ -1,0 +1,1 @@
+"""Analytics: summaries, leaderboards, trends and exports of what was evaluated."""

@@ -1,0 +1,61 @@
+"""The tables of analytics: a narrow fact for each evaluated contact, and what their codes mean."""
+
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, Index, LargeBinary
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.db import Table
+
+
+class Fact(Table):
+    """The current evaluation of one source, as short as figures need it.
+
+    `at` is its `createdAt` in microseconds, the time that lists of evaluations go by. Ids are
+    codes (see `FactCode`). `figures` and `shares` are whole numbers of fixed width (see `figures.py`
+    and `layouts.py`): the database joins those of many facts, and they are read in one piece.
+    """
+
+    __tablename__ = "evaluation_facts"
+    __table_args__ = (
+        Index("ix_evaluation_facts_at", "at"),
+        Index("ix_evaluation_facts_executive", "executive", "at"),
+        Index("ix_evaluation_facts_campaign", "campaign", "at"),
+        Index("ix_evaluation_facts_call_center", "call_center", "at"),
+        Index("ix_evaluation_facts_engagement", "engagement", "at"),
+        Index("ix_evaluation_facts_scorecard", "scorecard", "at"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[int] = mapped_column(BigInteger)
+    channel: Mapped[int]
+    layout: Mapped[int | None]
+    executive: Mapped[int | None]
+    campaign: Mapped[int | None]
+    call_center: Mapped[int | None]
+    engagement: Mapped[int | None]
+    scorecard: Mapped[int]
+    figures: Mapped[bytes] = mapped_column(LargeBinary)
+    shares: Mapped[bytes] = mapped_column(LargeBinary)
+    topics: Mapped[str]
+    source_id: Mapped[str] = mapped_column(unique=True)
+    evaluation_id: Mapped[str]
+
+
+class FactCode(Table):
+    """A small number that stands for an id in the facts."""
+
+    __tablename__ = "evaluation_fact_codes"
+
+    code: Mapped[int] = mapped_column(primary_key=True)
+    key: Mapped[str] = mapped_column(unique=True)
+
+
+class FactLayout(Table):
+    """Which criteria and sections the `shares` of facts hold, in their order."""
+
+    __tablename__ = "evaluation_fact_layouts"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    digest: Mapped[str] = mapped_column(unique=True)
+    lanes: Mapped[list[dict[str, Any]]] = mapped_column(JSON)

@@ -1,0 +1,103 @@
+"""Periods: what is looked at, what came before it, and its hours, days, weeks and months."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from zoneinfo import ZoneInfo
+
+from app.core.errors import InvalidInput
+
+LONGEST = timedelta(days=400)
+USUAL = timedelta(days=30)
+
+
+class Granularity(StrEnum):
+    """How long one point of a trend is."""
+
+    HOUR = "hour"
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From `start` (inclusive) to `end` (exclusive), seen from a time zone."""
+
+    start: datetime
+    end: datetime
+    zone: ZoneInfo
+
+    def before(self) -> "Period":
+        """Return the period of the same length that ends where this one begins."""
+        return Period(self.start - (self.end - self.start), self.start, self.zone)
+
+    def shown(self) -> dict[str, object]:
+        """Return the period as answers tell it."""
+        return {"start": self.start, "end": self.end, "timezone": self.zone.key}
+
+    def bounds(self, granularity: Granularity) -> list[datetime]:
+        """Cut the period at every beginning of an hour, day, … in its zone, both ends included.
+
+        Days have 23 to 25 hours where the clocks change; weeks begin on Monday.
+        """
+        cuts = [self.start]
+        begin = _floor(self.start.astimezone(self.zone), granularity)
+        while (begin := _next(begin, granularity)).astimezone(UTC) < self.end:
+            if begin.astimezone(UTC) > cuts[-1]:
+                cuts.append(begin.astimezone(UTC))
+        return [*cuts, self.end]
+
+
+def period_of(
+    start: date | None, end: date | None, zone: ZoneInfo, *, now: datetime, location: str = "query"
+) -> Period:
+    """Return the period that is asked for, 30 days where one end or both are left out.
+
+    Args:
+        start: a moment, or a date that begins in the zone; so is `end`.
+
+    Raises:
+        InvalidInput: the period is empty, or longer than 400 days.
+    """
+    last = _moment(end, zone) if end else None
+    first = _moment(start, zone) if start else (last or now) - USUAL
+    if last is None:
+        last = now
+    if first >= last:
+        raise InvalidInput.field(
+            "to", "to must be later than from.", code="RANGE", location=location
+        )
+    if last - first > LONGEST + timedelta(hours=2):
+        message = f"A period may have at most {LONGEST.days} days."
+        raise InvalidInput.field("to", message, code="RANGE", location=location)
+    return Period(first, last, zone)
+
+
+def _moment(value: date, zone: ZoneInfo) -> datetime:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC)
+    return datetime.combine(value, time(), zone).astimezone(UTC)
+
+
+def _floor(local: datetime, granularity: Granularity) -> datetime:
+    if granularity is Granularity.HOUR:
+        return local.replace(minute=0, second=0, microsecond=0)
+    day = local.date()
+    if granularity is Granularity.WEEK:
+        day -= timedelta(days=day.weekday())
+    if granularity is Granularity.MONTH:
+        day = day.replace(day=1)
+    return datetime.combine(day, time(), local.tzinfo)
+
+
+def _next(begin: datetime, granularity: Granularity) -> datetime:
+    if granularity is Granularity.HOUR:
+        # Over a change of the clocks an hour is still an hour.
+        later = (begin.astimezone(UTC) + timedelta(hours=1)).astimezone(begin.tzinfo)
+        return later.replace(minute=0) if later.minute else later
+    if granularity is Granularity.MONTH:
+        following = (begin.date().replace(day=28) + timedelta(days=4)).replace(day=1)
+    else:
+        following = begin.date() + timedelta(days=7 if granularity is Granularity.WEEK else 1)
+    return datetime.combine(following, time(), begin.tzinfo)

@@ -1,0 +1,38 @@
+"""Query parameters that every view of analytics takes (contract B11)."""
+
+from zoneinfo import ZoneInfo
+
+from app.analytics.query_fields import Day, Zone
+from app.evaluations.vocabulary import Channel
+from app.web.fields import Choice, Reference
+from app.web.query_fields import Choices, QueryWhole
+from app.web.shapes import CamelSchema
+
+
+class AnalyticsQuery(CamelSchema):
+    """What every view takes; `from` and `to` bound the createdAt of current evaluations."""
+
+    start = Day(
+        data_key="from",
+        metadata={"description": "Inclusive; 30 days before `to` unless said."},
+    )
+    end = Day(
+        data_key="to",
+        metadata={"description": "Exclusive; now unless said. At most 400 days after `from`."},
+    )
+    timezone = Zone(
+        load_default=lambda: ZoneInfo("UTC"), metadata={"description": "IANA name, UTC unless said"}
+    )
+    engagement_id = Reference("eng")
+    campaign_id = Reference("camp")
+    call_center_id = Reference("cc")
+    executive_id = Reference("exec")
+    channel = Choices(list(Channel))
+    scorecard_id = Reference("sc")
+    min_evaluations = QueryWhole(
+        low=1,
+        high=1_000_000,
+        load_default=5,
+        metadata={"description": "Fewer completed evaluations than this are shown, not ranked."},
+    )
+    compare = Choice(("none", "previous_period"), load_default="none")

@@ -1,0 +1,55 @@
+"""Statistics of whole numbers: exact sums, percentiles between neighbours, no rounding inside."""
+
+import math
+from collections.abc import Sequence
+
+
+def mean(values: Sequence[int]) -> float | None:
+    """Return the mean, or None of nothing."""
+    return sum(values) / len(values) if values else None
+
+
+def percentile(ordered: Sequence[float], share: float) -> float | None:
+    """Return what the share of the ordered values lies below, interpolated between two neighbours.
+
+    So the median of 1, 2, 4 and 8 is 3; it is exact.
+    """
+    if not ordered:
+        return None
+    place = (len(ordered) - 1) * share
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def deviation(values: Sequence[int]) -> float | None:
+    """Return the standard deviation of the values as they are, not of a sample."""
+    if not values:
+        return None
+    number, total = len(values), sum(values)
+    squares = sum(map(int.__mul__, values, values))
+    return math.sqrt(max(0, number * squares - total * total)) / number
+
+
+def share(part: int, whole: int) -> float | None:
+    """Return a share from 0 to 1, or None of nothing."""
+    return part / whole if whole else None
+
+
+def slope(values: Sequence[float | None]) -> float | None:
+    """Return by how much the values rise from one to the next, by least squares.
+
+    None for fewer than two values; missing ones keep their place.
+    """
+    known = [(index, value) for index, value in enumerate(values) if value is not None]
+    if len(known) < 2:
+        return None
+    middle = sum(index for index, _ in known) / len(known)
+    average = sum(value for _, value in known) / len(known)
+    spread = sum((index - middle) ** 2 for index, _ in known)
+    return sum((index - middle) * (value - average) for index, value in known) / spread
+
+
+def rounded(value: float | None, places: int) -> float | None:
+    """Round for showing, never to minus zero."""
+    return None if value is None else round(value, places) + 0.0

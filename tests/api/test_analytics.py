@@ -1,0 +1,233 @@
+"""Analytics over HTTP: what the views tell, their parameters, and what keeps the facts in step."""
+
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from app.analytics import schemas
+from app.analytics.board_shapes import AnalyticsExecutiveSchema, AnalyticsMemberSchema
+from app.analytics.cli import analytics
+from app.core.clock import iso_utc, utc_now
+from app.core.ids import new_id
+from app.core.runtime import Runtime
+from app.directory import call_centers, executives
+from app.evaluations import service as evaluations
+from tests.caller import Caller, error_code, findings
+from tests.conversations import completed, opened
+
+VIEWS = ("summary", "campaigns", "call-centers", "executives", "trends")
+
+
+def data_of(client: Caller, view: str, **params: Any) -> Any:
+    answer = client.get(f"/analytics/{view}", params=params)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["data"]
+
+
+def checked() -> str:
+    """What `flask analytics check` says."""
+    result = CliRunner().invoke(analytics, ["check"])
+    return result.output
+
+
+def test_a_summary_of_nothing_has_zeros_and_nulls(client: Caller) -> None:
+    data = data_of(client, "summary")
+    assert schemas.AnalyticsSummarySchema().validate(data) == {}
+    assert data["totals"]["evaluations"] == 0
+    assert data["score"]["mean"] is None
+    assert data["score"]["distribution"][9] == {"from": 90, "to": 100, "count": 0}
+    assert data["byChannel"] == data["topTopics"] == data["weakestCriteria"] == []
+    assert data["change"] is None
+
+
+def test_the_period_is_the_last_thirty_days(client: Caller) -> None:
+    period = data_of(client, "summary")["period"]
+    assert period["timezone"] == "UTC"
+    assert abs(float(period["to"][17:23]) - float(period["from"][17:23])) < 0.001
+    assert period["from"][:10] == iso_utc(utc_now() - timedelta(days=30))[:10]
+
+
+def test_a_completed_evaluation_counts_at_once(client: Caller, house: Runtime) -> None:
+    with house.db.writing() as session:
+        evaluation = completed(session)
+        opened(session)
+    data = data_of(client, "summary", minEvaluations=1)
+    assert schemas.AnalyticsSummarySchema().validate(data) == {}
+    assert data["totals"] == {
+        "conversations": 2,
+        "voiceCalls": 0,
+        "audioFiles": 0,
+        "evaluations": 2,
+        "completed": 1,
+        "failed": 0,
+        "pending": 1,
+    }
+    assert data["coverage"] == 0.5
+    assert data["score"]["median"] == evaluation.score
+    assert len(data["weakestCriteria"]) == 5
+    assert data["byChannel"][0]["channel"] == "chat"
+
+
+def test_only_the_current_revision_counts(client: Caller, house: Runtime) -> None:
+    source_id = new_id("conv")
+    with house.db.writing() as session:
+        completed(session, source_id=source_id)
+        second = completed(session, source_id=source_id)
+        opened(session, source_id=source_id)
+    data = data_of(client, "summary")
+    assert data["totals"]["completed"] == data["totals"]["evaluations"] == 1
+    assert data["score"]["mean"] == second.score
+
+
+def test_a_failed_evaluation_has_no_figures(client: Caller, house: Runtime) -> None:
+    with house.db.writing() as session:
+        evaluation = opened(session)
+        evaluations.fail(session, evaluation.id, code="INTERNAL", message="It failed.")
+    data = data_of(client, "summary")
+    assert data["totals"]["failed"] == 1
+    assert data["score"]["mean"] is None
+
+
+def test_people_and_bots_are_ranked_apart(client: Caller, house: Runtime) -> None:
+    with house.db.writing() as session:
+        place, _ = call_centers.upsert(session, "c", {"name": "Pune", "labels": {}})
+        for name, kind in (("Asha", "human"), ("Bo", "bot"), ("Chen", "human")):
+            values = {"name": name, "kind": kind, "call_center_id": place.id}
+            each, _ = executives.upsert(session, name, values)
+            for _ in range(2 if name == "Chen" else 5):
+                completed(session, executive_id=each.id, executive=name)
+    found = {each["name"]: each for each in data_of(client, "executives")}
+    assert AnalyticsExecutiveSchema(many=True).validate(list(found.values())) == {}
+    assert [found[name]["rank"] for name in ("Asha", "Bo", "Chen")] == [1, 1, None]
+    assert [found[name]["kind"] for name in ("Asha", "Bo")] == ["human", "bot"]
+    assert found["Asha"]["callCenter"] == "Pune"
+    assert found["Asha"]["topWeakness"]["meanScore"] <= found["Asha"]["topStrength"]["meanScore"]
+    assert not found["Chen"]["rankEligible"]
+    by_name = data_of(client, "executives", sort="-name", minEvaluations=1)
+    assert [each["name"] for each in by_name] == ["Chen", "Bo", "Asha"]
+
+
+@pytest.mark.parametrize("view", ["campaigns", "call-centers"])
+def test_leaderboards_have_shape_and_pages(client: Caller, house: Runtime, view: str) -> None:
+    prefix, column = {"campaigns": ("camp", "campaign"), "call-centers": ("cc", "call_center")}[
+        view
+    ]
+    with house.db.writing() as session:
+        for number in range(3):
+            completed(session, **{f"{column}_id": new_id(prefix), column: f"No {number}"})
+    answer = client.get(f"/analytics/{view}", params={"pageSize": 2, "page": 2, "sort": "name"})
+    body = answer.json()
+    assert AnalyticsMemberSchema(many=True).validate(body["data"]) == {}
+    assert [each["name"] for each in body["data"]] == ["No 2"]
+    assert body["pagination"]["totalCount"] == 3
+    changes = [each["change"] for each in data_of(client, view, compare="previous_period")]
+    assert changes == [{"meanScore": None, "passRate": None}] * 3
+
+
+def test_trends_show_empty_periods(client: Caller, house: Runtime) -> None:
+    with house.db.writing() as session:
+        completed(session)
+    data = data_of(client, "trends", metric="passRate", granularity="day")
+    assert schemas.AnalyticsTrendSchema().validate(data) == {}
+    points = data["series"][0]["points"]
+    assert len(points) in (30, 31)
+    assert points[0]["count"] == 0
+    assert points[0]["value"] is None
+    assert points[-1]["count"] == 1
+    assert points[0]["periodStart"] == data["period"]["from"]
+    assert points[-1]["periodEnd"] == data["period"]["to"]
+    for former, point in pairwise(points):
+        assert former["periodEnd"] == point["periodStart"]
+    counts = data_of(client, "trends", metric="evaluations")["series"][0]["points"]
+    assert counts[0]["value"] == 0
+
+
+@pytest.mark.parametrize(
+    ("group", "keys"),
+    [
+        ("none", ["all"]),
+        ("channel", ["chat"]),
+        ("topic", []),
+        ("campaign", []),
+        ("executive", []),
+        ("callCenter", []),
+    ],
+)
+def test_trends_are_grouped(client: Caller, house: Runtime, group: str, keys: list[str]) -> None:
+    with house.db.writing() as session:
+        completed(session)
+    data = data_of(client, "trends", groupBy=group)
+    assert [each["key"] for each in data["series"]] == keys
+
+
+def test_trends_of_sections_are_of_scores(client: Caller, house: Runtime) -> None:
+    with house.db.writing() as session:
+        evaluation = completed(session)
+    results = client.get(f"/evaluations/{evaluation.id}/results").json()["data"]
+    ought = {each["key"]: each["score"] for each in results["sections"] if each["applicable"]}
+    data = data_of(client, "trends", groupBy="section", granularity="month")
+    found = {each["key"]: each["points"][-1]["value"] for each in data["series"]}
+    assert found == ought
+    refused = client.get("/analytics/trends", params={"groupBy": "section", "metric": "passRate"})
+    assert findings(refused) == {"groupBy": "ENUM"}
+
+
+def test_days_follow_the_clocks_of_the_zone(client: Caller) -> None:
+    params = {"from": "2026-10-24", "to": "2026-10-27", "timezone": "Europe/Berlin"}
+    points = data_of(client, "trends", **params)["series"][0]["points"]
+    assert [each["periodStart"] for each in points] == [
+        "2026-10-23T22:00:00.000Z",
+        "2026-10-24T22:00:00.000Z",
+        "2026-10-25T23:00:00.000Z",
+    ]
+    params = {"from": "2026-03-01", "to": "2026-03-03", "timezone": "Asia/Kolkata"}
+    hours = data_of(client, "trends", granularity="hour", **params)["series"][0]["points"]
+    assert len(hours) == 48
+    assert hours[0]["periodStart"] == "2026-02-28T18:30:00.000Z"
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    ("params", "field", "code"),
+    [
+        ({"timezone": "Mars/Base"}, "timezone", "FORMAT"),
+        ({"from": "2025-01-01", "to": "2026-02-06"}, "to", "RANGE"),
+        ({"from": "2026-01-02", "to": "2026-01-01"}, "to", "RANGE"),
+        ({"from": "2026-13-01"}, "from", "FORMAT"),
+        ({"campaignId": "eng_1"}, "campaignId", "FORMAT"),
+        ({"minEvaluations": "0"}, "minEvaluations", "RANGE"),
+        ({"compare": "last_year"}, "compare", "ENUM"),
+        ({"campaign": "x"}, "campaign", "UNKNOWN"),
+    ],
+    ids=str,
+)
+def test_wrong_parameters_are_refused(
+    client: Caller, view: str, params: dict[str, str], field: str, code: str
+) -> None:
+    assert findings(client.get(f"/analytics/{view}", params=params)) == {field: code}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_need_their_scope(base: str, make_caller: Any, view: str) -> None:
+    answer = make_caller(base, scopes=["analytics:export"]).get(f"/analytics/{view}")
+    assert error_code(answer) == "INSUFFICIENT_SCOPE"
+
+
+def test_facts_are_made_from_nothing_and_checked(house: Runtime) -> None:
+    with house.db.writing() as session:
+        for _ in range(3):
+            completed(session)
+        opened(session)
+    assert "every fact agrees" in checked()
+    with house.db.writing() as session:
+        session.connection().exec_driver_sql(
+            "DELETE FROM evaluation_facts WHERE id = (SELECT min(id) FROM evaluation_facts)"
+        )
+        session.connection().exec_driver_sql("UPDATE evaluation_facts SET topics = 'x'")
+    assert "4 facts differ" in checked()
+    rebuilt = CliRunner().invoke(analytics, ["rebuild"])
+    assert rebuilt.exit_code == 0, rebuilt.output
+    assert "every fact agrees" in checked()
