@@ -1,94 +1,137 @@
-"""How fast one sender delivers to one quick receiver, and what a delivery costs.
+"""How fast one sender delivers, what a delivery costs, and how long one waits.
 
-`python -m bench.webhooks [deliveries] [receivers]`; the receiver runs in a process of its own.
+`python -m bench.webhooks` measures beside the bare limit, the same POSTs from a plain keep-alive
+loop of `requests` to the same receiver, in the same run. `--finished 1000000` does it once more
+over a table with so many deliveries that ended.
 """
 
-import multiprocessing
-import sys
+import argparse
+import statistics
 import tempfile
 import time
-from ipaddress import ip_network
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import text
+import orjson
+import requests
 
-from app import tables  # noqa: F401
-from app.core.crypto import create_key_file
-from app.core.db import Table
-from app.core.runtime import build_runtime
-from app.core.settings import Settings
-from app.events import outbox
-from app.events.catalogue import CATALOGUE, EventType
-from app.webhooks import service
-from app.webhooks.deliveries import fan_out
-from tests.receiver import Receiver, write_ca_bundle
-from tests.sender_process import SenderProcess, environment_of
+from app.events.catalogue import example_of
+from app.webhooks import signatures
+from bench.webhook_history import fill
+from bench.webhook_stage import EVENT, Receivers, Stage
+from tests.queue_server import running_queue_server
 
-
-def receive(
-    folder: str, ready: "multiprocessing.Queue[int]", count: "multiprocessing.Value"
-) -> None:
-    write_ca_bundle(Path(folder))
-    receiver = Receiver()
-    ready.put(receiver.port)
-    while True:
-        time.sleep(0.01)
-        count.value = len(receiver.requests)
+_PACED_PER_S = 100
+_PACED_S = 4.0
+_HANGING = 10
 
 
-def main(number: int, receivers: int) -> None:
-    folder = Path(tempfile.mkdtemp())
-    data_dir = folder / "instance"
-    data_dir.mkdir()
-    create_key_file(data_dir)
-    context = multiprocessing.get_context("fork")
-    ready = context.Queue()
-    count = context.Value("i", 0)
-    server = context.Process(target=receive, args=(str(folder), ready, count), daemon=True)
-    server.start()
-    port = ready.get()
-    settings = Settings(
-        data_dir=data_dir,
-        redis_url="none",
-        sqlite_synchronous="NORMAL",
-        webhook_allowed_cidrs=(ip_network("127.0.0.0/8"), ip_network("::1/128")),
-        webhook_ca_bundle=str(folder / "webhook-ca.pem"),
-    )
-    parts = build_runtime(settings)
-    Table.metadata.create_all(parts.db.engine)
-    outbox.on_publish(fan_out)
-    with parts.db.writing() as session:
-        for index in range(receivers):
-            url = f"https://localhost:{port}/{index}"
-            service.create(session, parts.keyring, url=url, events=[EventType.EVALUATION_COMPLETED])
-    sample = CATALOGUE[EventType.EVALUATION_COMPLETED].sample
-    started = time.perf_counter()
-    for _ in range(number // receivers // 100):
-        with parts.db.writing() as session:
-            for _ in range(100):
-                outbox.publish(session, EventType.EVALUATION_COMPLETED, sample)
-    print(f"published in {(time.perf_counter() - started) / number * 1e6:.0f} us each")
-    sender = SenderProcess(environment_of(settings), folder / "sender.log")
-    while count.value < 100:
-        time.sleep(0.005)
-    first, started, cpu = count.value, time.perf_counter(), sender.cpu_s()
-    while count.value < number:
-        time.sleep(0.005)
-    elapsed, cpu = time.perf_counter() - started, sender.cpu_s() - cpu
-    done = number - first
-    print(f"{done / elapsed:.0f} deliveries/s, {cpu / done * 1000:.2f} ms CPU each")
-    time.sleep(2.5)
-    cpu = sender.cpu_s()
-    time.sleep(10)
-    print(f"idle: {(sender.cpu_s() - cpu) / 10 * 100:.2f} % of a processor")
-    with parts.db.reading() as session:
-        print(
-            session.execute(text("select state, count(*) from webhook_deliveries group by 1")).all()
+@contextmanager
+def stage() -> Iterator[Stage]:
+    with tempfile.TemporaryDirectory() as name, running_queue_server() as queue:
+        receivers = Receivers(Path(name))
+        built = Stage(Path(name), receivers, queue.url)
+        try:
+            yield built
+        finally:
+            built.parts.db.engine.dispose()
+            receivers.close()
+
+
+def bare(number: int) -> float:
+    """Return the POSTs a second of a loop that does nothing else."""
+    with tempfile.TemporaryDirectory() as name:
+        receivers = Receivers(Path(name))
+        body = orjson.dumps(example_of(EVENT))
+        headers = signatures.headers(
+            signing_secrets=[signatures.new_secret()],
+            event_id="evt_1",
+            delivery_id="dlv_1",
+            attempt=1,
+            timestamp=int(time.time()),
+            body=body,
         )
-    print("exit code", sender.stop())
-    print((folder / "sender.log").read_text()[-2000:])
+        with requests.Session() as session:
+            session.trust_env = False
+            session.verify = str(Path(name) / "webhook-ca.pem")
+            session.post(receivers.url("/bare"), data=body, headers=headers, timeout=10)
+            started, cpu = time.perf_counter(), time.process_time()
+            for _ in range(number):
+                session.post(receivers.url("/bare"), data=body, headers=headers, timeout=10)
+            took_s, cpu = time.perf_counter() - started, time.process_time() - cpu
+        receivers.close()
+    print(f"{'bare loop':24}{number / took_s:8.0f} /s {cpu / number * 1000:6.2f} ms CPU")
+    return number / took_s
+
+
+def drain(where: Stage, name: str, number: int, receivers: int, limit: float) -> float:
+    """Publish first, then let a sender deliver it all; return deliveries a second."""
+    before = where.receivers.count()
+    where.publish(number // receivers, in_one=100)
+    number = number // receivers * receivers
+    warm_up = number // 10
+    with where.sender() as sender:
+        where.wait_for(before + warm_up)
+        done, started, cpu = where.receivers.count(), time.perf_counter(), sender.cpu_s()
+        where.wait_for(before + number)
+        took_s, cpu = time.perf_counter() - started, sender.cpu_s() - cpu
+    done = before + number - done
+    rate = done / took_s
+    print(
+        f"{name:24}{rate:8.0f} /s {cpu / done * 1000:6.2f} ms CPU"
+        f"   {rate / limit * 100:4.0f} % of the bare loop"
+    )
+    return rate
+
+
+def paced(where: Stage, name: str, per_s: float, seconds: float, receivers: int) -> None:
+    """Publish at a pace and print how long it took from each commit to each receipt."""
+    committed: dict[str, float] = {}
+    before = where.receivers.count()
+    with where.sender():
+        time.sleep(2)
+        started = time.monotonic()
+        for turn in range(max(10, int(per_s * seconds))):
+            time.sleep(max(0.0, started + turn / per_s - time.monotonic()))
+            committed.update(where.publish(1))
+        where.wait_for(before + len(committed) * receivers, within_s=60)
+    arrived = where.receivers.arrivals()
+    waits = [at - done for event, done in committed.items() for at in arrived[event]]
+    print(f"{name:24}{_percentiles(waits)}   ({len(waits)} deliveries, {per_s:g} events/s)")
+
+
+def _percentiles(waits: Sequence[float]) -> str:
+    cuts = statistics.quantiles(waits, n=100, method="inclusive")
+    return "".join(f"  p{each} {cuts[each - 1] * 1000:6.1f} ms" for each in (50, 95, 99))
+
+
+def main(number: int, finished: int) -> None:
+    limit = bare(min(number, 3000))
+    for receivers in (1, 50):
+        with stage() as where:
+            subscriptions = where.subscribe([f"/{each}" for each in range(receivers)])
+            name = f"{receivers} receiver{'s' * (receivers > 1)}"
+            drain(where, name, number, receivers, limit)
+            paced(where, f"  {name}, paced", _PACED_PER_S / receivers, _PACED_S, receivers)
+            if receivers == 1:
+                paced(where, "  each after a pause", 1 / 1.5, 15, 1)
+                if finished:
+                    started = time.perf_counter()
+                    fill(where.parts.db, subscriptions, finished)
+                    print(
+                        f"{finished} finished deliveries in {time.perf_counter() - started:.0f} s"
+                    )
+                    drain(where, "  then", number, 1, limit)
+                    paced(where, "  then, paced", _PACED_PER_S, _PACED_S, 1)
+    with stage() as where:
+        where.subscribe(["/healthy", *(f"/hang{each}" for each in range(_HANGING))])
+        paced(where, "1 beside 10 that hang", _PACED_PER_S / 5, _PACED_S * 3, 1)
 
 
 if __name__ == "__main__":
-    arguments = [int(each) for each in sys.argv[1:]]
-    main(*(arguments + [2000, 1][len(arguments) :]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--deliveries", type=int, default=5000)
+    parser.add_argument("--finished", type=int, default=0, help="rows that ended, 0 for none")
+    arguments = parser.parse_args()
+    main(arguments.deliveries, arguments.finished)

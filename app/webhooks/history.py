@@ -79,16 +79,18 @@ def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
 
     Call it until it returns 0: each call is short, so that others get their turn to write.
     """
-    old = select(Delivery.id).where(Delivery.finished_at < before).limit(limit)
-    ids = session.scalars(old).all()
+    old = session.execute(
+        select(Delivery.id, Delivery.event_id).where(Delivery.finished_at < before).limit(limit)
+    ).all()
+    ids = [row.id for row in old]
     session.execute(delete(Attempt).where(Attempt.delivery_id.in_(ids)))
     session.execute(delete(Delivery).where(Delivery.id.in_(ids)))
-    untold = (
-        select(Event.id)
-        .where(Event.occurred_at < before, ~exists().where(Delivery.event_id == Event.id))
-        .limit(limit)
+    untold = select(Event.id).where(
+        Event.occurred_at < before, ~exists().where(Delivery.event_id == Event.id)
     )
-    event_ids = session.scalars(untold).all()
+    # Those that never had a delivery are looked for at the end alone: that reads every old event.
+    untold = untold.where(Event.id.in_({row.event_id for row in old})) if old else untold
+    event_ids = session.scalars(untold.limit(limit)).all()
     session.execute(delete(Event).where(Event.id.in_(event_ids)))
     forgotten = Subscription.deleted_at < before
     session.execute(

@@ -1,0 +1,139 @@
+"""What the webhook figures are measured on: a service's side, and receivers in another process."""
+
+import multiprocessing
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from ipaddress import ip_network
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from app import tables  # noqa: F401
+from app.core.crypto import create_key_file
+from app.core.db import Table
+from app.core.runtime import Runtime, build_runtime
+from app.core.settings import Settings
+from app.events import outbox
+from app.events.catalogue import CATALOGUE, EventType
+from app.webhooks import service
+from app.webhooks.deliveries import fan_out
+from tests.receiver import Receiver, hang, status, write_ca_bundle
+from tests.sender_process import SenderProcess, environment_of
+
+EVENT = EventType.EVALUATION_COMPLETED
+
+
+class Receivers:
+    """One HTTPS server in a process of its own; each path is a receiver, `/hang…` never answers."""
+
+    def __init__(self, folder: Path) -> None:
+        ours, theirs = multiprocessing.Pipe()
+        self._pipe = ours
+        self._process = multiprocessing.get_context("fork").Process(
+            target=_receive, args=(folder, theirs), daemon=True
+        )
+        self._process.start()
+        self._port: int = ours.recv()
+
+    def url(self, path: str) -> str:
+        return f"https://localhost:{self._port}{path}"
+
+    def count(self) -> int:
+        """Return how many requests came in, those that hang left out."""
+        self._pipe.send("count")
+        return int(self._pipe.recv())
+
+    def arrivals(self) -> dict[str, list[float]]:
+        """Return when each event came in, by its id, those that hang left out."""
+        self._pipe.send("arrivals")
+        found: dict[str, list[float]] = self._pipe.recv()
+        return found
+
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.join()
+
+
+def _receive(folder: Path, pipe: Connection) -> None:
+    write_ca_bundle(folder)
+    receiver = Receiver()
+    receiver.scripts = _Scripts()
+    pipe.send(receiver.port)
+    while True:
+        asked = pipe.recv()
+        answered = [each for each in list(receiver.requests) if not each.path.startswith("/hang")]
+        if asked == "count":
+            pipe.send(len(answered))
+            continue
+        found: dict[str, list[float]] = {}
+        for each in answered:
+            found.setdefault(each.headers.get("x-webhook-id", ""), []).append(each.at)
+        pipe.send(found)
+
+
+class _Scripts(dict[str, Any]):
+    def get(self, path: str, default: Any = None) -> Any:
+        return [hang] if path.startswith("/hang") else [status(200)]
+
+
+class Stage:
+    """The database with its subscriptions, and the sender when it is started."""
+
+    def __init__(self, folder: Path, receivers: Receivers, redis_url: str) -> None:
+        data_dir = folder / "instance"
+        data_dir.mkdir()
+        create_key_file(data_dir)
+        self.receivers = receivers
+        self._log = folder / "sender.log"
+        settings = Settings(
+            data_dir=data_dir,
+            redis_url=redis_url,
+            sqlite_synchronous="NORMAL",
+            webhook_allowed_cidrs=(ip_network("127.0.0.0/8"), ip_network("::1/128")),
+            webhook_ca_bundle=str(folder / "webhook-ca.pem"),
+        )
+        self.parts: Runtime = build_runtime(settings)
+        Table.metadata.create_all(self.parts.db.engine)
+        outbox.on_publish(fan_out)
+
+    def subscribe(self, paths: Sequence[str]) -> list[str]:
+        """Make a subscription for each path; return their ids."""
+        made = []
+        with self.parts.db.writing() as session:
+            for path in paths:
+                url = self.receivers.url(path)
+                made.append(service.create(session, self.parts.keyring, url=url, events=[EVENT]))
+        return [each["id"] for each in made]
+
+    def publish(self, count: int, *, in_one: int = 1) -> dict[str, float]:
+        """Publish events, some in one transaction; return when each was committed, by its id."""
+        committed: dict[str, float] = {}
+        while len(committed) < count:
+            with self.parts.db.writing() as session:
+                ids = [
+                    outbox.publish(session, EVENT, CATALOGUE[EVENT].sample).id
+                    for _ in range(min(in_one, count - len(committed)))
+                ]
+            committed.update(dict.fromkeys(ids, time.time()))
+        return committed
+
+    @contextmanager
+    def sender(self) -> Iterator[SenderProcess]:
+        """Run a sender; show what it logged, which should be nothing."""
+        sender = SenderProcess(environment_of(self.parts.settings), self._log)
+        try:
+            yield sender
+        finally:
+            sender.stop()
+            if told := self._log.read_text():
+                print(told[-2000:])
+
+    def wait_for(self, count: int, *, within_s: float = 300) -> None:
+        """Wait until so many requests came in."""
+        until = time.monotonic() + within_s
+        while self.receivers.count() < count:
+            if time.monotonic() > until:
+                raise TimeoutError(f"{self.receivers.count()} of {count} came in")
+            threading.Event().wait(0.01)
