@@ -7,7 +7,6 @@ from typing import Any
 import orjson
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
-from sqlalchemy.orm.interfaces import ORMOption
 
 from app.ai.transcript import Transcript
 from app.core.clock import utc_now
@@ -79,7 +78,7 @@ def load(session: Session, *, source_type: str, source_id: str) -> Transcript:
 
 def load_stored(session: Session, transcript_id: str) -> Transcript:
     """Build one stored transcript again; `NotFound` where there is none."""
-    return _transcript(session.get(StoredTranscript, transcript_id, options=_text()))
+    return _transcript(_with_text(session, transcript_id))
 
 
 def judged_by(session: Session, evaluation: Evaluation) -> StoredTranscript | None:
@@ -95,7 +94,7 @@ def message_sentiments(session: Session, evaluation_id: str) -> dict[str, tuple[
     felt = _sentiments(session, evaluation)
     if evaluation is None or evaluation.transcript_id is None or not felt:
         return {}
-    row = session.get(StoredTranscript, evaluation.transcript_id, options=_text())
+    row = _with_text(session, evaluation.transcript_id)
     return {
         each["messageId"]: felt[each["id"]]
         for each in (row.segments if row else ())
@@ -144,7 +143,7 @@ def of_evaluation(
     if evaluation.transcript_id is None:
         row = find(session, source_type=source_type, source_id=source_id, with_text=True)
     else:
-        row = session.get(StoredTranscript, evaluation.transcript_id, options=_text())
+        row = _with_text(session, evaluation.transcript_id)
     return _view(session, source_type, source_id, evaluation, row, include_words)
 
 
@@ -153,16 +152,25 @@ def find(
 ) -> StoredTranscript | None:
     """Return the newest transcript of a source; its segments are read only `with_text`."""
     statement = (
-        select(StoredTranscript)
+        select(StoredTranscript.id)
         .where(StoredTranscript.source_id == source_id, StoredTranscript.source_type == source_type)
         .order_by(StoredTranscript.created_at.desc(), StoredTranscript.id.desc())
         .limit(1)
     )
-    return session.scalar(statement.options(*_text()) if with_text else statement)
+    row_id = session.scalar(statement)
+    if row_id is None:
+        return None
+    return _with_text(session, row_id) if with_text else session.get(StoredTranscript, row_id)
 
 
-def _text() -> tuple[ORMOption, ...]:
-    return (undefer(StoredTranscript.segments),)
+def _with_text(session: Session, transcript_id: str) -> StoredTranscript | None:
+    """Read a row with its segments, also where this session has it without them."""
+    return session.get(
+        StoredTranscript,
+        transcript_id,
+        options=(undefer(StoredTranscript.segments),),
+        populate_existing=True,
+    )
 
 
 def _view(

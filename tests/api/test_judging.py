@@ -1,0 +1,184 @@
+"""The job that judges: safe to run twice, taken up again, and never over what is not its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from app.core import leases, stopping
+from app.core.clock import utc_now
+from app.core.leases import LeaseLost
+from app.core.runtime import Runtime
+from app.evaluations import jobs, judging, service
+from app.evaluations.models import Evaluation, EvaluationJob
+from app.evaluations.vocabulary import ErrorCode
+from app.operations.periodic import SWEEPS
+from app.operations.worker_processes import QUEUES
+from tests.caller import Caller
+from tests.contacts import get, judge, put_call, put_chat
+from tests.happenings import happened
+
+
+def waiting(house: Runtime) -> list[str]:
+    return list(jobs.due_ids(house))
+
+
+def claim(house: Runtime, job_id: str = "") -> judging.Claim:
+    with house.db.writing() as session:
+        taken = judging.claim(session, job_id)
+    assert taken is not None
+    return taken
+
+
+def left_by(house: Runtime, owner: str, **columns: Any) -> None:
+    with house.db.writing() as session:
+        session.execute(update(EvaluationJob).values(lease_owner=owner, **columns))
+
+
+def test_one_bell_has_everything_judged(client: Caller, house: Runtime) -> None:
+    made = [put_chat(client, f"c{n}") for n in range(3)]
+    call = put_call(client)
+    assert waiting(house) == [each["evaluationId"] for each in (*made, call)]
+    judge()
+    assert waiting(house) == []
+    judge()
+    assert happened(house).count("evaluation.completed") == 4
+    with house.db.reading() as session:
+        assert session.scalars(select(EvaluationJob)).all() == []
+    evaluations = get(client, "/evaluations")
+    assert {each["status"] for each in evaluations} == {"completed"}
+    assert {each["channel"] for each in evaluations} == {"chat", "voice_bot"}
+
+
+def test_the_sweep_and_the_workers_know_the_queue() -> None:
+    assert judging.QUEUE in QUEUES
+    assert (judging.QUEUE, judging.JUDGE) in {(each.queue, each.job) for each in SWEEPS}
+    assert judging.bell().arguments == ()
+
+
+def test_a_worker_that_was_killed_is_followed(client: Caller, house: Runtime) -> None:
+    made = put_chat(client)
+    worker = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "from app.core import owner; print(owner.this_process(), flush=True); input()",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert worker.stdout is not None
+    holder = worker.stdout.readline().strip()
+    claim(house)
+    left_by(house, holder)
+    assert waiting(house) == []
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.communicate()
+    assert waiting(house) == [made["evaluationId"]]
+    judge()
+    assert get(client, f"/evaluations/{made['evaluationId']}")["status"] == "completed"
+    assert happened(house) == ["evaluation.completed"]
+
+
+def test_a_late_finisher_writes_nothing(client: Caller, house: Runtime) -> None:
+    made = put_chat(client)
+    late = claim(house)
+    left_by(house, "elsewhere:1:1", lease_until=utc_now() - timedelta(seconds=1))
+    current = claim(house)
+    assert current.attempt == 2
+    for step in (
+        lambda session: judging.begin(session, late),
+        lambda session: judging.put_down(session, late, due_at=utc_now()),
+        lambda session: judging.give_up(session, late, ErrorCode.INTERNAL, "No."),
+    ):
+        with pytest.raises(LeaseLost), house.db.writing() as session:
+            step(session)
+    with house.db.writing() as session:
+        assert not judging.renew(session, late)
+        assert judging.renew(session, current)
+        judging.put_down(session, current, due_at=utc_now())
+    judge()
+    assert get(client, f"/evaluations/{made['evaluationId']}")["status"] == "completed"
+
+
+def test_a_row_that_kills_its_worker_each_time_ends(client: Caller, house: Runtime) -> None:
+    made = put_chat(client)
+    left_by(house, "elsewhere:1:1", attempts=leases.MAX_ATTEMPTS)
+    judge()
+    shown = get(client, f"/evaluations/{made['evaluationId']}")
+    assert (shown["status"], shown["error"]["code"]) == ("failed", "INTERNAL")
+    assert happened(house) == []
+    assert waiting(house) == []
+
+
+def test_a_judge_that_fails_is_tried_again_and_then_no_more(
+    client: Caller, house: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = put_chat(client)
+
+    def broken(*_: Any) -> None:
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr(jobs.EmbeddedJudge, "judge", broken)
+    for attempt in range(1, leases.TRIES_AFTER_FAILURE + 1):
+        assert waiting(house) == [made["evaluationId"]]
+        judge()
+        status = get(client, f"/evaluations/{made['evaluationId']}")["status"]
+        assert status == ("failed" if attempt == leases.TRIES_AFTER_FAILURE else "queued")
+        with house.db.writing() as session:
+            session.execute(update(EvaluationJob).values(due_at=utc_now()))
+    assert waiting(house) == []
+    assert get(client, f"/conversations/{made['id']}")["score"] is None
+
+
+def test_what_was_canceled_meanwhile_stays_so(client: Caller, house: Runtime) -> None:
+    made = put_chat(client)
+    with house.db.writing() as session:
+        service.cancel(session, made["evaluationId"])
+    judge()
+    assert get(client, f"/evaluations/{made['evaluationId']}")["status"] == "canceled"
+    assert happened(house) == []
+    assert waiting(house) == []
+
+
+def test_a_scorecard_that_is_gone_fails_what_asked_for_it(client: Caller, house: Runtime) -> None:
+    made = put_chat(client)
+    with house.db.writing() as session:
+        session.execute(update(Evaluation).values(scorecard_version=99))
+    judge()
+    shown = get(client, f"/evaluations/{made['evaluationId']}")
+    assert (shown["status"], shown["error"]["code"]) == ("failed", "INTERNAL")
+
+
+def test_a_stop_leaves_the_rest_to_the_next(
+    client: Caller, house: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_chat(client)
+    monkeypatch.setattr(stopping, "requested", lambda: True)
+    judge()
+    assert len(waiting(house)) == 1
+
+
+def test_an_older_revision_that_ends_later_is_not_current(client: Caller, house: Runtime) -> None:
+    made = put_chat(client)
+    first = claim(house)
+    with house.db.writing() as session:
+        judging.begin(session, first)
+    put_chat(client, labels={"team": "north"})
+    judge()
+    newer = get(client, f"/conversations/{made['id']}")["evaluationId"]
+    assert newer != first.evaluation_id
+    with house.db.writing() as session:
+        judging.put_down(session, first, due_at=utc_now())
+    time.sleep(0.002)
+    judge()
+    both = get(client, "/evaluations", sourceId=made["id"], current="false")
+    assert {each["status"] for each in both} == {"completed"}
+    assert get(client, f"/conversations/{made['id']}")["evaluationId"] == newer

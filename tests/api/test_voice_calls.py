@@ -1,0 +1,305 @@
+"""Voice calls: what is shown of them, their end, their recording, and how the bot performed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import requests
+
+from app.audio_files import jobs as audio_jobs
+from app.core.runtime import Runtime
+from tests.caller import Caller, error_code, findings
+from tests.contacts import call, get, judge, put, put_call, turns
+from tests.happenings import data_of, happened
+from tests.recordings import CALL, ask, reserve, upload
+
+SHOWN = {
+    *("id", "externalId", "engagementId", "campaignId", "callCenterId", "executiveId", "botId"),
+    *("botName", "botVersion", "direction", "fromNumber", "toNumber", "status", "endReason"),
+    *("endedBy", "startedAt", "answeredAt", "endedAt", "durationSeconds", "ringSeconds"),
+    *("language", "hasRecording", "hasTranscript", "outcome", "transferredToHuman", "latencyMs"),
+    *("interruptionsByCustomer", "interruptionsByBot", "fallbackCount", "collectedFields"),
+    *("evaluationId", "score", "epaStatus", "labels", "createdAt", "updatedAt"),
+}
+NOBODY = "01m7y8acjwfq8bmhevp404058a"
+DIMENSIONS = [
+    *("opening", "understanding", "task_completion", "accuracy"),
+    *("conversation_flow", "empathy_tone", "compliance", "closing"),
+]
+BARE = {"turns": [], "startedAt": None, "answeredAt": None, "endedAt": None}
+
+
+def test_a_call_is_shown_with_all_its_fields(client: Caller) -> None:
+    fields = {
+        "botVersion": "7",
+        "endReason": "goal_reached",
+        "endedBy": "bot",
+        "outcome": "goal_met",
+        "transferredToHuman": True,
+        "fallbackCount": 1,
+        "collectedFields": {"date": "2026-11-21", "parcels": 2, "fragile": False, "door": None},
+        "labels": {"team": "north"},
+    }
+    made = put_call(client, **fields)
+    assert set(made) == SHOWN
+    assert {name: made[name] for name in fields} == fields
+    assert (made["durationSeconds"], made["ringSeconds"]) == (29, 5)
+    assert made["latencyMs"] == {"p50": 900, "p90": 980, "p95": 990, "max": 1000, "count": 3}
+    assert (made["interruptionsByBot"], made["interruptionsByCustomer"]) == (0, 0)
+    assert (made["hasRecording"], made["hasTranscript"]) == (False, True)
+    assert get(client, f"/voice-calls/{made['id']}") == made
+    assert get(client, "/voice-calls") == [made]
+
+
+def test_numbers_are_masked_wherever_a_call_is_shown(client: Caller, house: Runtime) -> None:
+    made = put_call(client)
+    assert (made["fromNumber"], made["toNumber"]) == ("+** ** **** **18", "+**********78")
+    odd = put_call(client, "odd", fromNumber="sip:alice@example.org", toNumber="7")
+    assert (odd["fromNumber"], odd["toNumber"]) == ("***:*****@*******.*rg", "7")
+    for number in ("7946", "9812345678", "alice"):
+        assert get(client, "/voice-calls", q=number) == []
+        assert number not in client.get("/voice-calls").text
+        assert number not in client.get(f"/voice-calls/{made['id']}/epa-results").text
+    assert "7946" not in str(data_of(house, "voice-call.completed"))
+
+
+def test_what_the_source_does_not_tell_stays_null(client: Caller) -> None:
+    bare = put(client, "voice-calls", "bare", {"status": "in_progress"})
+    told = {name for name, value in bare.items() if value not in (None, {}, False)}
+    assert told == {
+        *("id", "externalId", "direction", "status", "outcome", "epaStatus"),
+        *("createdAt", "updatedAt"),
+    }
+    assert (bare["direction"], bare["outcome"]) == ("unknown", "unknown")
+    untimed = [{"role": each["role"], "text": each["text"]} for each in turns()]
+    made = put_call(client, "untimed", turns=untimed)
+    assert (made["latencyMs"], made["interruptionsByBot"]) == (None, None)
+    judge()
+    shown = get(client, f"/voice-calls/{made['id']}/epa-results")
+    assert shown["delivery"]["responseLatencyMs"] == {"p50": None, "p90": None}
+
+
+def test_latencies_are_percentiles_however_they_come(client: Caller) -> None:
+    listed = put_call(client, "a", latencyMs=[100, 200, 300, 400, 1000])
+    assert listed["latencyMs"] == {"p50": 300, "p90": 760, "p95": 880, "max": 1000, "count": 5}
+    given = put_call(client, "b", latencyMs={"p50": 250, "p90": 800.5})
+    assert given["latencyMs"] == {
+        "p50": 250,
+        "p90": 800.5,
+        **dict.fromkeys(("p95", "max", "count")),
+    }
+
+
+def test_the_end_is_told_once(client: Caller, house: Runtime) -> None:
+    put(client, "campaigns", "spring", {"name": "Spring"})
+    for status in ("queued", "ringing", "in_progress"):
+        made = put_call(client, status=status, campaign="Spring", endedAt=None)
+        assert made["epaStatus"] == "pending"
+        assert made["evaluationId"] is None
+    assert happened(house) == []
+    put_call(client, campaign="Spring", endReason="hangup", query="?evaluate=false")
+    put_call(client, campaign="Spring", endReason="hangup", fallbackCount=3)
+    put_call(client, campaign="Spring", status="failed")
+    assert happened(house) == ["voice-call.completed"]
+    assert data_of(house, "voice-call.completed") == [
+        {
+            "voice_call_id": made["id"],
+            "engagement_id": "",
+            "campaign": "Spring",
+            "status": "completed",
+            "end_reason": "hangup",
+            "direction": "outbound",
+            "duration_seconds": 29,
+            "started_at": "2026-11-20T09:30:00.000Z",
+            "ended_at": "2026-11-20T09:30:29.000Z",
+            "transferred": False,
+        }
+    ]
+
+
+@pytest.mark.parametrize("status", ["no_answer", "busy", "canceled", "voicemail", "failed"])
+def test_a_call_without_words_ends_and_is_not_judged(
+    client: Caller, house: Runtime, status: str
+) -> None:
+    made = put_call(client, **BARE, status=status)
+    assert (made["evaluationId"], made["epaStatus"]) == (None, "not_applicable")
+    [told] = data_of(house, "voice-call.completed")
+    assert (told["status"], told["duration_seconds"], told["ended_at"]) == (status, None, None)
+    shown = get(client, f"/voice-calls/{made['id']}/epa-results")
+    assert (shown["status"], shown["overallScore"]) == ("not_applicable", None)
+    assert (shown["dimensions"], shown["complianceFlags"]) == ([], [])
+
+
+def test_the_assessment_is_a_view_over_the_evaluation(client: Caller, house: Runtime) -> None:
+    made = put_call(client, outcome="goal_met", collectedFields={"date": "tomorrow"})
+    path = f"/voice-calls/{made['id']}/epa-results"
+    assert get(client, path)["status"] == "pending"
+    judge()
+    shown = get(client, path)
+    results = get(client, f"/evaluations/{shown['evaluationId']}/results")
+    assert shown["status"] == get(client, f"/voice-calls/{made['id']}")["epaStatus"] == "completed"
+    assert shown["overallScore"] == results["score"]
+    assert shown["grade"] == "B"
+    assert shown["subject"] == {
+        "kind": "bot",
+        "executiveId": None,
+        "botId": "delivery",
+        "name": "Nora",
+    }
+    assert [each["key"] for each in shown["dimensions"]] == DIMENSIONS
+    assert sum(each["weight"] for each in shown["dimensions"]) == 100
+    scores = {each["key"]: each["score"] for each in shown["dimensions"]}
+    sections = {each["key"]: each["rawScore"] for each in results["sections"]}
+    assert scores["opening"] == sections["opening"]
+    assert scores["conversation_flow"] == sections["flow"]
+    assert scores["closing"] == sections["closing"]
+    delivery, metrics = shown["delivery"], results["metrics"]
+    assert delivery["agentWpm"] == metrics["agentWpm"]
+    assert delivery["responseLatencyMs"]["p90"] == metrics["latencyMsP90"]
+    assert (delivery["pitchVariation"], delivery["energy"]) == (None, None)
+    assert shown["outcome"] == {
+        "goal": "goal_met",
+        "met": True,
+        "confidence": None,
+        "fields": {"date": "tomorrow"},
+    }
+    assert [each["criterionKey"] for each in shown["complianceFlags"]] == ["opening.identity"]
+    assert shown["strengths"] == results["coaching"]["strengths"]
+    assert shown["scorecardId"] == results["scorecard"]["id"]
+    assert happened(house) == ["voice-call.completed", "evaluation.completed"]
+    [judged] = data_of(house, "evaluation.completed")
+    assert (judged["channel"], judged["duration_seconds"]) == ("voice_bot", 29)
+
+
+def test_the_benchmark_is_made_of_stored_evaluations(client: Caller) -> None:
+    put(client, "campaigns", "spring", {"name": "Spring"})
+    good = put_call(client, "good", campaign="Spring")
+    slow = [
+        {**each, "startMs": 9 * each["startMs"], "endMs": 9 * each["endMs"]} for each in turns()
+    ]
+    bad = put_call(client, "bad", campaign="Spring", turns=slow)
+    other = put_call(client, "other", botId="another")
+    judge()
+    scores = {
+        key: get(client, f"/voice-calls/{made['id']}")["score"]
+        for key, made in (("good", good), ("bad", bad), ("other", other))
+    }
+    assert scores["bad"] < scores["good"]
+    mean = (scores["good"] + scores["bad"]) / 2
+    shown = [get(client, f"/voice-calls/{one['id']}/epa-results") for one in (good, bad, other)]
+    assert shown[0]["benchmark"] == {
+        "executiveMean": mean,
+        "campaignMean": mean,
+        "percentile": 100,
+    }
+    assert shown[1]["benchmark"]["percentile"] == 50
+    assert shown[2]["benchmark"] == {
+        "executiveMean": scores["other"],
+        "campaignMean": None,
+        "percentile": None,
+    }
+
+
+def test_too_few_words_fail_and_say_so(client: Caller, house: Runtime) -> None:
+    made = put_call(client, turns=turns()[:2])
+    judge()
+    shown = get(client, f"/voice-calls/{made['id']}/epa-results")
+    assert (shown["status"], shown["overallScore"], shown["grade"]) == ("failed", None, None)
+    evaluation = get(client, f"/evaluations/{shown['evaluationId']}")
+    assert evaluation["error"]["code"] == "INSUFFICIENT_CONTENT"
+    assert happened(house) == ["voice-call.completed"]
+
+
+def test_a_recording_is_judged_once_it_has_a_transcript(client: Caller, house: Runtime) -> None:
+    body = CALL.read_bytes()
+    audio_file_id = upload(client, body)
+    made = put_call(client, turns=[], recording={"audioFileId": audio_file_id})
+    assert (made["hasRecording"], made["hasTranscript"]) == (True, False)
+    assert (made["evaluationId"], made["epaStatus"]) == (None, "pending")
+    link = get(client, f"/voice-calls/{made['id']}/recording-url")
+    assert set(link) == {
+        *("voiceCallId", "recordingUrl", "expiresAt", "contentType", "channels"),
+        *("durationSeconds", "redacted"),
+    }
+    assert (link["contentType"], link["channels"], link["redacted"]) == ("audio/wav", None, False)
+    assert requests.get(link["recordingUrl"], timeout=10).content == body
+    audio_jobs.process_audio(ask(client, audio_file_id))
+    judge()
+    shown = get(client, f"/voice-calls/{made['id']}")
+    assert (shown["hasTranscript"], shown["epaStatus"]) == (True, "completed")
+    transcript = get(client, f"/evaluations/{shown['evaluationId']}/transcript")
+    assert {each["role"] for each in transcript["segments"]} == {"bot", "customer"}
+    assert get(client, f"/voice-calls/{made['id']}/recording-url")["channels"] == 2
+    assert happened(house).count("evaluation.completed") == 2
+
+
+def test_no_recording_is_not_found(client: Caller) -> None:
+    silent = put_call(client)
+    announced = reserve(client)["audioFileId"]
+    waiting = put_call(client, "b", turns=[], recording={"audioFileId": announced})
+    for made in (silent, waiting):
+        answer = client.get(f"/voice-calls/{made['id']}/recording-url")
+        assert (answer.status_code, error_code(answer)) == (404, "RESOURCE_NOT_FOUND")
+
+
+def test_every_filter_finds_its_call(client: Caller) -> None:
+    engagement = client.post("/engagements", {"name": "E", "type": "qa"}).json()["data"]["id"]
+    audio_file_id = reserve(client)["audioFileId"]
+    other = put_call(client, "other", "?evaluate=false")
+    wanted = put_call(
+        client,
+        "wanted",
+        status="busy",
+        direction="inbound",
+        outcome="callback",
+        botId="survey",
+        botName="Otto",
+        transferredToHuman=True,
+        engagementId=engagement,
+        startedAt="2026-10-01T00:00:00Z",
+        recording={"audioFileId": audio_file_id},
+    )
+    for filters in (
+        {"engagementId": engagement},
+        {"botId": "survey"},
+        {"direction": "inbound"},
+        {"status": "busy,no_answer"},
+        {"outcome": "callback"},
+        {"hasRecording": "true"},
+        {"transferredToHuman": "true"},
+        {"q": "otto"},
+        {"q": "WANT"},
+        {"from": "2026-09-30", "to": "2026-10-02"},
+    ):
+        found = get(client, "/voice-calls", **filters)
+        assert [each["id"] for each in found] == [wanted["id"]], filters
+    for filters in ({"hasRecording": "false"}, {"transferredToHuman": "false"}, {"q": "nora"}):
+        found = get(client, "/voice-calls", **filters)
+        assert [each["id"] for each in found] == [other["id"]], filters
+    for sort in ("startedAt", "durationSeconds", "score", "createdAt"):
+        assert len(get(client, "/voice-calls", sort=f"-{sort}")) == 2
+    assert get(client, "/voice-calls", sort="startedAt")[0]["id"] == wanted["id"]
+    for params, expected in (
+        ({"language": "en"}, {"language": "UNKNOWN"}),
+        ({"status": "ended"}, {"status": "ENUM"}),
+        ({"sort": "botId"}, {"sort": "ENUM"}),
+    ):
+        assert findings(client.get("/voice-calls", params=params)) == expected
+
+
+def test_the_endpoints_are_for_readers_and_only_read(
+    base: str, client: Caller, make_caller: Callable[..., Caller]
+) -> None:
+    made = put_call(client)
+    one = f"/voice-calls/{made['id']}"
+    reader = make_caller(base, scopes=["voice:read"])
+    stranger = make_caller(base, scopes=["conversations:read", "audio:download"])
+    for path in ("/voice-calls", one, f"{one}/epa-results", f"{one}/recording-url"):
+        assert reader.get(path).status_code in (200, 404)
+        assert error_code(stranger.get(path)) == "INSUFFICIENT_SCOPE"
+        assert client.post(path, {}).status_code == 405
+    unknown: Any
+    for unknown in (f"call_{NOBODY}", made["id"].replace("call", "conv"), "x"):
+        for path in ("", "/epa-results", "/recording-url"):
+            assert client.get(f"/voice-calls/{unknown}{path}").status_code == 404
+    assert call()["status"] == "completed"
