@@ -80,10 +80,12 @@ def _write(
     record, created, changed = WRITERS[kind](session, checked.external_id, values)
     if not created and options.on_conflict == SKIP:
         raise _LeftAsItIs
-    if not created and not changed:
-        return Outcome.SKIPPED, None
+    # Also of one that is like that already: what was judged is not judged again, and one that was
+    # only kept before may be wanted judged now.
     ask = EVALUATED.get(kind) if options.evaluate else None
     evaluation_id = ask(session, record, options.scorecard_id) if ask is not None else None
+    if not created and not changed:
+        return Outcome.SKIPPED, evaluation_id
     return Outcome.CREATED if created else Outcome.UPDATED, evaluation_id
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+from marshmallow import ValidationError
 
 from app.core import heartbeat
-from app.core.errors import AppError
+from app.core.errors import AppError, InvalidInput
 from app.core.runtime import Runtime, runtime
 from app.evaluations import jobs as evaluations
-from app.imports import applying, files, intake, preparing, sources, waiting
+from app.imports import applying, files, intake, preparing, schemas, service, sources, waiting
 from app.imports.applying import Rehearsed
 from app.imports.files import AUTO, STDIN, Found, UnknownFormat
 from app.imports.formats.catalogue import FORMATS
@@ -39,6 +40,14 @@ def _roles(_: object, __: object, given: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
+def _language(_: object, __: object, given: str | None) -> str | None:
+    try:
+        schemas.ImportDefaults().load({"language": given})
+    except ValidationError as error:
+        raise click.BadParameter("this must be a language tag such as en or hi-IN") from error
+    return given
+
+
 @click.command("import")
 @click.argument("source", metavar="FILE|DIR|-")
 @click.option("--format", "format_", type=click.Choice([AUTO, *FORMATS]), default=AUTO)
@@ -47,7 +56,7 @@ def _roles(_: object, __: object, given: tuple[str, ...]) -> dict[str, str]:
 @click.option("--call-center", help="Name or id of the call centre of records that name none.")
 @click.option("--executive", help="Name or id of the executive of records that name none.")
 @click.option("--channel", type=click.Choice(["chat", "voice_bot"]), help="Of transcripts.")
-@click.option("--language", help="Language tag of records that name none.")
+@click.option("--language", callback=_language, help="Language tag of records that name none.")
 @click.option(
     "--role", "roles", metavar="NAME=ROLE", multiple=True, callback=_roles, help="Who a speaker is."
 )
@@ -69,6 +78,7 @@ def import_(source: str, format_: str, *, wait: bool, as_json: bool, **given: An
     Started again, it changes nothing twice. Ends with 1 where a record was not taken.
     """
     options = intake.options_of_command(given, runtime().settings.engagement_types)
+    _require(options)
     with Notebook() as notebook:
         tally = _take_in(source, format_, options, notebook, wait=wait)
         if wait:
@@ -79,6 +89,16 @@ def import_(source: str, format_: str, *, wait: bool, as_json: bool, **given: An
         _print(tally, options)
     if tally.counts[Outcome.FAILED]:
         sys.exit(1)
+
+
+def _require(options: Options) -> None:
+    try:
+        with runtime().db.reading() as session:
+            service.require(session, options)
+    except InvalidInput as error:
+        raise click.ClickException(preparing.sentence(error)) from error
+    except AppError as error:
+        raise click.ClickException(error.message) from error
 
 
 def _take_in(

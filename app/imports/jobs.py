@@ -2,7 +2,9 @@
 
 import io
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -24,6 +26,9 @@ logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 Outcome = TypeVar("Outcome")
+
+_KEPT = timedelta(days=90)
+_BETWEEN_BATCHES_S = 0.05
 
 
 def run_import(import_id: str) -> None:
@@ -49,6 +54,18 @@ def due_ids(parts: Runtime) -> Sequence[str]:
     """List the imports that wait for a worker, or were left by one that has ended."""
     with parts.db.reading() as session:
         return service.due_ids(session)
+
+
+def purge(parts: Runtime) -> None:
+    """Forget imports that ended long ago, a few at a time."""
+    before = utc_now() - _KEPT
+    while _purge_once(parts, before):
+        time.sleep(_BETWEEN_BATCHES_S)
+
+
+def _purge_once(parts: Runtime, before: datetime) -> int:
+    with parts.db.writing() as session:
+        return service.purge(session, before=before)
 
 
 class _Run:

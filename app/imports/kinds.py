@@ -73,9 +73,7 @@ WRITERS: Mapping[str, Write] = {
     Kind.CALL_CENTER: _call_center,
     Kind.EXECUTIVE: _executive,
 }
-
-
-# Asked of a record that was made or changed; the id of the evaluation, or None where it has none.
+# Return the id of the evaluation that was asked for, or None where there is nothing to judge.
 EVALUATED: Mapping[str, Callable[[Session, Any, str | None], str | None]] = {
     Kind.CONVERSATION: _judge_conversation,
     Kind.VOICE_CALL: _judge_voice_call,

@@ -12,9 +12,10 @@ from app.imports.options import Options
 from app.imports.sources import Entry
 
 _MOST_TOLD = 3
-# A batch is one short transaction: so many records, or so many messages in them.
-_BATCH_RECORDS = 50
-_BATCH_MESSAGES = 400
+# A batch is one short transaction, so that other writers wait a moment only: so many records, or
+# so many messages in them.
+_BATCH_RECORDS = 10
+_BATCH_MESSAGES = 120
 _TAKES: Mapping[str, tuple[str, ...]] = {
     Kind.CONVERSATION: tuple(names.FIELDS),
     Kind.VOICE_CALL: tuple(names.FIELDS),

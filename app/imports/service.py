@@ -62,7 +62,7 @@ def start(
     Raises:
         InvalidInput: the defaults or the scorecard are not there.
     """
-    _require_defaults(session, options)
+    require(session, options)
     now = utc_now()
     row = Import(
         id=new_id("imp"),
@@ -76,6 +76,25 @@ def start(
     session.flush()
     ring_after_commit(session, bell(row.id))
     return _record(row)
+
+
+def require(session: Session, options: Options) -> None:
+    """Refuse defaults and a scorecard that are not there.
+
+    Raises:
+        InvalidInput: naming the field.
+    """
+    ids = {each.column: options.defaults.get(each.id_field) for each in names.FIELDS.values()}
+    try:
+        references.require(session, ids)
+    except InvalidInput as error:
+        found = error.details[0]
+        raise InvalidInput.field(f"defaults.{found['field']}", found["message"]) from error
+    if options.scorecard_id is not None:
+        try:
+            scorecards.get(session, options.scorecard_id)
+        except NotFound as error:
+            raise InvalidInput.field("scorecardId", "There is no such scorecard.") from error
 
 
 def get(session: Session, import_id: str) -> dict[str, Any]:
@@ -151,20 +170,6 @@ def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
 
 def _held(session: Session, claim: Claim) -> Import:
     return leases.held(session, Import, claim.import_id, claim.token)
-
-
-def _require_defaults(session: Session, options: Options) -> None:
-    ids = {each.column: options.defaults.get(each.id_field) for each in names.FIELDS.values()}
-    try:
-        references.require(session, ids)
-    except InvalidInput as error:
-        found = error.details[0]
-        raise InvalidInput.field(f"defaults.{found['field']}", found["message"]) from error
-    if options.scorecard_id is not None:
-        try:
-            scorecards.get(session, options.scorecard_id)
-        except NotFound as error:
-            raise InvalidInput.field("scorecardId", "There is no such scorecard.") from error
 
 
 def _record(row: Import) -> dict[str, Any]:

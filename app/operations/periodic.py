@@ -67,6 +67,7 @@ TASKS: tuple[Task, ...] = (
     Task("partial uploads", 3600, _purge_partial_uploads),
     Task("kept answers", 3600, _purge_kept_answers),
     Task("deliveries", 3600, _purge_deliveries),
+    Task("imports", 3600, imports.purge),
 )
 
 SWEEPS: tuple[Sweep, ...] = (

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ from sqlalchemy import func, select
 from app.campaigns.models import Campaign
 from app.conversations.models import Conversation, Message
 from app.core import stopping
+from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.engagements.models import Engagement
 from app.evaluations.models import Evaluation
+from app.events.models import Event
 from app.imports import jobs
 from app.imports.models import Import
 from tests.caller import Caller, error_code, findings
@@ -336,3 +339,37 @@ def test_the_list_of_lines_of_a_file_counts_blank_ones(client: Caller) -> None:
     found = run(client, content=content)
     assert [(each["line"], each["code"]) for each in found["errors"]] == [(3, "MALFORMED")]
     assert counted(found)["created"] == 2
+
+
+def test_what_ended_long_ago_is_forgotten(client: Caller, house: Runtime) -> None:
+    old, new = run(client, chat("a")), run(client, chat("b"))
+    with house.db.writing() as session:
+        session.get_one(Import, old["id"]).completed_at = utc_now() - timedelta(days=91)
+    jobs.purge(house)
+    assert client.get(f"/imports/{old['id']}").status_code == 404
+    assert client.get(f"/imports/{new['id']}").status_code == 200
+
+
+def test_one_that_was_only_kept_is_judged_when_that_is_asked(client: Caller) -> None:
+    run(client, chat("a"), evaluate=False)
+    asked = run(client, chat("a"))
+    assert counted(asked) == {"received": 1, "skipped": 1, "evaluationsQueued": 1}
+    assert counted(run(client, chat("a"))) == {"received": 1, "skipped": 1}
+
+
+def test_calls_end_once_and_are_judged(client: Caller, house: Runtime) -> None:
+    call = {
+        "kind": "voice_call",
+        "externalId": "call",
+        "status": "completed",
+        "turns": [
+            {"role": "bot", "text": "Hello, how can I help?", "startMs": 0, "endMs": 1500},
+            {"role": "customer", "text": "I want to pay my bill.", "startMs": 1800, "endMs": 3000},
+        ],
+    }
+    backwards = {**call, "externalId": "x", "turns": [{**call["turns"][0], "endMs": -1}]}  # type: ignore[index,dict-item]
+    first = run(client, call, backwards, {**call, "externalId": "y", "durationSeconds": -5})
+    assert counted(first) == {"received": 3, "created": 1, "failed": 2, "evaluationsQueued": 1}
+    assert counted(run(client, call)) == {"received": 1, "skipped": 1}
+    with house.db.reading() as session:
+        assert session.scalars(select(Event.type)).all() == ["voice-call.completed"]

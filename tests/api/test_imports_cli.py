@@ -1,0 +1,207 @@
+"""`flask import`: files, folders and standard input, by the same function as the API."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from flask import Flask
+from sqlalchemy import func, select
+
+from app.conversations.models import Conversation
+from app.core.runtime import Runtime
+from app.engagements.models import Engagement
+from app.evaluations.models import Evaluation
+from app.imports import jobs
+from app.imports.cli import import_
+from app.voice_calls.models import VoiceCall
+from tests.caller import Caller
+
+VTT = "WEBVTT\n\n00:01.000 --> 00:02.500\n<v Alice>Hello\n\n00:03.000 --> 00:04.000\n<v Bob>Hi\n"
+Command = Callable[..., Result]
+
+
+def line(external_id: str, **fields: Any) -> str:
+    messages = [
+        {"role": "customer", "text": "Hello, where is my parcel? I am waiting for a week now."},
+        {"role": "agent", "text": "I am sorry to hear that. It arrives tomorrow."},
+        {"role": "customer", "text": "Thank you, goodbye."},
+    ]
+    return json.dumps({"externalId": external_id, "messages": messages, **fields})
+
+
+@pytest.fixture
+def command(flask_app: Flask) -> Command:
+    """Give the command; its result has what it printed on both outputs."""
+    runner = flask_app.test_cli_runner()
+    return lambda *args, **options: runner.invoke(
+        import_, [str(each) for each in args], catch_exceptions=False, **options
+    )
+
+
+def told(result: Result) -> dict[str, Any]:
+    assert result.stdout.count("\n") == 1
+    return dict(json.loads(result.stdout))
+
+
+def rows(house: Runtime, table: Any) -> int:
+    with house.db.reading() as session:
+        return session.scalar(select(func.count()).select_from(table)) or 0
+
+
+def test_a_file_is_taken_in_and_told(command: Command, house: Runtime, tmp_path: Path) -> None:
+    file = tmp_path / "chats.jsonl"
+    file.write_text("\n".join([line("a"), "{", line("b"), line("a")]))
+    result = command(file, "--json", "--engagement", "Audit", "--campaign", "Spring")
+    assert result.exit_code == 1
+    assert told(result) == {
+        "status": "completed_with_errors",
+        "dryRun": False,
+        "counts": {
+            "received": 4,
+            "created": 2,
+            "updated": 0,
+            "skipped": 0,
+            "failed": 2,
+            "evaluationsQueued": 2,
+        },
+        "errors": [
+            {
+                "file": "chats.jsonl",
+                "line": 2,
+                "externalId": None,
+                "code": "MALFORMED",
+                "message": "The line is not JSON: Expecting property name enclosed in double "
+                "quotes at byte 1.",
+            },
+            {
+                "file": "chats.jsonl",
+                "line": 4,
+                "externalId": "a",
+                "code": "DUPLICATE",
+                "message": "This externalId stands more than once in this import; the first is "
+                "taken.",
+            },
+        ],
+    }
+    assert rows(house, Engagement) == 1
+    assert rows(house, Conversation) == 2
+
+
+def test_a_second_run_changes_nothing(command: Command, house: Runtime, tmp_path: Path) -> None:
+    file = tmp_path / "chats.jsonl"
+    file.write_text("\n".join([line("a"), line("b")]))
+    first = command(file, "--engagement", "Audit")
+    assert first.exit_code == 0
+    assert "2 records: 2 created, 0 updated, 0 skipped, 0 failed" in first.stdout
+    again = command(file, "--engagement", "Audit", "--json")
+    assert told(again)["counts"]["skipped"] == 2
+    assert told(again)["counts"]["evaluationsQueued"] == 0
+    assert rows(house, Evaluation) == 2
+    assert rows(house, Engagement) == 1
+
+
+def test_a_dry_run_writes_nothing(command: Command, house: Runtime, tmp_path: Path) -> None:
+    file = tmp_path / "chats.jsonl"
+    file.write_text(line("a", engagement="Audit"))
+    tried = told(command(file, "--dry-run", "--json"))
+    assert tried["dryRun"] is True
+    assert tried["counts"]["created"] == 1
+    assert rows(house, Conversation) == 0
+    assert rows(house, Engagement) == 0
+
+
+def test_a_folder_is_read_file_by_file(command: Command, house: Runtime, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    (folder / "week 1").mkdir(parents=True)
+    (folder / ".git").mkdir()
+    (folder / "a.jsonl").write_text(line("a"))
+    (folder / "b.csv").write_text("conversation_id;role;text\nb;agent;Hi\n")
+    (folder / "week 1" / "call.vtt").write_text(VTT)
+    (folder / ".git" / "x.jsonl").write_text("nonsense")
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    result = command(folder, "--json", "--role", "Alice=agent", "--role", "bob=customer")
+    assert told(result)["counts"]["created"] == 3
+    with house.db.reading() as session:
+        [call] = session.scalars(select(VoiceCall))
+        assert call.external_id == "week 1:call"
+        assert call.status == "completed"
+
+
+def test_standard_input_is_read_and_its_format_told(command: Command, house: Runtime) -> None:
+    result = command("-", "--json", input="\ufeff" + line("a") + "\r\n")
+    assert told(result)["counts"]["created"] == 1
+    named = command("-", "--format", "vtt", "--channel", "chat", "--json", input=VTT)
+    assert named.exit_code == 1
+    assert [each["code"] for each in told(named)["errors"]] == ["UNKNOWN_ROLE"]
+    assert rows(house, Conversation) == 1
+
+
+def test_wait_ends_when_everything_is_evaluated(
+    command: Command, house: Runtime, tmp_path: Path
+) -> None:
+    file = tmp_path / "chats.jsonl"
+    file.write_text("\n".join(line(f"c{n}") for n in range(5)))
+    result = command(file, "--wait", "--json")
+    assert result.exit_code == 0
+    with house.db.reading() as session:
+        assert set(session.scalars(select(Evaluation.status))) <= {"completed", "failed"}
+        assert rows(house, Evaluation) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["/nowhere/x.jsonl"], 1, "No such file"),
+        (["FILE"], 1, "give it by --format"),
+        (["FILE", "--role", "Alice"], 2, "NAME=ROLE"),
+        (["FILE", "--role", "Alice=boss"], 2, "NAME=ROLE"),
+        (["FILE", "--format", "xml"], 2, "xml"),
+        (["FILE", "--language", "english!", "--format", "native"], 2, "language"),
+        (["FILE", "--scorecard", "sc_1", "--format", "native"], 1, "scorecard"),
+        (["FILE", "--format", "native", "--engagement", "ENG"], 1, "engagement"),
+        ([], 2, "Missing argument"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_sentence(
+    command: Command, tmp_path: Path, arguments: list[str], code: int, message: str
+) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("Dear diary\n")
+    swapped = {"FILE": str(file), "ENG": "eng_01k9zq2m5rt9w3x7b1f6e8nvha"}
+    result = command(*(swapped.get(each, each) for each in arguments))
+    assert result.exit_code == code
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_both_ways_in_give_the_same(
+    client: Caller, command: Command, house: Runtime, tmp_path: Path
+) -> None:
+    files = {
+        "native": line("x", language="en", tags=["late"], csat={"score": 4}),
+        "csv": "conversation_id,role,text,sent_at\nx,customer,Hi,2026-01-02T03:04:05Z\n",
+        "openai": json.dumps({"id": "x", "messages": [{"role": "user", "content": "Hi"}]}),
+    }
+    for name, content in files.items():
+        file = tmp_path / name
+        file.write_text(content.replace('"x"', '"by file"').replace("x,", "by file,"))
+        assert command(file, "--format", name, "--no-evaluate").exit_code == 0
+        other = content.replace('"x"', '"by api"').replace("x,", "by api,")
+        body = {"format": name, "content": other, "evaluate": False}
+        jobs.run_import(client.post("/imports", body).json()["data"]["id"])
+        found = client.get("/conversations").json()["data"]
+        assert len(found) == 2
+        own = {"id", "externalId", "createdAt", "updatedAt"}
+        first, second = ({k: v for k, v in each.items() if k not in own} for each in found)
+        assert first == second
+        said = [
+            [
+                (message["role"], message["text"], message["sentAt"], message["internal"])
+                for message in client.get(f"/conversations/{each['id']}/messages").json()["data"]
+            ]
+            for each in found
+        ]
+        assert said[0] == said[1]
