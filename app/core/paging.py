@@ -50,19 +50,34 @@ def select_page(
     What has no value in that column comes last, whichever the direction. Rows come as mappings of
     the selected columns. Pass `total_count` where a counter knows it.
     """
-    column = sortable[request.sort.lstrip("-")]
-    descending = request.sort.startswith("-")
-    order: list[ColumnElement[Any]] = [
-        each.desc() if descending else each.asc() for each in (column, tail)
-    ]
-    if getattr(column.expression, "nullable", False):
-        order[0] = order[0].nulls_last()
     if total_count is None:
         inner = statement.with_only_columns(tail).order_by(None).subquery()
         total_count = session.scalar(select(func.count()).select_from(inner)) or 0
     offset = (request.page - 1) * request.page_size
     rows: Sequence[Any] = []
     if offset < total_count:
-        ordered = statement.order_by(*order).limit(request.page_size).offset(offset)
-        rows = session.execute(ordered).mappings().all()
+        column = sortable[request.sort.lstrip("-")]
+        size = min(request.page_size, total_count - offset)
+        behind = total_count - offset - size
+        # What is nearer to the end is counted from there, so that the last page costs one page.
+        backwards = behind < offset
+        order = _order(column, tail, request.sort.startswith("-"), backwards=backwards)
+        ordered = statement.order_by(*order).limit(size).offset(min(offset, behind))
+        found = session.execute(ordered).mappings().all()
+        rows = found[::-1] if backwards else found
     return Page(rows, request.page, request.page_size, total_count)
+
+
+def _order(
+    column: AnyColumn,
+    tail: AnyColumn,
+    descending: bool,
+    *,
+    backwards: bool,
+) -> list[ColumnElement[Any]]:
+    order: list[ColumnElement[Any]] = [
+        each.desc() if descending != backwards else each.asc() for each in (column, tail)
+    ]
+    if getattr(column.expression, "nullable", False):
+        order[0] = order[0].nulls_first() if backwards else order[0].nulls_last()
+    return order

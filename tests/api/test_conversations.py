@@ -202,6 +202,10 @@ def test_every_order_holds_and_nothing_comes_last(client: Caller) -> None:
     assert get(client, "/conversations", sort="-messageCount")[0]["messageCount"] == 8
     for sort in ("startedAt", "-startedAt", "score", "-score"):
         assert get(client, "/conversations", sort=sort)[-1][sort.lstrip("-")] is None
+    for sort in ("score", "-score", "startedAt", "-createdAt"):
+        whole = [each["id"] for each in get(client, "/conversations", sort=sort)]
+        pages = [get(client, "/conversations", sort=sort, page=n, pageSize=1) for n in range(1, 6)]
+        assert [each["id"] for page in pages for each in page] == whole
     newest = get(client, "/conversations")
     assert [each["createdAt"] for each in newest] == sorted(
         (each["createdAt"] for each in newest), reverse=True
