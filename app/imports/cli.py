@@ -11,7 +11,7 @@ import click
 from marshmallow import ValidationError
 
 from app.core import heartbeat
-from app.core.errors import AppError, InvalidInput
+from app.core.errors import AppError, InvalidInput, ServiceUnavailable
 from app.core.runtime import Runtime, runtime
 from app.evaluations import jobs as evaluations
 from app.imports import applying, files, intake, preparing, schemas, service, sources, waiting
@@ -27,6 +27,7 @@ from app.imports.sources import Document
 from app.imports.tally import Outcome, Tally
 
 _LOOK_AGAIN_S = 0.25
+_ASK_AGAIN_S = 1.0
 
 
 def _roles(_: object, __: object, given: tuple[str, ...]) -> dict[str, str]:
@@ -131,12 +132,18 @@ def _documents(
     return files.documents(found, format_, progress.opened)
 
 
-def _apply(batch: Sequence[Prepared], options: Options) -> Tally:
+def _apply(batch: Sequence[Prepared], options: Options, tries: int = 3) -> Tally:
+    """Write a batch; a database that is busy for long is asked again before that is the end."""
     try:
         with runtime().db.writing() as session:
             return applying.apply(session, batch, options)
     except Rehearsed as rehearsal:
         return rehearsal.tally
+    except ServiceUnavailable:
+        if tries == 1:
+            raise
+    time.sleep(_ASK_AGAIN_S)
+    return _apply(batch, options, tries - 1)
 
 
 def _wait(parts: Runtime, notebook: Notebook) -> None:

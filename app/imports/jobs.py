@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.core import stopping
 from app.core.clock import utc_now
+from app.core.errors import ServiceUnavailable
 from app.core.leases import MAX_ATTEMPTS, PAUSE, TRIES_AFTER_FAILURE, LeaseLost
 from app.core.runtime import Runtime, runtime
 from app.imports import applying, preparing, service, sources
@@ -85,6 +86,9 @@ class _Run:
             self._work()
         except LeaseLost:
             raise
+        except ServiceUnavailable as error:
+            logger.warning("the import %s has to wait: %s", self._claim.import_id, error)
+            self._write(service.put_down, due_at=utc_now() + PAUSE, counts=False)
         except Exception:  # the edge of the process: no import may hang half-way
             logger.exception("the work on the import %s failed", self._claim.import_id)
             self._end()

@@ -551,6 +551,36 @@ def test_the_format_is_told_by_name_or_begin(content: str, name: str, expected: 
     assert detect(content.encode(), name) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        ("openai", {"messages": [{"role": "user", "name": "Bot", "content": "Hi"}]}),
+        (
+            "contact_lens",
+            {
+                "Channel": "CHAT",
+                "Transcript": [
+                    {"ParticipantRole": "CUSTOMER", "DisplayName": "Bot", "Content": "Hi"}
+                ],
+            },
+        ),
+        (
+            "vcon",
+            {
+                "vcon": "0.4.0",
+                "parties": [{"name": "Bot", "role": "customer"}],
+                "dialog": [{"type": "text", "parties": 0, "body": "Hi"}],
+            },
+        ),
+        ("csv", "conversation_id,speaker,role,text\nc1,Bot,customer,Hi\n"),
+    ],
+)
+def test_a_name_that_is_a_word_says_nothing_unless_it_is_mapped(name: str, document: Any) -> None:
+    content = document if isinstance(document, str) else json.dumps(document)
+    assert said(items(*read(name, content))[0]) == [("customer", "Hi")]
+    assert said(items(*read(name, content, roles={"bot": "agent"}))[0]) == [("agent", "Hi")]
+
+
 def _pieces() -> Iterator[bytes]:
     yield from (VTT.encode(), SRT.encode(), HEADER.encode(), b"WEBVTT\n\n", b"\n\n", b'"', b"\r")
     yield from (

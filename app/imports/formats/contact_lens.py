@@ -79,7 +79,9 @@ def _texts(said: list[Any]) -> Iterator[dict[str, Any]]:
 def _role(turn: Mapping[str, Any], people: Mapping[str, str], roles: Roles) -> str:
     person = turn.get("ParticipantId")
     listed = people.get(person) if isinstance(person, str) else None
-    return roles.of(turn.get("DisplayName"), turn.get("ParticipantRole"), listed, person)
+    return roles.of(
+        turn.get("ParticipantRole"), listed, person, names=[turn.get("DisplayName"), person]
+    )
 
 
 def _people(found: object) -> dict[str, str]:

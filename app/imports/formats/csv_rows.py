@@ -169,11 +169,12 @@ def _bad(row: _Row | Unreadable) -> Unreadable:
 def _message(cells: Mapping[str, str], roles: Roles, line: int) -> dict[str, Any]:
     if "text" not in cells:
         raise Unreadable(Fault.VALIDATION_ERROR, "This row has no text.", line)
+    speaker, role = cells.get("speaker"), cells.get("role")
     message: dict[str, Any] = {
-        "role": roles.of(cells.get("speaker"), cells.get("role"), line=line),
+        "role": roles.of(role or speaker, names=[speaker], line=line),
         "text": cells["text"],
     }
-    author = cells.get("authorName") or cells.get("speaker")
+    author = cells.get("authorName") or speaker
     if author:
         message["authorName"] = author
     if "sentAt" in cells:

@@ -63,7 +63,10 @@ def _messages(found: object, roles: Roles) -> Iterator[dict[str, Any]]:
         if not text.strip():
             continue
         word = each.get("role")
-        message_of: dict[str, Any] = {"role": roles.of(each.get("name"), word), "text": text}
+        message_of: dict[str, Any] = {
+            "role": roles.of(word, names=[each.get("name")]),
+            "text": text,
+        }
         if word in _UNSAID:
             message_of["internal"] = True
         if isinstance(each.get("name"), str):

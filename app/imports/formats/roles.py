@@ -1,6 +1,6 @@
 """Who speaks: words that a format defines and names that the caller maps; nothing is guessed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from app.imports.formats.items import Fault, Unreadable
 
@@ -22,16 +22,23 @@ class Roles:
         """Return what the caller's map alone says of a name."""
         return self._given.get(_key(name)) if isinstance(name, str) else None
 
-    def of(self, *names: object, line: int = 0) -> str:
-        """Return the role of the first name that has one.
+    def of(self, *words: object, names: Iterable[object] = (), line: int = 0) -> str:
+        """Return what the caller's map says of the names, or the role of the first word with one.
+
+        A name means nothing by itself: a customer may be called Bot.
 
         Raises:
-            Unreadable: none has.
+            Unreadable: no role is found.
         """
+        names = list(names)
         for name in names:
-            if isinstance(name, str) and (role := self._roles.get(_key(name))):
+            if role := self.mapped(name):
                 return role
-        shown = next((name for name in names if isinstance(name, str) and name.strip()), None)
+        for word in words:
+            if isinstance(word, str) and (role := self._roles.get(_key(word))):
+                return role
+        told = (each for each in (*words, *names) if isinstance(each, str) and each.strip())
+        shown = next(told, None)
         if shown is None:
             raise Unreadable(Fault.UNKNOWN_ROLE, "It is not said who speaks here.", line)
         raise Unreadable(

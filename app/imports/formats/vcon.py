@@ -11,6 +11,8 @@ from app.imports.formats.lines import documents
 from app.imports.formats.roles import Roles
 from app.imports.formats.subtitles import plain
 
+_NAMES = ("name", "tel", "mailto")
+
 
 def read(stream: BinaryIO, reading: Reading) -> Read:
     """Yield a conversation of the texts, or a call of the transcript, for each document."""
@@ -63,7 +65,7 @@ def role_of(party: object, parties: list[dict[str, Any]], roles: Roles) -> str:
     if not 0 <= party < len(parties):
         raise Unreadable(Fault.VALIDATION_ERROR, f"There is no party {party}.")
     found = parties[party]
-    return roles.of(*(found.get(name) for name in ("name", "tel", "mailto", "role")))
+    return roles.of(found.get("role"), names=[found.get(each) for each in _NAMES])
 
 
 def _message(

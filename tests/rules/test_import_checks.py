@@ -1,0 +1,76 @@
+"""What may be written: every record is either checked or refused with a sentence."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.core.errors import InvalidInput
+from app.imports.checking import _SHAPES, check
+from app.imports.formats.items import Kind
+from app.imports.preparing import Checked, sentence
+
+WORDS = [
+    *("completed", "closed", "agent", "bot", "customer", "en", "chat", "2026-01-02T03:04:05Z"),
+    *("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "2999-01-01T00:00:00Z", "\x00"),
+]
+NAMES = sorted(
+    {str(field.data_key) for shape in _SHAPES.values() for field in shape.fields.values()}
+)
+INNER = ["role", "text", "sentAt", "startMs", "endMs", "p50", "score", "audioFileId", "metadata"]
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 2**62) | st.floats() | st.sampled_from(WORDS),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(INNER), inner, max_size=4)
+    ),
+    max_leaves=10,
+)
+TURN = st.fixed_dictionaries(
+    {"role": st.sampled_from(["agent", "bot", "customer"]), "text": st.text(max_size=5)},
+    optional={"startMs": st.integers(0, 9), "endMs": st.integers(0, 9), "sentAt": VALUE},
+)
+LIKELY = st.fixed_dictionaries(
+    {"externalId": st.text(max_size=5), "status": st.sampled_from(WORDS)},
+    optional={
+        "name": st.text(max_size=5),
+        "messages": st.lists(TURN, max_size=4),
+        "turns": st.lists(TURN, max_size=4),
+        "startedAt": st.sampled_from(WORDS),
+        "endedAt": st.sampled_from(WORDS),
+    },
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    kind=st.sampled_from(list(Kind)),
+    likely=LIKELY,
+    wild=st.dictionaries(st.sampled_from(NAMES), VALUE, max_size=3),
+)
+def test_nothing_but_a_refusal_comes_of_a_wrong_record(
+    kind: str, likely: dict[str, Any], wild: dict[str, Any]
+) -> None:
+    told = ""
+    try:
+        checked = check(kind, {**likely, **wild})
+    except InvalidInput as error:
+        told = sentence(error)
+    assert told or isinstance(checked, Checked)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_kind_has_a_shape(kind: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        check(kind, {})
+    assert {each["code"] for each in refused.value.details} == {"REQUIRED"}
+
+
+def test_a_name_and_an_id_for_the_same_are_too_much() -> None:
+    fields = {"externalId": "e", "name": "A", "callCenter": "Pune"}
+    assert check(Kind.EXECUTIVE, fields).names == {"callCenter": "Pune"}
+    assert check(Kind.EXECUTIVE, {**fields, "callCenter": None}).names == {}
+    both = {**fields, "callCenterId": "cc_01k9zq2m5rt9w3x7b1f6e8nvha"}
+    with pytest.raises(InvalidInput, match="not acceptable") as refused:
+        check(Kind.EXECUTIVE, both)
+    assert sentence(refused.value) == "callCenter: Give the name or the id, not both."
