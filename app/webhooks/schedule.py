@@ -40,7 +40,7 @@ def retry_after_s(value: str, now: datetime) -> float:
         return float(text[:9])
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # a year or a zone of more digits than a C int holds
         return 0.0
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

@@ -180,3 +180,15 @@ def test_a_holder_that_lost_its_lease_changes_nothing(
     # The first answer came too late for its lease; the take-over sent the same once more.
     assert len(receiver.received()) == 2
     assert delivery["attempt_count"] == 1
+
+
+def test_an_answer_with_an_absurd_date_does_not_bring_the_sender_down(
+    desk: Desk, receiver: Receiver
+) -> None:
+    absurd = "Retry-After: Sat, 21 Nov 9999999999 12:00:00 GMT"
+    receiver.script("/hook", answers.status(503, b"", absurd), answers.status(200))
+    subscription_id, _ = desk.subscribe(receiver.url())
+    sender = desk.start_sender()
+    desk.publish()
+    desk.wait_for_status(subscription_id, "succeeded")
+    assert sender.process.poll() is None
