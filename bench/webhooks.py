@@ -65,8 +65,9 @@ def bare(number: int) -> float:
     return number / took_s
 
 
-def drain(where: Stage, name: str, number: int, receivers: int, limit: float) -> float:
-    """Publish first, then let a sender deliver it all; return deliveries a second."""
+def drain(where: Stage, name: str, number: int, receivers: int) -> None:
+    """Publish first, then let a sender deliver it all, right after the bare loop has run."""
+    limit = bare(min(number, 2000))
     before = where.receivers.count()
     where.publish(number // receivers, in_one=100)
     number = number // receivers * receivers
@@ -82,7 +83,6 @@ def drain(where: Stage, name: str, number: int, receivers: int, limit: float) ->
         f"{name:24}{rate:8.0f} /s {cpu / done * 1000:6.2f} ms CPU"
         f"   {rate / limit * 100:4.0f} % of the bare loop"
     )
-    return rate
 
 
 def paced(where: Stage, name: str, per_s: float, seconds: float, receivers: int) -> None:
@@ -107,12 +107,11 @@ def _percentiles(waits: Sequence[float]) -> str:
 
 
 def main(number: int, finished: int) -> None:
-    limit = bare(min(number, 3000))
     for receivers in (1, 50):
         with stage() as where:
             subscriptions = where.subscribe([f"/{each}" for each in range(receivers)])
             name = f"{receivers} receiver{'s' * (receivers > 1)}"
-            drain(where, name, number, receivers, limit)
+            drain(where, name, number, receivers)
             paced(where, f"  {name}, paced", _PACED_PER_S / receivers, _PACED_S, receivers)
             if receivers == 1:
                 paced(where, "  each after a pause", 1 / 1.5, 15, 1)
@@ -122,7 +121,7 @@ def main(number: int, finished: int) -> None:
                     print(
                         f"{finished} finished deliveries in {time.perf_counter() - started:.0f} s"
                     )
-                    drain(where, "  then", number, 1, limit)
+                    drain(where, "  then", number, 1)
                     paced(where, "  then, paced", _PACED_PER_S, _PACED_S, 1)
     with stage() as where:
         where.subscribe(["/healthy", *(f"/hang{each}" for each in range(_HANGING))])
