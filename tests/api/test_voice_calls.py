@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import requests
 
-from app.audio_files import jobs as audio_jobs
 from app.core.runtime import Runtime
 from tests.caller import Caller, error_code, findings
 from tests.contacts import call, get, judge, put, put_call, turns
+from tests.conversations import completed
 from tests.happenings import data_of, happened
-from tests.recordings import CALL, ask, reserve, upload
+from tests.recordings import CALL, reserve, upload
 
 SHOWN = {
     *("id", "externalId", "engagementId", "campaignId", "callCenterId", "executiveId", "botId"),
@@ -223,13 +223,15 @@ def test_a_recording_is_judged_once_it_has_a_transcript(client: Caller, house: R
     }
     assert (link["contentType"], link["channels"], link["redacted"]) == ("audio/wav", None, False)
     assert requests.get(link["recordingUrl"], timeout=10).content == body
-    audio_jobs.process_audio(ask(client, audio_file_id))
+    with house.db.writing() as session:
+        completed(session, source_type="audio_file", source_id=audio_file_id, channel="voice")
+    assert get(client, f"/voice-calls/{made['id']}")["epaStatus"] == "pending"
     judge()
     shown = get(client, f"/voice-calls/{made['id']}")
     assert (shown["hasTranscript"], shown["epaStatus"]) == (True, "completed")
     transcript = get(client, f"/evaluations/{shown['evaluationId']}/transcript")
     assert {each["role"] for each in transcript["segments"]} == {"bot", "customer"}
-    assert get(client, f"/voice-calls/{made['id']}/recording-url")["channels"] == 2
+    assert transcript["sourceType"] == "voice_call"
     assert happened(house).count("evaluation.completed") == 2
 
 
