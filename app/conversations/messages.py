@@ -19,9 +19,15 @@ _COLUMNS = select(
 )
 
 
-def replace(session: Session, conversation_id: str, messages: Sequence[Mapping[str, Any]]) -> None:
+def replace(
+    session: Session,
+    conversation_id: str,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    is_new: bool = False,
+) -> None:
     """Bring the messages of a conversation to these; those that are the same keep their ids."""
-    before = of_conversation(session, conversation_id)
+    before = [] if is_new else of_conversation(session, conversation_id)
     ids: dict[bytes, list[str]] = {}
     for each in reversed(before):
         ids.setdefault(_key(each), []).append(each["id"])

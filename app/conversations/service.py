@@ -50,10 +50,14 @@ def upsert(
         return records.get(session, row.id), False, False
     former_campaign_id = None if created else row.campaign_id
     if created or row.messages_digest != given.digest:
-        messages.replace(session, row.id, given.rows)
+        messages.replace(session, row.id, given.rows, is_new=created)
     upserts.bring_to(session, row, columns)
     text = records.search_text(columns, external_id)
-    session.merge(ConversationSearchText(conversation_id=row.id, text=text))
+    found = ConversationSearchText(conversation_id=row.id, text=text)
+    if created:
+        session.add(found)
+    else:
+        session.merge(found)
     session.flush()
     campaigns.moved(session, former_campaign_id, row.campaign_id, Counted.CONVERSATIONS)
     return records.get(session, row.id), created, True

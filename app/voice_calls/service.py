@@ -47,8 +47,13 @@ def upsert(
     former_campaign_id = None if created else row.campaign_id
     upserts.bring_to(session, row, columns)
     text = records.search_text(columns, external_id)
-    session.merge(VoiceCallTurns(voice_call_id=row.id, turns=turns))
-    session.merge(VoiceCallSearchText(voice_call_id=row.id, text=text))
+    said = VoiceCallTurns(voice_call_id=row.id, turns=turns)
+    found = VoiceCallSearchText(voice_call_id=row.id, text=text)
+    for each in (said, found):
+        if created:
+            session.add(each)
+        else:
+            session.merge(each)
     session.flush()
     campaigns.moved(session, former_campaign_id, row.campaign_id, Counted.VOICE_CALLS)
     if row.status in ENDED and row.announced_at is None:
