@@ -6,7 +6,7 @@ import click
 from flask import Flask
 
 from app import __version__
-from app.analytics.cli import analytics
+from app.analytics.cli import analytics, exports
 from app.api_keys.cli import keys
 from app.api_keys.signing_cli import signing
 from app.factory import create_app
@@ -29,6 +29,7 @@ OPERATIONS: tuple[click.Command, ...] = (
 # They find the parts of this process through `runtime()`.
 ROOMS: tuple[click.Command, ...] = (
     analytics,
+    exports,
     import_,
     keys,
     openapi,

@@ -7,6 +7,7 @@ from flask import Flask
 from app import __version__
 from app.analytics import facts
 from app.analytics import routes as analytics
+from app.analytics.hooks import ExportFiles
 from app.api_keys import routes as api_keys
 from app.api_keys.gate import Gate
 from app.audio_files import routes as audio_files
@@ -70,7 +71,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     errors.install(app)
     Gate(parts).install(app)
     _health(parts).install(app)
-    Blobs(parts, {"aud": Recordings(parts)}).install(app)
+    Blobs(parts, {"aud": Recordings(parts), "exp": ExportFiles(parts)}).install(app)
     api = _api(app)
     register(app, api, ROOMS)
     docs.install(app, api)

@@ -2,7 +2,7 @@
 
 import click
 
-from app.analytics import rebuilding
+from app.analytics import exporter, rebuilding
 from app.core.runtime import runtime
 
 _SHOWN = 20
@@ -37,3 +37,15 @@ def check() -> None:
     if found:
         raise click.ClickException(f"{len(found)} facts differ: run `flask analytics rebuild`")
     click.echo("every fact agrees with its evaluation")
+
+
+@click.group("exports")
+def exports() -> None:
+    """Work on exports."""
+
+
+@exports.command("run")
+def run() -> None:
+    """Work on the exports that are due, here and now, until none is left."""
+    exporter.work(runtime())
+    click.echo("no export is due")

@@ -57,7 +57,7 @@ _SCALES = {
 }
 # Feelings are from -1 to 1; the numbers are not negative.
 _OFFSETS = {"customer_sentiment": 1}
-_METRICS = {
+METRICS = {
     "talk_ratio": "talkRatio",
     "silence_percent": "silencePercent",
     "dead_air_count": "deadAirCount",
@@ -86,8 +86,8 @@ def packed(evaluation: Any, at_s: int, metrics: Mapping[str, Any]) -> bytes:
     for name in FIELDS:
         if name in times:
             value: Any = times[name]
-        elif name in _METRICS:
-            value = metrics.get(_METRICS[name])
+        elif name in METRICS:
+            value = metrics.get(METRICS[name])
         else:
             value = getattr(evaluation, name)
         values.append(_number(name, value))
@@ -114,6 +114,11 @@ def unpacked(data: bytes) -> dict[str, Any]:
     """Return the figures of one fact as its evaluation has them."""
     numbers = taken(data, "I")
     return {name: _value(name, numbers[place]) for name, place in _PLACE.items()}
+
+
+def value_of(name: str, numbers: "Numbers") -> Any:
+    """Return one figure of a fact whose numbers were taken."""
+    return _value(name, numbers[_PLACE[name]])
 
 
 class Columns:

@@ -1,11 +1,13 @@
-"""The tables of analytics: a narrow fact for each evaluated contact, and what their codes mean."""
+"""The tables of analytics: a narrow fact for each evaluated contact, their codes, and exports."""
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import JSON, BigInteger, Index, LargeBinary
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.db import Table
+from app.core.db import Table, UtcDateTime
+from app.core.leases import LeasedJob
 
 
 class Fact(Table):
@@ -59,3 +61,29 @@ class FactLayout(Table):
     id: Mapped[int] = mapped_column(primary_key=True)
     digest: Mapped[str] = mapped_column(unique=True)
     lanes: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+
+
+class ExportJob(LeasedJob):
+    """One export: what was asked for, how far it is, and the file once it is whole.
+
+    `object_id` names the stored file of the running or the last attempt; it is handed out only
+    when the state is `succeeded`, and not after `expires_at`.
+    """
+
+    __tablename__ = "export_jobs"
+    __table_args__ = (
+        Index("ix_export_jobs_due", "state", "priority", "queued_at", "id"),
+        Index("ix_export_jobs_expires", "expires_at"),
+    )
+
+    dataset: Mapped[str]
+    format: Mapped[str]
+    wish: Mapped[dict[str, Any]] = mapped_column(JSON)
+    file_name: Mapped[str]
+    created_by: Mapped[str]
+    object_id: Mapped[str | None]
+    progress: Mapped[int] = mapped_column(default=0)
+    row_count: Mapped[int | None]
+    file_size_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    sha256: Mapped[str | None]
+    expires_at: Mapped[datetime | None] = mapped_column(UtcDateTime)

@@ -60,8 +60,8 @@ def period_of(
     Raises:
         InvalidInput: the period is empty, or longer than 400 days.
     """
-    last = _moment(end, zone) if end else None
-    first = _moment(start, zone) if start else (last or now) - USUAL
+    last = moment_of(end, zone) if end else None
+    first = moment_of(start, zone) if start else (last or now) - USUAL
     if last is None:
         last = now
     if first >= last:
@@ -74,7 +74,8 @@ def period_of(
     return Period(first, last, zone)
 
 
-def _moment(value: date, zone: ZoneInfo) -> datetime:
+def moment_of(value: date, zone: ZoneInfo) -> datetime:
+    """Return the moment that is meant: a date begins in the zone."""
     if isinstance(value, datetime):
         return value.astimezone(UTC)
     return datetime.combine(value, time(), zone).astimezone(UTC)

@@ -2,15 +2,20 @@
 
 from typing import Any
 
-from app.analytics import boards, schemas, summary, trends
+from flask import request
+
+from app.analytics import boards, export_shapes, exporting, schemas, summary, trends
 from app.analytics.board_shapes import AnalyticsExecutiveSchema, AnalyticsMemberSchema
-from app.analytics.periods import Granularity, period_of
+from app.analytics.exporting import Links
+from app.analytics.periods import Granularity, moment_of, period_of
 from app.analytics.query_shapes import AnalyticsQuery
 from app.analytics.reading import Question
+from app.analytics.wishes import Dataset, Format, Wish
 from app.core.clock import utc_now
+from app.core.errors import InvalidInput
 from app.core.runtime import runtime
 from app.web.api import Blueprint
-from app.web.principal import require_scope
+from app.web.principal import EXPENSIVE, current_principal, require_scope
 
 blp = Blueprint(
     "analytics", __name__, url_prefix="/analytics", description="Figures over evaluations"
@@ -79,6 +84,35 @@ def get_analytics_trends(query: dict[str, Any]) -> Any:
         )
 
 
+@blp.post("/export")
+@require_scope("analytics:export", policy=EXPENSIVE)
+@blp.arguments(export_shapes.ExportCreate)
+@blp.response(202, export_shapes.ExportAcceptedSchema)
+def create_export(body: dict[str, Any]) -> Any:
+    """Queue an export; its file can be downloaded for a day once it is ready."""
+    links, wish = _links(), _wish(body)
+    created_by = current_principal().key_id
+    with runtime().db.writing() as session:
+        job = exporting.request(
+            session, wish, file_name=body.get("file_name"), created_by=created_by
+        )
+    return {
+        "job_id": job.id,
+        "status": job.state,
+        "created_at": job.queued_at,
+        "status_url": links.status(job.id),
+    }
+
+
+@blp.get("/export/<job_id>")
+@require_scope("analytics:export")
+@blp.response(200, export_shapes.ExportSchema)
+def get_export(job_id: str) -> Any:
+    """Show how far an export is; when it is ready, with a signed link to its file."""
+    with runtime().db.reading() as session:
+        return exporting.show(session, job_id, _links())
+
+
 def _question(query: dict[str, Any]) -> Question:
     period = period_of(query.get("start"), query.get("end"), query["timezone"], now=utc_now())
     names = ("engagement_id", "campaign_id", "call_center_id", "executive_id", "scorecard_id")
@@ -89,3 +123,29 @@ def _question(query: dict[str, Any]) -> Question:
 def _how(query: dict[str, Any]) -> dict[str, Any]:
     compare = query["compare"] == "previous_period"
     return {"min_evaluations": query["min_evaluations"], "compare": compare}
+
+
+def _wish(body: dict[str, Any]) -> Wish:
+    zone = body["timezone"]
+    start, end = (
+        moment_of(body[each], zone) if each in body else None for each in ("start", "end")
+    )
+    if start is not None and end is not None and start >= end:
+        raise InvalidInput.field("to", "to must be later than from.", code="RANGE")
+    return Wish(
+        dataset=Dataset(body["dataset"]),
+        format=Format(body["format"]),
+        start=start,
+        end=end,
+        zone=zone,
+        filters=body["filters"],
+        columns=tuple(body.get("columns", ())),
+        delimiter=body["delimiter"],
+        include_text=body["include_text"],
+    )
+
+
+def _links() -> Links:
+    parts = runtime()
+    base = parts.settings.public_url or request.host_url.rstrip("/")
+    return Links(parts.urls, base, parts.settings.url_ttl_s)

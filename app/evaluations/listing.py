@@ -105,9 +105,7 @@ def list_page(
         filters: the names of contract B4 in snake_case, lists where a comma list is taken;
             `start` and `end` bound `created_at`.
     """
-    wanted = [_FILTERS[name](value) for name, value in filters.items()]
-    if current:
-        wanted.append(_current(selective=not _SELECTIVE.isdisjoint(filters)))
+    wanted = conditions(current=current, **filters)
     total_count = _count(session, wanted, current=current, filtered=bool(filters))
     offset = (request.page - 1) * request.page_size
     rows: Sequence[Any] = []
@@ -115,6 +113,16 @@ def list_page(
         statement = _page(wanted, request, offset, total_count)
         rows = session.execute(statement).mappings().all()
     return Page(rows, request.page, request.page_size, total_count)
+
+
+def conditions(
+    *, current: bool = True, **filters: str | int | bool | datetime | Sequence[str]
+) -> list[ColumnElement[bool]]:
+    """Return what a row of evaluations has to meet; the arguments are those of `list_page`."""
+    wanted = [_FILTERS[name](value) for name, value in filters.items()]
+    if current:
+        wanted.append(_current(selective=not _SELECTIVE.isdisjoint(filters)))
+    return wanted
 
 
 def _current(*, selective: bool) -> ColumnElement[bool]:

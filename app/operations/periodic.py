@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from app.analytics import exporting
+from app.analytics import jobs as exports
 from app.audio_files import jobs as audio_files
 from app.audio_files import processing
 from app.core import heartbeat, idempotency
@@ -64,6 +66,7 @@ TASKS: tuple[Task, ...] = (
     Task("uploads", 10, audio_files.expire_uploads),
     Task("request state", 60, _purge_request_state),
     Task("checkpoint", 60, lambda parts: database_files.checkpoint(parts.settings)),
+    Task("exports", 60, exports.purge_exports),
     Task("partial uploads", 3600, _purge_partial_uploads),
     Task("kept answers", 3600, _purge_kept_answers),
     Task("deliveries", 3600, _purge_deliveries),
@@ -74,4 +77,5 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(processing.QUEUE, processing.PROCESS_AUDIO, audio_files.due_ids),
     Sweep(judging.QUEUE, judging.JUDGE, evaluations.due_ids),
     Sweep(importing.QUEUE, importing.RUN_IMPORT, imports.due_ids),
+    Sweep(exporting.QUEUE, exporting.RUN_EXPORT, exports.due_ids),
 )

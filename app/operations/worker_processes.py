@@ -15,7 +15,7 @@ from app.webhooks.jobs import run_sender
 
 logger = logging.getLogger(__name__)
 
-QUEUES = ("audio", "evaluations", "imports")
+QUEUES = ("audio", "evaluations", "imports", "exports")
 
 
 def services(parts: Runtime) -> list[Service]:

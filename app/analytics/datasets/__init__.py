@@ -1,0 +1,1 @@
+"""Datasets: what may be exported, each with its columns and the way its rows are read."""

@@ -1,0 +1,236 @@
+"""Exports: asked for, worked on, shown, and forgotten when their time is over."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from app.analytics.datasets.catalogue import COLUMNS
+from app.analytics.datasets.figures import question_of
+from app.analytics.formats.writers import CONTENT_TYPES, is_available
+from app.analytics.models import ExportJob
+from app.analytics.wishes import OF_FIGURES, Dataset, Format, Wish, wish_from
+from app.core import leases
+from app.core.clock import iso_utc, utc_now
+from app.core.db import ring_after_commit
+from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.ids import new_id
+from app.core.leases import JobState
+from app.core.queue import Bell
+from app.core.signed_urls import Grant, UrlSigner
+from app.core.storage import StoredObject
+from app.events.catalogue import EventType
+from app.events.outbox import publish
+from app.events.payloads import ExportReady
+
+QUEUE = "exports"
+RUN_EXPORT = "app.analytics.jobs.run_export"
+KEPT_FOR = timedelta(hours=24)
+MOST_RUNNING = 2
+MOST_WAITING = 100
+# What can be asked of a view that works with facts, and not with the rows of a list.
+_VIEW_FILTERS = frozenset(
+    {"engagement_id", "campaign_id", "call_center_id", "executive_id", "channel", "scorecard_id"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Makes links below one address; those to files are signed and end after `ttl_s` seconds."""
+
+    signer: UrlSigner
+    base: str
+    ttl_s: int
+
+    def status(self, job_id: str) -> str:
+        """Return the link to the state of an export."""
+        return f"{self.base}/api/v1/analytics/export/{job_id}"
+
+    def download(self, job: ExportJob, now: datetime) -> tuple[str, datetime]:
+        """Return the link to the file, and when it ends: with the file at the latest."""
+        expires_at = (now + timedelta(seconds=self.ttl_s)).replace(microsecond=0)
+        if job.expires_at is not None:
+            expires_at = min(expires_at, job.expires_at)
+        grant = Grant(
+            permission="r",
+            object_id=str(job.object_id),
+            expires_at=expires_at,
+            content_type=CONTENT_TYPES[Format(job.format)],
+            size_bytes=job.file_size_bytes or 0,
+            file_name=job.file_name,
+        )
+        return self.base + self.signer.path_for(grant), expires_at
+
+
+def bell(job_id: str) -> Bell:
+    """Return the bell that tells a worker of an export."""
+    return Bell(QUEUE, RUN_EXPORT, (job_id,))
+
+
+def request(session: Session, wish: Wish, *, file_name: str | None, created_by: str) -> ExportJob:
+    """Queue an export.
+
+    Raises:
+        InvalidInput: the columns, the filters or the period do not go with the dataset.
+        Conflict: the format cannot be written here, or too many exports wait.
+    """
+    _require_sense(wish)
+    if wish.dataset in OF_FIGURES:
+        # What is looked at is fixed by the question, not by when it is worked on.
+        period = question_of(wish).period
+        wish = replace(wish, start=period.start, end=period.end)
+    if not is_available(wish.format):
+        raise Conflict(f"{wish.format} cannot be written here: its package is not installed.")
+    waiting = select(func.count()).where(ExportJob.state.in_(leases.OPEN_STATES))
+    if (session.scalar(waiting) or 0) >= MOST_WAITING:
+        raise Conflict(f"{MOST_WAITING} exports are waiting: try again when some are ready.")
+    now = utc_now()
+    job = ExportJob(
+        id=new_id("exp"),
+        dataset=wish.dataset,
+        format=wish.format,
+        wish=wish.as_json(),
+        file_name=_file_name(file_name, wish, now),
+        created_by=created_by,
+        due_at=now,
+        queued_at=now,
+    )
+    session.add(job)
+    session.flush()
+    ring_after_commit(session, bell(job.id))
+    return job
+
+
+def show(session: Session, job_id: str, links: Links) -> dict[str, Any]:
+    """Show an export, with a fresh link when its file is ready; `NotFound` where there is none."""
+    job = session.get(ExportJob, job_id)
+    if job is None:
+        raise NotFound("There is no such export.")
+    now = utc_now()
+    status = status_of(job, now)
+    url, url_ends = links.download(job, now) if status == "ready" else (None, None)
+    return {
+        "job_id": job.id,
+        "status": status,
+        "dataset": job.dataset,
+        "format": job.format,
+        "progress": job.progress,
+        "row_count": job.row_count,
+        "file_size_bytes": job.file_size_bytes,
+        "sha256": job.sha256,
+        "download_url": url,
+        "download_expires_at": url_ends,
+        "created_by": job.created_by,
+        "created_at": job.queued_at,
+        "started_at": job.started_at,
+        "completed_at": job.completed_at,
+        "expires_at": job.expires_at,
+        "error": job.error,
+    }
+
+
+def status_of(job: ExportJob, now: datetime) -> str:
+    """Return the word of the API for the state of an export."""
+    if job.state == JobState.SUCCEEDED:
+        is_over = job.expires_at is not None and job.expires_at <= now
+        return "expired" if is_over else "ready"
+    return str(job.state)
+
+
+def is_offered(session: Session, object_id: str) -> bool:
+    """Whether a file is that of an export which is ready."""
+    job = session.get(ExportJob, _job_of(object_id))
+    return job is not None and job.object_id == object_id and status_of(job, utc_now()) == "ready"
+
+
+def claim(session: Session, job_id: str, now: datetime) -> tuple[ExportJob, str | None] | None:
+    """Take an export to work on, and name the file that an earlier attempt may have left.
+
+    None when there is nothing to do, or two are running already.
+    """
+    running = session.scalars(select(ExportJob).where(ExportJob.state == JobState.RUNNING))
+    alive = [job for job in running if job.lease_until is not None and job.lease_until > now]
+    if len(alive) >= MOST_RUNNING:
+        return None
+    job = leases.claim(session, ExportJob, job_id, now=now)
+    if job is None:
+        return None
+    left = job.object_id
+    job.object_id = f"{job.id}_{str(job.lease_token)[:12]}"
+    job.progress = 0
+    session.flush()
+    return job, left
+
+
+def finish(
+    session: Session, job_id: str, token: str, *, stored: StoredObject, row_count: int
+) -> None:
+    """Offer the file and announce `export.ready`; `LeaseLost` when the export is another's."""
+    job = leases.held(session, ExportJob, job_id, token)
+    now = utc_now()
+    job.expires_at = (now + KEPT_FOR).replace(microsecond=0)
+    job.file_size_bytes, job.sha256 = stored.size_bytes, stored.sha256
+    job.row_count, job.progress, job.error = row_count, 100, None
+    leases.end(job, JobState.SUCCEEDED, now)
+    session.flush()
+    data = ExportReady(
+        job_id=job.id,
+        dataset=job.dataset,
+        format=Format(job.format).value,
+        row_count=row_count,
+        file_size_bytes=stored.size_bytes,
+        expires_at=iso_utc(job.expires_at),
+    )
+    publish(session, EventType.EXPORT_READY, data)
+
+
+def fail(session: Session, job_id: str, token: str, *, code: str, message: str) -> None:
+    """End an export without a file."""
+    job = leases.held(session, ExportJob, job_id, token)
+    job.error = {"code": code, "message": message}
+    leases.end(job, JobState.FAILED, utc_now())
+    session.flush()
+
+
+def over(session: Session, now: datetime, *, limit: int = 100) -> Sequence[ExportJob]:
+    """List the exports whose files are no longer offered and are still there."""
+    return session.scalars(
+        select(ExportJob)
+        .where(ExportJob.expires_at <= now, ExportJob.object_id.is_not(None))
+        .order_by(ExportJob.expires_at)
+        .limit(limit)
+    ).all()
+
+
+def wish_of(job: ExportJob) -> Wish:
+    """Return what an export is to be."""
+    return wish_from(job.dataset, job.format, job.wish)
+
+
+def _require_sense(wish: Wish) -> None:
+    known = [column.name for column in COLUMNS[wish.dataset]]
+    strange = [name for name in wish.columns if name not in known]
+    if strange:
+        message = f"{strange[0]!r} is none of {', '.join(known)}."
+        raise InvalidInput.field("columns", message, code="ENUM")
+    if len(set(wish.columns)) < len(wish.columns):
+        raise InvalidInput.field("columns", "A column stands more than once.")
+    given = set(wish.filters)
+    if wish.dataset is Dataset.USAGE and given:
+        raise InvalidInput.field("filters", "Usage has no filters.", code="UNKNOWN")
+    if wish.dataset in OF_FIGURES and given - _VIEW_FILTERS:
+        message = "This dataset has the filters of the views of analytics only."
+        raise InvalidInput.field("filters", message, code="UNKNOWN")
+
+
+def _file_name(wanted: str | None, wish: Wish, now: datetime) -> str:
+    ending = f".{wish.format}"
+    name = wanted or f"{wish.dataset}-{now:%Y%m%d-%H%M%S}"
+    return name if name.casefold().endswith(ending) else name + ending
+
+
+def _job_of(object_id: str) -> str:
+    return object_id.rpartition("_")[0]

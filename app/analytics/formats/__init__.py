@@ -1,0 +1,1 @@
+"""Formats: how rows are written into a file, one batch after the other."""

@@ -1,0 +1,182 @@
+"""Writers: each puts rows into a file as they come and keeps none of them."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+
+from app.analytics.datasets.cells import Column, Row
+from app.analytics.formats.safety import flat, safe
+from app.analytics.wishes import Format
+
+CONTENT_TYPES = {
+    Format.CSV: "text/csv",
+    Format.JSON: "application/json",
+    Format.JSONL: "application/x-ndjson",
+    Format.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    Format.PARQUET: "application/vnd.apache.parquet",
+}
+_PACKAGES = {Format.XLSX: "xlsxwriter", Format.PARQUET: "pyarrow"}
+_DELIMITERS = {"comma": ",", "semicolon": ";"}
+# What a sheet of Excel can hold, its head included.
+MOST_ROWS_OF_A_SHEET = 1_048_576 - 1
+
+
+class TooManyRows(Exception):
+    """The format cannot hold that many."""
+
+
+class Writer(Protocol):
+    """Writes the rows of one file; the file is whole after `close`."""
+
+    def write(self, rows: Iterable[Row]) -> None:
+        """Add rows."""
+        ...
+
+    def close(self) -> None:
+        """Write what is left and close the file."""
+        ...
+
+
+def is_available(format_: Format) -> bool:
+    """Whether the package that writes a format is installed."""
+    package = _PACKAGES.get(format_)
+    return package is None or find_spec(package) is not None
+
+
+def open_writer(
+    format_: Format, path: Path, columns: Sequence[Column], *, delimiter: str = "comma"
+) -> Writer:
+    """Open a file for writing rows of these columns."""
+    if format_ is Format.CSV:
+        return CsvWriter(path, columns, _DELIMITERS[delimiter])
+    return _WRITERS[format_](path, columns)
+
+
+class CsvWriter:
+    """RFC 4180 in UTF-8, with a head; texts that look like formulas are defused."""
+
+    def __init__(self, path: Path, columns: Sequence[Column], delimiter: str) -> None:
+        self._file = io.open(path, "w", encoding="utf-8", newline="", buffering=1 << 20)  # noqa: SIM115, UP020
+        self._writer = csv.writer(self._file, delimiter=delimiter)
+        self._writer.writerow([column.name for column in columns])
+
+    def write(self, rows: Iterable[Row]) -> None:
+        """Add rows."""
+        self._writer.writerows([flat(value) for value in row] for row in rows)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class JsonWriter:
+    """One array of objects, or one object a line."""
+
+    def __init__(self, path: Path, columns: Sequence[Column], *, lines: bool) -> None:
+        self._file = path.open("wb", buffering=1 << 20)
+        self._names = [column.name for column in columns]
+        self._lines = lines
+        self._separator = b"" if lines else b"[\n"
+
+    def write(self, rows: Iterable[Row]) -> None:
+        """Add rows."""
+        for row in rows:
+            body = orjson.dumps(dict(zip(self._names, row, strict=True)))
+            self._file.write(self._separator + body + (b"\n" if self._lines else b""))
+            self._separator = b"" if self._lines else b",\n"
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self._lines:
+            self._file.write(b"[]\n" if self._separator == b"[\n" else b"\n]\n")
+        self._file.close()
+
+
+class XlsxWriter:
+    """One sheet; every row goes to the disk at once, and texts are never formulas."""
+
+    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+        xlsxwriter: Any = import_module("xlsxwriter")
+        options = {"constant_memory": True, "tmpdir": str(path.parent), "in_memory": False}
+        self._book = xlsxwriter.Workbook(str(path), options)
+        self._sheet = self._book.add_worksheet("Export")
+        self._row = 0
+        self.write([[column.name for column in columns]])
+
+    def write(self, rows: Iterable[Row]) -> None:
+        """Add rows; `TooManyRows` when the sheet is full."""
+        for row in rows:
+            if self._row > MOST_ROWS_OF_A_SHEET:
+                raise TooManyRows
+            for place, value in enumerate(row):
+                self._cell(place, value)
+            self._row += 1
+
+    def close(self) -> None:
+        """Write the book."""
+        self._book.close()
+
+    def _cell(self, place: int, value: Any) -> None:
+        if value is None:
+            return
+        if isinstance(value, bool):
+            self._sheet.write_boolean(self._row, place, value)
+        elif isinstance(value, int | float):
+            self._sheet.write_number(self._row, place, value)
+        else:
+            # A cell takes 32,767 characters.
+            self._sheet.write_string(self._row, place, str(safe(flat(value)))[:32_767])
+
+
+class ParquetWriter:
+    """Typed columns, a row group for every batch of some thousand rows."""
+
+    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+        self._arrow: Any = import_module("pyarrow")
+        arrow = self._arrow
+        types: Mapping[str, Any] = {
+            "text": arrow.string(),
+            "whole": arrow.int64(),
+            "number": arrow.float64(),
+            "truth": arrow.bool_(),
+            "words": arrow.list_(arrow.string()),
+        }
+        self._schema = arrow.schema([(column.name, types[column.kind]) for column in columns])
+        self._writer: Any = import_module("pyarrow.parquet").ParquetWriter(str(path), self._schema)
+        self._waiting: list[Row] = []
+
+    def write(self, rows: Iterable[Row]) -> None:
+        """Add rows."""
+        self._waiting.extend(rows)
+        if len(self._waiting) >= 20_000:
+            self._flush()
+
+    def close(self) -> None:
+        """Write what is left and the foot."""
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            arrays = [
+                self._arrow.array(values, type=field.type)
+                for values, field in zip(
+                    zip(*self._waiting, strict=True), self._schema, strict=True
+                )
+            ]
+            self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=self._schema))
+            self._waiting = []
+
+
+_WRITERS: Mapping[Format, Callable[[Path, Sequence[Column]], Writer]] = {
+    Format.JSON: lambda path, columns: JsonWriter(path, columns, lines=False),
+    Format.JSONL: lambda path, columns: JsonWriter(path, columns, lines=True),
+    Format.XLSX: XlsxWriter,
+    Format.PARQUET: ParquetWriter,
+}

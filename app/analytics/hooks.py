@@ -1,0 +1,23 @@
+"""What the signed URLs ask: whether the file of an export may be given out."""
+
+from app.analytics import exporting
+from app.core.runtime import Runtime
+from app.core.storage import StoredObject
+
+
+class ExportFiles:
+    """Owns the objects whose ids begin with `exp_`; nobody uploads these."""
+
+    def __init__(self, parts: Runtime) -> None:
+        self._parts = parts
+
+    def knows(self, object_id: str) -> bool:
+        """Whether it is the file of an export that is ready."""
+        with self._parts.db.reading() as session:
+            return exporting.is_offered(session, object_id)
+
+    def stored(self, object_id: str, stored: StoredObject) -> None:
+        """Do nothing: no link takes an upload."""
+
+    def heal(self, object_id: str) -> None:
+        """Do nothing: no link takes an upload."""

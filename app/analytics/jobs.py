@@ -1,0 +1,32 @@
+"""Jobs over exports: made by a worker, found by the sweep, deleted when their time is over."""
+
+from collections.abc import Sequence
+
+from app.analytics import exporter, exporting
+from app.analytics.models import ExportJob
+from app.core import leases
+from app.core.clock import utc_now
+from app.core.runtime import Runtime, runtime
+
+
+def run_export(job_id: str) -> None:
+    """Work on this export and on whatever else is due."""
+    exporter.work(runtime(), job_id)
+
+
+def due_ids(parts: Runtime) -> Sequence[str]:
+    """List the exports that wait for a worker, or were left by one (for the sweep)."""
+    with parts.db.reading() as session:
+        return [job.id for job in leases.due(session, ExportJob, utc_now())]
+
+
+def purge_exports(parts: Runtime) -> int:
+    """Delete the files whose time is over; return how many."""
+    with parts.db.writing() as session:
+        jobs = exporting.over(session, utc_now())
+        objects = [str(job.object_id) for job in jobs]
+        for job in jobs:
+            job.object_id = None
+    for object_id in objects:
+        parts.storage.delete(object_id)
+    return len(objects)

@@ -1,0 +1,328 @@
+"""Exports: asked for, made, downloaded; what stands in the files, and what never may."""
+
+import csv
+import hashlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from app.analytics import exporter, exporting, jobs
+from app.analytics.export_shapes import ExportAcceptedSchema, ExportSchema
+from app.analytics.formats.safety import safe
+from app.analytics.models import ExportJob
+from app.core.clock import iso_utc, utc_now
+from app.core.ids import new_id
+from app.core.runtime import Runtime
+from app.evaluations.models import Evaluation
+from app.events.models import Event
+from tests.caller import Caller, error_code, findings
+from tests.conversations import completed
+from tests.walks.service_process import environment, wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def asked(client: Caller, dataset: str = "evaluations", format: str = "csv", **more: Any) -> str:
+    answer = client.post("/analytics/export", {"dataset": dataset, "format": format, **more})
+    assert answer.status_code == 202, answer.text
+    data = answer.json()["data"]
+    assert ExportAcceptedSchema().validate(data) == {}
+    assert data["statusUrl"].endswith(f"/api/v1/analytics/export/{data['jobId']}")
+    return str(data["jobId"])
+
+
+def shown(client: Caller, job_id: str) -> dict[str, Any]:
+    answer = client.get(f"/analytics/export/{job_id}")
+    assert answer.status_code == 200, answer.text
+    data = answer.json()["data"]
+    assert ExportSchema().validate(data) == {}
+    return dict(data)
+
+
+def downloaded(client: Caller, job_id: str) -> bytes:
+    data = shown(client, job_id)
+    assert data["status"] == "ready", data
+    answer = client.plain("GET", data["downloadUrl"].removeprefix(client.base))
+    assert answer.status_code == 200
+    assert hashlib.sha256(answer.content).hexdigest() == data["sha256"]
+    assert len(answer.content) == data["fileSizeBytes"]
+    return answer.content
+
+
+def made(client: Caller, house: Runtime, *args: str, **more: Any) -> bytes:
+    job_id = asked(client, *args, **more)
+    jobs.run_export(job_id)
+    return downloaded(client, job_id)
+
+
+def read(data: bytes, delimiter: str = ",") -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(data.decode(), newline=""), delimiter=delimiter))
+
+
+@pytest.fixture
+def three(house: Runtime) -> list[Evaluation]:
+    """Three evaluations of chats."""
+    with house.db.writing() as session:
+        return [completed(session, campaign="=1+1", campaign_id=new_id("camp")) for _ in range(3)]
+
+
+def test_an_export_is_queued_made_and_downloaded(
+    client: Caller, house: Runtime, three: list[Evaluation]
+) -> None:
+    job_id = asked(client, fileName="Mine")
+    waiting = shown(client, job_id)
+    assert waiting["status"] == "queued"
+    assert waiting["downloadUrl"] is None
+    assert waiting["createdBy"] == client.key_id  # type: ignore[attr-defined]
+    jobs.run_export(job_id)
+    rows = read(downloaded(client, job_id))
+    assert [row["evaluation_id"] for row in rows] == [each.id for each in three]
+    assert rows[0]["score"] == str(three[0].score)
+    assert rows[0]["passed"] in ("true", "false")
+    assert rows[0]["completed_at"].endswith("Z")
+    assert len(rows[0]) == 38
+    done = shown(client, job_id)
+    assert (done["rowCount"], done["progress"]) == (3, 100)
+    url = done["downloadUrl"].removeprefix(client.base)
+    assert 'filename="Mine.csv"' in client.plain("GET", url).headers["Content-Disposition"]
+
+
+def test_the_event_comes_with_the_file(client: Caller, house: Runtime) -> None:
+    made(client, house)
+    with house.db.reading() as session:
+        events = [json.loads(each.body) for each in session.scalars(select(Event))]
+    data = [each["data"] for each in events if each["event"] == "export.ready"]
+    assert [(each["dataset"], each["format"], each["row_count"]) for each in data] == [
+        ("evaluations", "csv", 0)
+    ]
+
+
+def test_texts_that_look_like_formulas_are_defused(
+    client: Caller, house: Runtime, three: list[Evaluation]
+) -> None:
+    rows = read(made(client, house))
+    assert {row["campaign"] for row in rows} == {"'=1+1"}
+    plain = json.loads(made(client, house, "evaluations", "json"))
+    assert {row["campaign"] for row in plain} == {"=1+1"}
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\tx", "\rx", '"=1', "'=1", "\"'=1"])
+def test_each_dangerous_beginning_gets_an_apostrophe(text: str) -> None:
+    assert safe(text) == "'" + text
+
+
+@pytest.mark.parametrize("value", ["a=1", "", "'quoted'", -1, -1.5, None, True])
+def test_what_is_harmless_stays(value: Any) -> None:
+    assert safe(value) is value
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        *("evaluations", "criteria", "segments", "executives", "campaigns", "call_centers"),
+        *("trends", "usage"),
+    ],
+)
+def test_every_dataset_can_be_had_in_every_format(
+    client: Caller, house: Runtime, three: list[Evaluation], dataset: str
+) -> None:
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    client.get("/usage/summary")
+    to = iso_utc(utc_now())
+    lines = made(client, house, dataset, "jsonl", to=to).splitlines()
+    lines = [json.loads(line) for line in lines]
+    rows = read(made(client, house, dataset, "csv", to=to))
+    assert json.loads(made(client, house, dataset, "json", to=to)) == lines
+    table = pyarrow.read_table(io.BytesIO(made(client, house, dataset, "parquet", to=to)))
+    assert made(client, house, dataset, "xlsx", to=to)[:2] == b"PK"
+    assert len(rows) == len(lines) == table.num_rows
+    assert len(rows) > 0 or dataset in ("executives", "call_centers")
+    if lines:
+        assert list(rows[0]) == list(lines[0]) == table.column_names
+
+
+def test_words_of_the_conversation_come_only_when_asked_for(
+    client: Caller, house: Runtime, three: list[Evaluation]
+) -> None:
+    bare = read(made(client, house, "segments"))
+    assert {row["text"] for row in bare} == {""}
+    assert {row["evidence_quotes"] for row in read(made(client, house, "criteria"))} == {""}
+    full = read(made(client, house, "segments", includeText=True))
+    assert full[0]["text"].startswith("Hello, my parcel")
+    quotes = [
+        row["evidence_quotes"] for row in read(made(client, house, "criteria", includeText=True))
+    ]
+    assert any(quotes)
+
+
+def test_columns_delimiter_filters_and_zone(
+    client: Caller, house: Runtime, three: list[Evaluation]
+) -> None:
+    body = {
+        "columns": ["completed_at", "evaluation_id"],
+        "delimiter": "semicolon",
+        "timezone": "Asia/Kolkata",
+        "filters": {"campaignId": three[1].campaign_id, "channel": "chat,voice", "minScore": 0},
+    }
+    data = made(client, house, **body)
+    assert data.splitlines()[0] == b"completed_at;evaluation_id"
+    (row,) = read(data, ";")
+    assert row["evaluation_id"] == three[1].id
+    assert row["completed_at"].endswith("+05:30")
+
+
+def test_superseded_revisions_have_their_metrics(client: Caller, house: Runtime) -> None:
+    source_id = new_id("conv")
+    with house.db.writing() as session:
+        for _ in range(2):
+            completed(session, source_id=source_id)
+    assert len(read(made(client, house))) == 1
+    rows = read(made(client, house, filters={"current": False}))
+    assert [row["revision"] for row in rows] == ["1", "2"]
+    assert rows[0]["first_response_seconds"] == rows[1]["first_response_seconds"] != ""
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "code"),
+    [
+        ({}, "dataset", "REQUIRED"),
+        ({"dataset": "people"}, "dataset", "ENUM"),
+        ({"dataset": "evaluations", "format": "xml"}, "format", "ENUM"),
+        ({"dataset": "evaluations", "columns": ["secret"]}, "columns", "ENUM"),
+        ({"dataset": "evaluations", "filters": {"nope": 1}}, "filters.nope", "UNKNOWN"),
+        ({"dataset": "evaluations", "filters": {"status": "done"}}, "filters.status", "ENUM"),
+        ({"dataset": "trends", "filters": {"q": "x"}}, "filters", "UNKNOWN"),
+        ({"dataset": "usage", "filters": {"channel": "chat"}}, "filters", "UNKNOWN"),
+        ({"dataset": "trends", "from": "2020-01-01"}, "to", "RANGE"),
+        ({"dataset": "usage", "from": "2026-02-01", "to": "2026-01-01"}, "to", "RANGE"),
+        ({"dataset": "evaluations", "timezone": "Nowhere"}, "timezone", "FORMAT"),
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused(
+    client: Caller, body: dict[str, Any], field: str, code: str
+) -> None:
+    wanted = {"format": "csv", **body} if body else {"format": "csv"}
+    assert findings(client.post("/analytics/export", wanted)) == {field: code}
+
+
+def test_a_format_without_its_package_is_refused(
+    client: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "is_available", lambda format_: False)
+    answer = client.post("/analytics/export", {"dataset": "usage", "format": "parquet"})
+    assert error_code(answer) == "CONFLICT"
+
+
+def test_exports_have_their_own_scope(base: str, make_caller: Callable[..., Caller]) -> None:
+    reader = make_caller(base, scopes=["analytics:read"])
+    answer = reader.post("/analytics/export", {"dataset": "nonsense"})
+    assert error_code(answer) == "INSUFFICIENT_SCOPE"
+    assert error_code(reader.get(f"/analytics/export/{new_id('exp')}")) == "INSUFFICIENT_SCOPE"
+
+
+def test_an_unknown_export_is_not_found(client: Caller) -> None:
+    for job_id in (new_id("exp"), "exp_1", new_id("aud")):
+        assert error_code(client.get(f"/analytics/export/{job_id}")) == "RESOURCE_NOT_FOUND"
+
+
+def test_a_file_ends_with_its_time(client: Caller, house: Runtime) -> None:
+    job_id = asked(client, "usage")
+    jobs.run_export(job_id)
+    url = shown(client, job_id)["downloadUrl"].removeprefix(client.base)
+    with house.db.writing() as session:
+        past = utc_now() - timedelta(seconds=1)
+        session.execute(update(ExportJob).values(expires_at=past))
+    assert shown(client, job_id)["status"] == "expired"
+    assert client.plain("GET", url).status_code == 404
+    assert jobs.purge_exports(house) == 1
+    assert list(house.storage.object_ids()) == []
+
+
+def test_at_most_two_exports_run_at_once(client: Caller, house: Runtime) -> None:
+    for _ in range(3):
+        asked(client, "usage")
+    claimed = []
+    for _ in range(3):
+        with house.db.writing() as session:
+            claimed.append(exporting.claim(session, "", utc_now()))
+    assert [each is None for each in claimed] == [False, False, True]
+
+
+def test_an_export_that_fails_is_tried_again_and_then_told(
+    client: Caller, house: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> Any:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(exporter.catalogue, "batches", broken)
+    job_id = asked(client)
+    for _ in range(3):
+        jobs.run_export(job_id)
+        with house.db.writing() as session:
+            session.execute(update(ExportJob).values(due_at=utc_now()))
+    data = shown(client, job_id)
+    assert data["status"] == "failed"
+    assert data["error"] == {"code": "INTERNAL", "message": "The export failed on our side."}
+    assert list((house.settings.data_dir / "spool").iterdir()) == []
+
+
+def test_a_sheet_that_is_full_fails_the_export(
+    client: Caller,
+    house: Runtime,
+    three: list[Evaluation],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.analytics.formats.writers.MOST_ROWS_OF_A_SHEET", 2)
+    job_id = asked(client, "evaluations", "xlsx")
+    jobs.run_export(job_id)
+    assert shown(client, job_id)["error"]["code"] == "TOO_MANY_ROWS"
+
+
+def test_a_killed_export_is_made_anew_and_no_half_file_is_offered(
+    client: Caller, house: Runtime, three: list[Evaluation]
+) -> None:
+    if not house.settings.is_sqlite:
+        pytest.skip("the other process opens the file of this one")
+    job_id = asked(client)
+    slow = (
+        "import time\n"
+        "from app.analytics import exporter\n"
+        "from app.factory import create_app\n"
+        "whole = exporter.catalogue.batches\n"
+        "def batches(*given):\n"
+        "    for batch in whole(*given):\n"
+        "        yield batch\n"
+        "        print('half', flush=True)\n"
+        "        time.sleep(60)\n"
+        "exporter.catalogue.batches = batches\n"
+        "from app.core.runtime import runtime\n"
+        "create_app()\n"
+        "exporter.work(runtime())\n"
+    )
+    variables = environment(house.settings.data_dir, CQE_REDIS_URL="none")
+    killed = subprocess.Popen(
+        [sys.executable, "-c", slow], cwd=ROOT, env=variables, stdout=subprocess.PIPE
+    )
+    assert killed.stdout
+    assert killed.stdout.readline() == b"half\n"
+    assert shown(client, job_id)["status"] == "running"
+    assert shown(client, job_id)["downloadUrl"] is None
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    killed.stdout.close()
+    wait_until(lambda: job_id in jobs.due_ids(house), 5)
+    jobs.run_export(job_id)
+    assert len(read(downloaded(client, job_id))) == 3
+    assert len(list(house.storage.object_ids())) == 1
+    assert list((house.settings.data_dir / "spool").iterdir()) == []
