@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 from flask import Flask
 
 from app import tables  # noqa: F401
 from app.api_keys.gate import PUBLIC_ENDPOINTS
+from app.core.db import Table
 from app.core.settings import Settings
+from app.operations import migrating
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted([*ROOT.glob("app/**/*.py"), ROOT / "wsgi.py", ROOT / "worker.py"])
@@ -92,6 +96,14 @@ def test_every_setting_stands_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     variables = [each.metadata["variable"] for each in Settings.__dataclass_fields__.values()]
     assert [name for name in variables if f"`{name}`" not in readme] == []
+
+
+def test_the_migrations_make_the_tables_of_the_models(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    migrating.upgrade(settings)
+    with migrating.migration_engine(settings).connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Table.metadata) == []
 
 
 def test_the_floors_hold() -> None:

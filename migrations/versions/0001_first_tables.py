@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 05:48:08.269099
+Created: 2026-11-21 06:42:20.772892
 """
 
 import sqlalchemy as sa
@@ -65,6 +65,45 @@ def upgrade() -> None:
     with op.batch_alter_table('engagements', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_engagements_created_at'), ['created_at'], unique=False)
 
+    op.create_table('evaluation_fact_codes',
+    sa.Column('code', sa.Integer(), nullable=False),
+    sa.Column('key', sa.String(), nullable=False),
+    sa.PrimaryKeyConstraint('code', name=op.f('pk_evaluation_fact_codes')),
+    sa.UniqueConstraint('key', name=op.f('uq_evaluation_fact_codes_key'))
+    )
+    op.create_table('evaluation_fact_layouts',
+    sa.Column('id', sa.Integer(), nullable=False),
+    sa.Column('digest', sa.String(), nullable=False),
+    sa.Column('lanes', sa.JSON(), nullable=False),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_evaluation_fact_layouts')),
+    sa.UniqueConstraint('digest', name=op.f('uq_evaluation_fact_layouts_digest'))
+    )
+    op.create_table('evaluation_facts',
+    sa.Column('id', sa.Integer(), nullable=False),
+    sa.Column('at', sa.BigInteger(), nullable=False),
+    sa.Column('channel', sa.Integer(), nullable=False),
+    sa.Column('layout', sa.Integer(), nullable=True),
+    sa.Column('executive', sa.Integer(), nullable=True),
+    sa.Column('campaign', sa.Integer(), nullable=True),
+    sa.Column('call_center', sa.Integer(), nullable=True),
+    sa.Column('engagement', sa.Integer(), nullable=True),
+    sa.Column('scorecard', sa.Integer(), nullable=False),
+    sa.Column('figures', sa.LargeBinary(), nullable=False),
+    sa.Column('shares', sa.LargeBinary(), nullable=False),
+    sa.Column('topics', sa.String(), nullable=False),
+    sa.Column('source_id', sa.String(), nullable=False),
+    sa.Column('evaluation_id', sa.String(), nullable=False),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_evaluation_facts')),
+    sa.UniqueConstraint('source_id', name=op.f('uq_evaluation_facts_source_id'))
+    )
+    with op.batch_alter_table('evaluation_facts', schema=None) as batch_op:
+        batch_op.create_index('ix_evaluation_facts_at', ['at'], unique=False)
+        batch_op.create_index('ix_evaluation_facts_call_center', ['call_center', 'at'], unique=False)
+        batch_op.create_index('ix_evaluation_facts_campaign', ['campaign', 'at'], unique=False)
+        batch_op.create_index('ix_evaluation_facts_engagement', ['engagement', 'at'], unique=False)
+        batch_op.create_index('ix_evaluation_facts_executive', ['executive', 'at'], unique=False)
+        batch_op.create_index('ix_evaluation_facts_scorecard', ['scorecard', 'at'], unique=False)
+
     op.create_table('evaluation_totals',
     sa.Column('kind', sa.String(), nullable=False),
     sa.Column('quantity', sa.Integer(), nullable=False),
@@ -80,6 +119,36 @@ def upgrade() -> None:
     with op.batch_alter_table('events', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_events_occurred_at'), ['occurred_at'], unique=False)
 
+    op.create_table('export_jobs',
+    sa.Column('dataset', sa.String(), nullable=False),
+    sa.Column('format', sa.String(), nullable=False),
+    sa.Column('wish', sa.JSON(), nullable=False),
+    sa.Column('file_name', sa.String(), nullable=False),
+    sa.Column('created_by', sa.String(), nullable=False),
+    sa.Column('object_id', sa.String(), nullable=True),
+    sa.Column('progress', sa.Integer(), nullable=False),
+    sa.Column('row_count', sa.Integer(), nullable=True),
+    sa.Column('file_size_bytes', sa.BigInteger(), nullable=True),
+    sa.Column('sha256', sa.String(), nullable=True),
+    sa.Column('expires_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('id', sa.String(), nullable=False),
+    sa.Column('state', sa.String(), nullable=False),
+    sa.Column('priority', sa.Integer(), nullable=False),
+    sa.Column('attempts', sa.Integer(), nullable=False),
+    sa.Column('lease_token', sa.String(), nullable=True),
+    sa.Column('lease_owner', sa.String(), nullable=True),
+    sa.Column('lease_until', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('due_at', sa.DateTime(timezone=True), nullable=False),
+    sa.Column('queued_at', sa.DateTime(timezone=True), nullable=False),
+    sa.Column('started_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('completed_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('error', sa.JSON(none_as_null=True), nullable=True),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_export_jobs'))
+    )
+    with op.batch_alter_table('export_jobs', schema=None) as batch_op:
+        batch_op.create_index('ix_export_jobs_due', ['state', 'priority', 'queued_at', 'id'], unique=False)
+        batch_op.create_index('ix_export_jobs_expires', ['expires_at'], unique=False)
+
     op.create_table('idempotency_answers',
     sa.Column('key_id', sa.String(), nullable=False),
     sa.Column('idempotency_key', sa.String(), nullable=False),
@@ -90,6 +159,35 @@ def upgrade() -> None:
     )
     with op.batch_alter_table('idempotency_answers', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_idempotency_answers_created_at'), ['created_at'], unique=False)
+
+    op.create_table('imports',
+    sa.Column('format', sa.String(), nullable=False),
+    sa.Column('documents', sa.JSON(none_as_null=True), nullable=True),
+    sa.Column('options', sa.JSON(), nullable=False),
+    sa.Column('received', sa.Integer(), nullable=False),
+    sa.Column('created', sa.Integer(), nullable=False),
+    sa.Column('updated', sa.Integer(), nullable=False),
+    sa.Column('skipped', sa.Integer(), nullable=False),
+    sa.Column('failed', sa.Integer(), nullable=False),
+    sa.Column('evaluations_queued', sa.Integer(), nullable=False),
+    sa.Column('errors', sa.JSON(), nullable=False),
+    sa.Column('id', sa.String(), nullable=False),
+    sa.Column('state', sa.String(), nullable=False),
+    sa.Column('priority', sa.Integer(), nullable=False),
+    sa.Column('attempts', sa.Integer(), nullable=False),
+    sa.Column('lease_token', sa.String(), nullable=True),
+    sa.Column('lease_owner', sa.String(), nullable=True),
+    sa.Column('lease_until', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('due_at', sa.DateTime(timezone=True), nullable=False),
+    sa.Column('queued_at', sa.DateTime(timezone=True), nullable=False),
+    sa.Column('started_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('completed_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('error', sa.JSON(none_as_null=True), nullable=True),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_imports'))
+    )
+    with op.batch_alter_table('imports', schema=None) as batch_op:
+        batch_op.create_index('ix_imports_completed', ['completed_at', 'id'], unique=False)
+        batch_op.create_index('ix_imports_due', ['state', 'priority', 'queued_at', 'id'], unique=False)
 
     op.create_table('scorecards',
     sa.Column('id', sa.String(), nullable=False),
@@ -282,6 +380,53 @@ def upgrade() -> None:
         batch_op.create_index('ix_campaigns_status', ['status', 'created_at', 'id'], unique=False)
         batch_op.create_index('ix_campaigns_type', ['type', 'created_at', 'id'], unique=False)
 
+    op.create_table('conversations',
+    sa.Column('engagement_id', sa.String(), nullable=True),
+    sa.Column('campaign_id', sa.String(), nullable=True),
+    sa.Column('call_center_id', sa.String(), nullable=True),
+    sa.Column('executive_id', sa.String(), nullable=True),
+    sa.Column('executives', sa.JSON(), nullable=False),
+    sa.Column('platform', sa.String(), nullable=False),
+    sa.Column('status', sa.String(), nullable=False),
+    sa.Column('subject', sa.String(), nullable=True),
+    sa.Column('customer_ref', sa.String(), nullable=True),
+    sa.Column('language', sa.String(), nullable=True),
+    sa.Column('started_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('ended_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('duration_seconds', sa.Integer(), nullable=True),
+    sa.Column('message_count', sa.Integer(), nullable=False),
+    sa.Column('customer_message_count', sa.Integer(), nullable=False),
+    sa.Column('agent_message_count', sa.Integer(), nullable=False),
+    sa.Column('bot_message_count', sa.Integer(), nullable=False),
+    sa.Column('first_response_seconds', sa.Double(), nullable=True),
+    sa.Column('average_response_seconds', sa.Double(), nullable=True),
+    sa.Column('csat', sa.JSON(none_as_null=True), nullable=True),
+    sa.Column('disposition', sa.String(), nullable=True),
+    sa.Column('tags', sa.JSON(), nullable=False),
+    sa.Column('evaluation_id', sa.String(), nullable=True),
+    sa.Column('score', sa.Integer(), nullable=True),
+    sa.Column('labels', sa.JSON(), nullable=False),
+    sa.Column('digest', sa.String(), nullable=False),
+    sa.Column('messages_digest', sa.String(), nullable=False),
+    sa.Column('judged_digest', sa.String(), nullable=True),
+    sa.Column('id', sa.String(), nullable=False),
+    sa.Column('external_id', sa.String(), nullable=True),
+    sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
+    sa.Column('updated_at', sa.DateTime(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['engagement_id'], ['engagements.id'], name=op.f('fk_conversations_engagement_id')),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_conversations')),
+    sa.UniqueConstraint('external_id', name=op.f('uq_conversations_external_id'))
+    )
+    with op.batch_alter_table('conversations', schema=None) as batch_op:
+        batch_op.create_index('ix_conversations_call_center', ['call_center_id', 'created_at', 'id', 'started_at', 'status', 'platform', 'language', 'message_count', 'score', 'evaluation_id'], unique=False)
+        batch_op.create_index('ix_conversations_campaign', ['campaign_id', 'created_at', 'id', 'started_at', 'status', 'platform', 'language', 'message_count', 'score', 'evaluation_id'], unique=False)
+        batch_op.create_index('ix_conversations_created', ['created_at', 'id', 'started_at', 'status', 'platform', 'language', 'message_count', 'score', 'evaluation_id'], unique=False)
+        batch_op.create_index('ix_conversations_engagement', ['engagement_id', 'created_at', 'id', 'started_at', 'status', 'platform', 'language', 'message_count', 'score', 'evaluation_id'], unique=False)
+        batch_op.create_index('ix_conversations_executive', ['executive_id', 'created_at', 'id', 'started_at', 'status', 'platform', 'language', 'message_count', 'score', 'evaluation_id'], unique=False)
+        batch_op.create_index('ix_conversations_message_count', ['message_count', 'id'], unique=False)
+        batch_op.create_index('ix_conversations_score', ['score', 'id'], unique=False)
+        batch_op.create_index('ix_conversations_started', ['started_at', 'id'], unique=False)
+
     op.create_table('evaluations',
     sa.Column('id', sa.String(), nullable=False),
     sa.Column('engagement_id', sa.String(), nullable=True),
@@ -404,6 +549,32 @@ def upgrade() -> None:
         batch_op.create_index('ix_webhook_deliveries_leased', ['lease_owner'], unique=False, sqlite_where=sa.text("state = 'delivering'"), postgresql_where=sa.text("state = 'delivering'"))
         batch_op.create_index('uq_webhook_deliveries_round', ['event_id', 'subscription_id', 'round'], unique=True)
 
+    op.create_table('conversation_search_texts',
+    sa.Column('conversation_id', sa.String(), nullable=False),
+    sa.Column('text', sa.String(), nullable=False),
+    sa.ForeignKeyConstraint(['conversation_id'], ['conversations.id'], name=op.f('fk_conversation_search_texts_conversation_id')),
+    sa.PrimaryKeyConstraint('conversation_id', name=op.f('pk_conversation_search_texts'))
+    )
+    op.create_table('evaluation_jobs',
+    sa.Column('id', sa.String(), nullable=False),
+    sa.Column('context', sa.JSON(), nullable=False),
+    sa.Column('state', sa.String(), nullable=False),
+    sa.Column('priority', sa.Integer(), nullable=False),
+    sa.Column('attempts', sa.Integer(), nullable=False),
+    sa.Column('lease_token', sa.String(), nullable=True),
+    sa.Column('lease_owner', sa.String(), nullable=True),
+    sa.Column('lease_until', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('due_at', sa.DateTime(timezone=True), nullable=False),
+    sa.Column('queued_at', sa.DateTime(timezone=True), nullable=False),
+    sa.Column('started_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('completed_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('error', sa.JSON(none_as_null=True), nullable=True),
+    sa.ForeignKeyConstraint(['id'], ['evaluations.id'], name=op.f('fk_evaluation_jobs_id')),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_evaluation_jobs'))
+    )
+    with op.batch_alter_table('evaluation_jobs', schema=None) as batch_op:
+        batch_op.create_index('ix_evaluation_jobs_due', ['state', 'priority', 'queued_at', 'id'], unique=False)
+
     op.create_table('evaluation_results',
     sa.Column('evaluation_id', sa.String(), nullable=False),
     sa.Column('document', sa.JSON(), nullable=False),
@@ -426,19 +597,40 @@ def upgrade() -> None:
     with op.batch_alter_table('evaluation_topics', schema=None) as batch_op:
         batch_op.create_index('ix_evaluation_topics_evaluation', ['evaluation_id'], unique=False)
 
-    op.create_table('processing_jobs',
+    op.create_table('messages',
     sa.Column('id', sa.String(), nullable=False),
+    sa.Column('conversation_id', sa.String(), nullable=False),
+    sa.Column('index', sa.Integer(), nullable=False),
+    sa.Column('role', sa.String(), nullable=False),
+    sa.Column('participant_id', sa.String(), nullable=False),
+    sa.Column('author_name', sa.String(), nullable=True),
+    sa.Column('executive_id', sa.String(), nullable=True),
+    sa.Column('text', sa.String(), nullable=False),
+    sa.Column('language', sa.String(), nullable=True),
+    sa.Column('sent_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('internal', sa.Boolean(), nullable=False),
+    sa.Column('attachments', sa.JSON(), nullable=False),
+    sa.Column('response_seconds', sa.Double(), nullable=True),
+    sa.Column('metadata', sa.JSON(), nullable=False),
+    sa.ForeignKeyConstraint(['conversation_id'], ['conversations.id'], name=op.f('fk_messages_conversation_id')),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_messages'))
+    )
+    with op.batch_alter_table('messages', schema=None) as batch_op:
+        batch_op.create_index('uq_messages_index', ['conversation_id', 'index'], unique=True)
+
+    op.create_table('processing_jobs',
     sa.Column('audio_file_id', sa.String(), nullable=False),
     sa.Column('evaluation_id', sa.String(), nullable=False),
     sa.Column('scorecard_id', sa.String(), nullable=False),
     sa.Column('scorecard_version', sa.Integer(), nullable=False),
-    sa.Column('state', sa.String(), nullable=False),
-    sa.Column('priority', sa.Integer(), nullable=False),
     sa.Column('transcribe', sa.Boolean(), nullable=False),
-    sa.Column('attempts', sa.Integer(), nullable=False),
     sa.Column('stage', sa.String(), nullable=False),
     sa.Column('progress', sa.Integer(), nullable=False),
     sa.Column('stages', sa.JSON(), nullable=False),
+    sa.Column('id', sa.String(), nullable=False),
+    sa.Column('state', sa.String(), nullable=False),
+    sa.Column('priority', sa.Integer(), nullable=False),
+    sa.Column('attempts', sa.Integer(), nullable=False),
     sa.Column('lease_token', sa.String(), nullable=True),
     sa.Column('lease_owner', sa.String(), nullable=True),
     sa.Column('lease_until', sa.DateTime(timezone=True), nullable=True),
@@ -455,6 +647,63 @@ def upgrade() -> None:
         batch_op.create_index('ix_processing_jobs_due', ['state', 'priority', 'queued_at', 'id'], unique=False)
         batch_op.create_index('uq_processing_jobs_open', ['audio_file_id'], unique=True, sqlite_where=sa.text("state IN ('queued', 'running')"), postgresql_where=sa.text("state IN ('queued', 'running')"))
 
+    op.create_table('voice_calls',
+    sa.Column('engagement_id', sa.String(), nullable=True),
+    sa.Column('campaign_id', sa.String(), nullable=True),
+    sa.Column('call_center_id', sa.String(), nullable=True),
+    sa.Column('executive_id', sa.String(), nullable=True),
+    sa.Column('bot_id', sa.String(), nullable=True),
+    sa.Column('bot_name', sa.String(), nullable=True),
+    sa.Column('bot_version', sa.String(), nullable=True),
+    sa.Column('direction', sa.String(), nullable=False),
+    sa.Column('from_number', sa.String(), nullable=True),
+    sa.Column('to_number', sa.String(), nullable=True),
+    sa.Column('status', sa.String(), nullable=False),
+    sa.Column('end_reason', sa.String(), nullable=True),
+    sa.Column('ended_by', sa.String(), nullable=True),
+    sa.Column('started_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('answered_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('ended_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('duration_seconds', sa.Integer(), nullable=True),
+    sa.Column('ring_seconds', sa.Integer(), nullable=True),
+    sa.Column('language', sa.String(), nullable=True),
+    sa.Column('recording_id', sa.String(), nullable=True),
+    sa.Column('has_transcript', sa.Boolean(), nullable=False),
+    sa.Column('outcome', sa.String(), nullable=False),
+    sa.Column('transferred_to_human', sa.Boolean(), nullable=False),
+    sa.Column('latency_ms', sa.JSON(none_as_null=True), nullable=True),
+    sa.Column('interruptions_by_customer', sa.Integer(), nullable=True),
+    sa.Column('interruptions_by_bot', sa.Integer(), nullable=True),
+    sa.Column('fallback_count', sa.Integer(), nullable=True),
+    sa.Column('collected_fields', sa.JSON(), nullable=False),
+    sa.Column('evaluation_id', sa.String(), nullable=True),
+    sa.Column('score', sa.Integer(), nullable=True),
+    sa.Column('labels', sa.JSON(), nullable=False),
+    sa.Column('digest', sa.String(), nullable=False),
+    sa.Column('judged_digest', sa.String(), nullable=True),
+    sa.Column('awaits_words', sa.Boolean(), nullable=False),
+    sa.Column('announced_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('id', sa.String(), nullable=False),
+    sa.Column('external_id', sa.String(), nullable=True),
+    sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
+    sa.Column('updated_at', sa.DateTime(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['engagement_id'], ['engagements.id'], name=op.f('fk_voice_calls_engagement_id')),
+    sa.ForeignKeyConstraint(['recording_id'], ['audio_files.id'], name=op.f('fk_voice_calls_recording_id')),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_voice_calls')),
+    sa.UniqueConstraint('external_id', name=op.f('uq_voice_calls_external_id'))
+    )
+    with op.batch_alter_table('voice_calls', schema=None) as batch_op:
+        batch_op.create_index('ix_voice_calls_bot', ['bot_id', 'created_at', 'id', 'started_at', 'status', 'direction', 'outcome', 'transferred_to_human', 'recording_id', 'score'], unique=False)
+        batch_op.create_index('ix_voice_calls_call_center', ['call_center_id', 'created_at', 'id', 'started_at', 'status', 'direction', 'outcome', 'transferred_to_human', 'recording_id', 'score'], unique=False)
+        batch_op.create_index('ix_voice_calls_campaign', ['campaign_id', 'created_at', 'id', 'started_at', 'status', 'direction', 'outcome', 'transferred_to_human', 'recording_id', 'score'], unique=False)
+        batch_op.create_index('ix_voice_calls_created', ['created_at', 'id', 'started_at', 'status', 'direction', 'outcome', 'transferred_to_human', 'recording_id', 'score'], unique=False)
+        batch_op.create_index('ix_voice_calls_duration', ['duration_seconds', 'id'], unique=False)
+        batch_op.create_index('ix_voice_calls_engagement', ['engagement_id', 'created_at', 'id', 'started_at', 'status', 'direction', 'outcome', 'transferred_to_human', 'recording_id', 'score'], unique=False)
+        batch_op.create_index('ix_voice_calls_executive', ['executive_id', 'created_at', 'id', 'started_at', 'status', 'direction', 'outcome', 'transferred_to_human', 'recording_id', 'score'], unique=False)
+        batch_op.create_index('ix_voice_calls_recording', ['recording_id'], unique=False)
+        batch_op.create_index('ix_voice_calls_score', ['score', 'id'], unique=False)
+        batch_op.create_index('ix_voice_calls_started', ['started_at', 'id'], unique=False)
+
     op.create_table('webhook_attempts',
     sa.Column('delivery_id', sa.String(), nullable=False),
     sa.Column('number', sa.Integer(), nullable=False),
@@ -470,24 +719,60 @@ def upgrade() -> None:
     sa.ForeignKeyConstraint(['delivery_id'], ['webhook_deliveries.id'], name=op.f('fk_webhook_attempts_delivery_id'), ondelete='CASCADE'),
     sa.PrimaryKeyConstraint('delivery_id', 'number', name=op.f('pk_webhook_attempts'))
     )
+    op.create_table('voice_call_search_texts',
+    sa.Column('voice_call_id', sa.String(), nullable=False),
+    sa.Column('text', sa.String(), nullable=False),
+    sa.ForeignKeyConstraint(['voice_call_id'], ['voice_calls.id'], name=op.f('fk_voice_call_search_texts_voice_call_id')),
+    sa.PrimaryKeyConstraint('voice_call_id', name=op.f('pk_voice_call_search_texts'))
+    )
+    op.create_table('voice_call_turns',
+    sa.Column('voice_call_id', sa.String(), nullable=False),
+    sa.Column('turns', sa.JSON(), nullable=False),
+    sa.ForeignKeyConstraint(['voice_call_id'], ['voice_calls.id'], name=op.f('fk_voice_call_turns_voice_call_id')),
+    sa.PrimaryKeyConstraint('voice_call_id', name=op.f('pk_voice_call_turns'))
+    )
     # ### end Alembic commands ###
 
 
 def downgrade() -> None:
     # ### commands auto generated by Alembic - please adjust! ###
+    op.drop_table('voice_call_turns')
+    op.drop_table('voice_call_search_texts')
     op.drop_table('webhook_attempts')
+    with op.batch_alter_table('voice_calls', schema=None) as batch_op:
+        batch_op.drop_index('ix_voice_calls_started')
+        batch_op.drop_index('ix_voice_calls_score')
+        batch_op.drop_index('ix_voice_calls_recording')
+        batch_op.drop_index('ix_voice_calls_executive')
+        batch_op.drop_index('ix_voice_calls_engagement')
+        batch_op.drop_index('ix_voice_calls_duration')
+        batch_op.drop_index('ix_voice_calls_created')
+        batch_op.drop_index('ix_voice_calls_campaign')
+        batch_op.drop_index('ix_voice_calls_call_center')
+        batch_op.drop_index('ix_voice_calls_bot')
+
+    op.drop_table('voice_calls')
     with op.batch_alter_table('processing_jobs', schema=None) as batch_op:
         batch_op.drop_index('uq_processing_jobs_open', sqlite_where=sa.text("state IN ('queued', 'running')"), postgresql_where=sa.text("state IN ('queued', 'running')"))
         batch_op.drop_index('ix_processing_jobs_due')
         batch_op.drop_index('ix_processing_jobs_audio_file')
 
     op.drop_table('processing_jobs')
+    with op.batch_alter_table('messages', schema=None) as batch_op:
+        batch_op.drop_index('uq_messages_index')
+
+    op.drop_table('messages')
     with op.batch_alter_table('evaluation_topics', schema=None) as batch_op:
         batch_op.drop_index('ix_evaluation_topics_evaluation')
 
     op.drop_table('evaluation_topics')
     op.drop_table('evaluation_search_texts')
     op.drop_table('evaluation_results')
+    with op.batch_alter_table('evaluation_jobs', schema=None) as batch_op:
+        batch_op.drop_index('ix_evaluation_jobs_due')
+
+    op.drop_table('evaluation_jobs')
+    op.drop_table('conversation_search_texts')
     with op.batch_alter_table('webhook_deliveries', schema=None) as batch_op:
         batch_op.drop_index('uq_webhook_deliveries_round')
         batch_op.drop_index('ix_webhook_deliveries_leased', sqlite_where=sa.text("state = 'delivering'"), postgresql_where=sa.text("state = 'delivering'"))
@@ -518,6 +803,17 @@ def downgrade() -> None:
         batch_op.drop_index('ix_evaluations_call_center')
 
     op.drop_table('evaluations')
+    with op.batch_alter_table('conversations', schema=None) as batch_op:
+        batch_op.drop_index('ix_conversations_started')
+        batch_op.drop_index('ix_conversations_score')
+        batch_op.drop_index('ix_conversations_message_count')
+        batch_op.drop_index('ix_conversations_executive')
+        batch_op.drop_index('ix_conversations_engagement')
+        batch_op.drop_index('ix_conversations_created')
+        batch_op.drop_index('ix_conversations_campaign')
+        batch_op.drop_index('ix_conversations_call_center')
+
+    op.drop_table('conversations')
     with op.batch_alter_table('campaigns', schema=None) as batch_op:
         batch_op.drop_index('ix_campaigns_type')
         batch_op.drop_index('ix_campaigns_status')
@@ -566,15 +862,36 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f('ix_scorecards_channel'))
 
     op.drop_table('scorecards')
+    with op.batch_alter_table('imports', schema=None) as batch_op:
+        batch_op.drop_index('ix_imports_due')
+        batch_op.drop_index('ix_imports_completed')
+
+    op.drop_table('imports')
     with op.batch_alter_table('idempotency_answers', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_idempotency_answers_created_at'))
 
     op.drop_table('idempotency_answers')
+    with op.batch_alter_table('export_jobs', schema=None) as batch_op:
+        batch_op.drop_index('ix_export_jobs_expires')
+        batch_op.drop_index('ix_export_jobs_due')
+
+    op.drop_table('export_jobs')
     with op.batch_alter_table('events', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_events_occurred_at'))
 
     op.drop_table('events')
     op.drop_table('evaluation_totals')
+    with op.batch_alter_table('evaluation_facts', schema=None) as batch_op:
+        batch_op.drop_index('ix_evaluation_facts_scorecard')
+        batch_op.drop_index('ix_evaluation_facts_executive')
+        batch_op.drop_index('ix_evaluation_facts_engagement')
+        batch_op.drop_index('ix_evaluation_facts_campaign')
+        batch_op.drop_index('ix_evaluation_facts_call_center')
+        batch_op.drop_index('ix_evaluation_facts_at')
+
+    op.drop_table('evaluation_facts')
+    op.drop_table('evaluation_fact_layouts')
+    op.drop_table('evaluation_fact_codes')
     with op.batch_alter_table('engagements', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_engagements_created_at'))
 
