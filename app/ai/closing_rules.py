@@ -52,7 +52,7 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
 def _accepted(facts: Facts) -> list[Cue]:
     # What the agent did last, unless the agent refused or failed at something after it.
     done = _last(facts.said("done"))
-    failure = _last(facts.said("failure"))
+    failure = _last(facts.said("failure") + facts.said("bad_news"))
     if done is None or (failure is not None and _place(failure) > _place(done)):
         return []
     thanks = [cue for cue in facts.heard("thanks") if _place(cue) > _place(done)]

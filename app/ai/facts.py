@@ -9,6 +9,7 @@ from app.ai.dialogue import Dialogue, Line, Side, dialogue_of
 from app.ai.evidence import SUPPORTS, Evidence, evidence_at
 from app.ai.measures import Measures
 from app.ai.metrics import measure
+from app.ai.reading import Reading, reading_of
 from app.ai.scorecard import MetricSettings, Scorecard
 from app.ai.sentiment import Sentiment, sentiment_of
 from app.ai.timing import Timing, timing_of
@@ -21,13 +22,17 @@ _QUOTES = 5
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The dialogue and what code alone can tell of it."""
+    """The dialogue and what code alone can tell of it.
+
+    `reading` is None where the words are not read or the sides are unknown.
+    """
 
     dialogue: Dialogue
     cues: Cues
     timing: Timing
     measures: Measures
     sentiment: Sentiment
+    reading: Reading | None
     context: Context
     settings: MetricSettings
 
@@ -68,12 +73,16 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
     dialogue = dialogue_of(transcript, channel=scorecard.channel, language=context.language)
     cues = find_cues(dialogue)
     timing = timing_of(dialogue, cues, scorecard.metrics)
+    sentiment = sentiment_of(dialogue, scorecard.metrics)
+    feelings = [item.score for item in sentiment.segments if item.side is Side.CUSTOMER]
+    read = dialogue.english and dialogue.attributed
     return Facts(
         dialogue=dialogue,
         cues=cues,
         timing=timing,
         measures=measure(dialogue, timing, cues, context, scorecard.metrics),
-        sentiment=sentiment_of(dialogue, scorecard.metrics),
+        sentiment=sentiment,
+        reading=reading_of(dialogue, cues, feelings) if read else None,
         context=context,
         settings=scorecard.metrics,
     )

@@ -7,7 +7,14 @@ often something else is left out.
 """
 
 from app.ai.customer_phrases import CUSTOMER_PHRASES
+from app.ai.event_phrases import EVENT_PHRASES
 from app.ai.phrases import Entry
+from app.ai.reaction_phrases import REACTION_PHRASES
 from app.ai.service_phrases import SERVICE_PHRASES
 
-LEXICON: dict[str, Entry] = {**SERVICE_PHRASES, **CUSTOMER_PHRASES}
+LEXICON: dict[str, Entry] = {
+    **SERVICE_PHRASES,
+    **EVENT_PHRASES,
+    **CUSTOMER_PHRASES,
+    **REACTION_PHRASES,
+}

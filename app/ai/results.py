@@ -1,15 +1,14 @@
 """The judgement as contract B6 tells it: scored criteria, facts and moments in one document."""
 
-import math
 from typing import Any
 
-from app.ai.closing_rules import is_transferred
 from app.ai.coaching import coaching_of
+from app.ai.dimensions import dimensions_of
 from app.ai.facts import Facts
 from app.ai.judge import Engine, Judgement, Quality
 from app.ai.moments import moments_of
+from app.ai.outcome import Outcome, outcome_of
 from app.ai.scorecard import Scorecard
-from app.ai.scorecard_shapes import DIMENSIONS
 from app.ai.scoring import Judged, Score, SectionScore
 from app.core.clock import iso_utc
 
@@ -19,10 +18,9 @@ def judgement_of(
 ) -> Judgement:
     """Put a judgement together from what was judged and measured.
 
-    Topics, summary, predicted satisfaction and the probability of a resolution are empty here: a
-    judge that makes them adds them.
+    Topics and summary are empty here: a judge that makes them adds them.
     """
-    resolution = _resolution(facts, score)
+    outcome = outcome_of(facts, score)
     turns, duration = facts.measures.get("turnCount"), facts.measures.get("durationSeconds")
     customer = facts.sentiment.customer
     return Judgement(
@@ -37,14 +35,14 @@ def judgement_of(
         failed_criteria=score.failed_criteria,
         customer_sentiment=customer.overall,
         sentiment_trend=customer.trend,
-        resolution=resolution["status"],
-        predicted_satisfaction=None,
+        resolution=outcome.status,
+        predicted_satisfaction=outcome.satisfaction,
         topics=(),
         confidence=score.confidence,
         turn_count=None if turns is None else int(turns),
         duration_seconds=None if duration is None else int(duration),
         engine=engine,
-        results=_document(facts, scorecard, score, engine, quality, resolution),
+        results=_document(facts, scorecard, score, engine, quality, outcome),
         segment_sentiments=facts.sentiment.segments,
     )
 
@@ -55,7 +53,7 @@ def _document(
     score: Score,
     engine: Engine,
     quality: Quality,
-    resolution: dict[str, Any],
+    outcome: Outcome,
 ) -> dict[str, Any]:
     generated_at = facts.context.generated_at
     return {
@@ -79,12 +77,12 @@ def _document(
         "revision": facts.context.revision,
         "sections": [_section(section) for section in score.sections],
         "criteria": [_criterion(judged) for judged in score.judged],
-        "dimensions": _dimensions(facts, score),
+        "dimensions": dimensions_of(facts, score, outcome),
         "metrics": dict(facts.measures.values),
         "metricsMissing": facts.measures.missing_as_json(),
         "sentiment": facts.sentiment.as_json(),
         "topics": [],
-        "resolution": resolution,
+        "resolution": outcome.as_json(),
         "summary": {"overview": None, "issue": None, "outcome": None, "actionItems": []},
         "moments": moments_of(facts, scorecard),
         "coaching": coaching_of(score),
@@ -130,42 +128,4 @@ def _criterion(judged: Judged) -> dict[str, Any]:
         "evidence": [item.as_json() for item in answer.evidence],
         "suggestion": criterion.suggestion if improvable else None,
         "original": None,
-    }
-
-
-def _dimensions(facts: Facts, score: Score) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
-    for name in DIMENSIONS:
-        pairs = [
-            (item.criterion.weight, item.answer.score)
-            for item in score.judged
-            if item.criterion.dimension == name and item.answer.score is not None
-        ]
-        total = math.fsum(weight for weight, _ in pairs)
-        mean = math.fsum(weight * share for weight, share in pairs) / total if pairs else None
-        found[name] = None if mean is None else round(mean, 4)
-    feeling = facts.sentiment.customer.overall
-    found["customerSentiment"] = None if feeling is None else round((1 + feeling) / 2, 4)
-    return found
-
-
-def _resolution(facts: Facts, score: Score) -> dict[str, Any]:
-    # Only what is said outright: that nobody confirms a solution doesn't make it unresolved.
-    readable = facts.dialogue.english
-    transferred = is_transferred(facts)
-    status, explanation, evidence = "unknown", "Whether it was resolved is not judged.", []
-    for item in score.judged:
-        if item.criterion.rule == "resolution_confirmed" and item.answer.answer == "yes":
-            status, explanation = "resolved", item.answer.explanation
-            evidence = [piece.as_json() for piece in item.answer.evidence]
-    if transferred:
-        status, explanation, evidence = "escalated", "The customer was transferred.", []
-    promised = bool(facts.said("commitment") or facts.said("next_step"))
-    return {
-        "status": status,
-        "probability": None,
-        "explanation": explanation,
-        "evidence": evidence,
-        "followUpPromised": promised if readable else None,
-        "escalated": transferred if readable or facts.context.transferred is not None else None,
     }

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Flag, auto
 
-from app.ai import closing_rules, compliance_rules, opening_rules, timing_rules
+from app.ai import closing_rules, compliance_rules, content_rules, opening_rules, timing_rules
 from app.ai.answers import NOT_JUDGED_YET, Answer, judged, not_applicable, unjudged
 from app.ai.dialogue import Line
 from app.ai.evidence import CONTRADICTS, whole
@@ -114,5 +114,10 @@ RULES: dict[str, Rule] = {
     "recap": Rule(closing_rules.recap, Needs.WORDS),
     "resolution_confirmed": Rule(closing_rules.resolution_confirmed, Needs.WORDS),
     "turn_taking": Rule(timing_rules.turn_taking, _AGENT_TIMES),
+    "completeness": Rule(content_rules.completeness, _AGENT_WORDS),
+    "empathy": Rule(content_rules.empathy, _AGENT_WORDS),
+    "listening": Rule(content_rules.listening, _AGENT_WORDS),
+    "respect": Rule(content_rules.respect, _AGENT_WORDS),
+    "understanding": Rule(content_rules.understanding, _AGENT_WORDS),
     "verification": Rule(opening_rules.verification, _AGENT_WORDS),
 }

@@ -11,15 +11,18 @@ KNOWN_RULES: dict[str, Shape] = {
     "abuse": {},
     "bot_identity": {"agentTurns": int, "automationDisclosureRequired": bool},
     "clean_close": {"lastTurns": int},
+    "completeness": {},
     "data_handling": {"minWords": int},
     "dead_air": {"maxDeadAirCount": int},
     "disclosure": {"requiredStatements": list},
+    "empathy": {},
     "first_response": HALF_FULL_SECONDS,
     "gaps": HALF_FULL_SECONDS,
     "greeting": {"agentTurns": int, "requires": list},
     "handoff": {},
     "hold_silence": {"maxDeadAirCount": int},
     "latency": {"fullMs": int, "halfMs": int},
+    "listening": {},
     "no_repetition": {"maxFallbacks": int, "maxRepeatedQuestions": int},
     "opt_out": {},
     "pace": {
@@ -31,7 +34,9 @@ KNOWN_RULES: dict[str, Shape] = {
     "purpose": {"agentTurns": int},
     "recap": {"lastTurns": int, "fullElements": int, "halfElements": int},
     "resolution_confirmed": {"lastTurns": int},
+    "respect": {},
     "turn_taking": {"maxPer5Min": NUMBER, "stopsWithinMs": int},
+    "understanding": {},
     "verification": {},
 }
 GREETING_PARTS = ("greeting", "brand", "name")

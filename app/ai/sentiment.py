@@ -106,6 +106,14 @@ def sentiment_of(dialogue: Dialogue, settings: MetricSettings) -> Sentiment:
     )
 
 
+def customer_scores(dialogue: Dialogue) -> list[float]:
+    """Score the customer's lines of an English dialogue, each -1 to 1."""
+    return [
+        _analyzer().polarity_scores(line.text[:_MAX_CHARS])["compound"]
+        for line in dialogue.customer
+    ]
+
+
 def offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:
     """Give each line its ms from the start: of the recording, or of the first message.
 

@@ -89,18 +89,6 @@ SERVICE_PHRASES: dict[str, Entry] = {
         "sorry apologize apologise apologies apology",
         (r"sorry(?! to hear)\b", r"apolog(?:ize|ise|ies|y)\b"),
     ),
-    "failure": Entry(
-        Speaker.SERVICE,
-        "unable unfortunately cannot can couldn could possible available no not",
-        (
-            r"(?:unable|not able) to\b",
-            r"unfortunately\b",
-            r"(?:i|we) (?:cannot|can not|can't|couldn't|could not) (?!wait|complain)\w{2,20}",
-            r"(?:isn't|is not|not) (?:currently )?(?:possible|available)\b",
-            r"(?:there (?:are|is)|there's|i see|(?:i|we) have) no <2>(?:available|availability|seats|rooms|tables|results|record)\b",
-        ),
-        unless=r"\b(?:if|in case)\b",
-    ),
     "done": Entry(
         Speaker.SERVICE,
         "have has is are been set all successfully",

@@ -123,7 +123,7 @@ def test_every_problem_is_listed_at_once() -> None:
         (("criteria", 0, "judge", "parameters"), {}, "agentTurns is missing"),
         (("criteria", 0, "judge", "parameters", "agentTurn"), 2, "agentTurn is not known"),
         (("criteria", 0, "judge", "methods"), ["rule", "dice"], "'dice' is not one of"),
-        (("criteria", 2, "judge", "methods"), ["rule"], "judge.rule is missing"),
+        (("criteria", 3, "judge", "methods"), ["rule"], "judge.rule is missing"),
         (("criteria", 0, "options"), [], "a binary criterion has two options"),
         (("criteria", 0, "dimension"), "charm", "dimension is not one of"),
         (("criteria", 0, "weight"), -5, "weight must be over 0"),

@@ -1,0 +1,64 @@
+"""The dimensions of a judgement, each 0 to 1 where 1 is good, or None where not judgeable."""
+
+import math
+
+from app.ai.facts import Facts
+from app.ai.outcome import Outcome
+from app.ai.scorecard_shapes import DIMENSIONS
+from app.ai.scoring import Score
+
+# The word list's share of the customer's sentiment; the rest is how unlikely annoyance is.
+_FEELING = 0.2
+_HOSTILE = 0.35
+_OPEN = 0.25
+
+
+def dimensions_of(facts: Facts, score: Score, outcome: Outcome) -> dict[str, float | None]:
+    """Work out the dimensions from the criteria that feed them, the reading and the outcome."""
+    found = {name: _of_criteria(score, name) for name in DIMENSIONS}
+    reading = facts.reading
+    if reading is not None and outcome.probability is not None:
+        ease = reading.friction.ease
+        found["resolution"] = (ease + outcome.probability) / 2
+        found["effort"] = ease
+        found["professionalism"] = _professionalism(facts, found["professionalism"])
+        found["responsiveness"] = _responsiveness(facts, found["responsiveness"])
+    found["customerSentiment"] = _feeling(facts, outcome)
+    return {name: None if value is None else round(value, 4) for name, value in found.items()}
+
+
+def _of_criteria(score: Score, name: str) -> float | None:
+    pairs = [
+        (item.criterion.weight, item.answer.score)
+        for item in score.judged
+        if item.criterion.dimension == name and item.answer.score is not None
+    ]
+    total = math.fsum(weight for weight, _ in pairs)
+    return math.fsum(weight * share for weight, share in pairs) / total if pairs else None
+
+
+def _feeling(facts: Facts, outcome: Outcome) -> float | None:
+    overall = facts.sentiment.customer.overall
+    if overall is None:
+        return None
+    words = (1 + overall) / 2
+    if outcome.annoyed is None:
+        return words
+    return _FEELING * words + (1 - _FEELING) * (1 - outcome.annoyed)
+
+
+def _professionalism(facts: Facts, of_criteria: float | None) -> float:
+    # Abuse pulls down whatever else was courteous.
+    abusive = {cue.line.position for cue in facts.said("profanity")}
+    start = 1.0 if of_criteria is None else (1 + of_criteria) / 2
+    return start * _HOSTILE ** len(abusive)
+
+
+def _responsiveness(facts: Facts, of_criteria: float | None) -> float | None:
+    reading = facts.reading
+    if reading is None:
+        return of_criteria
+    fallbacks = {cue.line.position for cue in facts.said("fallback")}
+    left = len(reading.exchanges.open_questions) + len(fallbacks)
+    answered = 1 / (1 + _OPEN * left)
+    return answered if of_criteria is None else (of_criteria + answered) / 2

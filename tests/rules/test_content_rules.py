@@ -1,0 +1,91 @@
+import pytest
+
+from app.ai.answers import Answer
+from app.ai.context import Context
+from app.ai.facts import facts_of
+from app.ai.rules import answer
+from tests.talks import GOOD_CHAT, chat, scorecard
+
+CARDS = {channel: scorecard(channel) for channel in ("voice", "chat", "voice_bot")}
+
+
+def judge(channel: str, key: str, *lines: tuple[str, str]) -> Answer:
+    card = CARDS[channel]
+    transcript = chat(*((letter, None, text) for letter, text in lines))
+    return answer(facts_of(transcript, card, Context()), card.criterion(key))
+
+
+OPENING = (("c", "I want to move my lesson to Monday."), ("a", "Which lesson is that?"))
+SMOOTH = (*OPENING, ("c", "The one at nine."), ("a", "It has been moved."), ("c", "Thanks."))
+
+
+def test_completeness_is_full_where_nothing_is_in_the_way() -> None:
+    found = judge("chat", "resolution.completeness", *SMOOTH)
+    assert (found.answer, found.score) == (2, 1.0)
+
+
+def test_completeness_falls_with_each_obstacle_and_quotes_it() -> None:
+    once = judge("chat", "resolution.completeness", *SMOOTH[:3], ("a", "I am unable to do that."))
+    again = (("c", "Please try again."), ("a", "I could not change it."))
+    twice = judge(
+        "chat", "resolution.completeness", *SMOOTH[:3], ("a", "I am unable to do that."), *again
+    )
+    assert 1 > once.score > twice.score
+    assert [item.quote for item in once.evidence] == ["unable to"]
+    assert once.evidence[0].polarity == "contradicts"
+
+
+def test_what_is_too_short_is_not_judged() -> None:
+    found = judge("chat", "resolution.completeness", *OPENING)
+    assert found.applicable is False
+    assert found.unjudged is True
+
+
+@pytest.mark.parametrize(
+    "line", ["No, that is not right.", "I already told you that.", OPENING[0][1]]
+)
+def test_correcting_or_repeating_shows_that_the_need_was_missed(line) -> None:
+    found = judge("chat", "discovery.understanding", *OPENING, ("c", line), ("a", "I see."))
+    assert found.score == 0.5
+    assert found.evidence
+
+
+def test_nothing_repeated_is_understood() -> None:
+    assert judge("chat", "discovery.understanding", *SMOOTH).score == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ("I am sorry to hear that, let me see.", 1.0),
+        ("I do apologise.", 0.5),
+        ("What is your number?", 0.0),
+    ],
+)
+def test_a_voiced_problem_wants_to_be_acknowledged(reply, score) -> None:
+    lines = (("c", "My parcel is damaged."), ("a", reply))
+    assert judge("chat", "communication.empathy", *lines).score == score
+
+
+def test_empathy_does_not_apply_without_a_problem() -> None:
+    assert judge("chat", "communication.empathy", *SMOOTH).applicable is False
+
+
+def test_a_bot_is_respectful_when_courteous_and_never_abusive() -> None:
+    assert judge("voice_bot", "tone.respect", ("b", "Hello, thank you."), ("c", "Hi.")).score == 1
+    assert judge("voice_bot", "tone.respect", ("b", "You are an idiot."), ("c", "Hi.")).score == 0
+    assert judge("voice_bot", "tone.respect", ("b", "Number?"), ("c", "Two.")).unjudged
+
+
+def test_a_need_is_listened_to_when_it_is_confirmed() -> None:
+    lines = (*SMOOTH[:3], ("a", "Just to confirm, nine on Monday?"), ("c", "Yes, thanks."))
+    found = judge("voice", "discovery.listening", *lines)
+    assert found.score == 1
+    assert "confirmed" in found.explanation
+
+
+def test_the_score_of_a_good_chat_stays_full() -> None:
+    card = CARDS["chat"]
+    facts = facts_of(GOOD_CHAT, card, Context())
+    scores = [answer(facts, item).score for item in card.criteria]
+    assert {score for score in scores if score is not None} == {1.0}

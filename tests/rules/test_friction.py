@@ -1,0 +1,89 @@
+import pytest
+
+from app.ai.cues import find_cues
+from app.ai.dialogue import dialogue_of
+from app.ai.exchanges import Exchanges, exchanges_of
+from app.ai.features import FEATURES
+from app.ai.friction import Friction, friction_of
+from app.ai.reading import reading_of
+from app.ai.transcript import Transcript
+from tests.talks import GOOD_CHAT, chat
+
+
+def written(*lines: tuple[str, str]) -> Transcript:
+    return chat(*((letter, None, text) for letter, text in lines))
+
+
+def friction(*lines: tuple[str, str]) -> Friction:
+    dialogue = dialogue_of(written(*lines), channel="chat", language="en")
+    return friction_of(dialogue, find_cues(dialogue))
+
+
+def exchanges(*lines: tuple[str, str]) -> Exchanges:
+    return exchanges_of(dialogue_of(written(*lines), channel="chat", language="en"))
+
+
+ASKS = ("c", "Please book a table for two at the harbour inn.")
+BYE = ("c", "Thanks, bye.")
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("I could not book the table.", ["failure"]),
+        ("The reservation did not go through.", ["failure"]),
+        ("There are no tables on Friday.", ["no_result"]),
+        ("I apologize. It was unsuccessful.", ["apology", "failure"]),
+        ("Your table is booked.", []),
+        ("I cannot wait to see you there.", []),
+        ("If I cannot find it, I will write.", []),
+    ],
+)
+def test_an_obstacle_is_found_where_it_is_said(text, kinds) -> None:
+    found = friction(ASKS, ("a", text), BYE)
+    assert sorted(cue.kind for cue in found.obstacles) == kinds
+
+
+def test_more_obstacles_mean_less_ease() -> None:
+    one = friction(ASKS, ("a", "I could not book it."), BYE)
+    two = friction(ASKS, ("a", "I could not book it."), ("a", "Sorry, that failed."), BYE)
+    assert 1 > one.ease > two.ease > 0
+
+
+def test_a_conversation_without_obstacles_is_all_ease() -> None:
+    assert friction(ASKS, ("a", "Your table is booked."), BYE).ease == 1
+
+
+def test_a_refusal_that_names_its_ground_is_no_failure() -> None:
+    found = friction(ASKS, ("a", "I cannot change it because our policy forbids it."), BYE)
+    assert found.amount == 0
+
+
+def test_settling_for_something_else_counts_only_after_an_obstacle() -> None:
+    asks = ("c", "How about Sunday?")
+    assert not friction(("a", "When would it suit you?"), asks, ("a", "Fine."), BYE).concessions
+    assert friction(("a", "There are no tables left."), asks, ("a", "Fine."), BYE).concessions
+
+
+def test_last_words_of_the_customer_are_open_unless_they_are_a_farewell() -> None:
+    assert friction(ASKS, ("a", "For when?"), ("c", "Tomorrow at nine.")).ends_open
+    assert not friction(ASKS, ("a", "Booked."), BYE).ends_open
+
+
+def test_a_request_made_again_is_paired_with_the_first() -> None:
+    again = ("c", "Book a table for two at the harbour inn!")
+    ((later, earlier),) = exchanges(ASKS, ("a", "Hello."), again).repeated_requests
+    assert (later.position, earlier.position) == (2, 0)
+
+
+def test_an_unanswered_last_question_is_open() -> None:
+    found = exchanges(ASKS, ("a", "Yes."), ("c", "Is parking free?"))
+    assert [line.text for line in found.open_questions] == ["Is parking free?"]
+
+
+def test_every_feature_is_a_finite_number() -> None:
+    for lines in (GOOD_CHAT, written(), written(("c", "Hm."))):
+        dialogue = dialogue_of(lines, channel="chat", language="en")
+        values = reading_of(dialogue, find_cues(dialogue)).features
+        assert tuple(values) == FEATURES
+        assert all(abs(value) < 1e6 for value in values.values())
