@@ -7,6 +7,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
 from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.one_at_a_time import one_at_a_time
 from app.imports.formats.items import BadLine, Fault
 from app.imports.kinds import EVALUATED, WRITERS
 from app.imports.names import Names
@@ -35,6 +36,9 @@ def apply(session: Session, batch: Sequence[Prepared], options: Options) -> Tall
     Raises:
         Rehearsed: in a dry run, at the end.
     """
+    # Two imports that meet at the same records in another order would wait for each other, and
+    # both would make an engagement of the same name.
+    one_at_a_time(session, "imports")
     tally = Tally()
     names = Names(session, create=options.create_missing, engagement_type=options.engagement_type)
     for each in batch:

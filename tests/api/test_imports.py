@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -373,3 +374,17 @@ def test_calls_end_once_and_are_judged(client: Caller, house: Runtime) -> None:
     assert counted(run(client, call)) == {"received": 1, "skipped": 1}
     with house.db.reading() as session:
         assert session.scalars(select(Event.type)).all() == ["voice-call.completed"]
+
+
+def test_two_imports_of_the_same_make_everything_once(client: Caller, house: Runtime) -> None:
+    names = {"engagement": "Audit", "campaign": "Spring", "callCenter": "Pune", "executive": "Asha"}
+    items = [chat(f"c{n}", **names) for n in range(40)]
+    sent = [send(client, *each, createMissing=True)["id"] for each in (items, items[::-1])]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(jobs.run_import, sent))
+    counts = [show(client, import_id)["counts"] for import_id in sent]
+    assert [each["received"] for each in counts] == [40, 40]
+    assert sum(each["created"] for each in counts) == 40
+    assert sum(each["evaluationsQueued"] for each in counts) == 40
+    for table, number in ((Conversation, 40), (Evaluation, 40), (Engagement, 1), (Campaign, 1)):
+        assert rows(house, table) == number
