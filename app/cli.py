@@ -15,6 +15,7 @@ from app.operations import commands
 from app.operations.environment import settings_here
 from app.operations.failure import told_plainly
 from app.operations.secrets_commands import secrets
+from app.scorecards.cli import judge
 from app.usage.cli import usage
 from app.web.docs import openapi
 from app.webhooks.cli import webhooks
@@ -31,6 +32,7 @@ ROOMS: tuple[click.Command, ...] = (
     analytics,
     exports,
     import_,
+    judge,
     keys,
     openapi,
     secrets,

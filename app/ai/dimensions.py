@@ -41,9 +41,9 @@ def _feeling(facts: Facts, outcome: Outcome) -> float | None:
     overall = facts.sentiment.customer.overall
     if overall is None:
         return None
-    words = (1 + overall) / 2
-    if outcome.annoyed is None:
-        return words
+    if outcome.annoyed is None or facts.reading is None:
+        return (1 + overall) / 2
+    words = (1 + facts.reading.features["sentimentMean"]) / 2
     return _FEELING * words + (1 - _FEELING) * (1 - outcome.annoyed)
 
 
