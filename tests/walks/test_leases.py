@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from app.core import owner
 from app.core.clock import utc_now
@@ -108,3 +110,20 @@ def test_a_claim_that_is_handed_back_is_as_it_was(due: Desk) -> None:
         assert delivery.interruptions == 0
         assert delivery.metered
     assert len(take(due)) == 1
+
+
+def test_looking_for_what_is_lost_reads_no_finished_delivery(due: Desk) -> None:
+    if not due.parts.settings.is_sqlite:
+        pytest.skip("the planner of SQLite")
+    plans: list[str] = []
+
+    def explain(connection: Any, _: Any, statement: str, parameters: Any, *__: Any) -> None:
+        driver = connection.connection.driver_connection
+        plans.extend(
+            row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+        )
+
+    event.listen(due.parts.db.engine, "before_cursor_execute", explain)
+    assert lost(due) == 0
+    assert [each for each in plans if "ix_webhook_deliveries_leased" not in each] == []
+    assert plans
