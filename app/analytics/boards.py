@@ -96,7 +96,7 @@ def _described(session: Session, group: str, found: Mapping[int, Columns]) -> li
             "kind": "human",
             **told[keys[code]],
             "evaluations": len(done),
-            "score_sum": sum(done.known("score")),
+            "score_sum": done.total("score")[0],
             **{name: measure(done) for name, measure in measures.BOARD.items()},
             "last_evaluation_at": done.last_completed(),
         }

@@ -22,13 +22,13 @@ def completed(columns: Columns) -> Columns:
 
 def mean(columns: Columns, name: str, places: int = SHARE_PLACES) -> float | None:
     """Return the mean of a figure over the facts that have it."""
-    found = statistics.mean(columns.known(name))
+    found = statistics.mean(*columns.total(name))
     return None if found is None else rounded(to_value(name, found), places)
 
 
 def percentile(columns: Columns, name: str, part: float, places: int = 2) -> float | None:
     """Return a percentile of a figure over the facts that have it; exact."""
-    found = statistics.percentile(sorted(columns.known(name)), part)
+    found = statistics.percentile(columns.ordered(name), part)
     return None if found is None else rounded(to_value(name, found), places)
 
 
@@ -56,14 +56,13 @@ def trend_rates(columns: Columns) -> tuple[float | None, float | None]:
 
 def scores(columns: Columns) -> dict[str, Any]:
     """Return what there is to say of the scores."""
-    found = columns.known("score")
-    ordered = sorted(found)
+    ordered = columns.ordered("score")
     return {
-        "mean": rounded(statistics.mean(found), SCORE_PLACES),
+        "mean": mean(columns, "score", SCORE_PLACES),
         "median": rounded(statistics.percentile(ordered, 0.5), SCORE_PLACES),
         "p10": rounded(statistics.percentile(ordered, 0.1), SCORE_PLACES),
         "p90": rounded(statistics.percentile(ordered, 0.9), SCORE_PLACES),
-        "stdev": rounded(statistics.deviation(found), SCORE_PLACES),
+        "stdev": rounded(statistics.deviation(columns.counted("score")), SCORE_PLACES),
         "pass_rate": pass_rate(columns),
         "auto_fail_rate": mean(columns, "auto_failed"),
         "compliance_mean": mean(columns, "compliance_score", SCORE_PLACES),
@@ -73,9 +72,8 @@ def scores(columns: Columns) -> dict[str, Any]:
 def distribution(columns: Columns) -> list[dict[str, int]]:
     """Count the scores in ten classes, each up to but without its end; the last one has 100 too."""
     counts = [0] * 10
-    found = list(columns.known("score"))
-    for score in set(found):
-        counts[min(score // 10, 9)] += found.count(score)
+    for score, count in columns.counted("score").items():
+        counts[min(score // 10, 9)] += count
     return [
         {"low": 10 * index, "high": 10 * index + 10, "count": count}
         for index, count in enumerate(counts)
@@ -86,13 +84,13 @@ def sentiment(columns: Columns) -> dict[str, Any]:
     """Return how customers felt: counts of feelings, their mean, and where they went."""
     edge = round(_NEUTRAL * scale_of("customer_sentiment"))
     middle = scale_of("customer_sentiment")
-    found = columns.known("customer_sentiment")
-    positive = sum(each >= middle + edge for each in found)
-    negative = sum(each <= middle - edge for each in found)
+    counted = columns.counted("customer_sentiment")
+    positive = sum(count for felt, count in counted.items() if felt >= middle + edge)
+    negative = sum(count for felt, count in counted.items() if felt <= middle - edge)
     improving, declining = trend_rates(columns)
     return {
         "positive": positive,
-        "neutral": len(found) - positive - negative,
+        "neutral": counted.total() - positive - negative,
         "negative": negative,
         "mean_customer": mean(columns, "customer_sentiment"),
         "improving_rate": improving,

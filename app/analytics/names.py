@@ -58,11 +58,13 @@ def add_executives(session: Session, question: Question, members: Sequence[dict[
 
 
 def _noted(session: Session, group: str, keys: Collection[str]) -> dict[str, str | None]:
-    key, name = _NOTED[group]
-    rows = session.execute(
-        select(key, func.max(name)).where(key.in_(keys), name.is_not(None)).group_by(key)
-    )
-    return dict(rows.all())
+    column, name = _NOTED[group]
+    return {
+        key: session.scalar(
+            select(name).where(column == key).order_by(Evaluation.created_at.desc()).limit(1)
+        )
+        for key in keys
+    }
 
 
 def _reviewed(session: Session, question: Question, ids: Collection[str]) -> dict[str, int]:

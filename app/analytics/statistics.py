@@ -1,12 +1,12 @@
 """Statistics of whole numbers: exact sums, percentiles between neighbours, no rounding inside."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 
-def mean(values: Sequence[int]) -> float | None:
-    """Return the mean, or None of nothing."""
-    return sum(values) / len(values) if values else None
+def mean(total: int, number: int) -> float | None:
+    """Return the mean of so many values with this sum, or None of nothing."""
+    return total / number if number else None
 
 
 def percentile(ordered: Sequence[float], share: float) -> float | None:
@@ -22,12 +22,13 @@ def percentile(ordered: Sequence[float], share: float) -> float | None:
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def deviation(values: Sequence[int]) -> float | None:
-    """Return the standard deviation of the values as they are, not of a sample."""
-    if not values:
+def deviation(counted: Mapping[int, int]) -> float | None:
+    """Return the standard deviation of counted values as they are, not of a sample."""
+    number = sum(counted.values())
+    if not number:
         return None
-    number, total = len(values), sum(values)
-    squares = sum(map(int.__mul__, values, values))
+    total = sum(value * count for value, count in counted.items())
+    squares = sum(value * value * count for value, count in counted.items())
     return math.sqrt(max(0, number * squares - total * total)) / number
 
 
