@@ -10,6 +10,8 @@ from app.ai.moments import moments_of
 from app.ai.outcome import Outcome, outcome_of
 from app.ai.scorecard import Scorecard
 from app.ai.scoring import Judged, Score, SectionScore
+from app.ai.summary import summary_of
+from app.ai.topics import topics_of
 from app.core.clock import iso_utc
 
 
@@ -18,7 +20,7 @@ def judgement_of(
 ) -> Judgement:
     """Put a judgement together from what was judged and measured.
 
-    Topics and summary are empty here: a judge that makes them adds them.
+    A judge that knows more than rules do replaces what it judges better.
     """
     outcome = outcome_of(facts, score)
     turns, duration = facts.measures.get("turnCount"), facts.measures.get("durationSeconds")
@@ -37,7 +39,7 @@ def judgement_of(
         sentiment_trend=customer.trend,
         resolution=outcome.status,
         predicted_satisfaction=outcome.satisfaction,
-        topics=(),
+        topics=topics_of(facts, scorecard.topics),
         confidence=score.confidence,
         turn_count=None if turns is None else int(turns),
         duration_seconds=None if duration is None else int(duration),
@@ -81,9 +83,9 @@ def _document(
         "metrics": dict(facts.measures.values),
         "metricsMissing": facts.measures.missing_as_json(),
         "sentiment": facts.sentiment.as_json(),
-        "topics": [],
+        "topics": list(topics_of(facts, scorecard.topics)),
         "resolution": outcome.as_json(),
-        "summary": {"overview": None, "issue": None, "outcome": None, "actionItems": []},
+        "summary": summary_of(facts),
         "moments": moments_of(facts, scorecard),
         "coaching": coaching_of(score),
         "quality": quality.as_json(),

@@ -62,6 +62,14 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic and the phrases of which any shows it."""
+
+    name: str
+    any_of: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Minimum:
     """How much must be there before a score is given; below it there is none.
 
@@ -108,6 +116,7 @@ class Scorecard:
     metrics: MetricSettings
     sections: tuple[Section, ...]
     criteria: tuple[Criterion, ...]
+    topics: tuple[Topic, ...] = ()
 
     def criterion(self, key: str) -> Criterion:
         """Return the criterion of that key; KeyError where there is none."""
@@ -140,6 +149,9 @@ def scorecard_from(document: Mapping[str, Any]) -> Scorecard:
         metrics=_metric_settings(document["metrics"]),
         sections=tuple(Section(item["key"], item["title"]) for item in document["sections"]),
         criteria=tuple(_criterion(item) for item in document["criteria"]),
+        topics=tuple(
+            Topic(item["name"], tuple(item["anyOf"])) for item in document.get("topics", ())
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from app.ai.scorecard_shapes import (
     OPTION,
     SCORECARD,
     STATEMENT,
+    TOPIC,
     WORDS,
     Shape,
 )
@@ -22,7 +23,7 @@ from app.ai.scorecard_shapes import (
 
 def problems_of(document: Any) -> list[str]:
     """List what keeps the document from being a scorecard; empty when nothing does."""
-    found = _shape("scorecard", document, SCORECARD, optional=("id", "description"))
+    found = _shape("scorecard", document, SCORECARD, optional=("id", "description", "topics"))
     if found:
         return found
     found += _word("channel", document["channel"], "channel")
@@ -32,11 +33,22 @@ def problems_of(document: Any) -> list[str]:
         words = document["metrics"].get(name, [])
         if not found and words and not _all_words(words):
             found.append(f"metrics.{name} must hold words")
+    found += _topics(document.get("topics", []))
     found += _list_of("bands", document["bands"], {"key": str, "from": int})
     found += _list_of("sections", document["sections"], {"key": str, "title": str})
     for index, criterion in enumerate(document["criteria"]):
         found += _criterion(f"criteria[{index}]", criterion)
     return found or _sums(document)
+
+
+def _topics(topics: Any) -> list[str]:
+    if not isinstance(topics, list):
+        return ["topics must be a list"]
+    found = _list_of("topics", topics, TOPIC)
+    for index, topic in enumerate(topics):
+        if not found and not _all_words([topic["name"], *(topic["anyOf"] or [""])]):
+            found.append(f"topics[{index}]: name and anyOf must hold words")
+    return found
 
 
 def _sums(document: Mapping[str, Any]) -> list[str]:

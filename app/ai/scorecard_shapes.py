@@ -98,5 +98,6 @@ CRITERION: Shape = {
     "judge": dict,
     "suggestion": str,
 }
+TOPIC: Shape = {"name": str, "anyOf": list}
 STATEMENT: Shape = {"key": str, "title": str, "anyOf": list}
 OPTION: Shape = {"answer": (str, int), "score": NUMBER, "anchor": str}
