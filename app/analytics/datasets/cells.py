@@ -8,13 +8,17 @@ from zoneinfo import ZoneInfo
 
 from app.core.clock import iso_utc
 
-Kind = Literal["text", "whole", "number", "truth", "words"]
+Kind = Literal["text", "key", "whole", "number", "truth", "words"]
 Row = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A name and the kind of its values; `words` are lists of texts."""
+    """A name and the kind of its values.
+
+    `words` are lists of texts; a `key` is a text that is made here: an id, a moment, or a word of
+    a closed list, none of which can look like a formula.
+    """
 
     name: str
     kind: Kind = "text"

@@ -14,13 +14,14 @@ from app.analytics.wishes import Wish
 from app.evaluations.models import Evaluation, EvaluationResult
 
 COLUMNS = columns(
-    "evaluation_id revision:whole engagement_id campaign_id campaign call_center executive_id "
-    "executive source_type source_id external_id channel language status review_status score:whole "
+    "evaluation_id:key revision:whole engagement_id:key campaign_id:key campaign call_center "
+    "executive_id:key executive source_type:key source_id:key external_id channel:key language "
+    "status:key review_status:key score:whole "
     "raw_score:number compliance_score:number passed:truth auto_failed:truth failed_criteria:words "
-    "customer_sentiment:number sentiment_trend resolution topics:words duration_seconds:whole "
+    "customer_sentiment:number sentiment_trend:key resolution:key topics:words duration_seconds:whole "
     "turn_count:whole talk_ratio:number silence_percent:number interruptions_by_agent:whole "
-    "agent_wpm:number first_response_seconds:number scorecard_id scorecard_version:whole engine "
-    "confidence:number started_at completed_at"
+    "agent_wpm:number first_response_seconds:number scorecard_id:key scorecard_version:whole engine "
+    "confidence:number started_at:key completed_at:key"
 )
 BATCH = 1000
 _MEASURED = (
@@ -31,7 +32,8 @@ _MEASURED = (
     "first_response_seconds",
 )
 _OF = Evaluation.__table__.c
-_FACT = Fact.__table__.c
+_FACTS = Fact.__table__
+_FACT = _FACTS.c
 
 
 def _plain(name: str) -> Any:
@@ -39,42 +41,46 @@ def _plain(name: str) -> Any:
     return type_coerce(_OF[name], String)
 
 
-_ROWS = select(
-    _OF.revision,
-    _OF.id,
-    _OF.engagement_id,
-    _OF.campaign_id,
-    _OF.campaign,
-    _OF.call_center,
-    _OF.executive_id,
-    _OF.executive,
-    _OF.source_type,
-    _OF.source_id,
-    _OF.external_id,
-    _OF.channel,
-    _OF.language,
-    _OF.status,
-    _OF.review_status,
-    _OF.score,
-    _OF.raw_score,
-    _OF.compliance_score,
-    _OF.passed,
-    _OF.auto_failed,
-    _plain("failed_criteria"),
-    _OF.customer_sentiment,
-    _OF.sentiment_trend,
-    _OF.resolution,
-    _plain("topics"),
-    _OF.duration_seconds,
-    _OF.turn_count,
-    _OF.scorecard_id,
-    _OF.scorecard_version,
-    _plain("engine"),
-    _OF.confidence,
-    _plain("started_at"),
-    _plain("completed_at"),
-    _FACT.figures,
-).outerjoin(Fact, (_FACT.source_id == _OF.source_id) & (_FACT.evaluation_id == _OF.id))
+_ROWS = (
+    select(
+        _OF.revision,
+        _OF.id,
+        _OF.engagement_id,
+        _OF.campaign_id,
+        _OF.campaign,
+        _OF.call_center,
+        _OF.executive_id,
+        _OF.executive,
+        _OF.source_type,
+        _OF.source_id,
+        _OF.external_id,
+        _OF.channel,
+        _OF.language,
+        _OF.status,
+        _OF.review_status,
+        _OF.score,
+        _OF.raw_score,
+        _OF.compliance_score,
+        _OF.passed,
+        _OF.auto_failed,
+        _plain("failed_criteria"),
+        _OF.customer_sentiment,
+        _OF.sentiment_trend,
+        _OF.resolution,
+        _plain("topics"),
+        _OF.duration_seconds,
+        _OF.turn_count,
+        _OF.scorecard_id,
+        _OF.scorecard_version,
+        _plain("engine"),
+        _OF.confidence,
+        _plain("started_at"),
+        _plain("completed_at"),
+        _FACT.figures,
+    )
+    .select_from(Evaluation.__table__)
+    .outerjoin(_FACTS, (_FACT.source_id == _OF.source_id) & (_FACT.evaluation_id == _OF.id))
+)
 
 
 def rows(session: Session, ids: Sequence[str], wish: Wish) -> list[Row]:

@@ -65,10 +65,18 @@ class CsvWriter:
         self._file = io.open(path, "w", encoding="utf-8", newline="", buffering=1 << 20)  # noqa: SIM115, UP020
         self._writer = csv.writer(self._file, delimiter=delimiter)
         self._writer.writerow([column.name for column in columns])
+        plain = ("key", "whole", "number")
+        self._places = [n for n, column in enumerate(columns) if column.kind not in plain]
 
     def write(self, rows: Iterable[Row]) -> None:
         """Add rows."""
-        self._writer.writerows([flat(value) for value in row] for row in rows)
+        self._writer.writerows(map(self._cells, rows))
+
+    def _cells(self, row: Row) -> list[Any]:
+        cells = list(row)
+        for place in self._places:
+            cells[place] = flat(cells[place])
+        return cells
 
     def close(self) -> None:
         """Close the file."""
@@ -142,6 +150,7 @@ class ParquetWriter:
         arrow = self._arrow
         types: Mapping[str, Any] = {
             "text": arrow.string(),
+            "key": arrow.string(),
             "whole": arrow.int64(),
             "number": arrow.float64(),
             "truth": arrow.bool_(),
