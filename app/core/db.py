@@ -6,15 +6,24 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
-from sqlalchemy import DateTime, Dialect, Engine, MetaData, create_engine, event
+from sqlalchemy import (
+    BigInteger,
+    DateTime,
+    Dialect,
+    Engine,
+    Integer,
+    MetaData,
+    create_engine,
+    event,
+)
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.pool import ConnectionPoolEntry
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from app.core.errors import ServiceUnavailable
 from app.core.queue import Bell
@@ -34,6 +43,10 @@ class Table(DeclarativeBase):
     """What every table class derives from."""
 
     metadata = MetaData(naming_convention=_NAMING)
+    # PostgreSQL's INTEGER ends at 2^31; SQLite's own holds 64 bits, and only it can number rows.
+    type_annotation_map: ClassVar[dict[type, TypeEngine[Any]]] = {
+        int: BigInteger().with_variant(Integer(), "sqlite")
+    }
 
 
 class UtcDateTime(TypeDecorator[datetime]):
