@@ -9,6 +9,7 @@ from app import __version__
 from app.analytics.cli import analytics, exports
 from app.api_keys.cli import keys
 from app.api_keys.signing_cli import signing
+from app.demo.cli import demo
 from app.factory import create_app
 from app.imports.cli import import_
 from app.operations import commands
@@ -30,6 +31,7 @@ OPERATIONS: tuple[click.Command, ...] = (
 # They find the parts of this process through `runtime()`.
 ROOMS: tuple[click.Command, ...] = (
     analytics,
+    demo,
     exports,
     import_,
     judge,

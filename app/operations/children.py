@@ -27,13 +27,15 @@ _RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 class Service:
     """One child that is kept alive: its work, and how long it may take to end.
 
-    Tiers start from low to high and end from high to low.
+    Tiers start from low to high and end from high to low. One that is wanted `once` is started
+    again only as long as it fails.
     """
 
     name: str
     run: Callable[[], None]
     tier: int = 1
     stop_within_s: float = 25.0
+    once: bool = False
 
 
 def fork(

@@ -22,10 +22,11 @@ from app.operations.worker_command import main as run_worker
 @click.option("--workers", type=click.IntRange(1), help="Web processes.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of each web process.")
 @click.option("--no-worker", is_flag=True, help="Leave the worker to another process.")
-def up(*, no_worker: bool, **options: Any) -> None:
+@click.option("--demo", is_flag=True, help="Load sample conversations and calls to look at.")
+def up(*, no_worker: bool, demo: bool, **options: Any) -> None:
     """Start the whole service: tables, queue, web server and worker."""
     with told_plainly():
-        up_run.run(settings_here(options), with_worker=not no_worker)
+        up_run.run(settings_here(options), with_worker=not no_worker, with_demo=demo)
 
 
 @click.command("worker")

@@ -127,7 +127,7 @@ class Supervisor:
         kept.started_at = time.monotonic()
 
     def _bury(self, *, quietly: bool = False) -> None:
-        for kept in self._kept:
+        for kept in list(self._kept):
             code = reap(kept.pid) if kept.pid else None
             if code is None:
                 continue
@@ -135,6 +135,9 @@ class Supervisor:
             signal_group(kept.pid, signal.SIGKILL)
             lived_s = time.monotonic() - kept.started_at
             kept.pid = 0
+            if kept.service.once and code == 0:
+                self._kept.remove(kept)
+                continue
             kept.failures = 1 if lived_s > _HEALTHY_AFTER_S else kept.failures + 1
             wait_s = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (kept.failures - 1))
             kept.due_at = time.monotonic() + wait_s

@@ -20,7 +20,7 @@ from app.core.crypto import KEY_FILE, create_key_file
 from app.core.runtime import runtime
 from app.core.settings import Settings
 from app.factory import create_app
-from app.operations import data_dir, first_start, queue_server, web_server, worker_processes
+from app.operations import data_dir, demo, first_start, queue_server, web_server, worker_processes
 from app.operations.checks import speech_problem
 from app.operations.children import Service, run_apart
 from app.operations.environment import warn_of_unknown
@@ -36,7 +36,7 @@ _QUEUE_READY_WITHIN_S = 10.0
 _BACKLOG = 1024
 
 
-def run(settings: Settings, *, with_worker: bool) -> None:
+def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> None:
     """Start queue server, web server and worker, and keep them until SIGTERM or Ctrl-C.
 
     Raises:
@@ -61,6 +61,8 @@ def run(settings: Settings, *, with_worker: bool) -> None:
             _start_rest(supervisor, settings, listener, with_worker=with_worker)
         if _await_web(supervisor, settings):
             _tell(settings, choice, first_key, with_worker=with_worker)
+            if with_demo:
+                _load_demo(supervisor, listener, with_worker=with_worker)
         while not supervisor.stop_asked:
             supervisor.turn()
     finally:
@@ -139,6 +141,11 @@ def _start_rest(
     gc.collect()
     gc.freeze()
     supervisor.start(services)
+
+
+def _load_demo(supervisor: Supervisor, listener: socket.socket, *, with_worker: bool) -> None:
+    service = demo.service(runtime(), with_worker=with_worker)
+    supervisor.start([replace(service, run=partial(_run_without, listener, service.run))])
 
 
 def _run_without(listener: socket.socket, run: Callable[[], None]) -> None:

@@ -1,0 +1,89 @@
+"""The command of the demo: `flask demo`."""
+
+import sys
+import time
+
+import click
+
+from app.audio_files import jobs as audio_files
+from app.core import heartbeat
+from app.core.errors import AppError
+from app.core.runtime import Runtime, runtime
+from app.core.schema import is_at_head
+from app.demo import loading, service, telling
+from app.demo.service import Progress
+from app.evaluations import jobs as evaluations
+
+_LOOK_AGAIN_S = 0.25
+
+
+@click.command("demo")
+@click.option("--wait", is_flag=True, help="Wait until everything is evaluated.")
+def demo(*, wait: bool) -> None:
+    """Load a small call centre that does not exist, to look around in.
+
+    Started again, it changes nothing. Where no worker runs, --wait does the work here.
+    """
+    parts = runtime()
+    try:
+        _require_tables(parts)
+        loaded = loading.load(parts)
+        click.echo(telling.arrival(loaded.new))
+        _await(parts) if wait else _tell_of_work(parts)
+    except AppError as error:
+        message = f"{error.message} Give the command again: it takes up what is missing."
+        raise click.ClickException(message) from error
+    for line in loaded.refused:
+        click.echo(line, err=True)
+    click.echo("\n".join(telling.places()))
+    if loaded.refused:
+        sys.exit(1)
+
+
+def _require_tables(parts: Runtime) -> None:
+    with parts.db.reading() as session:
+        ready = is_at_head(session)
+    if not ready:
+        raise click.ClickException(
+            "The tables are not up to date: start the service once, or run `flask db upgrade`."
+        )
+
+
+def _progress(parts: Runtime) -> Progress:
+    with parts.db.reading() as session:
+        return service.progress(session)
+
+
+def _tell_of_work(parts: Runtime) -> None:
+    found = _progress(parts)
+    waiting = found.total - found.ended
+    if waiting and heartbeat.is_alive(parts.settings.data_dir):
+        click.echo(f"The worker evaluates it now: {waiting} to go.")
+    elif waiting:
+        click.echo(
+            "Nothing is evaluated until a worker runs: `flask worker`, or `flask demo --wait`."
+        )
+
+
+def _await(parts: Runtime) -> None:
+    """Wait until the evaluations have ended; where no worker runs, make them here."""
+    while (found := _progress(parts)).ended < found.total:
+        _show(found)
+        if not heartbeat.is_alive(parts.settings.data_dir):
+            _work(parts)
+        time.sleep(_LOOK_AGAIN_S)
+    if sys.stderr.isatty():
+        click.echo("\r", nl=False, err=True)
+    failed = f", {found.failed} of them could not be judged" if found.failed else ""
+    click.echo(f"{found.ended} evaluations have ended{failed}.")
+
+
+def _show(found: Progress) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\rEvaluated {found.ended} of {found.total} ", nl=False, err=True)
+
+
+def _work(parts: Runtime) -> None:
+    evaluations.judge()
+    for job_id in audio_files.due_ids(parts)[:1]:
+        audio_files.process_audio(job_id)

@@ -1,0 +1,167 @@
+"""The demo: loaded once, evaluated by the real engines, and nothing in it is made up by the code."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.audio_files import jobs as audio_files
+from app.core.runtime import Runtime
+from app.demo import loading, service, texts
+from app.evaluations import jobs as evaluations
+from app.imports.formats.items import Kind
+from tests.caller import Caller
+from tests.walks.service_process import ROOT, ServiceProcess, environment, wait_until
+
+# The embedded engine reads English; it says so rather than guess.
+NOT_READ = {"demo-chat-hindi", "demo-chat-hinglish"}
+
+
+@pytest.fixture
+def loaded(house: Runtime) -> loading.Loaded:
+    return loading.load(house)
+
+
+def rows(client: Caller, path: str, **params: Any) -> list[dict[str, Any]]:
+    answer = client.get(path, params={"pageSize": 100, **params})
+    assert answer.status_code == 200, answer.text
+    return list(answer.json()["data"])
+
+
+def everything(client: Caller) -> dict[str, list[dict[str, Any]]]:
+    paths = ("/engagements", "/campaigns", "/conversations", "/voice-calls", "/audio-files")
+    return {path: rows(client, path) for path in (*paths, "/evaluations")}
+
+
+def test_all_of_it_comes_in(loaded: loading.Loaded, house: Runtime, client: Caller) -> None:
+    assert loaded.refused == []
+    assert loaded.total == len(texts.external_ids())
+    assert all(each.startswith("demo-") for each in texts.external_ids())
+    found = everything(client)
+    assert len(found["/engagements"]) == 2
+    assert len(found["/conversations"]) == len(texts.records(Kind.CONVERSATION))
+    assert len(found["/audio-files"]) == len(texts.records(texts.RECORDINGS))
+    with house.db.reading() as session:
+        progress = service.progress(session)
+    assert progress.total == len(found["/evaluations"])
+    assert progress.ended == 0
+
+
+def test_loading_twice_changes_nothing(
+    loaded: loading.Loaded, house: Runtime, client: Caller
+) -> None:
+    before = everything(client)
+    again = loading.load(house)
+    assert again.total == 0
+    assert again.refused == []
+    assert everything(client) == before
+
+
+def test_chats_and_calls_are_judged_as_they_went(
+    loaded: loading.Loaded, house: Runtime, client: Caller
+) -> None:
+    evaluations.judge()
+    found = {
+        each["externalId"]: each
+        for each in rows(client, "/evaluations")
+        if each["sourceType"] != "audio_file"
+    }
+    failed = {key for key, each in found.items() if each["status"] != "completed"}
+    assert failed == NOT_READ
+    assert {found[key]["error"]["code"] for key in failed} == {"UNSUPPORTED_LANGUAGE"}
+    assert found["demo-chat-parcel-late"]["score"] >= 90
+    assert found["demo-chat-rude-agent"]["score"] < 50
+    assert "compliance.data_handling" in found["demo-chat-asks-card"]["failedCriteria"]
+    assert found["demo-call-opt-out-ignored"]["autoFailed"]
+    assert found["demo-call-thursday-fine"]["passed"]
+
+
+def test_every_board_shows_something(
+    loaded: loading.Loaded, house: Runtime, client: Caller
+) -> None:
+    evaluations.judge()
+    summary = client.get("/analytics/summary").json()["data"]
+    assert summary["totals"]["completed"] > 30
+    for board in ("campaigns", "call-centers", "executives"):
+        assert rows(client, f"/analytics/{board}", minEvaluations=1)
+    kinds = {each["kind"] for each in rows(client, "/analytics/executives")}
+    assert kinds == {"human", "bot"}
+    call = next(each for each in rows(client, "/voice-calls") if each["hasRecording"])
+    assert client.get(f"/voice-calls/{call['id']}/recording-url").status_code == 200
+    epa = client.get(f"/voice-calls/{call['id']}/epa-results").json()["data"]
+    assert epa["status"] == "completed"
+
+
+def test_a_recording_is_heard_and_judged(
+    loaded: loading.Loaded, house: Runtime, client: Caller
+) -> None:
+    pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
+    waiting = audio_files.due_ids(house)
+    assert len(waiting) == 3
+    audio_files.process_audio(waiting[0])
+    heard = next(each for each in rows(client, "/audio-files") if each["hasTranscript"])
+    assert heard["status"] == "processed"
+    assert heard["score"] is not None
+    transcript = client.get(f"/audio-files/{heard['id']}/transcript").json()["data"]
+    said = " ".join(each["text"] for each in transcript["segments"])
+    assert "Riverside" in said
+    assert {each["role"] for each in transcript["segments"]} == {"agent", "customer"}
+
+
+def test_a_load_that_was_cut_off_is_completed(house: Runtime, monkeypatch: Any) -> None:
+    def cut_off(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(house.storage), "write", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            loading.load(house)
+    assert loading.load(house).new == {
+        "call centres": 0,
+        "executives": 0,
+        "campaigns": 0,
+        "chats": 0,
+        "recordings": len(texts.records(texts.RECORDINGS)),
+        "voice bot calls": len(texts.records(Kind.VOICE_CALL)),
+    }
+
+
+@pytest.fixture
+def up(tmp_path: Path) -> Iterator[Callable[..., ServiceProcess]]:
+    started: list[ServiceProcess] = []
+
+    def start(*options: str) -> ServiceProcess:
+        command = [sys.executable, "-P", "-m", "app.cli", "up", *options]
+        folder = tmp_path / "instance"
+        started.append(ServiceProcess(folder, command=command, CQE_REDIS_URL="none"))
+        return started[-1].wait_ready()
+
+    yield start
+    for each in started:
+        each.end()
+
+
+def test_up_loads_it_beside_the_service_and_says_what_is_missing(
+    up: Callable[..., ServiceProcess], tmp_path: Path
+) -> None:
+    running = up("--demo", "--no-worker")
+    wait_until(lambda: "Look at" in running.text, 20)
+    assert re.search(r"The demo is loaded: .*26 chats", running.text)
+    assert "Nothing of it is evaluated until a worker runs" in running.text
+    wait_until(lambda: "cqe: demo" not in running.children().values(), 5)
+    again = subprocess.run(
+        [sys.executable, "-P", "-m", "app.cli", "demo"],
+        env=environment(tmp_path / "instance", CQE_REDIS_URL="none"),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert "nothing was changed" in again.stdout
+    assert "Nothing is evaluated until a worker runs" in again.stdout
+    assert running.stop() == 0
