@@ -23,6 +23,7 @@ def judgement_of(
     A judge that knows more than rules do replaces what it judges better.
     """
     outcome = outcome_of(facts, score)
+    topics = topics_of(facts, scorecard.topics)
     turns, duration = facts.measures.get("turnCount"), facts.measures.get("durationSeconds")
     customer = facts.sentiment.customer
     return Judgement(
@@ -39,12 +40,12 @@ def judgement_of(
         sentiment_trend=customer.trend,
         resolution=outcome.status,
         predicted_satisfaction=outcome.satisfaction,
-        topics=topics_of(facts, scorecard.topics),
+        topics=topics,
         confidence=score.confidence,
         turn_count=None if turns is None else int(turns),
         duration_seconds=None if duration is None else int(duration),
         engine=engine,
-        results=_document(facts, scorecard, score, engine, quality, outcome),
+        results=_document(facts, scorecard, score, engine, quality, outcome, topics),
         segment_sentiments=facts.sentiment.segments,
     )
 
@@ -56,6 +57,7 @@ def _document(
     engine: Engine,
     quality: Quality,
     outcome: Outcome,
+    topics: tuple[str, ...],
 ) -> dict[str, Any]:
     generated_at = facts.context.generated_at
     return {
@@ -83,7 +85,7 @@ def _document(
         "metrics": dict(facts.measures.values),
         "metricsMissing": facts.measures.missing_as_json(),
         "sentiment": facts.sentiment.as_json(),
-        "topics": list(topics_of(facts, scorecard.topics)),
+        "topics": list(topics),
         "resolution": outcome.as_json(),
         "summary": summary_of(facts),
         "moments": moments_of(facts, scorecard),

@@ -33,7 +33,7 @@ def topics_of(facts: Facts, own: Iterable[Topic]) -> tuple[str, ...]:
 
     The scorecard's own are looked for in every language, ours in English only.
     """
-    texts = [line.text.translate(PLAIN) for line in facts.dialogue.lines]
+    texts = [line.text.translate(PLAIN).lower() for line in facts.dialogue.lines]
     found = [topic.name for topic in own if _lines_with(topic, texts)]
     if facts.dialogue.english:
         counted = [(topic.name, _lines_with(topic, texts)) for topic in DEFAULTS]
@@ -44,6 +44,9 @@ def topics_of(facts: Facts, own: Iterable[Topic]) -> tuple[str, ...]:
 
 def _lines_with(topic: Topic, texts: list[str]) -> int:
     pattern = _pattern(topic.any_of)
+    # Most conversations are not about most topics.
+    if pattern.search("\n".join(texts)) is None:
+        return 0
     return sum(pattern.search(text) is not None for text in texts)
 
 
@@ -53,8 +56,8 @@ def _pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
     spelled = [
         r"[\W_]{1,3}".join(map(re.escape, words))
         for phrase in phrases
-        if (words := _WORD.findall(phrase.translate(PLAIN)))
+        if (words := _WORD.findall(phrase.translate(PLAIN).lower()))
     ]
     if not spelled:
         return _NEVER
-    return re.compile(rf"\b(?:{'|'.join(spelled)})\b", re.IGNORECASE)
+    return re.compile(rf"\b(?:{'|'.join(spelled)})\b")
