@@ -8,7 +8,7 @@ from sqlalchemy import String, select, type_coerce
 from sqlalchemy.orm import Session
 
 from app.analytics.datasets.cells import Row, columns, moments_in
-from app.analytics.figures import METRICS, taken, value_of
+from app.analytics.figures import METRICS, reader
 from app.analytics.models import Fact
 from app.analytics.wishes import Wish
 from app.evaluations.models import Evaluation, EvaluationResult
@@ -34,6 +34,9 @@ _MEASURED = (
 _OF = Evaluation.__table__.c
 _FACTS = Fact.__table__
 _FACT = _FACTS.c
+
+
+_read = reader(*_MEASURED)
 
 
 def _plain(name: str) -> Any:
@@ -95,8 +98,7 @@ def rows(session: Session, ids: Sequence[str], wish: Wish) -> list[Row]:
 def _row(row: Any, metrics: Mapping[str, Mapping[str, Any]], moment: Any) -> Row:
     figures = row[-1]
     if figures is not None:
-        numbers = taken(figures, "I")
-        measured = [value_of(name, numbers) for name in _MEASURED]
+        measured = _read(figures)
     else:
         known = metrics.get(row[1], {})
         measured = [known.get(METRICS[name]) for name in _MEASURED]
