@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 06:49:05.213804
+Created: 2026-11-21 06:55:44.240184
 """
 
 import sqlalchemy as sa
