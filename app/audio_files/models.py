@@ -42,6 +42,12 @@ class AudioFile(Table):
         Index("ix_audio_files_recorded", "recorded_at", "id"),
         Index("ix_audio_files_duration", "duration_seconds", "id"),
         Index("ix_audio_files_size", "size_bytes", "id"),
+        Index(
+            "ix_audio_files_stored",
+            "size_bytes",
+            sqlite_where=text("uploaded_at IS NOT NULL"),
+            postgresql_where=text("uploaded_at IS NOT NULL"),
+        ),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)

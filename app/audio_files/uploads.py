@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -19,10 +19,13 @@ from app.core.errors import AppError, Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.core.storage import StoredObject
 from app.evaluations import references
+from app.usage import service as usage
 
 logger = logging.getLogger(__name__)
 
 _AWAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED)
+# A partial index holds just this, so that each upload may ask for it.
+_STORED_BYTES = select(func.sum(AudioFile.size_bytes)).where(AudioFile.uploaded_at.is_not(None))
 
 
 def reserve(session: Session, *, links: Links, largest_bytes: int, **fields: Any) -> dict[str, Any]:
@@ -85,6 +88,8 @@ def mark_uploaded(session: Session, audio_file_id: str, stored: StoredObject) ->
     session.flush()
     if audio.campaign_id is not None:
         campaigns.count(session, audio.campaign_id, Counted.AUDIO_FILES)
+    stored_bytes = session.scalar(_STORED_BYTES) or 0
+    usage.note_storage(session, size_bytes=int(stored_bytes), now=now)
     if audio.auto_process:
         _process(session, audio_file_id)
 

@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 06:55:44.240184
+Created: 2026-11-21 07:02:53.721769
 """
 
 import sqlalchemy as sa
@@ -340,6 +340,7 @@ def upgrade() -> None:
         batch_op.create_index('ix_audio_files_recorded', ['recorded_at', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_size', ['size_bytes', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_status', ['status', 'created_at', 'id'], unique=False)
+        batch_op.create_index('ix_audio_files_stored', ['size_bytes'], unique=False, sqlite_where=sa.text('uploaded_at IS NOT NULL'), postgresql_where=sa.text('uploaded_at IS NOT NULL'))
 
     op.create_table('campaigns',
     sa.Column('name', sa.String(), nullable=False),
@@ -825,6 +826,7 @@ def downgrade() -> None:
 
     op.drop_table('campaigns')
     with op.batch_alter_table('audio_files', schema=None) as batch_op:
+        batch_op.drop_index('ix_audio_files_stored', sqlite_where=sa.text('uploaded_at IS NOT NULL'), postgresql_where=sa.text('uploaded_at IS NOT NULL'))
         batch_op.drop_index('ix_audio_files_status')
         batch_op.drop_index('ix_audio_files_size')
         batch_op.drop_index('ix_audio_files_recorded')
