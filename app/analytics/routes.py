@@ -104,7 +104,7 @@ def create_export(body: dict[str, Any]) -> Any:
     }
 
 
-@blp.get("/export/<job_id>")
+@blp.get("/export/<id:job_id>")
 @require_scope("analytics:export")
 @blp.response(200, export_shapes.ExportSchema)
 def get_export(job_id: str) -> Any:

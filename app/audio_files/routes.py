@@ -44,7 +44,7 @@ def create_upload_url(body: dict[str, Any]) -> Any:
         return uploads.reserve(session, links=_links(), largest_bytes=largest, **body)
 
 
-@blp.get("/<audio_file_id>")
+@blp.get("/<id:audio_file_id>")
 @require_scope("audio:read")
 @blp.response(200, schemas.AudioFileSchema)
 def get_audio_file(audio_file_id: str) -> Any:
@@ -54,7 +54,7 @@ def get_audio_file(audio_file_id: str) -> Any:
         return service.show(session, audio_file_id)
 
 
-@blp.get("/<audio_file_id>/transcript")
+@blp.get("/<id:audio_file_id>/transcript")
 @require_scope("audio:read")
 @blp.arguments(TranscriptQuery, location="query")
 @blp.response(200, TranscriptSchema)
@@ -67,7 +67,7 @@ def get_audio_file_transcript(query: dict[str, bool], audio_file_id: str) -> Any
         )
 
 
-@blp.get("/<audio_file_id>/processing-status")
+@blp.get("/<id:audio_file_id>/processing-status")
 @require_scope("audio:read")
 @blp.response(200, schemas.ProcessingStatusSchema)
 def get_processing_status(audio_file_id: str) -> Any:
@@ -77,9 +77,10 @@ def get_processing_status(audio_file_id: str) -> Any:
         return status.show(session, audio_file_id)
 
 
-@blp.get("/<audio_file_id>/download-url")
+@blp.get("/<id:audio_file_id>/download-url")
 @require_scope("audio:download")
 @blp.response(200, schemas.DownloadSchema)
+@blp.alt_response(409, description="Nothing was uploaded yet.")
 def get_download_url(audio_file_id: str) -> Any:
     """Get a signed link to the bytes."""
     _heal(audio_file_id)
@@ -87,7 +88,7 @@ def get_download_url(audio_file_id: str) -> Any:
         return service.download_link(session, audio_file_id, links=_links())
 
 
-@blp.post("/<audio_file_id>/process")
+@blp.post("/<id:audio_file_id>/process")
 @require_scope("audio:write", policy=EXPENSIVE)
 @blp.arguments(schemas.ProcessWish)
 @blp.response(202, schemas.ProcessSchema)

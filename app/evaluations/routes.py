@@ -28,7 +28,7 @@ def list_evaluations(query: dict[str, Any]) -> Any:
         return listing.list_page(session, request, **query)
 
 
-@blp.get("/<evaluation_id>")
+@blp.get("/<id:evaluation_id>")
 @require_scope("evaluations:read")
 @blp.response(200, schemas.EvaluationDetailSchema)
 def get_evaluation(evaluation_id: str) -> Any:
@@ -37,7 +37,7 @@ def get_evaluation(evaluation_id: str) -> Any:
         return service.get(session, evaluation_id)
 
 
-@blp.get("/<evaluation_id>/transcript")
+@blp.get("/<id:evaluation_id>/transcript")
 @require_scope("evaluations:read")
 @blp.arguments(TranscriptQuery, location="query")
 @blp.response(200, TranscriptSchema)
@@ -48,7 +48,7 @@ def get_evaluation_transcript(query: dict[str, bool], evaluation_id: str) -> Any
         return transcripts.of_evaluation(session, evaluation, **query)
 
 
-@blp.get("/<evaluation_id>/results")
+@blp.get("/<id:evaluation_id>/results")
 @require_scope("evaluations:read")
 @blp.response(200, ResultsSchema)
 def get_evaluation_results(evaluation_id: str) -> Any:

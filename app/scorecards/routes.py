@@ -26,7 +26,7 @@ def list_scorecards(query: dict[str, Any]) -> Any:
         return service.list_page(session, request, **query)
 
 
-@blp.get("/<scorecard_id>")
+@blp.get("/<id:scorecard_id>")
 @require_scope("scorecards:manage")
 @blp.response(200, schemas.ScorecardDetailSchema)
 def get_scorecard(scorecard_id: str) -> Any:

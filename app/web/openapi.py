@@ -98,7 +98,7 @@ def _complete(operation: dict[str, Any], method: str, view: Any) -> None:
         operation["requestBody"]["required"] = False
     statuses = [*_ALWAYS, "409", "412"] if method != "get" else list(_ALWAYS)
     statuses += _WITH_BODY if method in ("post", "put", "patch") else ("422",)
-    for status in statuses:
+    for status in {*statuses, *(_ERRORS.keys() & {str(each) for each in responses})}:
         responses[status] = {"$ref": f"#/components/responses/Error{status}"}
     for status, response in responses.items():
         if "$ref" not in response and status[0] == "2":

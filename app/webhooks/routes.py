@@ -36,7 +36,7 @@ def create_webhook(body: dict[str, Any]) -> Any:
         return service.create(session, parts.keyring, **body)
 
 
-@blp.patch("/<subscription_id>")
+@blp.patch("/<id:subscription_id>")
 @require_scope("webhooks:manage")
 @blp.arguments(schemas.SubscriptionChange)
 @blp.response(200, schemas.SubscriptionSchema, etag=True)
@@ -48,7 +48,7 @@ def change_webhook(changes: dict[str, Any], subscription_id: str) -> Any:
         return service.change(session, subscription_id, changes, if_match=if_match())
 
 
-@blp.delete("/<subscription_id>")
+@blp.delete("/<id:subscription_id>")
 @require_scope("webhooks:manage")
 @blp.response(204)
 def delete_webhook(subscription_id: str) -> None:
@@ -57,7 +57,7 @@ def delete_webhook(subscription_id: str) -> None:
         service.remove(session, subscription_id)
 
 
-@blp.post("/<subscription_id>/test")
+@blp.post("/<id:subscription_id>/test")
 @require_scope("webhooks:manage", policy=EXPENSIVE)
 @blp.arguments(schemas.TestRequest)
 @blp.response(202, schemas.StartedDeliverySchema)
@@ -67,7 +67,7 @@ def test_webhook(body: dict[str, str], subscription_id: str) -> Any:
         return deliveries.send_test(session, subscription_id, event=body.get("event"))
 
 
-@blp.get("/<subscription_id>/deliveries")
+@blp.get("/<id:subscription_id>/deliveries")
 @require_scope("webhooks:manage")
 @blp.arguments(schemas.DeliveryQuery, location="query")
 @blp.response(200, schemas.DeliverySchema(many=True))
@@ -78,7 +78,7 @@ def list_webhook_deliveries(query: dict[str, Any], subscription_id: str) -> Any:
         return history.list_page(session, subscription_id, request, **query)
 
 
-@blp.post("/<subscription_id>/deliveries/<delivery_id>/redeliver")
+@blp.post("/<id:subscription_id>/deliveries/<id:delivery_id>/redeliver")
 @require_scope("webhooks:manage")
 @blp.response(202, schemas.StartedDeliverySchema)
 def redeliver_webhook(subscription_id: str, delivery_id: str) -> Any:
@@ -87,7 +87,7 @@ def redeliver_webhook(subscription_id: str, delivery_id: str) -> Any:
         return deliveries.redeliver(session, subscription_id, delivery_id)
 
 
-@blp.post("/<subscription_id>/recover")
+@blp.post("/<id:subscription_id>/recover")
 @require_scope("webhooks:manage")
 @blp.arguments(schemas.RecoverRequest)
 @blp.response(202, schemas.RecoveredSchema)
@@ -97,7 +97,7 @@ def recover_webhook(body: dict[str, Any], subscription_id: str) -> Any:
         return {"count": deliveries.recover(session, subscription_id, **body)}
 
 
-@blp.post("/<subscription_id>/rotate-secret")
+@blp.post("/<id:subscription_id>/rotate-secret")
 @require_scope("webhooks:manage")
 @blp.arguments(schemas.SecretRotate)
 @blp.response(200, schemas.IssuedSubscriptionSchema, etag=True)
