@@ -1,0 +1,54 @@
+"""The OpenAPI document as a promise: generated requests, signed, find no answer outside of it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.core.settings import Rate
+from tests.caller import Caller
+from tests.walks.service_process import ROOT
+
+pytest.importorskip("schemathesis", reason="schemathesis is not installed")
+
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+)
+# A run must not take its own key away.
+LEFT_ALONE = r"api-keys/\{key_id\}"
+
+
+def test_no_answer_breaks_the_documents_promises(
+    serve: Callable[..., str], make_caller: Callable[..., Caller], tmp_path: Path
+) -> None:
+    much = Rate(1_000_000, 60)
+    caller = make_caller(serve(rate=much, rate_limit_keys=much, rate_limit_expensive=much))
+    ran = subprocess.run(
+        [
+            *(Path(sys.executable).parent / "st", "run", f"{caller.base}/openapi.json"),
+            *("--checks", ",".join(CHECKS), "--phases", "coverage,fuzzing"),
+            *("--max-examples", "6", "--seed", "20261121", "--no-color"),
+            *("--exclude-path-regex", LEFT_ALONE, "--exclude-method", "DELETE"),
+        ],
+        env={
+            **os.environ,
+            "SCHEMATHESIS_HOOKS": "tests.walks.signing_hook",
+            "PYTHONPATH": str(ROOT),
+            "CALLER_KEY": caller.api_key,
+            "CALLER_SECRET": caller.secret,
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]
+    # Calls are metered only when their signature held: the run did get past the gate.
+    assert caller.get("/usage/summary").json()["usage"]["calls"]["used"] > 500
