@@ -6,6 +6,7 @@ from typing import Any
 from flask import Flask
 
 from app.web.api import BASES, Api
+from app.web.openapi_examples import exemplify
 
 _METHODS = ("get", "post", "put", "patch", "delete")
 _ERRORS = {
@@ -76,6 +77,7 @@ def build_document(app: Flask, api: Api) -> dict[str, Any]:
     document["paths"]["/health"] = {"get": _health()}
     document["tags"] += [{"name": name, "description": text} for name, text in _MORE_TAGS.items()]
     _translate_patterns(document)
+    exemplify(components["schemas"])
     return document
 
 

@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 07:07:14.688227
+Created: 2026-11-21 07:18:50.953035
 """
 
 import sqlalchemy as sa
