@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 07:18:50.953035
+Created: 2026-11-21 07:19:24.428539
 """
 
 import sqlalchemy as sa
@@ -334,9 +334,12 @@ def upgrade() -> None:
     sa.UniqueConstraint('external_id', name=op.f('uq_audio_files_external_id'))
     )
     with op.batch_alter_table('audio_files', schema=None) as batch_op:
+        batch_op.create_index('ix_audio_files_call_center', ['call_center_id', 'created_at', 'id'], unique=False)
+        batch_op.create_index('ix_audio_files_campaign', ['campaign_id', 'created_at', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_created', ['created_at', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_duration', ['duration_seconds', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_engagement', ['engagement_id', 'created_at', 'id'], unique=False)
+        batch_op.create_index('ix_audio_files_executive', ['executive_id', 'created_at', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_recorded', ['recorded_at', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_size', ['size_bytes', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_status', ['status', 'created_at', 'id'], unique=False)
@@ -830,9 +833,12 @@ def downgrade() -> None:
         batch_op.drop_index('ix_audio_files_status')
         batch_op.drop_index('ix_audio_files_size')
         batch_op.drop_index('ix_audio_files_recorded')
+        batch_op.drop_index('ix_audio_files_executive')
         batch_op.drop_index('ix_audio_files_engagement')
         batch_op.drop_index('ix_audio_files_duration')
         batch_op.drop_index('ix_audio_files_created')
+        batch_op.drop_index('ix_audio_files_campaign')
+        batch_op.drop_index('ix_audio_files_call_center')
 
     op.drop_table('audio_files')
     with op.batch_alter_table('api_key_credentials', schema=None) as batch_op:
