@@ -148,15 +148,13 @@ def test_letters_that_change_length_in_lower_case_shift_no_offset(letter) -> Non
         "it" + " " * 100_000 + "is fixed",
     ],
 )
-def test_finding_takes_time_in_line_with_the_length(text) -> None:
-    def seconds(of: str) -> float:
-        dialogue = dialogue_of(chat(("u", 0, of)), channel="chat", language="en")
-        began = time.process_time()
-        find_cues(dialogue)
-        return time.process_time() - began
-
-    assert seconds(text) < 20 * seconds(text[: len(text) // 5]) + 0.05
-    assert seconds(text) < 3
+def test_no_text_keeps_the_patterns_busy(text) -> None:
+    dialogue = dialogue_of(chat(("u", 0, text)), channel="chat", language="en")
+    began = time.process_time()
+    find_cues(dialogue)
+    # In line with the length it is a fraction of a second; a pattern that goes back and forth
+    # over a text of this length takes hours.
+    assert time.process_time() - began < 30
 
 
 def test_a_bot_is_the_service_side_only_where_no_person_is() -> None:
