@@ -53,11 +53,6 @@ class ProviderUnavailable(TranscriptionError):
     retryable = True
 
 
-class ProviderRejected(TranscriptionError):
-    code = "provider_rejected"
-    message = "The speech engine refused the recording."
-
-
 class Stopped(TranscriptionError):
     """The caller's `should_stop` said yes: nothing is wrong with the recording."""
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.analytics import codes, figures, layouts
@@ -38,11 +38,6 @@ def write(session: Session, rows: list[dict[str, Any]]) -> None:
     session.connection().execute(
         insert.on_conflict_do_update(index_elements=["source_id"], set_=changed), rows
     )
-
-
-def forget(session: Session, source_id: str) -> None:
-    """Remove the fact of a source that is erased."""
-    session.execute(delete(Fact).where(Fact.source_id == source_id))
 
 
 def values_of(

@@ -192,17 +192,6 @@ def get(session: Session, evaluation_id: str) -> dict[str, Any]:
     return dict(row)
 
 
-def current_of(session: Session, *, source_type: str, source_id: str) -> Evaluation | None:
-    """Return the current evaluation of a source, whatever its status."""
-    return session.scalar(
-        select(Evaluation).where(
-            Evaluation.source_id == source_id,
-            Evaluation.source_type == source_type,
-            Evaluation.is_current,
-        )
-    )
-
-
 def _require_open(evaluation: Evaluation) -> None:
     if evaluation.status in ENDED:
         raise Conflict(f"The evaluation is {evaluation.status}.")
