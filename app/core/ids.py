@@ -1,20 +1,58 @@
 """Identifiers: TypeIDs, a prefix and 26 lower-case base32 characters in time order."""
 
+import os
 import re
 import secrets
+import threading
 import time
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _SUFFIX = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}")
 
 
+class _Moments:
+    """The last millisecond an id was made in, and its random part: the next one there is greater."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._milliseconds = 0
+        self._random = 0
+
+    def next(self) -> tuple[int, int]:
+        """Return (milliseconds since 1970, 74 bits), greater than the pair before in a millisecond.
+
+        RFC 9562, 6.2, method 2: a random part that grows by a random step, so that ids of one
+        process sort as they were made and still can't be guessed.
+        """
+        with self._turn:
+            milliseconds = time.time_ns() // 1_000_000
+            if milliseconds == self._milliseconds:
+                self._random += 1 + secrets.randbits(_STEP_BITS)
+            else:
+                self._milliseconds, self._random = milliseconds, secrets.randbits(_START_BITS)
+            return self._milliseconds, self._random
+
+
+_START_BITS = 73  # one below the 74 there are: no run of steps overflows them
+_STEP_BITS = 48
+_moments = _Moments()
+
+
+def _forget() -> None:
+    """Start afresh in a forked child: it would go through the same numbers as its parent."""
+    global _moments
+    _moments = _Moments()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
 def new_id(prefix: str) -> str:
-    """Return a fresh `<prefix>_<26 characters>` whose order is the order of its making.
+    """Return a fresh `<prefix>_<26 characters>`; those of one process are in the order of making.
 
     The suffix is a UUIDv7 (RFC 9562) in Crockford's base32, as the TypeID specification says.
     """
-    milliseconds = time.time_ns() // 1_000_000
-    random_bits = secrets.randbits(74)
+    milliseconds, random_bits = _moments.next()
     value = milliseconds << 80 | 7 << 76 | (random_bits >> 62) << 64
     value |= 0b10 << 62 | (random_bits & (1 << 62) - 1)
     return f"{prefix}_{_base32(value, 26)}"

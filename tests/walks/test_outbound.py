@@ -3,6 +3,7 @@
 import resource
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Iterator
 from ipaddress import ip_network
@@ -243,10 +244,19 @@ def test_an_old_protocol_is_refused(receiver: Receiver, post: Post) -> None:
 
 
 def test_plain_http_where_tls_is_expected_is_a_tls_error(post: Post) -> None:
-    plain = Receiver(tls=False)
-    reply = post(f"https://localhost:{plain.port}/hook")
-    plain.close()
-    assert reply.outcome in (Outcome.TLS_ERROR, Outcome.CONNECTION_ERROR)
+    with socket.create_server(("127.0.0.1", 0)) as plain:
+
+        def refuse() -> None:
+            visitor, _ = plain.accept()
+            with visitor:
+                visitor.recv(65536)
+                visitor.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+
+        answering = threading.Thread(target=refuse)
+        answering.start()
+        reply = post(f"https://127.0.0.1:{plain.getsockname()[1]}/hook")
+        answering.join()
+    assert reply.outcome == Outcome.TLS_ERROR
 
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1/", "https://[::1]/", "http://localhost/", "no"])
