@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.ai.transcript import AudioInfo, Role, Transcript
+from app.core import stopping
 
 DEFAULT_MAX_DURATION_S = 4 * 3600
 
@@ -53,7 +54,7 @@ class ProviderUnavailable(TranscriptionError):
     retryable = True
 
 
-class Stopped(TranscriptionError):
+class Stopped(TranscriptionError, stopping.Stopped):
     """The caller's `should_stop` said yes: nothing is wrong with the recording."""
 
     code = "stopped"

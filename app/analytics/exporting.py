@@ -18,7 +18,7 @@ from app.core.clock import iso_utc, utc_now
 from app.core.db import ring_after_commit
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
-from app.core.leases import JobState
+from app.core.leases import JobState, Lease
 from app.core.queue import Bell
 from app.core.signed_urls import Grant, UrlSigner
 from app.core.storage import StoredObject
@@ -63,6 +63,15 @@ class Links:
             file_name=job.file_name,
         )
         return self.base + self.signer.path_for(grant), expires_at
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be written, as which object, and the object of an attempt that was cut off."""
+
+    wish: Wish
+    object_id: str
+    left: str | None
 
 
 def bell(job_id: str) -> Bell:
@@ -146,30 +155,30 @@ def is_offered(session: Session, object_id: str) -> bool:
     return job is not None and job.object_id == object_id and status_of(job, utc_now()) == "ready"
 
 
-def claim(session: Session, job_id: str, now: datetime) -> tuple[ExportJob, str | None] | None:
-    """Take an export to work on, and name the file that an earlier attempt may have left.
-
-    None when there is nothing to do, or two are running already.
-    """
+def claim(session: Session, job_id: str) -> Lease[ExportJob] | None:
+    """Take an export to work on; None when there is nothing to do, or two are running already."""
     running = session.scalars(select(ExportJob).where(ExportJob.state == JobState.RUNNING))
+    now = utc_now()
     alive = [job for job in running if job.lease_until is not None and job.lease_until > now]
     if len(alive) >= MOST_RUNNING:
         return None
-    job = leases.claim(session, ExportJob, job_id, now=now)
-    if job is None:
-        return None
+    return leases.claim(session, ExportJob, job_id)
+
+
+def begin(session: Session, lease: Lease[ExportJob]) -> Task:
+    """Name the file of this attempt, and the one that an earlier attempt may have left."""
+    job = leases.held(session, lease)
     left = job.object_id
-    job.object_id = f"{job.id}_{str(job.lease_token)[:12]}"
+    job.object_id = f"{job.id}_{lease.token[:12]}"
     job.progress = 0
-    session.flush()
-    return job, left
+    return Task(wish_of(job), job.object_id, left)
 
 
 def finish(
-    session: Session, job_id: str, token: str, *, stored: StoredObject, row_count: int
+    session: Session, lease: Lease[ExportJob], *, stored: StoredObject, row_count: int
 ) -> None:
     """Offer the file and announce `export.ready`; `LeaseLost` when the export is another's."""
-    job = leases.held(session, ExportJob, job_id, token)
+    job = leases.held(session, lease)
     now = utc_now()
     job.expires_at = (now + KEPT_FOR).replace(microsecond=0)
     job.file_size_bytes, job.sha256 = stored.size_bytes, stored.sha256
@@ -187,9 +196,9 @@ def finish(
     publish(session, EventType.EXPORT_READY, data)
 
 
-def fail(session: Session, job_id: str, token: str, *, code: str, message: str) -> None:
+def fail(session: Session, lease: Lease[ExportJob], *, code: str, message: str) -> None:
     """End an export without a file."""
-    job = leases.held(session, ExportJob, job_id, token)
+    job = leases.held(session, lease)
     job.error = {"code": code, "message": message}
     leases.end(job, JobState.FAILED, utc_now())
     session.flush()

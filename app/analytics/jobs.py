@@ -17,7 +17,7 @@ def run_export(job_id: str) -> None:
 def due_ids(parts: Runtime) -> Sequence[str]:
     """List the exports that wait for a worker, or were left by one (for the sweep)."""
     with parts.db.reading() as session:
-        return [job.id for job in leases.due(session, ExportJob, utc_now())]
+        return leases.due_ids(session, ExportJob)
 
 
 def purge_exports(parts: Runtime) -> int:

@@ -8,6 +8,7 @@ from app.ai.transcriber import (
     TranscriptionError,
     UnsupportedLanguage,
 )
+from app.core.leased_work import Interrupted
 from app.evaluations.vocabulary import ErrorCode
 
 
@@ -47,8 +48,14 @@ INTERNAL = Failure(
 )
 
 
-def of_transcription(error: TranscriptionError) -> Failure:
-    """Tell what a transcriber's failure means."""
+def of(error: Exception) -> Failure:
+    """Tell what it means for a recording that the work on it ended in this way."""
+    if isinstance(error, TranscriptionError):
+        return _of_transcription(error)
+    return INTERRUPTED if isinstance(error, Interrupted) else INTERNAL
+
+
+def _of_transcription(error: TranscriptionError) -> Failure:
     code = ErrorCode.TRANSCRIPTION_FAILED
     if isinstance(error, UnsupportedLanguage):
         code = ErrorCode.UNSUPPORTED_LANGUAGE

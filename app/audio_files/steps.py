@@ -9,15 +9,15 @@ from sqlalchemy.orm import Session
 from app.ai.judge import Judgement
 from app.ai.transcriber import TranscribeOptions
 from app.ai.transcript import AudioInfo, Role, Transcript
-from app.audio_files import leases, stages
+from app.audio_files import stages
 from app.audio_files.failures import Failure
-from app.audio_files.leases import Claim
 from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
 from app.audio_files.stages import Stage
 from app.campaigns import service as campaigns
+from app.core import leases
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound
-from app.core.leases import JobState, end
+from app.core.leases import JobState, Lease, end
 from app.evaluations import service as evaluations
 from app.evaluations import transcripts
 from app.evaluations.vocabulary import SourceType, Status
@@ -30,33 +30,42 @@ from app.events.payloads import AudioProcessed, AudioTranscribed
 class Task:
     """What is to be done, read once: then no transaction is open while it is done."""
 
+    audio_file_id: str
+    evaluation_id: str
     transcribe: bool
     options: TranscribeOptions
     scorecard_id: str
     scorecard_version: int
 
 
-def begin(session: Session, claim: Claim, *, max_duration_s: float) -> Task:
+def begin(session: Session, lease: Lease[ProcessingJob], *, max_duration_s: float) -> Task:
     """Enter the first stage that is not done yet."""
-    job = leases.held(session, claim)
-    audio = session.get_one(AudioFile, claim.audio_file_id)
+    job = leases.held(session, lease)
+    audio = session.get_one(AudioFile, job.audio_file_id)
     if job.transcribe:
         _enter(audio, AudioStatus.TRANSCRIBING)
         _stage(job, Stage.DECODE)
-        evaluations.set_status(session, claim.evaluation_id, Status.TRANSCRIBING)
+        evaluations.set_status(session, job.evaluation_id, Status.TRANSCRIBING)
     options = TranscribeOptions(
         language=audio.language,
         channel_roles=_roles(audio.channel_map),
         content_type=audio.content_type,
         max_duration_s=max_duration_s,
     )
-    return Task(job.transcribe, options, job.scorecard_id, job.scorecard_version)
+    return Task(
+        job.audio_file_id,
+        job.evaluation_id,
+        job.transcribe,
+        options,
+        job.scorecard_id,
+        job.scorecard_version,
+    )
 
 
-def decoded(session: Session, claim: Claim, info: AudioInfo) -> None:
+def decoded(session: Session, lease: Lease[ProcessingJob], info: AudioInfo) -> None:
     """Keep what decoding has shown."""
-    job = leases.held(session, claim)
-    audio = session.get_one(AudioFile, claim.audio_file_id)
+    job = leases.held(session, lease)
+    audio = session.get_one(AudioFile, job.audio_file_id)
     audio.duration_seconds = _seconds(info.duration_ms)
     audio.sample_rate_hz, audio.channels = info.sample_rate_hz, info.channels
     audio.codec = info.codec
@@ -65,9 +74,9 @@ def decoded(session: Session, claim: Claim, info: AudioInfo) -> None:
     _stage(job, Stage.TRANSCRIBE)
 
 
-def transcribed(session: Session, claim: Claim, transcript: Transcript) -> None:
+def transcribed(session: Session, lease: Lease[ProcessingJob], transcript: Transcript) -> None:
     """Store the transcript and announce it; from here on nothing is transcribed again."""
-    audio = _heard(session, claim, transcript)
+    audio = _heard(session, lease, transcript)
     publish(
         session,
         EventType.AUDIO_TRANSCRIBED,
@@ -83,32 +92,36 @@ def transcribed(session: Session, claim: Claim, transcript: Transcript) -> None:
     )
 
 
-def heard_nothing(session: Session, claim: Claim, transcript: Transcript, failure: Failure) -> None:
+def heard_nothing(
+    session: Session, lease: Lease[ProcessingJob], transcript: Transcript, failure: Failure
+) -> None:
     """Store the transcript without words, and end: nothing is announced."""
-    _heard(session, claim, transcript)
-    failed(session, claim, failure)
+    _heard(session, lease, transcript)
+    failed(session, lease, failure)
 
 
-def evaluating(session: Session, claim: Claim) -> None:
+def evaluating(session: Session, lease: Lease[ProcessingJob]) -> None:
     """Enter the judgement."""
-    job = leases.held(session, claim)
+    job = leases.held(session, lease)
     if not job.transcribe and job.stages[Stage.TRANSCRIBE]["status"] != stages.DONE:
         job.stages = stages.skipped(job.stages, Stage.DECODE, Stage.TRANSCRIBE, Stage.REDACT)
-    _enter(session.get_one(AudioFile, claim.audio_file_id), AudioStatus.EVALUATING)
+    _enter(session.get_one(AudioFile, job.audio_file_id), AudioStatus.EVALUATING)
     _stage(job, Stage.EVALUATE)
-    evaluations.set_status(session, claim.evaluation_id, Status.EVALUATING)
+    evaluations.set_status(session, job.evaluation_id, Status.EVALUATING)
 
 
-def processed(session: Session, claim: Claim, transcript: Transcript, judgement: Judgement) -> None:
+def processed(
+    session: Session, lease: Lease[ProcessingJob], transcript: Transcript, judgement: Judgement
+) -> None:
     """Complete the evaluation and the recording, and announce both, in this order.
 
     A judgement without a score fails both, and nothing is announced.
     """
-    job = leases.held(session, claim)
-    audio = session.get_one(AudioFile, claim.audio_file_id)
+    job = leases.held(session, lease)
+    audio = session.get_one(AudioFile, job.audio_file_id)
     evaluation = evaluations.complete(
         session,
-        claim.evaluation_id,
+        job.evaluation_id,
         judgement=judgement,
         language=transcript.language,
         duration_seconds=audio.duration_seconds,
@@ -137,15 +150,15 @@ def processed(session: Session, claim: Claim, transcript: Transcript, judgement:
     end(job, JobState.SUCCEEDED, now)
 
 
-def failed(session: Session, claim: Claim, failure: Failure) -> None:
+def failed(session: Session, lease: Lease[ProcessingJob], failure: Failure) -> None:
     """End the work and its evaluation; what an earlier evaluation has found stays."""
-    job = leases.held(session, claim)
-    audio = session.get_one(AudioFile, claim.audio_file_id)
+    job = leases.held(session, lease)
+    audio = session.get_one(AudioFile, job.audio_file_id)
     _fail(job, audio, {"code": str(failure.code), "message": failure.message})
     # One that was canceled meanwhile, or is gone, must not keep the recording from its end.
     with suppress(Conflict, NotFound):
         evaluations.fail(
-            session, claim.evaluation_id, code=failure.evaluation_code, message=failure.message
+            session, job.evaluation_id, code=failure.evaluation_code, message=failure.message
         )
 
 
@@ -156,9 +169,9 @@ def _fail(job: ProcessingJob, audio: AudioFile, error: dict[str, str]) -> None:
     end(job, JobState.FAILED, audio.updated_at)
 
 
-def _heard(session: Session, claim: Claim, transcript: Transcript) -> AudioFile:
-    job = leases.held(session, claim)
-    audio = session.get_one(AudioFile, claim.audio_file_id)
+def _heard(session: Session, lease: Lease[ProcessingJob], transcript: Transcript) -> AudioFile:
+    job = leases.held(session, lease)
+    audio = session.get_one(AudioFile, job.audio_file_id)
     transcripts.store_transcript(
         session,
         source_type=SourceType.AUDIO_FILE,

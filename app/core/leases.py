@@ -1,8 +1,10 @@
 """Who works on which row: a job claimed with a lease, kept alive, put down again, or taken over."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TypeVar
+from typing import Generic, TypeVar
 from uuid import uuid4
 
 from sqlalchemy import JSON, select, update
@@ -61,6 +63,16 @@ class LeasedJob(Table):
 Job = TypeVar("Job", bound=LeasedJob)
 
 
+@dataclass(frozen=True, slots=True)
+class Lease(Generic[Job]):
+    """A job that this process works on as long as the token is the row's; `attempt` is from 1."""
+
+    table: type[Job]
+    job_id: str
+    token: str
+    attempt: int
+
+
 def due(session: Session, table: type[Job], now: datetime, *, limit: int = 100) -> list[Job]:
     """List the jobs that may be worked on now: those of high priority first, then the oldest.
 
@@ -78,11 +90,17 @@ def due(session: Session, table: type[Job], now: datetime, *, limit: int = 100) 
     return sorted([*left, *queued], key=lambda job: (-job.priority, job.queued_at, job.id))[:limit]
 
 
-def claim(session: Session, table: type[Job], job_id: str, *, now: datetime) -> Job | None:
+def due_ids(session: Session, table: type[LeasedJob]) -> Sequence[str]:
+    """List the ids of the jobs that wait for a worker, or were left by one that has ended."""
+    return [job.id for job in due(session, table, utc_now())]
+
+
+def claim(session: Session, table: type[Job], job_id: str) -> Lease[Job] | None:
     """Take the job, or a due one of higher priority, or the next due one when it is taken.
 
     None when there is nothing to do.
     """
+    now = utc_now()
     first = next(iter(due(session, table, now, limit=1)), None)
     if first is None:
         return None
@@ -91,26 +109,28 @@ def claim(session: Session, table: type[Job], job_id: str, *, now: datetime) -> 
     job = _locked(session, table, asked)
     if job is None:
         return None
+    lease = Lease(table, job.id, token=uuid4().hex, attempt=job.attempts + 1)
     job.state = JobState.RUNNING
-    job.attempts += 1
-    job.lease_token = uuid4().hex
+    job.attempts = lease.attempt
+    job.lease_token = lease.token
     job.lease_owner = owner.this_process()
     job.lease_until = now + LEASE
     job.started_at = job.started_at or now
     session.flush()
-    return job
+    return lease
 
 
-def renew(session: Session, table: type[Job], job_id: str, token: str) -> bool:
+def renew(session: Session, lease: Lease[Job]) -> bool:
     """Keep the lease alive; False when it was lost."""
-    return note(session, table, job_id, token, lease_until=utc_now() + LEASE)
+    return note(session, lease, lease_until=utc_now() + LEASE)
 
 
-def note(session: Session, table: type[Job], job_id: str, token: str, **columns: object) -> bool:
+def note(session: Session, lease: Lease[Job], **columns: object) -> bool:
     """Write columns of a held job without reading it; False when the lease was lost."""
+    table = lease.table
     done = session.execute(
         update(table)
-        .where(table.id == job_id, table.lease_token == token)
+        .where(table.id == lease.job_id, table.lease_token == lease.token)
         .values(**columns)
         .returning(table.id)
         .execution_options(synchronize_session=False)
@@ -118,28 +138,33 @@ def note(session: Session, table: type[Job], job_id: str, token: str, **columns:
     return done.first() is not None
 
 
-def held(session: Session, table: type[Job], job_id: str, token: str) -> Job:
+def held(session: Session, lease: Lease[Job]) -> Job:
     """Return the claimed job, locked for this transaction.
 
     Raises:
         LeaseLost: it is another's.
     """
-    job = session.get(table, job_id, with_for_update=True)
-    if job is None or job.lease_token != token:
-        raise LeaseLost(job_id)
+    job = session.get(lease.table, lease.job_id, with_for_update=True)
+    if job is None or job.lease_token != lease.token:
+        raise LeaseLost(lease.job_id)
     return job
 
 
-def put_down(job: LeasedJob, *, due_at: datetime, counts: bool) -> None:
-    """Leave the job to whoever comes, at `due_at` or later.
+def put_down(session: Session, lease: Lease[Job], *, due_at: datetime, counts: bool) -> Job:
+    """Leave the job to whoever comes, at `due_at` or later; return it.
 
     Args:
         counts: whether the attempt stays counted, as one that failed does.
+
+    Raises:
+        LeaseLost: it is another's.
     """
+    job = held(session, lease)
     job.state = JobState.QUEUED
     job.attempts -= 0 if counts else 1
     job.due_at = due_at
     _release(job)
+    return job
 
 
 def end(job: LeasedJob, state: JobState, now: datetime) -> None:

@@ -11,6 +11,10 @@ _PR_SET_PDEATHSIG = 1
 _asked = False
 
 
+class Stopped(Exception):
+    """Work was asked to end early, and has ended."""
+
+
 def requested() -> bool:
     """Whether this process was asked to stop; long jobs ask at each step and hand their row back."""
     return _asked

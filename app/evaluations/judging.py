@@ -14,7 +14,7 @@ from app.core import leases
 from app.core.clock import iso_utc, utc_now
 from app.core.db import ring_after_commit
 from app.core.errors import Conflict, NotFound
-from app.core.leases import JobState
+from app.core.leases import JobState, Lease
 from app.core.queue import Bell
 from app.evaluations import references, service, transcripts
 from app.evaluations.models import Evaluation, EvaluationJob
@@ -22,15 +22,6 @@ from app.evaluations.vocabulary import ErrorCode, Status
 
 QUEUE = "evaluations"
 JUDGE = "app.evaluations.jobs.judge"
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A judgement that this process makes as long as the token is the row's."""
-
-    evaluation_id: str
-    token: str
-    attempt: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,29 +85,16 @@ def request(
     return evaluation
 
 
-def claim(session: Session, job_id: str) -> Claim | None:
+def claim(session: Session, job_id: str) -> Lease[EvaluationJob] | None:
     """Take a judgement to make: this one, or the one that waits longest."""
-    job = leases.claim(session, EvaluationJob, job_id, now=utc_now())
-    if job is None or job.lease_token is None:
-        return None
-    return Claim(job.id, job.lease_token, job.attempts)
+    return leases.claim(session, EvaluationJob, job_id)
 
 
-def due_ids(session: Session) -> list[str]:
-    """List the judgements that wait, or were left by a worker that has ended."""
-    return [job.id for job in leases.due(session, EvaluationJob, utc_now())]
-
-
-def renew(session: Session, claim: Claim) -> bool:
-    """Keep the lease alive; False when it was lost."""
-    return leases.renew(session, EvaluationJob, claim.evaluation_id, claim.token)
-
-
-def begin(session: Session, claim: Claim) -> Task | None:
+def begin(session: Session, lease: Lease[EvaluationJob]) -> Task | None:
     """Read what is to be judged; None when the evaluation has ended without us."""
-    job = _held(session, claim)
+    job = leases.held(session, lease)
     try:
-        evaluation = service.set_status(session, claim.evaluation_id, Status.EVALUATING)
+        evaluation = service.set_status(session, lease.job_id, Status.EVALUATING)
     except (Conflict, NotFound):
         session.delete(job)
         return None
@@ -128,15 +106,17 @@ def begin(session: Session, claim: Claim) -> Task | None:
     )
 
 
-def finish(session: Session, claim: Claim, transcript: Transcript, judgement: Judgement) -> None:
+def finish(
+    session: Session, lease: Lease[EvaluationJob], transcript: Transcript, judgement: Judgement
+) -> None:
     """Complete the evaluation; one that was canceled meanwhile stays so."""
-    job = _held(session, claim)
-    evaluation = service.find(session, claim.evaluation_id)
+    job = leases.held(session, lease)
+    evaluation = service.find(session, lease.job_id)
     if evaluation.status != Status.CANCELED:
         known = evaluation.duration_seconds
         service.complete(
             session,
-            claim.evaluation_id,
+            lease.job_id,
             judgement=judgement,
             language=transcript.language,
             duration_seconds=judgement.duration_seconds if known is None else known,
@@ -144,23 +124,21 @@ def finish(session: Session, claim: Claim, transcript: Transcript, judgement: Ju
     session.delete(job)
 
 
-def give_up(session: Session, claim: Claim, code: ErrorCode, message: str) -> None:
+def give_up(session: Session, lease: Lease[EvaluationJob], code: ErrorCode, message: str) -> None:
     """Fail the evaluation."""
-    job = _held(session, claim)
-    if service.find(session, claim.evaluation_id).status != Status.CANCELED:
-        service.fail(session, claim.evaluation_id, code=code, message=message)
+    job = leases.held(session, lease)
+    if service.find(session, lease.job_id).status != Status.CANCELED:
+        service.fail(session, lease.job_id, code=code, message=message)
     session.delete(job)
 
 
-def put_down(session: Session, claim: Claim, *, due_at: datetime) -> None:
+def put_down(
+    session: Session, lease: Lease[EvaluationJob], *, due_at: datetime, counts: bool
+) -> None:
     """Leave the judgement to a later attempt."""
-    leases.put_down(_held(session, claim), due_at=due_at, counts=True)
-    if service.find(session, claim.evaluation_id).status == Status.EVALUATING:
-        service.set_status(session, claim.evaluation_id, Status.QUEUED)
-
-
-def _held(session: Session, claim: Claim) -> EvaluationJob:
-    return leases.held(session, EvaluationJob, claim.evaluation_id, claim.token)
+    leases.put_down(session, lease, due_at=due_at, counts=counts)
+    if service.find(session, lease.job_id).status == Status.EVALUATING:
+        service.set_status(session, lease.job_id, Status.QUEUED)
 
 
 def _cancel_waiting(session: Session, source_type: str, source_id: str) -> None:

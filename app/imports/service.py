@@ -13,7 +13,7 @@ from app.core.clock import utc_now
 from app.core.db import ring_after_commit
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import new_id
-from app.core.leases import JobState
+from app.core.leases import JobState, Lease
 from app.core.queue import Bell
 from app.evaluations import references
 from app.imports import names
@@ -24,15 +24,6 @@ from app.scorecards import service as scorecards
 
 QUEUE = "imports"
 RUN_IMPORT = "app.imports.jobs.run_import"
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """An import that this process works on as long as the token is the row's."""
-
-    import_id: str
-    token: str
-    attempt: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,28 +96,20 @@ def get(session: Session, import_id: str) -> dict[str, Any]:
     return _record(row)
 
 
-def claim(session: Session, import_id: str) -> Claim | None:
+def claim(session: Session, import_id: str) -> Lease[Import] | None:
     """Take this import, or the one that waits longest; None when there is nothing to do."""
-    row = leases.claim(session, Import, import_id, now=utc_now())
-    if row is None or row.lease_token is None:
-        return None
-    return Claim(row.id, row.lease_token, row.attempts)
+    return leases.claim(session, Import, import_id)
 
 
-def due_ids(session: Session) -> list[str]:
-    """List the imports that wait for a worker, or were left by one that has ended."""
-    return [row.id for row in leases.due(session, Import, utc_now())]
-
-
-def begin(session: Session, claim: Claim) -> Task:
+def begin(session: Session, lease: Lease[Import]) -> Task:
     """Read what there is to do."""
-    row = _held(session, claim)
+    row = leases.held(session, lease)
     return Task(row.format, row.documents or [], Options.of(row.options), row.received)
 
 
-def note(session: Session, claim: Claim, tally: Tally) -> None:
+def note(session: Session, lease: Lease[Import], tally: Tally) -> None:
     """Count a batch, in the transaction that wrote it; what moves on is not given up."""
-    row = _held(session, claim)
+    row = leases.held(session, lease)
     row.received += tally.received
     for outcome, number in tally.counts.items():
         setattr(row, outcome, getattr(row, outcome) + number)
@@ -136,24 +119,19 @@ def note(session: Session, claim: Claim, tally: Tally) -> None:
     row.lease_until = utc_now() + leases.LEASE
 
 
-def finish(session: Session, claim: Claim) -> None:
+def finish(session: Session, lease: Lease[Import]) -> None:
     """End the import; what came in is not kept any longer."""
-    row = _held(session, claim)
+    row = leases.held(session, lease)
     row.documents = None
     leases.end(row, JobState.SUCCEEDED, utc_now())
 
 
-def give_up(session: Session, claim: Claim, code: str, message: str) -> None:
+def give_up(session: Session, lease: Lease[Import], code: str, message: str) -> None:
     """End the import as a whole without the rest of it."""
-    row = _held(session, claim)
+    row = leases.held(session, lease)
     row.documents = None
     row.error = {"code": code, "message": message}
     leases.end(row, JobState.FAILED, utc_now())
-
-
-def put_down(session: Session, claim: Claim, *, due_at: datetime, counts: bool) -> None:
-    """Leave the rest to a later attempt, or to another worker."""
-    leases.put_down(_held(session, claim), due_at=due_at, counts=counts)
 
 
 def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
@@ -166,10 +144,6 @@ def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
     )
     gone = session.execute(delete(Import).where(Import.id.in_(old)).returning(Import.id))
     return len(gone.all())
-
-
-def _held(session: Session, claim: Claim) -> Import:
-    return leases.held(session, Import, claim.import_id, claim.token)
 
 
 def _record(row: Import) -> dict[str, Any]:

@@ -16,9 +16,10 @@ from sqlalchemy import select, update
 from app.ai.transcript import Role, Segment, Transcript
 from app.audio_files import jobs, leases, steps
 from app.audio_files.models import ProcessingJob
+from app.core import leases as core_leases
 from app.core import stopping
 from app.core.clock import utc_now
-from app.core.leases import LeaseLost
+from app.core.leases import Lease, LeaseLost
 from app.core.runtime import Runtime, runtime
 from app.evaluations.models import Evaluation
 from app.events.models import Event
@@ -65,9 +66,9 @@ def put(client: Caller, kind: str, name: str) -> str:
     return str(made.json()["data"]["id"])
 
 
-def claim(house: Runtime, job_id: str) -> leases.Claim:
+def claim(house: Runtime, job_id: str) -> Lease[ProcessingJob]:
     with house.db.writing() as session:
-        taken = leases.claim(session, job_id, now=utc_now())
+        taken = leases.claim(session, job_id)
         assert taken is not None
         steps.begin(session, taken, max_duration_s=60)
         return taken
@@ -369,7 +370,7 @@ def test_too_little_said_fails_after_the_transcript_and_is_not_transcribed_again
     audio_file_id = upload(client, b"x" * 20)
     job_id = ask(client, audio_file_id)
     with house.db.writing() as session:
-        taken = leases.claim(session, job_id, now=utc_now())
+        taken = leases.claim(session, job_id)
         assert taken is not None
         steps.begin(session, taken, max_duration_s=60)
         steps.transcribed(session, taken, SAID)
@@ -427,9 +428,9 @@ def test_a_late_finisher_writes_nothing(client: Caller, house: Runtime) -> None:
         with pytest.raises(LeaseLost), house.db.writing() as session:
             write(session)
     with house.db.writing() as session:
-        assert not leases.note_progress(session, late, 50)
-        assert not leases.renew(session, late)
-        assert leases.renew(session, current)
+        assert not core_leases.note(session, late, progress=50)
+        assert not core_leases.renew(session, late)
+        assert core_leases.renew(session, current)
     assert happened(house) == []
     assert not show(client, audio_file_id)["hasTranscript"]
 
@@ -437,7 +438,7 @@ def test_a_late_finisher_writes_nothing(client: Caller, house: Runtime) -> None:
 def test_a_job_that_is_cut_off_again_and_again_fails(client: Caller, house: Runtime) -> None:
     audio_file_id = upload(client, b"x" * 20)
     job_id = ask(client, audio_file_id)
-    for _ in range(jobs.MAX_ATTEMPTS):
+    for _ in range(core_leases.MAX_ATTEMPTS):
         claim(house, job_id)
         _lapse(house)
     jobs.process_audio(job_id)

@@ -255,7 +255,7 @@ def test_at_most_two_exports_run_at_once(client: Caller, house: Runtime) -> None
     claimed = []
     for _ in range(3):
         with house.db.writing() as session:
-            claimed.append(exporting.claim(session, "", utc_now()))
+            claimed.append(exporting.claim(session, ""))
     assert [each is None for each in claimed] == [False, False, True]
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 
 from app.core import leases, stopping
 from app.core.clock import utc_now
-from app.core.leases import LeaseLost
+from app.core.leases import Lease, LeaseLost
 from app.core.runtime import Runtime
 from app.evaluations import jobs, judging, service
 from app.evaluations.models import Evaluation, EvaluationJob
@@ -29,7 +29,7 @@ def waiting(house: Runtime) -> list[str]:
     return list(jobs.due_ids(house))
 
 
-def claim(house: Runtime, job_id: str = "") -> judging.Claim:
+def claim(house: Runtime, job_id: str = "") -> Lease[EvaluationJob]:
     with house.db.writing() as session:
         taken = judging.claim(session, job_id)
     assert taken is not None
@@ -95,15 +95,15 @@ def test_a_late_finisher_writes_nothing(client: Caller, house: Runtime) -> None:
     assert current.attempt == 2
     for step in (
         lambda session: judging.begin(session, late),
-        lambda session: judging.put_down(session, late, due_at=utc_now()),
+        lambda session: judging.put_down(session, late, due_at=utc_now(), counts=True),
         lambda session: judging.give_up(session, late, ErrorCode.INTERNAL, "No."),
     ):
         with pytest.raises(LeaseLost), house.db.writing() as session:
             step(session)
     with house.db.writing() as session:
-        assert not judging.renew(session, late)
-        assert judging.renew(session, current)
-        judging.put_down(session, current, due_at=utc_now())
+        assert not leases.renew(session, late)
+        assert leases.renew(session, current)
+        judging.put_down(session, current, due_at=utc_now(), counts=True)
     judge()
     assert get(client, f"/evaluations/{made['evaluationId']}")["status"] == "completed"
 
@@ -174,9 +174,9 @@ def test_an_older_revision_that_ends_later_is_not_current(client: Caller, house:
     put_chat(client, labels={"team": "north"})
     judge()
     newer = get(client, f"/conversations/{made['id']}")["evaluationId"]
-    assert newer != first.evaluation_id
+    assert newer != first.job_id
     with house.db.writing() as session:
-        judging.put_down(session, first, due_at=utc_now())
+        judging.put_down(session, first, due_at=utc_now(), counts=True)
     time.sleep(0.002)
     judge()
     both = get(client, "/evaluations", sourceId=made["id"], current="false")
