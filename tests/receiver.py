@@ -164,7 +164,7 @@ class Receiver:
         with self._lock:
             return [each for each in self.requests if each.path == path]
 
-    def wait_for(self, count: int, path: str = "/hook", *, within_s: float = 10) -> list[Received]:
+    def wait_for(self, count: int, path: str = "/hook", *, within_s: float = 30) -> list[Received]:
         """Wait until so many requests came to a path."""
         until = time.monotonic() + within_s
         while len(found := self.received(path)) < count and time.monotonic() < until:

@@ -52,9 +52,16 @@ class Desk:
 
     def wait_for_halt(self, log: str) -> None:
         """Wait until a process stands still where `HALT_AT` says."""
-        until = time.monotonic() + 20
+        until = time.monotonic() + 30
         while halting.WORD not in (self.folder / log).read_text():
             assert time.monotonic() < until, (self.folder / log).read_text()
+            time.sleep(0.02)
+
+    def wait_for_log(self, words: str) -> None:
+        """Wait until a sender has logged these words."""
+        until = time.monotonic() + 30
+        while words not in self.log():
+            assert time.monotonic() < until, self.log()
             time.sleep(0.02)
 
     def log(self) -> str:
@@ -117,7 +124,7 @@ class Desk:
         subscription_id: str,
         ready: Callable[[list[dict[str, Any]]], bool],
         *,
-        within_s: float = 10,
+        within_s: float = 30,
     ) -> list[dict[str, Any]]:
         """Wait for a state of the history and return it."""
         until = time.monotonic() + within_s

@@ -65,7 +65,7 @@ class ServiceProcess:
             connection.close()
 
     def wait_ready(self) -> "ServiceProcess":
-        wait_until(lambda: "is ready" in self.text or self.process.poll() is not None, 20)
+        wait_until(lambda: "is ready" in self.text or self.process.poll() is not None, 60)
         assert "is ready" in self.text, self.text
         return self
 

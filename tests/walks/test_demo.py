@@ -144,10 +144,10 @@ def test_up_loads_it_beside_the_service_and_says_what_is_missing(
     up: Callable[..., ServiceProcess], tmp_path: Path
 ) -> None:
     running = up("--demo", "--no-worker")
-    wait_until(lambda: "Look at" in running.text, 20)
+    wait_until(lambda: "Look at" in running.text, 30)
     assert re.search(r"The demo is loaded: .*26 chats", running.text)
     assert "Nothing of it is evaluated until a worker runs" in running.text
-    wait_until(lambda: "cqe: demo" not in running.children().values(), 5)
+    wait_until(lambda: "cqe: demo" not in running.children().values(), 30)
     again = subprocess.run(
         [sys.executable, "-P", "-m", "app.cli", "demo"],
         env=environment(tmp_path / "instance", CQE_REDIS_URL="none"),

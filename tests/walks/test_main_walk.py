@@ -92,7 +92,7 @@ class Walk:
         return found
 
     def wait_for_events(self) -> dict[str, list[dict[str, Any]]]:
-        wait_until(lambda: all(self.events().values()), 20)
+        wait_until(lambda: all(self.events().values()), 30)
         return self.events()
 
     def kill(self, name: str) -> None:
@@ -195,7 +195,7 @@ def test_a_sender_that_is_killed_in_mid_delivery_sends_the_same_ids_again(
     again = lambda: [  # noqa: E731 - asked over and over
         each for each in here.receiver.received() if each.event["id"] == first.event["id"]
     ]
-    wait_until(lambda: len(again()) >= 2, 20)
+    wait_until(lambda: len(again()) >= 2, 30)
     second = again()[1]
     assert second.body == first.body
     for name in ("x-webhook-id", "x-webhook-delivery", "x-webhook-attempt"):

@@ -89,7 +89,7 @@ def test_the_own_server_answers_on_a_private_socket(
     choice = choose_with(folder)
     queue_server.prepare(folder)
     served.append(subprocess.Popen(queue_server.command(bundled, folder)))
-    wait_until(lambda: queue.answers(choice.url), 10)
+    wait_until(lambda: queue.answers(choice.url), 30)
     socket = queue_server.socket_path(folder)
     assert len(os.fsencode(socket)) <= 100
     assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700

@@ -30,7 +30,7 @@ def ask(port: int, path: str = "/metrics") -> tuple[int, str]:
 
 def figures(port: int) -> dict[str, float]:
     """Return every sample by its name with its one label value, waiting for the listener."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + 30
     while True:
         try:
             code, text = ask(port)
@@ -47,7 +47,7 @@ def figures(port: int) -> dict[str, float]:
 
 
 def wait_for(port: int, ready: Callable[[dict[str, float]], bool]) -> dict[str, float]:
-    until = time.monotonic() + 10
+    until = time.monotonic() + 30
     while not ready(found := figures(port)):
         assert time.monotonic() < until, found
         time.sleep(0.05)
@@ -106,7 +106,7 @@ def test_the_listener_has_one_page_and_waits_for_a_port_that_is_taken(
     assert ask(port, "/")[0] == 404
     desk.subscribe(receiver.url())
     second = desk.start_sender(CQE_METRICS_LISTEN=listen)
-    until = time.monotonic() + 10
+    until = time.monotonic() + 30
     while "CQE_METRICS_LISTEN" not in desk.log():
         assert time.monotonic() < until
         time.sleep(0.05)
