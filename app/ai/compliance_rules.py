@@ -6,10 +6,10 @@ from functools import lru_cache
 from typing import Any
 
 from app.ai.answers import NOT_JUDGED_YET, Answer, judged, not_applicable, unjudged, yes_or_no
-from app.ai.cues import PLAIN
 from app.ai.dialogue import Line, Side
 from app.ai.evidence import CONTRADICTS, Evidence, evidence_at
 from app.ai.facts import Facts, capital, places, quoted
+from app.ai.phrases import PLAIN
 from app.ai.scorecard import Criterion
 
 _WORD = re.compile(r"[^\W_]+")

@@ -6,16 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.ai.dialogue import Dialogue, Line, Side
-from app.ai.lexicon import LEXICON
-from app.ai.phrases import Entry, Speaker
+from app.ai.lexicon import Lexicon, lexicon_of
+from app.ai.phrases import PLAIN, Phrase, Speaker, stems_in
 
-_SEPARATOR = r"[^\w.!?\n]{1,3}"
-_TRIGGER = re.compile(r"[a-z]+[0-9]?")
-_SENTENCE_END = re.compile(r"[.!?\n]")
-_UP_TO_WORDS = re.compile(r"<(\d)>")
+_SENTENCE_END = re.compile("[.!?\u0964\n]")
 _LOOK_BACK_CHARS = 200
-# One character for one, so that offsets into the plain text hold in the text as written.
-PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "`": "'"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,38 +49,48 @@ class Cues:
 
 
 def find_cues(dialogue: Dialogue) -> Cues:
-    """Find the cues of an English dialogue; any other has none.
+    """Find the cues of each line whose language has a lexicon; the others have none.
 
     Where it is not known who speaks, every phrase counts, whoever would have to say it.
     """
-    if not dialogue.english:
+    if not dialogue.readable:
         return Cues()
-    return Cues(cue for line in dialogue.lines for cue in _cues_in(line))
+    found: list[Cue] = []
+    for line in dialogue.lines:
+        lexicon = lexicon_of(line.language)
+        if lexicon is not None:
+            in_line = _cues_in(line, lexicon)
+            found += _without_overlaps(in_line) if lexicon.builds_on else in_line
+    return Cues(found)
 
 
-def _cues_in(line: Line) -> list[Cue]:
+def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
     written = line.text.translate(PLAIN)
     # Lower-casing may lengthen a text that is not ASCII, and offsets must hold.
     plain = written.lower()
     if len(plain) != len(written):
         plain = "".join(char.lower() if len(char.lower()) == 1 else char for char in written)
-    kinds = {kind for word in set(_TRIGGER.findall(plain)) for kind in _KINDS.get(word, ())}
-    found = []
-    for kind in _ORDER:
-        if kind in kinds and _may_say(LEXICON[kind], line.side):
-            text = written if LEXICON[kind].cased else plain
-            found += _matches(kind, text, line)
-    return found
+    tried = {index for word in stems_in(plain) for index in lexicon.of_trigger.get(word, ())}
+    for index in sorted(tried):
+        phrase = lexicon.phrases[index]
+        if _may_say(phrase, line.side):
+            yield from _matches(phrase, written if phrase.cased else plain, line)
 
 
-def _matches(kind: str, text: str, line: Line) -> list[Cue]:
-    unless = _UNLESS.get(kind)
-    found = []
-    for match in _COMPILED[kind].finditer(text):
+def _without_overlaps(cues: Iterable[Cue]) -> Iterable[Cue]:
+    # What both a language and the one that it builds on find is one cue.
+    ends: dict[str, int] = {}
+    for cue in sorted(cues, key=lambda cue: (cue.start, -cue.end)):
+        if cue.start >= ends.get(cue.kind, 0):
+            ends[cue.kind] = cue.end
+            yield cue
+
+
+def _matches(phrase: Phrase, text: str, line: Line) -> Iterable[Cue]:
+    for match in phrase.pattern.finditer(text):
         start, end = match.span()
-        if unless is None or not _excluded(unless, text, start, end):
-            found.append(Cue(kind, line, start, end))
-    return found
+        if phrase.unless is None or not _excluded(phrase.unless, text, start, end):
+            yield Cue(phrase.kind, line, start, end)
 
 
 def _excluded(unless: re.Pattern[str], text: str, start: int, end: int) -> bool:
@@ -94,27 +99,9 @@ def _excluded(unless: re.Pattern[str], text: str, start: int, end: int) -> bool:
     return unless.search(sentence) is not None or unless.search(text[start:end]) is not None
 
 
-def _may_say(entry: Entry, side: Side) -> bool:
+def _may_say(phrase: Phrase, side: Side) -> bool:
     return (
-        entry.speaker is Speaker.ANYONE
+        phrase.speaker is Speaker.ANYONE
         or side is Side.UNKNOWN
-        or (side.value == entry.speaker.value)
+        or (side.value == phrase.speaker.value)
     )
-
-
-def _compile(pattern: str) -> re.Pattern[str]:
-    spelled = re.sub(
-        r"<(\d)>",
-        rf"(?:[\\w'$-]{{1,20}}{_SEPARATOR.replace(chr(92), chr(92) * 2)}){{0,\1}}",
-        pattern,
-    )
-    return re.compile(r"\b(?:" + spelled.replace(" ", _SEPARATOR) + ")")
-
-
-_ORDER = tuple(LEXICON)
-_COMPILED = {kind: _compile("|".join(entry.patterns)) for kind, entry in LEXICON.items()}
-_UNLESS = {kind: re.compile(entry.unless) for kind, entry in LEXICON.items() if entry.unless}
-_KINDS: dict[str, list[str]] = defaultdict(list)
-for _kind, _entry in LEXICON.items():
-    for _word in _entry.triggers.split():
-        _KINDS[_word].append(_kind)

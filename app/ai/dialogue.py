@@ -1,13 +1,19 @@
 """A transcript seen as a dialogue between a service side and a customer, in turns."""
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
-from app.ai.language import is_english
+from app.ai.language import ENGLISH, UNKNOWN, Languages, languages_of, name_of
+from app.ai.lexicon import LANGUAGES, Lexicon, lexicon_of
 from app.ai.transcript import Role, Segment, Transcript
+from app.ai.words import is_unspaced
 
 _PEOPLE = frozenset({Role.AGENT, Role.SUPERVISOR})
+# With less of the words in a known language, what is not found might be in the rest.
+_READABLE_SHARE = 0.8
 
 
 class Side(StrEnum):
@@ -21,12 +27,16 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One spoken or written segment; `position` counts the lines of the dialogue from 0."""
+    """One spoken or written segment; `position` counts the lines of the dialogue from 0.
+
+    `language` is a key of `app.ai.language`: `en`, `hi`, `hi-Latn` and the like, or `und`.
+    """
 
     position: int
     segment: Segment
     side: Side
     by_human: bool
+    language: str
 
     @property
     def text(self) -> str:
@@ -46,14 +56,15 @@ class Dialogue:
     """The lines that carry words, without those of the system.
 
     `attributed` says whether it is known which lines are whose. In a call of a voice bot the
-    service side is the bot alone, and a person who takes over is `other`.
+    service side is the bot alone, and a person who takes over is `other`. `language` is the
+    declared tag or what the words tell, `und` where they don't; `language_confidence` is 0 to 1.
     """
 
     transcript: Transcript
     channel: str
-    language: str | None
+    language: str
+    language_confidence: float
     attributed: bool
-    english: bool
     lines: tuple[Line, ...]
 
     @cached_property
@@ -78,6 +89,45 @@ class Dialogue:
     def service_turns(self) -> tuple[Turn, ...]:
         return tuple(turn for turn in self.turns if turn.side is Side.SERVICE)
 
+    @cached_property
+    def shares(self) -> dict[str, float]:
+        """Map each language to its share of the words, the largest first."""
+        if not self.lines:
+            return {self.language: 1.0}
+        words: Counter[str] = Counter()
+        for line in self.lines:
+            words[line.language] += len(line.text.split())
+        return {code: count / words.total() for code, count in words.most_common()}
+
+    @cached_property
+    def english(self) -> bool:
+        """Tell whether nearly all of it is in English, which the trained models need."""
+        return self.shares.get(ENGLISH, 0.0) >= _READABLE_SHARE
+
+    @cached_property
+    def readable(self) -> bool:
+        """Tell whether nearly all of it is in languages whose phrases are known."""
+        return sum(self.shares.get(code, 0.0) for code in LANGUAGES) >= _READABLE_SHARE
+
+    @cached_property
+    def first_lexicons(self) -> tuple[Lexicon, ...]:
+        """List the first lexicons that it is read with, that of the largest share first."""
+        found = (lexicon_of(code) for code in self.shares)
+        return tuple(lexicon for lexicon in found if lexicon is not None and lexicon.first)
+
+    @property
+    def unread(self) -> str:
+        """Say why the words are not read; of no use where they are."""
+        foreign = [code for code in self.shares if code not in LANGUAGES]
+        if foreign[:1] == [UNKNOWN] or not foreign:
+            return "It is not known which language this is."
+        return f"No phrases for {name_of(foreign[0])} are known."
+
+    @cached_property
+    def unspaced(self) -> bool:
+        """Tell whether its script has no spaces, so that nobody can count its words here."""
+        return is_unspaced("".join(line.text for line in self.lines))
+
     @property
     def word_count(self) -> int:
         return sum(len(line.text.split()) for line in self.lines)
@@ -93,22 +143,38 @@ def dialogue_of(transcript: Transcript, *, channel: str, language: str | None) -
     ]
     roles = [_role(segment, bots) for segment in spoken]
     service = _service_roles(channel, frozenset(roles))
+    told = _languages(transcript, spoken, language)
     lines = tuple(
-        Line(position, segment, _side(role, service), role in _PEOPLE)
-        for position, (segment, role) in enumerate(zip(spoken, roles, strict=True))
+        Line(position, segment, _side(role, service), role in _PEOPLE, code)
+        for position, (segment, role, code) in enumerate(
+            zip(spoken, roles, told.of_texts, strict=True)
+        )
     )
     attributed = transcript.speaker_attribution != "none" and any(
         line.side in (Side.SERVICE, Side.CUSTOMER) for line in lines
     )
-    declared = language or transcript.language
     return Dialogue(
         transcript=transcript,
         channel=channel,
-        language=declared,
+        language=told.main,
+        language_confidence=told.confidence,
         attributed=attributed,
-        english=is_english((segment.text for segment in spoken), declared),
         lines=lines if attributed else tuple(_unknown(line) for line in lines),
     )
+
+
+def _languages(
+    transcript: Transcript, spoken: Sequence[Segment], language: str | None
+) -> Languages:
+    declared = language or transcript.language
+    told = languages_of(
+        [segment.text for segment in spoken],
+        declared=declared,
+        each=[segment.language for segment in spoken],
+    )
+    if language is None and transcript.language_confidence is not None:
+        return replace(told, confidence=transcript.language_confidence)
+    return told
 
 
 def _role(segment: Segment, bots: set[str]) -> Role:
@@ -133,4 +199,4 @@ def _side(role: Role, service: frozenset[Role]) -> Side:
 
 
 def _unknown(line: Line) -> Line:
-    return Line(line.position, line.segment, Side.UNKNOWN, by_human=False)
+    return replace(line, side=Side.UNKNOWN, by_human=False)

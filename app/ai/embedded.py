@@ -1,6 +1,7 @@
 """The judge that runs inside the service: rules, metrics and two linear models of our own, no network."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from app.ai import rules
 from app.ai.answers import Answer
@@ -10,8 +11,9 @@ from app.ai.facts import Facts, facts_of
 from app.ai.judge import Engine, Judgement, Quality
 from app.ai.results import judgement_of
 from app.ai.scorecard import Scorecard
-from app.ai.scoring import ErrorCode, Problem, score_of
+from app.ai.scoring import ErrorCode, Problem, Score, score_of
 from app.ai.transcript import Transcript
+from app.core.stopping import never_stop
 
 # Raise the number whenever a rule, a phrase or a formula changes what a conversation scores.
 ENGINE = Engine(kind="rules", provider="embedded", model="rules-2")
@@ -20,16 +22,42 @@ ENGINE = Engine(kind="rules", provider="embedded", model="rules-2")
 class EmbeddedJudge:
     """Judges what rules can honestly judge; the rest is not applicable, with that reason."""
 
-    def judge(self, transcript: Transcript, scorecard: Scorecard, context: Context) -> Judgement:
+    def judge(
+        self,
+        transcript: Transcript,
+        scorecard: Scorecard,
+        context: Context,
+        *,
+        should_stop: Callable[[], bool] = never_stop,
+    ) -> Judgement:
         """Judge a conversation; the same input gives the same judgement."""
         facts = facts_of(transcript, scorecard, context)
-        answers, dropped = checked(
-            {item.key: rules.answer(facts, item) for item in scorecard.criteria}, transcript
-        )
-        score = score_of(scorecard, answers, too_little(facts, scorecard))
-        if score.problem and not facts.dialogue.english:
-            score = replace(score, problem=_of_language(score.problem, facts))
-        return judgement_of(facts, scorecard, score, ENGINE, Quality(dropped))
+        ruled = ruled_by(facts, scorecard)
+        score = score_by_rules(facts, scorecard, ruled.answers)
+        return judgement_of(facts, scorecard, score, ENGINE, Quality(ruled.dropped))
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """The answers of the rules by criterion, and how much of their evidence was dropped."""
+
+    answers: dict[str, Answer]
+    dropped: int
+
+
+def ruled_by(facts: Facts, scorecard: Scorecard) -> Ruled:
+    """Answer every criterion by its rule, or say why none does."""
+    answers = {item.key: rules.answer(facts, item) for item in scorecard.criteria}
+    return Ruled(*checked(answers, facts.dialogue.transcript))
+
+
+def score_by_rules(facts: Facts, scorecard: Scorecard, answers: dict[str, Answer]) -> Score:
+    """Score the answers of the rules; a language that they can't read is said as the reason."""
+    known = too_little(facts, scorecard)
+    score = score_of(scorecard, answers, known)
+    if score.problem and known is None and not facts.dialogue.readable:
+        return replace(score, problem=_of_language(score.problem, facts))
+    return score
 
 
 def checked(answers: dict[str, Answer], transcript: Transcript) -> tuple[dict[str, Answer], int]:
@@ -49,7 +77,7 @@ def too_little(facts: Facts, scorecard: Scorecard) -> Problem | None:
     if not facts.dialogue.lines:
         return Problem(ErrorCode.EMPTY_TRANSCRIPT, "The transcript holds no words.")
     words, least = facts.dialogue.word_count, scorecard.minimum.words
-    if words < least:
+    if words < least and not facts.dialogue.unspaced:
         return Problem(
             ErrorCode.INSUFFICIENT_CONTENT,
             f"The conversation has {words} words; a score needs {least}.",
@@ -58,10 +86,10 @@ def too_little(facts: Facts, scorecard: Scorecard) -> Problem | None:
 
 
 def _of_language(problem: Problem, facts: Facts) -> Problem:
-    language = facts.dialogue.language
-    if problem.code is not ErrorCode.INSUFFICIENT_CONTENT or not language:
+    unserved = facts.dialogue.attributed and not facts.dialogue.service
+    if unserved or problem.code is not ErrorCode.INSUFFICIENT_CONTENT:
         return problem
     return Problem(
         ErrorCode.UNSUPPORTED_LANGUAGE,
-        f"The embedded engine does not read the words of {language}, and too little is left.",
+        f"{facts.dialogue.unread} Without its words too little of the conversation is judged.",
     )

@@ -8,7 +8,7 @@ from app.ai.cues import Cue, Cues, find_cues
 from app.ai.dialogue import Dialogue, Line, Side, dialogue_of
 from app.ai.evidence import SUPPORTS, Evidence, evidence_at
 from app.ai.measures import Measures
-from app.ai.metrics import measure
+from app.ai.metrics import measure, measure_feelings
 from app.ai.reading import Reading, reading_of
 from app.ai.scorecard import MetricSettings, Scorecard
 from app.ai.sentiment import Sentiment, sentiment_of
@@ -75,12 +75,14 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
     timing = timing_of(dialogue, cues, scorecard.metrics)
     sentiment = sentiment_of(dialogue, scorecard.metrics)
     feelings = [item.score for item in sentiment.segments if item.side is Side.CUSTOMER]
+    measures = measure(dialogue, timing, cues, context, scorecard.metrics)
+    measure_feelings(measures, dialogue, sentiment)
     read = dialogue.english and dialogue.attributed
     return Facts(
         dialogue=dialogue,
         cues=cues,
         timing=timing,
-        measures=measure(dialogue, timing, cues, context, scorecard.metrics),
+        measures=measures,
         sentiment=sentiment,
         reading=reading_of(dialogue, cues, feelings) if read else None,
         context=context,

@@ -7,7 +7,6 @@ NO_TIMES = "The transcript has no times."
 NO_ROLES = "It is not known who speaks."
 NO_SERVICE = "Nobody on the service side speaks."
 NO_CUSTOMER = "The customer says nothing."
-NOT_ENGLISH = "The words of this language are not read."
 
 
 @dataclass

@@ -1,13 +1,19 @@
 """Every metric of a conversation in one map, with the reason for each that is missing."""
 
+import re
+
 from app.ai.context import Context
 from app.ai.cues import Cues
 from app.ai.dialogue import Dialogue, Side
-from app.ai.measures import NO_ROLES, NO_SERVICE, NOT_ENGLISH, Measures
+from app.ai.measures import NO_CUSTOMER, NO_ROLES, NO_SERVICE, Measures
 from app.ai.response_times import measure_responses
 from app.ai.scorecard import MetricSettings
+from app.ai.sentiment import Sentiment
 from app.ai.speech_metrics import measure_speech
 from app.ai.timing import Timing
+
+# The question marks of Latin, Indic, Arabic and East Asian writing.
+_QUESTION = re.compile("[?\u061f\uff1f]+")
 
 
 def measure(
@@ -36,6 +42,21 @@ def measure(
     return measures
 
 
+def measure_feelings(measures: Measures, dialogue: Dialogue, sentiment: Sentiment) -> None:
+    """Add how the customer feels over the whole, and how far that moves, both as numbers of -1 to 1."""
+    customer = sentiment.customer
+    if customer.overall is None:
+        reason = NO_CUSTOMER if dialogue.attributed else NO_ROLES
+        reason = reason if dialogue.readable else dialogue.unread
+        measures.lack(reason, "sentiment.overall", "sentiment.shift")
+        return
+    measures.give("sentiment.overall", customer.overall)
+    if customer.shift is None:
+        measures.lack("The customer speaks in one quarter only.", "sentiment.shift")
+    else:
+        measures.give("sentiment.shift", customer.shift)
+
+
 def _duration_s(dialogue: Dialogue, timing: Timing) -> int | None:
     if dialogue.channel != "chat" and timing.duration:
         return round(timing.duration / 1000)
@@ -48,20 +69,18 @@ def _duration_s(dialogue: Dialogue, timing: Timing) -> int | None:
 
 def _questions(text: str) -> int:
     # "Really??" is one question.
-    return sum(
-        char == "?" and text[index + 1 : index + 2] != "?" for index, char in enumerate(text)
-    )
+    return len(_QUESTION.findall(text))
 
 
 def _bot(measures: Measures, dialogue: Dialogue, cues: Cues, context: Context) -> None:
     turns = sum(turn.side is Side.SERVICE for turn in dialogue.turns)
     fallbacks = context.fallback_count
-    if fallbacks is None and dialogue.english:
+    if fallbacks is None and dialogue.readable:
         fallbacks = len({cue.line.position for cue in cues.of("fallback", side=Side.SERVICE)})
     if not turns:
         measures.lack(NO_SERVICE if dialogue.attributed else NO_ROLES, "fallbackRate")
     elif fallbacks is None:
-        measures.lack(NOT_ENGLISH, "fallbackRate")
+        measures.lack(dialogue.unread, "fallbackRate")
     else:
         measures.give("fallbackRate", min(1.0, fallbacks / turns))
     if context.completed is None or context.transferred is None:

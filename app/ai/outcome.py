@@ -52,7 +52,7 @@ def outcome_of(facts: Facts, score: Score) -> Outcome:
         satisfaction = _satisfaction(reading, probability)
     status, explanation, evidence = _status(facts, score, probability)
     transferred = is_transferred(facts)
-    readable = facts.dialogue.english
+    readable = facts.dialogue.readable
     promised = bool(facts.said("commitment") or facts.said("next_step"))
     known = readable or facts.context.transferred is not None
     return Outcome(
@@ -82,7 +82,8 @@ def _status(
                 break
             return "resolved", item.answer.explanation, item.answer.evidence
     if probability is None:
-        return "unknown", "Whether it was resolved is not judged.", ()
+        reason = "" if facts.dialogue.readable else f" {facts.dialogue.unread}"
+        return "unknown", f"Whether it was resolved is not judged.{reason}", ()
     return _likely(facts, probability)
 
 

@@ -1,7 +1,26 @@
-"""How one kind of event is said in a conversation: the shape of the lexicon's entries."""
+"""How one kind of event is said in a conversation: patterns as data, made ready to be looked for."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+
+from app.ai.words import EDGE, MARKS
+
+# One character for one, so that offsets into the plain text hold in the text as written. A nasal
+# sign has two spellings, and letters with a nukta one of their own.
+PLAIN = str.maketrans(
+    "\u2019\u2018`\u0901\u0958\u0959\u095a\u095b\u095c\u095d\u095e\u095f",
+    "'''\u0902\u0915\u0916\u0917\u091c\u0921\u0922\u092b\u092f",
+)
+_STEM = re.compile(r"[a-z]+[0-9]?")
+_STEM_OF_ALL = re.compile(r"[a-z]+[0-9]?|[\u0900-\u0963\u0966-\u097f]+")
+_FRAGMENT = re.compile(r"<([a-z_]+)>")
+_UP_TO_WORDS = re.compile(r"<(\d)>")
+# A nukta is written or left out as the writer likes.
+_NUKTA = "\u093c"
+_TAKES_NUKTA = re.compile("([\u0915\u0916\u0917\u091c\u0921\u0922\u092b\u092f])")
 
 
 class Speaker(StrEnum):
@@ -11,15 +30,64 @@ class Speaker(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """How one kind of event is said: by whom, at which trigger words, in which patterns.
+class Phrase:
+    """One kind of event in one language: by whom it is said, and the pattern that finds it.
 
-    `cased` patterns are matched against the text as written, since a name is known by its capital.
+    A `cased` pattern is matched against the text as written, since a name is known by its capital.
     `unless` drops a match when it fits the words of the same sentence up to the match's end.
     """
 
+    kind: str
     speaker: Speaker
-    triggers: str
-    patterns: tuple[str, ...]
-    cased: bool = False
-    unless: str | None = None
+    triggers: frozenset[str]
+    pattern: re.Pattern[str]
+    unless: re.Pattern[str] | None
+    cased: bool
+
+
+def phrase_from(kind: str, entry: Mapping[str, Any], fragments: Mapping[str, str]) -> Phrase:
+    """Read a phrase from a lexicon's document, with the fragments that its patterns name.
+
+    In a pattern a space stands for one to three characters that don't end a sentence, `<n>` for up
+    to n words, and `<name>` for a fragment. Each pattern is tried only where one of its triggers
+    stands, and repeats nothing without a bound, so that finding is linear in the length of the
+    text.
+    """
+    unless = _plain(entry.get("unless", ""), fragments)
+    return Phrase(
+        kind=kind,
+        speaker=Speaker(entry["speaker"]),
+        triggers=frozenset(stems_in(entry["triggers"].translate(PLAIN))),
+        pattern=_compiled(_plain("|".join(entry["patterns"]), fragments)),
+        unless=re.compile(_whole_words(unless)) if unless else None,
+        cased=entry.get("cased", False),
+    )
+
+
+def stems_in(plain: str) -> set[str]:
+    """List the words of a lower-case text, Latin or Devanagari, as triggers are spelled."""
+    if plain.isascii():
+        return set(_STEM.findall(plain))
+    return {word.replace(_NUKTA, "") for word in _STEM_OF_ALL.findall(plain)}
+
+
+def _plain(pattern: str, fragments: Mapping[str, str]) -> str:
+    while _FRAGMENT.search(pattern):
+        pattern = _FRAGMENT.sub(lambda match: f"(?:{fragments[match[1]]})", pattern)
+    return pattern.translate(PLAIN).replace(_NUKTA, "")
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    marks = "" if pattern.isascii() else MARKS
+    separator = rf"[^\w{marks}.!?\u0964\n]{{1,3}}"
+    words = rf"(?:[\w{marks}'$-]{{1,20}}{separator}){{0,%s}}"
+    spelled = _UP_TO_WORDS.sub(lambda match: words % match[1], pattern)
+    edge = EDGE if marks else r"\b"
+    return re.compile(f"{edge}(?:{_whole_words(spelled.replace(' ', separator))})")
+
+
+def _whole_words(pattern: str) -> str:
+    # Where letters have marks, \b would see an edge before each of them.
+    if pattern.isascii():
+        return pattern
+    return _TAKES_NUKTA.sub(rf"\1{_NUKTA}?", pattern.replace(r"\b", EDGE))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Flag, auto
 
 from app.ai import closing_rules, compliance_rules, content_rules, opening_rules, timing_rules
@@ -14,11 +14,14 @@ from app.ai.measures import NO_ROLES, NO_SERVICE, NO_TIMES
 from app.ai.scorecard import Criterion
 from app.ai.timing import words_of
 
+# How much less sure the answers are that rest on a first lexicon alone.
+_FIRST_LEXICON_DOUBT = 0.3
+_SURE_LANGUAGE = 0.5
 _SENTENCE = re.compile(r"[^.!?]{1,400}\?")
 
 
 class Needs(Flag):
-    """What a rule can't do without: English words, known roles, times of speech."""
+    """What a rule can't do without: words of a known language, known roles, times of speech."""
 
     NOTHING = 0
     WORDS = auto()
@@ -45,12 +48,34 @@ def answer(facts: Facts, criterion: Criterion) -> Answer:
         return unjudged(f"{NO_ROLES} The recording has one channel for all.", by=by)
     if facts.dialogue.attributed and not facts.dialogue.service:
         return not_applicable(NO_SERVICE, by=by)
-    if Needs.WORDS in rule.needs and not facts.dialogue.english:
-        language = facts.dialogue.language or "this language"
-        return unjudged(f"The embedded engine does not read the words of {language}.", by=by)
+    if Needs.WORDS in rule.needs and not facts.dialogue.readable:
+        return unjudged(facts.dialogue.unread, by=by)
     if Needs.TIMES in rule.needs and not facts.timing.spoken:
         return not_applicable(NO_TIMES, by=by)
-    return rule.judge(facts, criterion)
+    answer = rule.judge(facts, criterion)
+    return _hedged(facts, answer) if Needs.WORDS in rule.needs else answer
+
+
+def _hedged(facts: Facts, answer: Answer) -> Answer:
+    # Phrases that nobody has measured yet, and a language that is only guessed, weigh less.
+    dialogue, confidence, notes = facts.dialogue, answer.confidence, []
+    if confidence is None:
+        return answer
+    lexicons = dialogue.first_lexicons
+    if lexicons:
+        confidence *= 1 - _FIRST_LEXICON_DOUBT * sum(
+            dialogue.shares[each.language] for each in lexicons
+        )
+        notes.append(
+            f"Read with a first lexicon of {' and '.join(each.name for each in lexicons)}."
+        )
+    if dialogue.language_confidence < _SURE_LANGUAGE:
+        confidence *= dialogue.language_confidence / _SURE_LANGUAGE
+        notes.append("The language is guessed from few words.")
+    if not notes:
+        return answer
+    explanation = " ".join((answer.explanation, *notes))
+    return replace(answer, explanation=explanation, confidence=round(confidence, 4))
 
 
 def no_repetition(facts: Facts, criterion: Criterion) -> Answer:

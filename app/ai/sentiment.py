@@ -1,7 +1,7 @@
-"""How a conversation feels, from the words of each side: VADER scores over its quarters.
+"""How a conversation feels, from the words of each side: their scores over its quarters.
 
-The lexicon is English, so that any other language has no sentiment. Feeling is not quality: these
-numbers are told beside the score and are no part of it.
+English is scored by VADER, other languages by the words of their lexicon; without one there is no
+sentiment. Feeling is not quality: these numbers are told beside the score and are no part of it.
 """
 
 from collections.abc import Sequence
@@ -12,6 +12,9 @@ from typing import Any, Protocol
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from app.ai.dialogue import Dialogue, Line, Side
+from app.ai.feelings import Polarity, polarity_of
+from app.ai.language import ENGLISH
+from app.ai.lexicon import lexicon_of
 from app.ai.scorecard import MetricSettings
 
 _MIXED_SHARE = 0.15
@@ -85,16 +88,20 @@ class Sentiment:
 
 
 def sentiment_of(dialogue: Dialogue, settings: MetricSettings) -> Sentiment:
-    """Score every line of an English dialogue; without times a line counts by its place.
+    """Score every line whose language is read; without times a line counts by its place.
 
     Only the first 1,000 characters of a line are read.
     """
-    if not dialogue.english:
+    if not dialogue.readable:
         return Sentiment(SideSentiment(), SideSentiment(), ())
-    offsets = offsets_ms(dialogue)
-    scored = tuple(_scored(line, offset, settings) for line, offset in offsets)
+    scored = []
     places: list[tuple[Side, float, int, int]] = []
-    for (line, offset), item in zip(offsets, scored, strict=True):
+    for line, offset in offsets_ms(dialogue):
+        polarity = _polarity(line)
+        if polarity is None:
+            continue
+        item = _scored(line, offset, polarity, settings)
+        scored.append(item)
         start = line.position if offset is None else offset
         timed = offset is not None and dialogue.channel != "chat"
         last = line.segment.end_ms if timed else None
@@ -102,7 +109,7 @@ def sentiment_of(dialogue: Dialogue, settings: MetricSettings) -> Sentiment:
     return Sentiment(
         customer=_side([place for place in places if place[0] is Side.CUSTOMER], settings),
         agent=_side([place for place in places if place[0] is Side.SERVICE], settings),
-        segments=scored,
+        segments=tuple(scored),
     )
 
 
@@ -130,10 +137,23 @@ def offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:
     return list(zip(dialogue.lines, starts, strict=True))
 
 
-def _scored(line: Line, offset: int | None, settings: MetricSettings) -> SegmentSentiment:
-    found = _analyzer().polarity_scores(line.text[:_MAX_CHARS])
-    score = found["compound"]
-    if found["pos"] >= _MIXED_SHARE and found["neg"] >= _MIXED_SHARE:
+def _polarity(line: Line) -> Polarity | None:
+    text = line.text[:_MAX_CHARS]
+    if line.language == ENGLISH:
+        found = _analyzer().polarity_scores(text)
+        mixed = found["pos"] >= _MIXED_SHARE and found["neg"] >= _MIXED_SHARE
+        return Polarity(found["compound"], mixed)
+    lexicon = lexicon_of(line.language)
+    if lexicon is None or lexicon.feelings is None:
+        return None
+    return polarity_of(text, lexicon.feelings)
+
+
+def _scored(
+    line: Line, offset: int | None, polarity: Polarity, settings: MetricSettings
+) -> SegmentSentiment:
+    score = polarity.score
+    if polarity.mixed:
         label = "mixed"
     elif abs(score) < settings.sentiment_neutral:
         label = "neutral"

@@ -9,7 +9,6 @@ from app.ai.measures import (
     NO_ROLES,
     NO_SERVICE,
     NO_TIMES,
-    NOT_ENGLISH,
     Measures,
 )
 from app.ai.scorecard import MetricSettings
@@ -62,8 +61,8 @@ def _silence(
     )
     measures.give("longestSilenceMs", max((gap.length for gap in timing.gaps), default=0))
     long_silences = timing.long_silences(settings)
-    if long_silences and not dialogue.english:
-        measures.lack(NOT_ENGLISH, *_HOLD)
+    if long_silences and not dialogue.readable:
+        measures.lack(dialogue.unread, *_HOLD)
         return
     dead = [gap.length for gap in long_silences if not gap.announced]
     measures.give("holdMs", sum(gap.length for gap in timing.holds(settings)))

@@ -130,7 +130,7 @@ def _gaps(
         ]
         announced = any(line.position in announcing for line in before)
         found.append(
-            Gap(start, end, by_end[last - 1].line, announced if dialogue.english else None)
+            Gap(start, end, by_end[last - 1].line, announced if dialogue.readable else None)
         )
     return tuple(found)
 

@@ -6,7 +6,6 @@ from app.ai.answers import Answer, judged, not_applicable, unjudged
 from app.ai.dialogue import Side
 from app.ai.evidence import CONTRADICTS, SUPPORTS, Evidence, whole
 from app.ai.facts import Facts, quoted, segments_named
-from app.ai.measures import NOT_ENGLISH
 from app.ai.scorecard import Criterion
 from app.ai.timing import Gap, Interruption
 
@@ -120,7 +119,7 @@ def _wait(facts: Facts, criterion: Criterion, metric: str, sentence: str) -> Ans
 def _dead_air(facts: Facts, criterion: Criterion, silences: list[Gap]) -> Answer:
     if any(gap.announced is None for gap in silences):
         return unjudged(
-            f"Whether a silence was announced can't be told. {NOT_ENGLISH}", by="metric"
+            f"Whether a silence was announced can't be told. {facts.dialogue.unread}", by="metric"
         )
     dead = [gap for gap in silences if not gap.announced]
     limit_s = facts.settings.dead_air_ms / 1000

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from app.ai.cues import PLAIN
 from app.ai.facts import Facts
+from app.ai.phrases import PLAIN
 from app.ai.scorecard import Topic
 
 _WORD = re.compile(r"[^\W_]+")
@@ -31,11 +31,11 @@ DEFAULTS: tuple[Topic, ...] = (
 def topics_of(facts: Facts, own: Iterable[Topic]) -> tuple[str, ...]:
     """Name up to five topics, the scorecard's own first, then ours by how many lines speak of them.
 
-    The scorecard's own are looked for in every language, ours in English only.
+    The scorecard's own are looked for in every language, ours where English is spoken or mixed in.
     """
     texts = [line.text.translate(PLAIN).lower() for line in facts.dialogue.lines]
     found = [topic.name for topic in own if _lines_with(topic, texts)]
-    if facts.dialogue.english:
+    if facts.dialogue.readable:
         counted = [(topic.name, _lines_with(topic, texts)) for topic in DEFAULTS]
         ranked = sorted(counted, key=lambda pair: -pair[1])
         found += [name for name, count in ranked if count >= _LEAST_LINES]

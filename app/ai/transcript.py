@@ -75,7 +75,8 @@ class Transcript:
 
     `speaker_attribution` is `channel` (each channel is one speaker), `diarized`, `messages` (the
     source names the speaker) or `none` (one mixed channel: every role is unknown, and nothing may
-    be said about the agent or the customer). `warnings` are codes such as `no_speech`. `audio` and
+    be said about the agent or the customer). `language_confidence`, 0 to 1, is set where `language`
+    was not declared but told from the words. `warnings` are codes such as `no_speech`. `audio` and
     `speech_ms`, the length of all detected speech, are None where there was no recording.
     """
 
@@ -83,6 +84,7 @@ class Transcript:
     participants: tuple[Participant, ...] = ()
     duration_ms: int | None = None
     language: str | None = None
+    language_confidence: float | None = None
     confidence: float | None = None
     provider: str = ""
     model: str = ""

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from app.ai.language import UNKNOWN
 from app.ai.transcript import AudioInfo, Participant, Role, Segment, Transcript, Word
 from app.core.clock import iso_utc
 
@@ -58,12 +59,14 @@ def segments_of(transcript: Transcript) -> list[dict[str, Any]]:
 
 
 def languages_of(transcript: Transcript) -> list[dict[str, Any]]:
-    """Share out the words over the languages they were said in, the largest share first."""
+    """Share out the words over the languages they were said in, the largest share first.
+
+    `und` stands for what could not be told.
+    """
     words: Counter[str] = Counter()
     for segment in transcript.segments:
-        code = segment.language or transcript.language
-        if code:
-            words[code] += len(segment.text.split())
+        code = segment.language or transcript.language or UNKNOWN
+        words[code] += len(segment.text.split())
     total = words.total()
     return [
         {"code": code, "share": round(count / total, 4)}
@@ -75,6 +78,7 @@ def languages_of(transcript: Transcript) -> list[dict[str, Any]]:
 def origin_of(transcript: Transcript) -> dict[str, Any]:
     """Keep what judges need and the API does not show."""
     return {
+        "languageConfidence": transcript.language_confidence,
         "modelDigest": transcript.model_digest,
         "speakerAttribution": transcript.speaker_attribution,
         "warnings": list(transcript.warnings),
@@ -104,6 +108,7 @@ def transcript_from(
             )
             for each in participants
         ),
+        language_confidence=origin["languageConfidence"],
         model_digest=origin["modelDigest"],
         speaker_attribution=origin["speakerAttribution"],
         warnings=tuple(origin["warnings"]),

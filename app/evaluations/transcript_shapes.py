@@ -18,7 +18,7 @@ class TranscriptQuery(CamelSchema):
 
 
 class LanguageShareSchema(StoredSchema):
-    """A language and its share of the words, 0 to 1."""
+    """A language and its share of the words, 0 to 1; `und` is what could not be told."""
 
     code = fields.String(required=True, metadata={"example": "en"})
     share = fields.Float(required=True)

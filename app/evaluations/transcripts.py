@@ -8,6 +8,7 @@ import orjson
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
+from app.ai.spoken_languages import with_languages
 from app.ai.transcript import Transcript
 from app.core.clock import utc_now
 from app.core.errors import NotFound
@@ -39,6 +40,7 @@ def store_transcript(
     What was stored before stays, for the revisions that were judged on it. The same transcript
     stored again, as by a job that runs twice, is the same row.
     """
+    transcript = with_languages(transcript)
     shaped = {
         "language": transcript.language,
         "languages": documents.languages_of(transcript),

@@ -1,0 +1,32 @@
+"""What a word is, in the scripts of the world: letters, digits and the marks that belong to them."""
+
+import re
+
+# The vowel signs and accents that Python's \w leaves out: combining marks, Hebrew and Arabic
+# points, the Indic scripts without their full stops, Thai and Lao, and the two joiners.
+MARKS = (
+    r"\u0300-\u036f\u0591-\u05bd\u05bf\u0610-\u061a\u064b-\u065f\u0670"
+    r"\u0900-\u0963\u0966-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd"
+    r"\u200c\u200d"
+)
+LETTER = rf"[^\W_]|[{MARKS}]"
+NO_LETTER = rf"[^\w{MARKS}]|_"
+# Where a word begins or ends: what \b means where letters have no marks.
+EDGE = rf"(?:(?<![\w{MARKS}])(?=[\w{MARKS}])|(?<=[\w{MARKS}])(?![\w{MARKS}]))"
+
+_PLAIN_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(rf"(?:{LETTER})+")
+# Scripts that put no space between words: Thai, Lao, Khmer, Burmese, kana and Han.
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
+)
+
+
+def words_in(text: str) -> list[str]:
+    """List the words of a text as they are written, whatever its script."""
+    return (_PLAIN_WORD if text.isascii() else _WORD).findall(text)
+
+
+def is_unspaced(text: str) -> bool:
+    """Tell whether most of a text is in a script without spaces, so that words can't be counted."""
+    return not text.isascii() and 2 * len(_UNSPACED.findall(text)) > len(text)
