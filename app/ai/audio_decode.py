@@ -20,9 +20,9 @@ from app.ai.transcriber import (
     Stopped,
     TooLong,
     UnsupportedMedia,
-    never_stop,
 )
 from app.ai.transcript import AudioInfo
+from app.core.stopping import never_stop
 
 _CODECS = (
     "aac,adpcm_ima_wav,adpcm_ms,alac,amrnb,amrwb,flac,g722,g723_1,g726,g729,gsm,gsm_ms,mp3,mp3float,"

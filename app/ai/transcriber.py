@@ -7,6 +7,7 @@ from typing import Protocol
 
 from app.ai.transcript import AudioInfo, Role, Transcript
 from app.core import stopping
+from app.core.stopping import never_stop
 
 DEFAULT_MAX_DURATION_S = 4 * 3600
 
@@ -80,11 +81,6 @@ class TranscribeOptions:
     content_type: str | None = None
     word_timestamps: bool = True
     max_duration_s: float = DEFAULT_MAX_DURATION_S
-
-
-def never_stop() -> bool:
-    """Let the work go on to its end."""
-    return False
 
 
 class Transcriber(Protocol):

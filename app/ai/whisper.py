@@ -18,9 +18,9 @@ from app.ai.transcriber import (
     Stopped,
     TranscribeOptions,
     UnsupportedLanguage,
-    never_stop,
 )
 from app.ai.transcript import AudioInfo, Transcript
+from app.core.stopping import never_stop
 
 PROVIDER = "faster-whisper"
 ENGLISH = "en"

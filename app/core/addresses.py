@@ -132,6 +132,9 @@ class AddressPolicy:
         return any(form in network for network in self.allowed for form in forms)
 
 
+# For addresses that the operator has set: their own machine and network are meant, too.
+ANYWHERE = AddressPolicy((IPv4Network("0.0.0.0/0"), IPv6Network("::/0")), allow_http=True)
+
 _SETTING = "CQE_WEBHOOK_ALLOWED_CIDRS to allow it."
 
 

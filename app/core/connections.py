@@ -42,8 +42,9 @@ class TimedSocket:
     A timeout on the socket alone would start anew with each byte that trickles in.
     """
 
-    def __init__(self, raw: socket.socket, deadline: Deadline) -> None:
+    def __init__(self, raw: socket.socket, deadline: Deadline, max_read_bytes: int) -> None:
         self._raw = raw
+        self._max_read_bytes = max_read_bytes
         self.deadline = deadline
         self.received = 0
 
@@ -61,7 +62,7 @@ class TimedSocket:
 
     def receive_into(self, buffer: Any) -> int:
         """Read what has arrived; 0 at the end of the stream."""
-        if self.received >= MAX_READ_BYTES:
+        if self.received >= self._max_read_bytes:
             raise AnswerTooLarge
         self._raw.settimeout(self.deadline.remaining())
         count = self._raw.recv_into(buffer)
@@ -125,9 +126,15 @@ class Connection(http.client.HTTPConnection):
 class ConnectionPool:
     """Opens connections, keeps those that may be used again for five seconds, lends each to one."""
 
-    def __init__(self, policy: AddressPolicy, tls: Callable[[], ssl.SSLContext]) -> None:
+    def __init__(
+        self,
+        policy: AddressPolicy,
+        tls: Callable[[], ssl.SSLContext],
+        max_read_bytes: int = MAX_READ_BYTES,
+    ) -> None:
         self._policy = policy
         self._tls = tls
+        self._max_read_bytes = max_read_bytes
         self._lock = threading.Lock()
         self._idle: dict[Target, list[Connection]] = {}
         self._lent: set[Connection] = set()
@@ -156,7 +163,8 @@ class ConnectionPool:
         except BaseException:
             raw.close()
             raise
-        return self._lend(Connection(target, TimedSocket(raw, deadline), ip))
+        timed = TimedSocket(raw, deadline, self._max_read_bytes)
+        return self._lend(Connection(target, timed, ip))
 
     def give_back(self, target: Target, connection: Connection, *, usable: bool) -> None:
         """End the loan; keep the connection when its answer was read to the end."""

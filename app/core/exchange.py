@@ -11,8 +11,6 @@ from app.core.addresses import AddressPolicy, NameNotResolved, Target, UrlRefuse
 from app.core.connections import AnswerTooLarge, Connection, ConnectionPool, Deadline
 
 MAX_EXCERPT_BYTES = 1024
-# The verdict is known with the headers; the body is read for the history, and not for long.
-_BODY_S = 1.0
 
 FAILURES = (
     OSError,
@@ -36,19 +34,35 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Body:
+    """How much of an answer's body is kept, and for how long it is waited for after the headers.
+
+    Args:
+        within_s: None for as long as the whole request may take.
+    """
+
+    max_bytes: int
+    within_s: float | None
+
+
+# The verdict is known with the headers; the body is read for the history, and not for long.
+EXCERPT = Body(MAX_EXCERPT_BYTES, within_s=1.0)
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer whose status line and headers came in time.
 
     Args:
         headers: names in lower case.
-        excerpt: the start of the body, at most 1,024 bytes.
+        body: the start of the body, as much as is kept.
         truncated: whether the body was longer, or was not waited for.
         complete_at: the monotonic moment of the last header.
     """
 
     status_code: int
     headers: Mapping[str, str]
-    excerpt: bytes
+    body: bytes
     truncated: bool
     complete_at: float
     ip: str
@@ -57,9 +71,10 @@ class Answer:
 class Exchanger:
     """Sends requests over kept or new connections, each within its own deadline."""
 
-    def __init__(self, policy: AddressPolicy, pool: ConnectionPool) -> None:
+    def __init__(self, policy: AddressPolicy, pool: ConnectionPool, body: Body = EXCERPT) -> None:
         self._policy = policy
         self._pool = pool
+        self._body = body
 
     def exchange(
         self,
@@ -102,12 +117,12 @@ class Exchanger:
             connection.request(method, path, body=body, headers=headers)
             response = connection.getresponse()
             complete_at = time.monotonic()
-            excerpt, truncated, ended = _read_body(connection, response)
+            kept, truncated, ended = _read_body(connection, response, self._body)
             usable = ended and not response.will_close
             return Answer(
                 status_code=response.status,
                 headers={name.lower(): value for name, value in response.getheaders()},
-                excerpt=excerpt,
+                body=kept,
                 truncated=truncated,
                 complete_at=complete_at,
                 ip=connection.ip,
@@ -144,7 +159,7 @@ _NAMES: tuple[tuple[tuple[type[Exception], ...], Outcome, str], ...] = (
 
 
 def _read_body(
-    connection: Connection, response: http.client.HTTPResponse
+    connection: Connection, response: http.client.HTTPResponse, rule: Body
 ) -> tuple[bytes, bool, bool]:
     """Return the start of the body, whether it is longer, and whether it was read to its end."""
     timed = connection.timed
@@ -152,10 +167,11 @@ def _read_body(
     length = 0
     ended = False
     try:
-        timed.deadline = Deadline(min(timed.deadline.remaining(), _BODY_S))
+        if rule.within_s is not None:
+            timed.deadline = Deadline(min(timed.deadline.remaining(), rule.within_s))
         while chunk := response.read1(16384):
             length += len(chunk)
-            kept += chunk[: MAX_EXCERPT_BYTES - len(kept)]
+            kept += chunk[: rule.max_bytes - len(kept)]
         ended = response.length == 0 or (response.length is None and response.isclosed())
     except FAILURES:
         pass

@@ -14,8 +14,17 @@ from requests.adapters import BaseAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
 from app.core.addresses import AddressPolicy
-from app.core.connections import ConnectionPool
-from app.core.exchange import FAILURES, MAX_EXCERPT_BYTES, Answer, Exchanger, Outcome, classify
+from app.core.connections import MAX_READ_BYTES, ConnectionPool
+from app.core.exchange import (
+    EXCERPT,
+    FAILURES,
+    MAX_EXCERPT_BYTES,
+    Answer,
+    Body,
+    Exchanger,
+    Outcome,
+    classify,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +38,8 @@ class Reply:
         error: a sentence for people where there was no answer.
         headers: of the answer, names in lower case.
         excerpt: the start of the answer's body, at most 1,024 bytes in UTF-8.
-        truncated: whether the body was longer.
+        body: as much of the answer's body as the sender keeps.
+        truncated: whether the body was longer, or was not waited for.
     """
 
     outcome: Outcome
@@ -39,6 +49,7 @@ class Reply:
     ip: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     excerpt: str = ""
+    body: bytes = b""
     truncated: bool = False
 
 
@@ -58,16 +69,18 @@ class Sender(Protocol):
 class RequestsSender:
     """The sender of a process: one session, one TLS context, many threads."""
 
-    def __init__(self, policy: AddressPolicy, *, ca_bundle: str = "") -> None:
+    def __init__(self, policy: AddressPolicy, *, ca_bundle: str = "", body: Body = EXCERPT) -> None:
         self._pool = ConnectionPool(
-            policy, lambda: _tls_context(ca_bundle or DEFAULT_CA_BUNDLE_PATH)
+            policy,
+            lambda: _tls_context(ca_bundle or DEFAULT_CA_BUNDLE_PATH),
+            max_read_bytes=MAX_READ_BYTES + body.max_bytes,
         )
         self._session = requests.Session()
         self._session.trust_env = False
         self._session.headers.clear()
         self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         self._session.adapters.clear()
-        adapter = _VettedAdapter(Exchanger(policy, self._pool), self._pool)
+        adapter = _VettedAdapter(Exchanger(policy, self._pool, body), self._pool)
         self._session.mount("https://", adapter)
         self._session.mount("http://", adapter)
 
@@ -136,7 +149,7 @@ class _VettedAdapter(BaseAdapter):
         response.url = request.url or ""
         response.request = request
         response.raw = answer
-        response._content = answer.excerpt
+        response._content = answer.body
         response._content_consumed = True  # type: ignore[attr-defined]  # missing in the stubs
         return response
 
@@ -146,7 +159,8 @@ class _VettedAdapter(BaseAdapter):
 
 def _reply(answer: Answer, started: float) -> Reply:
     success = 200 <= answer.status_code <= 299
-    excerpt = answer.excerpt.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    start = answer.body[:MAX_EXCERPT_BYTES]
+    excerpt = start.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
     return Reply(
         outcome=Outcome.SUCCESS if success else Outcome.HTTP_ERROR,
         duration_ms=round((answer.complete_at - started) * 1000),
@@ -154,6 +168,7 @@ def _reply(answer: Answer, started: float) -> Reply:
         ip=answer.ip,
         headers=answer.headers,
         excerpt=excerpt.encode()[:MAX_EXCERPT_BYTES].decode("utf-8", "ignore"),
+        body=answer.body,
         truncated=answer.truncated,
     )
 

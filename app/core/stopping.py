@@ -20,6 +20,11 @@ def requested() -> bool:
     return _asked
 
 
+def never_stop() -> bool:
+    """Let the work go on to its end."""
+    return False
+
+
 def listen() -> None:
     """From now on note SIGTERM instead of dying of it; Ctrl-C is the parent's business."""
     global _asked
