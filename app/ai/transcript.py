@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Role(StrEnum):
@@ -22,6 +23,14 @@ class Word:
     start_ms: int
     end_ms: int
     confidence: float
+
+
+class Redaction(NamedTuple):
+    """What stands at `[char_start, char_end)` of a masked text, in code points, and what for."""
+
+    entity_type: str
+    char_start: int
+    char_end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,7 @@ class Segment:
     message_id: str | None = None
     sent_at: datetime | None = None
     words: tuple[Word, ...] = ()
+    redactions: tuple[Redaction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +103,7 @@ class Transcript:
     warnings: tuple[str, ...] = field(default=())
     audio: AudioInfo | None = None
     speech_ms: int | None = None
+    redacted: bool = False
 
     @property
     def word_count(self) -> int:

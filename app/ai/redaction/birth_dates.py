@@ -1,0 +1,68 @@
+"""Dates of birth: a date that is said, or was asked for, as one; other dates stay."""
+
+import re
+from collections.abc import Iterator
+
+from app.ai.redaction.cues import Cue
+from app.ai.redaction.entities import Entity, Found
+from app.ai.redaction.talk import Talk
+from app.ai.redaction.word_lists import split_words
+
+# Without one of these, or a digit, a text holds no date.
+MONTHS = split_words(
+    """
+    january february march april may june july august september october november december jan
+    feb mar apr jun jul aug sep sept oct nov dec born
+    """
+)
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_ORDINAL = (
+    r"(?:(?:twenty|thirty)[ -])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)"
+    r"|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth"
+    r"|nineteenth|twentieth|thirtieth"
+)
+_UNIT = r"(?:one|two|three|four|five|six|seven|eight|nine)"
+_TENS = r"(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
+_NUMBER = (
+    rf"(?:{_TENS}(?:[ -]{_UNIT})?|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
+    rf"|eighteen|nineteen|(?:oh )?{_UNIT})"
+)
+_DAY = rf"(?:\d{{1,2}}(?:st|nd|rd|th)?|{_ORDINAL}|{_NUMBER})"
+_YEAR = (
+    rf"(?:(?:19|20)\d\d|'?\d\d|nineteen[ -](?:hundred(?: and)? )?{_NUMBER}"
+    rf"|two thousand(?:(?: and)? {_NUMBER})?|twenty[ -]{_NUMBER})"
+)
+_DATE = re.compile(
+    rf"(?<![\w/.-])(?:"
+    rf"\d{{1,2}}\s?[/.-]\s?\d{{1,2}}\s?[/.-]\s?(?:\d{{4}}|\d{{2}})"
+    rf"|(?:19|20)\d\d\s?[/.-]\s?\d{{1,2}}\s?[/.-]\s?\d{{1,2}}"
+    rf"|(?:the )?{_DAY}(?: of)?[ -]{_MONTH}(?:(?: of)?,?[ -]{_YEAR})?"
+    rf"|{_MONTH}[ -](?:the )?{_DAY}(?:,?[ -]{_YEAR})?"
+    rf"|\d{{1,2}} \d{{1,2}} (?:19|20)\d\d"
+    rf")(?![\w/-])",
+    re.IGNORECASE,
+)
+_BIRTH_YEAR = re.compile(rf"\bborn (?:in|back in) ({_YEAR})\b", re.IGNORECASE)
+
+
+def find(talk: Talk, turn: int) -> Iterator[Found]:
+    """Find the dates of a turn that are of a birth."""
+    text = talk.turns[turn].text
+    for match in _DATE.finditer(text):
+        if talk.cue_at(turn, match.start()) is Cue.BIRTH or _is_named_after(text, match.end()):
+            yield Found(match.start(), match.end(), Entity.DATE_OF_BIRTH)
+    for match in _BIRTH_YEAR.finditer(text):
+        yield Found(match.start(1), match.end(1), Entity.DATE_OF_BIRTH)
+
+
+def _is_named_after(text: str, end: int) -> bool:
+    return _NAMED.match(text, end) is not None
+
+
+_NAMED = re.compile(
+    r"[\s,.]*(?:that )?(?:is|was|'s)\s+(?:my|her|his|the|your)\s+(?:date of birth|birth ?(?:day|date)|dob)",
+    re.IGNORECASE,
+)

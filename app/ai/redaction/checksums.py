@@ -1,0 +1,43 @@
+"""Check digits: Luhn (ISO/IEC 7812-1), Verhoeff (1969), and MOD 97-10 (ISO 7064)."""
+
+_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+# The dihedral group of order ten, and the permutation of Verhoeff's scheme.
+_PRODUCTS = tuple(
+    tuple(
+        (a + b) % 5
+        if a < 5 and b < 5
+        else 5 + (a + b) % 5
+        if a < 5
+        else 5 + (a - 5 - b) % 5
+        if b < 5
+        else (a - b) % 5
+        for b in range(10)
+    )
+    for a in range(10)
+)
+_STEP = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
+
+
+def luhn(digits: str) -> bool:
+    """Whether the last digit is the check digit of the others."""
+    total = 0
+    for place, digit in enumerate(reversed(digits)):
+        total += _DOUBLED[int(digit)] if place % 2 else int(digit)
+    return total % 10 == 0
+
+
+def verhoeff(digits: str) -> bool:
+    """Whether the last digit is the check digit of the others."""
+    check = 0
+    for place, digit in enumerate(reversed(digits)):
+        value = int(digit)
+        for _ in range(place % 8):
+            value = _STEP[value]
+        check = _PRODUCTS[check][value]
+    return check == 0
+
+
+def mod97(code: str) -> bool:
+    """Whether an IBAN, upper-case and without spaces, has its check digits."""
+    moved = code[4:] + code[:4]
+    return int("".join(str(int(sign, 36)) for sign in moved)) % 97 == 1

@@ -1,0 +1,73 @@
+"""E-mail addresses, written or spoken ("john dot smith at example dot com"), and IP addresses."""
+
+import re
+from collections.abc import Iterator
+from ipaddress import AddressValueError, IPv6Address
+
+from app.ai.redaction.entities import Entity, Found
+from app.ai.redaction.word_lists import split_words
+
+_WRITTEN = re.compile(
+    r"[\w.!#$%&'*+/=?^`{|}~-]+\s?@\s?[\w-]+(?:(?:\.|\s\.\s?|\s?dot\s)[\w-]+)+", re.IGNORECASE
+)
+_DOMAIN = (
+    r"(?:com|org|net|edu|gov|info|biz|io|me|in|us|uk|ca|de|fr|es|it|nl|au|nz|ie|eu|ai|app|dev"
+    r"|co(?: dot [a-z]{2}|\.[a-z]{2}| uk| in)?|ac dot uk)"
+)
+_PART = r"[a-z0-9_'-]+"
+_LINK = r"(?:dot|period|point|underscore|under score|dash|hyphen|minus|plus)"
+_SPOKEN = re.compile(
+    rf"\b(?:{_PART}|(?:[a-z0-9][ -]){{2,}}[a-z0-9])(?:\.{_PART}|\s{_LINK}\s{_PART})*"
+    rf"(?:\s\d{{1,4}})?\s(?:at|@)\s(?:the rate\s)?{_PART}(?:\s{_PART})?\s?(?:dot\s|\.\s?){_DOMAIN}\b",
+    re.IGNORECASE,
+)
+# What may come before " at something dot com" and is no address: "visit us at example dot com".
+_NO_NAMES = split_words(
+    """
+    us me you him her them it look looking online site website webpage page go live available
+    order visit book shop check that out more info information details help support here found
+    are is or and email e-mail mail reach contact write again up store buy
+    """
+)
+_IPV4 = re.compile(
+    r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\.?\w)"
+)
+_IPV6 = re.compile(r"(?<![\w:.])[0-9a-f:]*:[0-9a-f]*:[0-9a-f:.]*(?<!\.)(?![\w:])", re.IGNORECASE)
+_VERSION = re.compile(
+    r"(?:version|release|build|firmware|section|v\.?|update|ios|android|chapter)\s{0,2}$", re.I
+)
+
+
+def find(text: str) -> Iterator[Found]:
+    """Find e-mail addresses."""
+    if "@" in text:
+        for match in _WRITTEN.finditer(text):
+            yield Found(match.start(), match.end(), Entity.EMAIL)
+    folded = text.lower()
+    if " at " in folded or " @ " in folded:
+        for match in _SPOKEN.finditer(text):
+            first = match[0].split()[0].lower()
+            if first not in _NO_NAMES:
+                yield Found(match.start(), match.end(), Entity.EMAIL)
+
+
+def find_ip_addresses(text: str) -> Iterator[Found]:
+    """Find IP addresses; four numbers after the word "version" are none."""
+    for match in _IPV4.finditer(text):
+        if not _VERSION.search(text, max(0, match.start() - 12), match.start()):
+            yield Found(match.start(), match.end(), Entity.IP_ADDRESS)
+    if text.count(":") > 1:
+        for match in _IPV6.finditer(text):
+            if _is_ipv6(match[0]):
+                yield Found(match.start(), match.end(), Entity.IP_ADDRESS)
+
+
+def _is_ipv6(text: str) -> bool:
+    # "::" alone is an address as well, and punctuation far more often.
+    if sum(sign.isalnum() for sign in text) < 3:
+        return False
+    try:
+        IPv6Address(text)
+    except AddressValueError:
+        return False
+    return True

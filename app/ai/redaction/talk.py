@@ -1,0 +1,120 @@
+"""A conversation as the finders read it: each speaker's turns in one text, and what was asked."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from app.ai.redaction.cues import Cue, Said, cues_of
+from app.ai.redaction.digit_runs import CUT
+
+# How far before a number, in characters, a cue of the same turn may stand.
+_REACH = 90
+# How many turns back what was asked still counts, and how many words say no more than "go on".
+_TURNS_BACK = 3
+_FEW_WORDS = 8
+_JOINT = "\n"
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one speaker says in one go; speakers are told apart by any name."""
+
+    speaker: str
+    text: str
+
+
+@dataclass(slots=True)
+class Talk:
+    """Turns, with their words and cues read once."""
+
+    turns: Sequence[Turn]
+    _words: dict[int, frozenset[str]] = field(default_factory=dict)
+    _cues: dict[int, list[Said]] = field(default_factory=dict)
+
+    def words(self, turn: int) -> frozenset[str]:
+        """Return the words of a turn, in lower case."""
+        if turn not in self._words:
+            self._words[turn] = words_of(self.turns[turn].text)
+        return self._words[turn]
+
+    def cues(self, turn: int) -> list[Said]:
+        """Return the cues of a turn."""
+        if turn not in self._cues:
+            self._cues[turn] = cues_of(self.turns[turn].text)
+        return self._cues[turn]
+
+    def cue_at(self, turn: int, position: int) -> Cue | None:
+        """Tell what a number is said to be: nearest before it in its turn, or asked just before."""
+        for said in reversed(self.cues(turn)):
+            if said.end <= position:
+                return said.cue if position - said.end <= _REACH else None
+        if position > _REACH:
+            return None
+        for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
+            cues = self.cues(back)
+            if cues:
+                return cues[-1].cue
+        return None
+
+    def before(self, turn: int) -> str:
+        """Return what another speaker has said right before a turn, or nothing."""
+        for back in range(turn - 1, max(-1, turn - 3), -1):
+            if self.turns[back].speaker != self.turns[turn].speaker:
+                return self.turns[back].text
+        return ""
+
+    def streams(self, turns: Sequence[int]) -> list["Stream"]:
+        """Join these turns, speaker by speaker; what is read on over a short "okay" runs on."""
+        of_speaker: dict[str, list[int]] = {}
+        for turn in turns:
+            of_speaker.setdefault(self.turns[turn].speaker, []).append(turn)
+        return [self._stream(each) for each in of_speaker.values()]
+
+    def _stream(self, turns: Sequence[int]) -> "Stream":
+        parts: list[str] = []
+        starts: list[int] = []
+        length = 0
+        for place, turn in enumerate(turns):
+            if place:
+                between = range(turns[place - 1] + 1, turn)
+                joint = _JOINT if all(self._is_short(each) for each in between) else CUT
+                parts.append(joint)
+                length += len(joint)
+            starts.append(length)
+            parts.append(self.turns[turn].text)
+            length += len(parts[-1])
+        return Stream("".join(parts), tuple(turns), tuple(starts))
+
+    def _is_short(self, turn: int) -> bool:
+        return len(self.turns[turn].text.split()) <= _FEW_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The turns of one speaker as one text: `starts` are the places where each begins."""
+
+    text: str
+    turns: tuple[int, ...]
+    starts: tuple[int, ...]
+
+    def place(self, position: int) -> tuple[int, int]:
+        """Return the turn that a position lies in, and the position in its text."""
+        at = len(self.starts) - 1
+        while self.starts[at] > position:
+            at -= 1
+        return self.turns[at], position - self.starts[at]
+
+    def shares(self, start: int, end: int) -> list[tuple[int, int, int]]:
+        """Divide a stretch by turns: each turn with the start and the end in its text."""
+        shares = []
+        for at, begin in enumerate(self.starts):
+            close = self.starts[at + 1] - 1 if at + 1 < len(self.starts) else len(self.text)
+            if start < close and end > begin:
+                shares.append((self.turns[at], max(start, begin) - begin, min(end, close) - begin))
+        return shares
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text in lower case, apostrophes made plain."""
+    return frozenset(_WORD.findall(text.lower().replace("\u2019", "'")))

@@ -1,0 +1,121 @@
+"""Masking: what is found, where it is told, and that it is found once and for good."""
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.ai.redaction.checksums import luhn
+from app.ai.redaction.masking import mask, mask_turns
+from app.ai.redaction.talk import Turn
+from app.ai.redaction.transcripts import mask_transcript
+from app.ai.transcript import Role, Segment, Transcript, Word
+
+_ISSUED = (("4", 16), ("4", 13), ("4", 19), ("51", 16), ("2221", 16), ("37", 15), ("6011", 16))
+_SAID = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_SEPARATORS = ("", " ", "-", ".", " - ", "/", "\u00a0", "\n", "_", "*", ", ", "\u2013", " uh ")
+_PIECES = (
+    *("my name is", "John Smith", "card", "4111 1111 1111 1111", "555-123-4567", "my number is"),
+    *("four one one one", "double five", "oh", "jo@example.com", "order", "born", "4 July 1985"),
+    *("at example dot com", "12 Baker Street", "I live at", "pin", "4821", ".", ",", "\n", "Anna"),
+    *("[CARD]", "[NAME]", "is my", "cvv", "123", "speaking", "this is", "GB82WEST12345698765432"),
+)
+
+
+@st.composite
+def cards(draw: st.DrawFn) -> str:
+    """Make the number of a card of a known issuer."""
+    prefix, length = draw(st.sampled_from(_ISSUED))
+    body = prefix + draw(st.text("0123456789", min_size=19, max_size=19))
+    body = body[: length - 1]
+    return next(body + digit for digit in "0123456789" if luhn(body + digit))
+
+
+@settings(max_examples=60, deadline=None)
+@given(cards(), st.lists(st.sampled_from(_SEPARATORS), min_size=18, max_size=18))
+def test_no_digit_of_a_card_is_left_whatever_separates_them(number: str, gaps: list[str]) -> None:
+    text = number[0] + "".join(gap + digit for gap, digit in zip(gaps, number[1:], strict=False))
+    masked = mask(f"It is {text}, that is all.").text
+    assert not any(sign.isdigit() for sign in masked)
+
+
+@settings(max_examples=30, deadline=None)
+@given(cards())
+def test_no_digit_of_a_spoken_card_is_left(number: str) -> None:
+    masked = mask("it is " + " ".join(_SAID[int(digit)] for digit in number) + " thanks").text
+    assert masked == "it is [CARD] thanks"
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.lists(st.sampled_from(_PIECES), max_size=9).map(" ".join))
+def test_masking_twice_is_masking_once_and_offsets_are_those_of_placeholders(text: str) -> None:
+    masked = mask(text)
+    assert mask(masked.text).text == masked.text
+    for each, original in zip(masked.redactions, masked.originals, strict=True):
+        assert masked.text[each.char_start : each.char_end] == original.entity.placeholder
+    kept = [
+        text[before.end : after.start]
+        for before, after in pairwise([_edge(0), *masked.originals, _edge(len(text))])
+    ]
+    shown = [
+        masked.text[before.char_end : after.char_start]
+        for before, after in pairwise(
+            [_shown_edge(0), *masked.redactions, _shown_edge(len(masked.text))]
+        )
+    ]
+    assert kept == shown
+
+
+def test_a_number_read_in_pieces_is_found_in_all_of_them() -> None:
+    turns = [
+        Turn("agent", "Can I have the card number?"),
+        Turn("customer", "Sure, four one one one one one one one"),
+        Turn("agent", "Okay."),
+        Turn("customer", "one one one one one one one one"),
+        Turn("agent", "And your date of birth?"),
+        Turn("customer", "Fourth of July 1985."),
+    ]
+    assert [each.text for each in mask_turns(turns)] == [
+        "Can I have the card number?",
+        "Sure, [CARD]",
+        "Okay.",
+        "[CARD]",
+        "And your date of birth?",
+        "[DATE_OF_BIRTH].",
+    ]
+
+
+def test_a_name_that_was_told_is_masked_wherever_it_is_said() -> None:
+    turns = [
+        Turn("customer", "My name is Keiko Tanaka."),
+        Turn("agent", "Thank you, Keiko. May I call you Ms Tanaka?"),
+    ]
+    assert [each.text for each in mask_turns(turns)] == [
+        "My name is [NAME].",
+        "Thank you, [NAME]. May I call you Ms [NAME]?",
+    ]
+
+
+def test_the_words_of_an_entity_are_masked_and_keep_their_times() -> None:
+    said = ["My", "PIN", "is", "4", "8", "2", "1."]
+    words = tuple(Word(each, 100 * at, 100 * at + 90, 0.9) for at, each in enumerate(said))
+    segment = Segment("seg_0001", 0, "channel_1", Role.CUSTOMER, " ".join(said), words=words)
+    masked, originals = mask_transcript(Transcript((segment,)))
+    assert masked.redacted
+    assert masked.segments[0].text == "My PIN is [PASSCODE]."
+    assert [word.text for word in masked.segments[0].words] == [*said[:3], *["[PASSCODE]"] * 4]
+    assert [word.start_ms for word in masked.segments[0].words] == [w.start_ms for w in words]
+    assert originals["seg_0001"].text == "My PIN is 4 8 2 1."
+    assert mask_transcript(masked) == (masked, {})
+
+
+def _edge(place: int):  # type: ignore[no-untyped-def]
+    from app.ai.redaction.entities import Entity, Found
+
+    return Found(place, place, Entity.NAME)
+
+
+def _shown_edge(place: int):  # type: ignore[no-untyped-def]
+    from app.ai.transcript import Redaction
+
+    return Redaction("name", place, place)
