@@ -12,6 +12,7 @@ from app.api_keys import routes as api_keys
 from app.api_keys.gate import Gate
 from app.audio_files import routes as audio_files
 from app.audio_files.hooks import Recordings
+from app.calibration import routes as calibration
 from app.campaigns import routes as campaigns
 from app.conversations import routes as conversations
 from app.conversations import service as conversation_service
@@ -27,6 +28,7 @@ from app.evaluations import settled
 from app.events import outbox
 from app.imports import checking, preparing
 from app.imports import routes as imports
+from app.reviews import routes as reviews
 from app.scorecards import routes as scorecards
 from app.usage import routes as usage
 from app.voice_calls import assessments
@@ -47,6 +49,8 @@ ROOMS: tuple[Blueprint, ...] = (
     usage.blp,
     webhooks.blp,
     evaluations.blp,
+    reviews.blp,
+    calibration.blp,
     scorecards.blp,
     campaigns.blp,
     imports.blp,

@@ -3,6 +3,7 @@
 from app.analytics import models as analytics
 from app.api_keys import models as api_keys
 from app.audio_files import models as audio_files
+from app.calibration import models as calibration
 from app.campaigns import models as campaigns
 from app.conversations import models as conversations
 from app.core import idempotency
@@ -11,6 +12,7 @@ from app.engagements import models as engagements
 from app.evaluations import models as evaluations
 from app.events import models as events
 from app.imports import models as imports
+from app.reviews import models as reviews
 from app.scorecards import models as scorecards
 from app.usage import models as usage
 from app.voice_calls import models as voice_calls
@@ -20,6 +22,7 @@ ROOMS = (
     analytics,
     api_keys,
     audio_files,
+    calibration,
     campaigns,
     conversations,
     directory,
@@ -28,6 +31,7 @@ ROOMS = (
     evaluations,
     events,
     imports,
+    reviews,
     scorecards,
     usage,
     voice_calls,

@@ -1,5 +1,6 @@
 """The seam of the judgement: what a judge is asked, and the judgement it answers with."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,6 +44,7 @@ class Quality:
             "modelCalls": self.model_calls,
             "retries": self.retries,
             "costEstimate": self.cost_estimate,
+            "calibration": None,
         }
 
 
@@ -53,7 +55,8 @@ class Judgement:
     With a `problem` there is no score, and score, passed and band are None; metrics, sentiment and
     whatever criteria were judged are in `results` all the same. `customer_sentiment` is -1 to 1,
     `predicted_satisfaction` 1 to 5, `confidence` 0 to 1. `segment_sentiments` belong to the
-    transcript. The same input gives the same judgement, to the byte of its JSON.
+    transcript. `signals` are the numbers that a calibration may weigh (see `app.ai.signals`). The
+    same input gives the same judgement, to the byte of its JSON.
     """
 
     problem: Problem | None
@@ -76,6 +79,7 @@ class Judgement:
     engine: Engine
     results: dict[str, Any]
     segment_sentiments: tuple[SegmentSentiment, ...]
+    signals: Mapping[str, float]
 
 
 class Judge(Protocol):

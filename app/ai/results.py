@@ -8,8 +8,10 @@ from app.ai.facts import Facts
 from app.ai.judge import Engine, Judgement, Quality
 from app.ai.moments import moments_of
 from app.ai.outcome import Outcome, outcome_of
+from app.ai.score_documents import criterion_document, section_document
 from app.ai.scorecard import Scorecard
-from app.ai.scoring import Judged, Score, SectionScore
+from app.ai.scoring import Score
+from app.ai.signals import signals_of
 from app.ai.summary import summary_of
 from app.ai.topics import topics_of
 from app.core.clock import iso_utc
@@ -26,6 +28,7 @@ def judgement_of(
     topics = topics_of(facts, scorecard.topics)
     turns, duration = facts.measures.get("turnCount"), facts.measures.get("durationSeconds")
     customer = facts.sentiment.customer
+    results = _document(facts, scorecard, score, engine, quality, outcome, topics)
     return Judgement(
         problem=score.problem,
         score=score.score,
@@ -45,8 +48,9 @@ def judgement_of(
         turn_count=None if turns is None else int(turns),
         duration_seconds=None if duration is None else int(duration),
         engine=engine,
-        results=_document(facts, scorecard, score, engine, quality, outcome, topics),
+        results=results,
         segment_sentiments=facts.sentiment.segments,
+        signals=signals_of(facts, score, results["dimensions"], outcome),
     )
 
 
@@ -79,8 +83,8 @@ def _document(
         "engine": engine.as_json(),
         "generatedAt": None if generated_at is None else iso_utc(generated_at),
         "revision": facts.context.revision,
-        "sections": [_section(section) for section in score.sections],
-        "criteria": [_criterion(judged) for judged in score.judged],
+        "sections": [section_document(section) for section in score.sections],
+        "criteria": [criterion_document(judged) for judged in score.judged],
         "dimensions": dimensions_of(facts, score, outcome),
         "metrics": dict(facts.measures.values),
         "metricsMissing": facts.measures.missing_as_json(),
@@ -92,44 +96,4 @@ def _document(
         "coaching": coaching_of(score),
         "quality": quality.as_json(),
         "reviews": [],
-    }
-
-
-def _section(section: SectionScore) -> dict[str, Any]:
-    return {
-        "key": section.key,
-        "title": section.title,
-        "weight": section.weight,
-        "score": section.score,
-        "rawScore": section.raw_score,
-        "applicable": section.applicable,
-        "autoFailed": section.auto_failed,
-        "criteriaCount": section.criteria_count,
-    }
-
-
-def _criterion(judged: Judged) -> dict[str, Any]:
-    criterion, answer = judged.criterion, judged.answer
-    improvable = answer.score is not None and answer.score < 1
-    return {
-        "key": criterion.key,
-        "title": criterion.title,
-        "section": criterion.section,
-        "question": criterion.question,
-        "type": criterion.kind,
-        "weight": criterion.weight,
-        "criticality": criterion.criticality,
-        "errorClass": criterion.error_class,
-        "applicable": answer.applicable,
-        "answer": answer.answer,
-        "normalizedScore": None if answer.score is None else round(answer.score, 4),
-        "points": None if judged.points is None else round(judged.points, 2),
-        "maxPoints": criterion.weight,
-        "explanation": answer.explanation,
-        "confidence": answer.confidence,
-        "judgedBy": answer.judged_by,
-        "failure": answer.failure,
-        "evidence": [item.as_json() for item in answer.evidence],
-        "suggestion": criterion.suggestion if improvable else None,
-        "original": None,
     }

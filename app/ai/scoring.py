@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.ai.answers import Answer
@@ -129,7 +129,7 @@ def band_of(scorecard: Scorecard, score: int) -> str:
 
 
 def _with_points(scorecard: Scorecard, answers: Mapping[str, Answer]) -> tuple[Judged, ...]:
-    plain = [Judged(item, answers[item.key], None) for item in scorecard.criteria]
+    plain = [Judged(item, _as_shown(answers[item.key]), None) for item in scorecard.criteria]
     failed_sections = {
         item.criterion.section
         for item in plain
@@ -138,6 +138,11 @@ def _with_points(scorecard: Scorecard, answers: Mapping[str, Answer]) -> tuple[J
     return tuple(
         Judged(item.criterion, item.answer, _points(item, failed_sections)) for item in plain
     )
+
+
+def _as_shown(answer: Answer) -> Answer:
+    # To the places that results show, so that a score follows exactly from what can be read.
+    return answer if answer.score is None else replace(answer, score=round(answer.score, 4))
 
 
 def _points(item: Judged, failed_sections: set[str]) -> float | None:

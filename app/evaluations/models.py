@@ -109,8 +109,10 @@ class Evaluation(Table):
 class EvaluationResult(Table):
     """The results of a completed evaluation, kept apart so that lists stay slim.
 
-    `document` is in the API's shape. `segment_sentiments` maps the id of a segment to its label
-    and its score: the judge's, and so not part of the transcript.
+    `document` is in the API's shape, with what people have changed. `as_judged` is the same before
+    anybody changed it, None as long as nobody has. `segment_sentiments` maps the id of a segment to
+    its label and its score: the judge's, and so not part of the transcript. `signals` are the
+    numbers that a calibration may weigh.
     """
 
     __tablename__ = "evaluation_results"
@@ -118,6 +120,8 @@ class EvaluationResult(Table):
     evaluation_id: Mapped[str] = mapped_column(ForeignKey("evaluations.id"), primary_key=True)
     document: Mapped[dict[str, Any]] = mapped_column(JSON)
     segment_sentiments: Mapped[dict[str, tuple[str, float]]] = mapped_column(JSON)
+    signals: Mapped[dict[str, float]] = mapped_column(JSON, default=dict, deferred=True)
+    as_judged: Mapped[dict[str, Any] | None] = mapped_column(_OPTIONAL_JSON, deferred=True)
 
 
 class EvaluationTopic(Table):

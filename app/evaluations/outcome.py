@@ -6,6 +6,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.ai.judge import Judgement
+from app.ai.scorecard import Scorecard
+from app.calibration.applying import calibrated
 from app.campaigns import service as campaigns
 from app.campaigns.vocabulary import Counted
 from app.engagements.service import count_evaluation
@@ -15,12 +17,22 @@ from app.evaluations.vocabulary import Status
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import EvaluationCompleted
+from app.scorecards import service as scorecards
 
 
 def store(
     session: Session, evaluation: Evaluation, judgement: Judgement, *, turn_count: int | None
 ) -> None:
-    """Store the results document, and from it what lists show and filter by."""
+    """Store the results document, and from it what lists show and filter by.
+
+    Where the engagement has an active calibration profile, the score is the calibrated one.
+    """
+    judgement = calibrated(
+        session,
+        judgement,
+        engagement_id=evaluation.engagement_id,
+        scorecard=lambda: scorecard_of(session, evaluation),
+    )
     evaluation.score = judgement.score
     evaluation.raw_score = judgement.raw_score
     evaluation.compliance_score = judgement.compliance_score
@@ -41,7 +53,10 @@ def store(
     felt = {each.segment_id: [each.label, each.score] for each in judgement.segment_sentiments}
     session.add(
         EvaluationResult(
-            evaluation_id=evaluation.id, document=judgement.results, segment_sentiments=felt
+            evaluation_id=evaluation.id,
+            document=judgement.results,
+            segment_sentiments=felt,
+            signals=dict(judgement.signals),
         )
     )
     session.add_all(
@@ -51,6 +66,12 @@ def store(
     if search is not None:
         search.text = search_text(evaluation)
     session.flush()
+
+
+def scorecard_of(session: Session, evaluation: Evaluation) -> Scorecard:
+    """Return the version of the scorecard that an evaluation was judged by."""
+    found = scorecards.version_of(session, evaluation.scorecard_id, evaluation.scorecard_version)
+    return found.scorecard
 
 
 def search_text(evaluation: Evaluation) -> str:

@@ -2,21 +2,12 @@
 
 from marshmallow import fields
 
+from app.evaluations.evidence_shapes import EvidenceSchema
+from app.evaluations.quality_shapes import QualitySchema
+from app.evaluations.review_shapes import OriginalAnswerSchema, ReviewSchema
 from app.evaluations.stored_shapes import StoredSchema
 from app.evaluations.vocabulary import BANDS, RESOLUTIONS, ROLES, TRENDS, Status
 from app.web.fields import Choice, Moment, Nested
-
-
-class EvidenceSchema(StoredSchema):
-    """A quote that stands, character for character, in its segment's text."""
-
-    segment_id = fields.String(required=True)
-    start_ms = fields.Integer(required=True, allow_none=True)
-    end_ms = fields.Integer(required=True, allow_none=True)
-    char_start = fields.Integer(required=True)
-    char_end = fields.Integer(required=True)
-    quote = fields.String(required=True)
-    polarity = Choice(("supports", "contradicts"), required=True)
 
 
 class AutoFailSchema(StoredSchema):
@@ -83,11 +74,7 @@ class CriterionSchema(StoredSchema):
     )
     evidence = fields.List(Nested(EvidenceSchema), required=True)
     suggestion = fields.String(required=True, allow_none=True)
-    original = fields.Raw(
-        required=True,
-        allow_none=True,
-        metadata={"description": "The judge's own answer, where a person has overridden it."},
-    )
+    original = Nested(OriginalAnswerSchema, required=True, allow_none=True)
 
 
 class DimensionsSchema(StoredSchema):
@@ -198,15 +185,6 @@ class CoachingSchema(StoredSchema):
     improvements = fields.List(Nested(AdviceSchema), required=True)
 
 
-class QualitySchema(StoredSchema):
-    """How the judgement itself went."""
-
-    unverified_evidence_count = fields.Integer(required=True)
-    model_calls = fields.Integer(required=True)
-    retries = fields.Integer(required=True)
-    cost_estimate = fields.Float(required=True, allow_none=True)
-
-
 class ResultsSchema(StoredSchema):
     """The whole judgement; objects are null and lists empty until it is completed."""
 
@@ -241,4 +219,4 @@ class ResultsSchema(StoredSchema):
     moments = fields.List(Nested(MomentSchema), required=True)
     coaching = Nested(CoachingSchema, required=True, allow_none=True)
     quality = Nested(QualitySchema, required=True, allow_none=True)
-    reviews = fields.List(fields.Dict(), required=True)
+    reviews = fields.List(Nested(ReviewSchema), required=True)

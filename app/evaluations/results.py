@@ -33,12 +33,21 @@ _NOTHING_YET: dict[str, Any] = {
 }
 
 
-def results_of(session: Session, evaluation: Evaluation) -> dict[str, Any]:
-    """Return the results document of an evaluation; without one, nulls and empty lists."""
+def results_of(
+    session: Session, evaluation: Evaluation, *, as_judged: bool = False
+) -> dict[str, Any]:
+    """Return the results document of an evaluation; without one, nulls and empty lists.
+
+    Args:
+        as_judged: as the engine made it, before anybody reviewed it.
+    """
     result = session.get(EvaluationResult, evaluation.id)
+    document: dict[str, Any] = result.document if result else {}
+    if result is not None and as_judged:
+        document = {**(result.as_judged or result.document), "reviews": []}
     return {
         **_NOTHING_YET,
-        **(result.document if result else {}),
+        **document,
         "evaluationId": evaluation.id,
         "status": evaluation.status,
         "scorecard": {

@@ -50,8 +50,9 @@ def get_evaluation_transcript(query: dict[str, bool], evaluation_id: str) -> Any
 
 @blp.get("/<id:evaluation_id>/results")
 @require_scope("evaluations:read")
+@blp.arguments(schemas.ResultsQuery, location="query")
 @blp.response(200, ResultsSchema)
-def get_evaluation_results(evaluation_id: str) -> Any:
+def get_evaluation_results(query: dict[str, bool], evaluation_id: str) -> Any:
     """Show the judgement with its evidence; nulls and empty lists until it is completed."""
     with runtime().db.reading() as session:
-        return results.results_of(session, service.find(session, evaluation_id))
+        return results.results_of(session, service.find(session, evaluation_id), **query)

@@ -71,6 +71,15 @@ class EvaluationQuery(PeriodQuery):
             raise reject("maxScore", "maxScore may not be below minScore.", code=RANGE)
 
 
+class ResultsQuery(CamelSchema):
+    """Which results are meant."""
+
+    as_judged = QueryFlag(
+        load_default=False,
+        metadata={"description": "true: as the engine judged, before any review."},
+    )
+
+
 class FailureSchema(CamelSchema):
     """Why there is no result."""
 

@@ -45,6 +45,22 @@ class ReviewStatus(StrEnum):
     DISPUTE_REJECTED = "dispute_rejected"
 
 
+class ReviewAction(StrEnum):
+    """What a person may do with a judgement."""
+
+    REQUEST = "request"
+    START = "start"
+    CONFIRM = "confirm"
+    OVERRIDE = "override"
+    DISPUTE = "dispute"
+    ACCEPT_DISPUTE = "accept_dispute"
+    REJECT_DISPUTE = "reject_dispute"
+    COMMENT = "comment"
+
+
+REVIEW_ACTIONS = tuple(str(each) for each in ReviewAction)
+
+
 class TranscriptStatus(StrEnum):
     """Whether the words are there."""
 

@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 07:19:24.428539
+Created: 2026-11-21 08:31:46.275633
 """
 
 import sqlalchemy as sa
@@ -345,6 +345,33 @@ def upgrade() -> None:
         batch_op.create_index('ix_audio_files_status', ['status', 'created_at', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_stored', ['size_bytes'], unique=False, sqlite_where=sa.text('uploaded_at IS NOT NULL'), postgresql_where=sa.text('uploaded_at IS NOT NULL'))
 
+    op.create_table('calibration_profiles',
+    sa.Column('id', sa.String(), nullable=False),
+    sa.Column('engagement_id', sa.String(), nullable=False),
+    sa.Column('version', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('engine', sa.JSON(), nullable=False),
+    sa.Column('label_source', sa.String(), nullable=False),
+    sa.Column('label_count', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('figures', sa.JSON(), nullable=False),
+    sa.Column('model', sa.JSON(), nullable=False),
+    sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['engagement_id'], ['engagements.id'], name=op.f('fk_calibration_profiles_engagement_id')),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_calibration_profiles'))
+    )
+    with op.batch_alter_table('calibration_profiles', schema=None) as batch_op:
+        batch_op.create_index('uq_calibration_profiles_version', ['engagement_id', 'version'], unique=True)
+
+    op.create_table('calibration_switches',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('engagement_id', sa.String(), nullable=False),
+    sa.Column('version', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('at', sa.DateTime(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['engagement_id'], ['engagements.id'], name=op.f('fk_calibration_switches_engagement_id')),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_calibration_switches'))
+    )
+    with op.batch_alter_table('calibration_switches', schema=None) as batch_op:
+        batch_op.create_index('ix_calibration_switches_engagement', ['engagement_id', 'id'], unique=False)
+
     op.create_table('campaigns',
     sa.Column('name', sa.String(), nullable=False),
     sa.Column('description', sa.String(), nullable=True),
@@ -583,6 +610,8 @@ def upgrade() -> None:
     sa.Column('evaluation_id', sa.String(), nullable=False),
     sa.Column('document', sa.JSON(), nullable=False),
     sa.Column('segment_sentiments', sa.JSON(), nullable=False),
+    sa.Column('signals', sa.JSON(), nullable=False),
+    sa.Column('as_judged', sa.JSON(none_as_null=True), nullable=True),
     sa.ForeignKeyConstraint(['evaluation_id'], ['evaluations.id'], name=op.f('fk_evaluation_results_evaluation_id')),
     sa.PrimaryKeyConstraint('evaluation_id', name=op.f('pk_evaluation_results'))
     )
@@ -650,6 +679,35 @@ def upgrade() -> None:
         batch_op.create_index('ix_processing_jobs_audio_file', ['audio_file_id', 'queued_at', 'id'], unique=False)
         batch_op.create_index('ix_processing_jobs_due', ['state', 'priority', 'queued_at', 'id'], unique=False)
         batch_op.create_index('uq_processing_jobs_open', ['audio_file_id'], unique=True, sqlite_where=sa.text("state IN ('queued', 'running')"), postgresql_where=sa.text("state IN ('queued', 'running')"))
+
+    op.create_table('reviews',
+    sa.Column('id', sa.String(), nullable=False),
+    sa.Column('evaluation_id', sa.String(), nullable=False),
+    sa.Column('revision', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('action', sa.String(), nullable=False),
+    sa.Column('reviewer', sa.String(), nullable=False),
+    sa.Column('reviewer_ref', sa.String(), nullable=True),
+    sa.Column('rater', sa.String(), nullable=False),
+    sa.Column('reason', sa.String(), nullable=True),
+    sa.Column('criteria', sa.JSON(), nullable=False),
+    sa.Column('confirms_others', sa.Boolean(), nullable=False),
+    sa.Column('score', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('resolution', sa.String(), nullable=True),
+    sa.Column('satisfaction', sa.Double(), nullable=True),
+    sa.Column('status_before', sa.String(), nullable=False),
+    sa.Column('status_after', sa.String(), nullable=False),
+    sa.Column('score_before', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('score_after', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('ratings', sa.JSON(), nullable=False),
+    sa.Column('rated_score', sa.Double(), nullable=True),
+    sa.Column('judged', sa.JSON(), nullable=False),
+    sa.Column('created_by', sa.String(), nullable=False),
+    sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
+    sa.ForeignKeyConstraint(['evaluation_id'], ['evaluations.id'], name=op.f('fk_reviews_evaluation_id')),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_reviews'))
+    )
+    with op.batch_alter_table('reviews', schema=None) as batch_op:
+        batch_op.create_index('ix_reviews_evaluation', ['evaluation_id', 'id'], unique=False)
 
     op.create_table('voice_calls',
     sa.Column('engagement_id', sa.String(), nullable=True),
@@ -756,6 +814,10 @@ def downgrade() -> None:
         batch_op.drop_index('ix_voice_calls_bot')
 
     op.drop_table('voice_calls')
+    with op.batch_alter_table('reviews', schema=None) as batch_op:
+        batch_op.drop_index('ix_reviews_evaluation')
+
+    op.drop_table('reviews')
     with op.batch_alter_table('processing_jobs', schema=None) as batch_op:
         batch_op.drop_index('uq_processing_jobs_open', sqlite_where=sa.text("state IN ('queued', 'running')"), postgresql_where=sa.text("state IN ('queued', 'running')"))
         batch_op.drop_index('ix_processing_jobs_due')
@@ -828,6 +890,14 @@ def downgrade() -> None:
         batch_op.drop_index('ix_campaigns_created')
 
     op.drop_table('campaigns')
+    with op.batch_alter_table('calibration_switches', schema=None) as batch_op:
+        batch_op.drop_index('ix_calibration_switches_engagement')
+
+    op.drop_table('calibration_switches')
+    with op.batch_alter_table('calibration_profiles', schema=None) as batch_op:
+        batch_op.drop_index('uq_calibration_profiles_version')
+
+    op.drop_table('calibration_profiles')
     with op.batch_alter_table('audio_files', schema=None) as batch_op:
         batch_op.drop_index('ix_audio_files_stored', sqlite_where=sa.text('uploaded_at IS NOT NULL'), postgresql_where=sa.text('uploaded_at IS NOT NULL'))
         batch_op.drop_index('ix_audio_files_status')

@@ -1,0 +1,69 @@
+"""Krippendorff's alpha: agreement of any number of raters, some of whom have not rated all.
+
+Krippendorff, Computing Krippendorff's Alpha-Reliability (2011). `units` maps the values that one
+thing was given, in any order, to how many things were given just these.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+Units: TypeAlias = Mapping[tuple[float, ...], int]
+Distance: TypeAlias = Callable[[float, float], float]
+
+
+def nominal(units: Units) -> float | None:
+    """Return alpha for categories without an order; None where nothing varies or is rated twice."""
+    return _alpha(units, lambda _: lambda one, other: float(one != other))
+
+
+def ordinal(units: Units) -> float | None:
+    """Return alpha for categories in an order whose steps are not measured."""
+    return _alpha(units, _ordinal)
+
+
+def interval(units: Units) -> float | None:
+    """Return alpha for numbers, whose squared differences count."""
+    number, total, squares, inside = 0, 0.0, 0.0, 0.0
+    for values, count in units.items():
+        size = len(values)
+        if size < 2:
+            continue
+        own, own_squares = math.fsum(values), math.fsum(value * value for value in values)
+        inside += count * (size * own_squares - own * own) / (size - 1)
+        number += count * size
+        total += count * own
+        squares += count * own_squares
+    spread = number * squares - total * total
+    # Below this it is the noise of floats around no spread at all.
+    return 1 - (number - 1) * inside / spread if spread > 1e-9 else None
+
+
+def _alpha(units: Units, distance_in: Callable[[Counter[float]], Distance]) -> float | None:
+    together: defaultdict[tuple[float, float], float] = defaultdict(float)
+    counted: Counter[float] = Counter()
+    for values, count in units.items():
+        if len(values) < 2:
+            continue
+        own = Counter(values)
+        for value, times in own.items():
+            counted[value] += count * times
+            for other, others in own.items():
+                met = times * (others - (value == other))
+                together[value, other] += count * met / (len(values) - 1)
+    distance = distance_in(counted)
+    apart = math.fsum(times * distance(*pair) for pair, times in together.items())
+    expected = math.fsum(
+        counted[one] * counted[other] * distance(one, other) for one in counted for other in counted
+    )
+    return 1 - (counted.total() - 1) * apart / expected if expected else None
+
+
+def _ordinal(counted: Counter[float]) -> Distance:
+    # Each value stands at the middle of those that are equal; between two lie all in between.
+    places, before = {}, 0
+    for value in sorted(counted):
+        places[value] = before + counted[value] / 2
+        before += counted[value]
+    return lambda one, other: (places[one] - places[other]) ** 2

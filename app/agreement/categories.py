@@ -1,0 +1,113 @@
+"""Agreement of two raters over categories: kappa, confusion, and the rates of a yes-or-no judge.
+
+Everywhere `pairs` maps a pair (judge, human) of numbers to how often it occurred.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Pair: TypeAlias = tuple[float, float]
+Pairs: TypeAlias = Mapping[Pair, int]
+# The 97.5th percentile of the normal distribution.
+_Z = 1.959963984540054
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`hits` of `count`, with the bounds of Wilson's interval (Wilson 1927) at 95 %."""
+
+    hits: int
+    count: int
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        """The share itself, 0 to 1."""
+        return self.hits / self.count
+
+
+def share_equal(pairs: Pairs) -> float | None:
+    """Return the share of pairs in which both say the same; None of nothing."""
+    total = sum(pairs.values())
+    equal = sum(count for (judge, human), count in pairs.items() if judge == human)
+    return equal / total if total else None
+
+
+def kappa(pairs: Pairs) -> float | None:
+    """Return Cohen's kappa (Cohen 1960); None of nothing, or where both always say one thing."""
+    total = sum(pairs.values())
+    if not total:
+        return None
+    judges, humans = _margins(pairs)
+    observed = sum(count for (judge, human), count in pairs.items() if judge == human) * total
+    expected = sum(judges[value] * humans[value] for value in judges)
+    if expected == total * total:
+        return None
+    return (observed - expected) / (total * total - expected)
+
+
+def weighted_kappa(pairs: Pairs) -> float | None:
+    """Return kappa with squared distances of the values as weights (Cohen 1968).
+
+    For categories that are equally far apart it is the quadratic-weighted kappa. None of nothing,
+    or where both always say one thing.
+    """
+    total = sum(pairs.values())
+    judges, humans = _margins(pairs)
+    apart = math.fsum(count * (judge - human) ** 2 for (judge, human), count in pairs.items())
+    expected = math.fsum(
+        judges[judge] * humans[human] * (judge - human) ** 2 for judge in judges for human in humans
+    )
+    return 1 - total * apart / expected if expected else None
+
+
+def confusion(pairs: Pairs, categories: Iterable[float]) -> list[list[int]]:
+    """Count the pairs in a table: a row for each human category, a column for each of the judge."""
+    known = list(categories)
+    return [[pairs.get((judge, human), 0) for judge in known] for human in known]
+
+
+def mean_f1(pairs: Pairs) -> float | None:
+    """Return the mean F1 of the categories that occur (macro F1); None of nothing."""
+    judges, humans = _margins(pairs)
+    found = [
+        2 * pairs.get((value, value), 0) / (judges[value] + humans[value])
+        for value in {*judges, *humans}
+    ]
+    return math.fsum(found) / len(found) if found else None
+
+
+def mean_recall(pairs: Pairs) -> float | None:
+    """Return the mean share in which the judge finds each human category (UAR); None of nothing."""
+    _, humans = _margins(pairs)
+    found = [pairs.get((value, value), 0) / count for value, count in humans.items()]
+    return math.fsum(found) / len(found) if found else None
+
+
+def hit_rate(pairs: Pairs, category: float) -> Rate | None:
+    """Return how often the judge says so too when people say this; None where they never do."""
+    count = sum(number for (_, human), number in pairs.items() if human == category)
+    return wilson(pairs.get((category, category), 0), count) if count else None
+
+
+def wilson(hits: int, count: int) -> Rate:
+    """Return a share with the bounds of Wilson's interval at 95 %."""
+    share, square = hits / count, _Z * _Z
+    middle = share + square / (2 * count)
+    spread = _Z * math.sqrt(share * (1 - share) / count + square / (4 * count * count))
+    scale = 1 + square / count
+    low, high = (middle - spread) / scale, (middle + spread) / scale
+    return Rate(hits, count, max(0.0, low), min(1.0, high))
+
+
+def _margins(pairs: Pairs) -> tuple[Counter[float], Counter[float]]:
+    judges: Counter[float] = Counter()
+    humans: Counter[float] = Counter()
+    for (judge, human), count in pairs.items():
+        judges[judge] += count
+        humans[human] += count
+    return judges, humans

@@ -1,0 +1,1 @@
+"""Calibration: what people's own scores teach about the judge's, one profile an engagement."""

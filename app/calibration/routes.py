@@ -1,0 +1,35 @@
+"""Endpoints of calibration, beyond the specification: what `flask calibrate` has made."""
+
+from typing import Any
+
+from app.calibration import schemas, service
+from app.core.runtime import runtime
+from app.web.api import Blueprint
+from app.web.principal import require_scope
+
+blp = Blueprint(
+    "calibration_profiles",
+    __name__,
+    url_prefix="/calibration-profiles",
+    description="Extension: what people's scores have taught about the judge's",
+)
+
+
+@blp.get("")
+@require_scope("evaluations:review")
+@blp.arguments(schemas.CalibrationProfileQuery, location="query")
+@blp.response(200, schemas.CalibrationProfileSchema(many=True))
+def list_calibration_profiles(query: dict[str, Any]) -> Any:
+    """List the calibration profiles, every version of every engagement."""
+    request = query.pop("page_request")
+    with runtime().db.reading() as session:
+        return service.list_page(session, request, **query)
+
+
+@blp.get("/<id:profile_id>")
+@require_scope("evaluations:review")
+@blp.response(200, schemas.CalibrationProfileSchema)
+def get_calibration_profile(profile_id: str) -> Any:
+    """Show one calibration profile with what it gained in cross-validation."""
+    with runtime().db.reading() as session:
+        return service.show(session, profile_id)

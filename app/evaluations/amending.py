@@ -1,0 +1,89 @@
+"""What people change in a finished evaluation; what the engine had made of it stays beside it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.campaigns import service as campaigns
+from app.core.clock import utc_now
+from app.core.errors import Conflict, NotFound
+from app.evaluations import settled
+from app.evaluations.models import Evaluation, EvaluationResult
+from app.evaluations.vocabulary import Status
+
+_MEMBERS = {
+    "score": "score",
+    "raw_score": "rawScore",
+    "compliance_score": "complianceScore",
+    "passed": "passed",
+    "band": "band",
+}
+
+
+def taken_up(session: Session, evaluation_id: str) -> tuple[Evaluation, EvaluationResult]:
+    """Return a finished evaluation and its results, to be changed, locked until the commit.
+
+    Raises:
+        NotFound: there is no such evaluation.
+        Conflict: it is not completed, or a newer revision has taken its place.
+    """
+    evaluation = session.get(Evaluation, evaluation_id, with_for_update=True)
+    if evaluation is None:
+        raise NotFound("There is no such evaluation.")
+    if evaluation.status != Status.COMPLETED:
+        raise Conflict(f"The evaluation is {evaluation.status}: only a completed one is reviewed.")
+    if not evaluation.is_current:
+        raise Conflict("A newer revision has taken the place of this one: review that.")
+    return evaluation, session.get_one(EvaluationResult, evaluation_id)
+
+
+def judged_document(result: EvaluationResult) -> dict[str, Any]:
+    """Return the results as the engine made them."""
+    return result.as_judged or result.document
+
+
+def amend(
+    session: Session,
+    evaluation: Evaluation,
+    result: EvaluationResult,
+    *,
+    document: dict[str, Any],
+    failed_criteria: Sequence[str],
+) -> None:
+    """Put changed results in place of the former, and what lists and figures show of them.
+
+    The first change keeps the engine's own document. No event is published: the contract's
+    `evaluation.completed` tells that the engine has finished, and it does so once.
+    """
+    if result.as_judged is None:
+        result.as_judged = result.document
+    result.document = document
+    before = evaluation.score
+    for column, member in _MEMBERS.items():
+        setattr(evaluation, column, document[member])
+    evaluation.auto_failed = document["autoFail"]["scope"] == "evaluation"
+    evaluation.failed_criteria = list(failed_criteria)
+    evaluation.resolution = document["resolution"]["status"]
+    if evaluation.campaign_id and before is not None and evaluation.score is not None:
+        campaigns.note_score(session, evaluation.campaign_id, evaluation.score - before, 0)
+
+
+def note_review(
+    session: Session,
+    evaluation: Evaluation,
+    result: EvaluationResult,
+    *,
+    review: dict[str, Any],
+    status: str,
+) -> None:
+    """Add a review to the results, say how far the review is, and tell who shows the evaluation.
+
+    Args:
+        review: in the shape of `review_shapes.ReviewSchema`.
+    """
+    result.document = {**result.document, "reviews": [*result.document["reviews"], review]}
+    evaluation.review_status = status
+    evaluation.updated_at = utc_now()
+    session.flush()
+    settled.tell(session, evaluation)

@@ -1,0 +1,18 @@
+"""The shape of evidence (contract B6)."""
+
+from marshmallow import fields
+
+from app.evaluations.stored_shapes import StoredSchema
+from app.web.fields import Choice
+
+
+class EvidenceSchema(StoredSchema):
+    """A quote that stands, character for character, in its segment's text."""
+
+    segment_id = fields.String(required=True)
+    start_ms = fields.Integer(required=True, allow_none=True)
+    end_ms = fields.Integer(required=True, allow_none=True)
+    char_start = fields.Integer(required=True)
+    char_end = fields.Integer(required=True)
+    quote = fields.String(required=True)
+    polarity = Choice(("supports", "contradicts"), required=True)

@@ -1,0 +1,187 @@
+"""What is done with reviews: given, taking effect, listed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.ai.rescoring import Rescored, Unscorable, rescored
+from app.ai.scorecard import Scorecard
+from app.ai.transcript import Segment
+from app.core.clock import iso_utc, utc_now
+from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.ids import new_id
+from app.core.paging import Page, PageRequest, select_page
+from app.evaluations import amending, outcome, transcripts
+from app.evaluations import service as evaluations
+from app.evaluations.models import Evaluation, EvaluationResult
+from app.evaluations.vocabulary import ReviewAction, ReviewStatus
+from app.reviews import opinions
+from app.reviews.models import Review
+from app.reviews.ratings import Rating, ratings_of
+from app.reviews.transitions import status_after
+
+_EFFECTIVE = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
+_SORTABLE = {"created_at": Review.created_at}
+
+
+def add(
+    session: Session, evaluation_id: str, given: Mapping[str, Any], *, created_by: str
+) -> dict[str, Any]:
+    """Add a review to the current revision of an evaluation, and let it take effect.
+
+    An override and an accepted dispute change answers: the score follows by the scorecard, the
+    engine's own answers stay readable, and nothing is announced. A later one wins.
+
+    Args:
+        given: the fields of `schemas.ReviewCreate`.
+        created_by: id of the API key that brings it.
+
+    Raises:
+        NotFound: there is no such evaluation.
+        Conflict: it is not completed, or superseded, or its status doesn't allow the action.
+        InvalidInput: the ratings don't fit the scorecard or the transcript, or leave no score.
+    """
+    evaluation, result = amending.taken_up(session, evaluation_id)
+    action = ReviewAction(given["action"])
+    before = ReviewStatus(evaluation.review_status)
+    after = status_after(action, before)
+    scorecard = _scorecard(session, evaluation)
+    ratings, scored = _rated(session, evaluation, result, given, scorecard)
+    stood_for = opinions.ratings_stood_for(
+        result.document,
+        {rating.key: rating for rating in ratings},
+        scored,
+        scorecard=scorecard,
+        others=action is ReviewAction.CONFIRM or given["confirms_others"],
+        takes_part=action is not ReviewAction.DISPUTE,
+    )
+    score_before = evaluation.score or 0
+    judged = amending.judged_document(result)
+    if action in _EFFECTIVE:
+        _take_effect(session, evaluation, result, given, scored)
+    review = Review(
+        id=new_id("rev"),
+        evaluation_id=evaluation.id,
+        revision=evaluation.revision,
+        action=action,
+        reviewer=given["reviewer"],
+        reviewer_ref=given.get("reviewer_ref"),
+        rater=(given.get("reviewer_ref") or given["reviewer"]).casefold(),
+        reason=given.get("reason"),
+        criteria=[rating.as_json() for rating in ratings],
+        confirms_others=given["confirms_others"],
+        score=given.get("score"),
+        resolution=given.get("resolution"),
+        satisfaction=given.get("satisfaction"),
+        status_before=before,
+        status_after=after,
+        score_before=score_before,
+        score_after=evaluation.score or 0,
+        ratings=stood_for,
+        rated_score=opinions.rated_score(result.document, given.get("score"), stood_for, scored),
+        judged={
+            "score": judged["score"],
+            "resolution": judged["resolution"]["status"],
+            "satisfaction": evaluation.predicted_satisfaction,
+        },
+        created_by=created_by,
+        created_at=utc_now(),
+    )
+    session.add(review)
+    record = shown(review)
+    amending.note_review(session, evaluation, result, review=record, status=after)
+    return record
+
+
+def list_page(session: Session, evaluation_id: str, request: PageRequest) -> Page[Any]:
+    """List the reviews of one revision, the first one first unless asked otherwise."""
+    evaluations.find(session, evaluation_id)
+    page = select_page(
+        session,
+        select(*Review.__table__.c).where(Review.evaluation_id == evaluation_id),
+        request,
+        sortable=_SORTABLE,
+        tail=Review.id,
+    )
+    items = [shown(row) for row in page.items]
+    return Page(items, page.page, page.page_size, page.total_count)
+
+
+def shown(review: Any) -> dict[str, Any]:
+    """Show a review, in the shape in which results keep it too."""
+    row = review if isinstance(review, Mapping) else vars(review)
+    return {
+        "id": row["id"],
+        "evaluationId": row["evaluation_id"],
+        "revision": row["revision"],
+        "action": row["action"],
+        "reviewer": row["reviewer"],
+        "reviewerRef": row["reviewer_ref"],
+        "reason": row["reason"],
+        "criteria": row["criteria"],
+        "confirmsOthers": row["confirms_others"],
+        "score": row["score"],
+        "resolution": row["resolution"],
+        "satisfaction": row["satisfaction"],
+        "statusBefore": row["status_before"],
+        "statusAfter": row["status_after"],
+        "scoreBefore": row["score_before"],
+        "scoreAfter": row["score_after"],
+        "createdAt": iso_utc(row["created_at"]),
+    }
+
+
+def _rated(
+    session: Session,
+    evaluation: Evaluation,
+    result: EvaluationResult,
+    given: Mapping[str, Any],
+    scorecard: Scorecard,
+) -> tuple[list[Rating], Rescored | None]:
+    """Return the ratings, and what the results would be with them."""
+    criteria: Sequence[Mapping[str, Any]] = given.get("criteria", ())
+    if not criteria:
+        return [], None
+    quoting = any(each.get("evidence") for each in criteria)
+    segments = _segments(session, evaluation) if quoting else {}
+    ratings = ratings_of(
+        criteria, scorecard=scorecard, segments=segments, reason=given.get("reason")
+    )
+    answers = {rating.key: rating.answer for rating in ratings}
+    try:
+        return ratings, rescored(result.document, scorecard, answers)
+    except Unscorable as problem:
+        raise InvalidInput.field("criteria", f"Nothing would be left: {problem}") from problem
+
+
+def _take_effect(
+    session: Session,
+    evaluation: Evaluation,
+    result: EvaluationResult,
+    given: Mapping[str, Any],
+    scored: Rescored | None,
+) -> None:
+    document = scored.results if scored else result.document
+    failed = scored.failed_criteria if scored else evaluation.failed_criteria
+    if given.get("resolution"):
+        said = f"{given['reviewer']}: {given['reason']}"
+        status = {"status": given["resolution"], "explanation": said}
+        document = {**document, "resolution": {**document["resolution"], **status}}
+    amending.amend(session, evaluation, result, document=document, failed_criteria=failed)
+
+
+def _scorecard(session: Session, evaluation: Evaluation) -> Scorecard:
+    try:
+        return outcome.scorecard_of(session, evaluation)
+    except NotFound as missing:
+        message = "The version of the scorecard that it was judged by is not kept any more."
+        raise Conflict(message) from missing
+
+
+def _segments(session: Session, evaluation: Evaluation) -> dict[str, Segment]:
+    if evaluation.transcript_id is None:
+        return {}
+    transcript = transcripts.load_stored(session, evaluation.transcript_id)
+    return {segment.id: segment for segment in transcript.segments}

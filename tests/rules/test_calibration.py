@@ -1,0 +1,97 @@
+"""Calibration: the parts it is made of, and that it learns what is there to be learnt."""
+
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.calibration.fitting import Sample, cross_validated, fit, model_from
+from app.calibration.isotonic import rising
+from app.calibration.ridge import Fitting
+
+points = st.lists(
+    st.tuples(st.integers(0, 20).map(float), st.integers(0, 100).map(float)),
+    min_size=1,
+    max_size=25,
+)
+
+
+def people(number: int, *, seed: int = 7) -> list[Sample]:
+    """Conversations whose people go by one signal that the score does not know of."""
+    chance = random.Random(seed)
+    made = []
+    for _ in range(number):
+        hidden, score = chance.uniform(-1, 1), chance.uniform(40, 90)
+        label = max(0.0, min(100.0, 50 + 30 * hidden + 0.2 * (score - 65) + chance.gauss(0, 5)))
+        noise = {f"noise{index}": chance.gauss(0, 1) for index in range(10)}
+        made.append(Sample({"score": score, "hidden": hidden, **noise}, label))
+    return made
+
+
+def test_without_shrinkage_it_is_least_squares() -> None:
+    signals = [{"x": float(x), "z": float(x % 3)} for x in range(9)]
+    labels = [3 + 2 * each["x"] - each["z"] for each in signals]
+    linear = Fitting(signals, labels).solved(1e-9)
+    assert [linear.value(each) for each in signals] == pytest.approx(labels, abs=1e-6)
+
+
+def test_with_all_shrinkage_the_mean_is_left() -> None:
+    signals = [{"x": float(x)} for x in range(9)]
+    linear = Fitting(signals, [float(x) for x in range(9)]).solved(1e12)
+    assert linear.value({"x": 8.0}) == pytest.approx(4.0, abs=1e-6)
+
+
+def test_what_never_varies_or_is_missing_counts_nothing() -> None:
+    signals = [{"x": float(x), "same": 5.0} for x in range(8)]
+    linear = Fitting(signals, [float(x) for x in range(8)]).solved(1.0)
+    assert [name for name, *_ in linear.columns] == ["x"]
+    assert linear.value({}) == pytest.approx(3.5)
+    assert linear.value({"x": 3.5, "unknown": 9.0}) == pytest.approx(3.5)
+
+
+def test_neighbours_that_fall_are_put_together() -> None:
+    found = rising([(0, 10), (1, 30), (2, 20), (3, 50)])
+    assert found.knots == ((0, 10), (1.5, 25), (3, 50))
+    assert [found.value(point) for point in (-5, 0, 0.75, 1.5, 9)] == [10, 10, 17.5, 25, 50]
+    with pytest.raises(ValueError, match="points"):
+        rising([])
+
+
+@given(points)
+def test_the_map_rises_and_keeps_the_mean(given_points: list[tuple[float, float]]) -> None:
+    knots = rising(given_points).knots
+    assert all(left[0] < right[0] and left[1] < right[1] for left, right in pairwise(knots))
+    labels = [label for _, label in given_points]
+    assert min(labels) <= knots[0][1] <= knots[-1][1] <= max(labels)
+
+
+@pytest.mark.parametrize(("number", "least"), [(30, 0.6), (80, 0.8)])
+def test_it_learns_what_people_go_by(number: int, least: float) -> None:
+    gain = cross_validated(people(number))
+    assert gain.before["spearman"].value < 0.4
+    assert gain.after["spearman"].value > least
+    assert gain.change["mae"].high < 0
+    assert gain.change["mae"].low <= gain.change["mae"].value <= gain.change["mae"].high
+    assert abs(gain.after["bias"].value) < 5
+
+
+def test_where_there_is_nothing_to_learn_little_is_claimed() -> None:
+    chance = random.Random(3)
+    samples = [
+        Sample({"score": chance.uniform(0, 100), "x": chance.gauss(0, 1)}, chance.uniform(0, 100))
+        for _ in range(40)
+    ]
+    change = cross_validated(samples).change["spearman"]
+    assert change.low < 0.2
+
+
+def test_a_model_is_the_same_again_and_survives_being_kept() -> None:
+    samples = people(40)
+    model = fit(samples)
+    assert fit(samples) == model
+    assert model_from(model.as_json()) == model
+    scores = [model.score(each.signals) for each in samples]
+    assert all(0 <= score <= 100 for score in scores)
+    assert len({round(score) for score in scores}) > 10
