@@ -16,6 +16,7 @@ from app.operations import commands
 from app.operations.environment import settings_here
 from app.operations.failure import told_plainly
 from app.operations.secrets_commands import secrets
+from app.scorecards.authoring_cli import scorecards
 from app.scorecards.cli import judge
 from app.usage.cli import usage
 from app.web.docs import openapi
@@ -37,6 +38,7 @@ ROOMS: tuple[click.Command, ...] = (
     judge,
     keys,
     openapi,
+    scorecards,
     secrets,
     signing,
     usage,

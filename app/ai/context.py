@@ -1,6 +1,7 @@
 """What is known of a conversation beside its words: how it came, went and ended."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 
@@ -12,7 +13,8 @@ class Context:
     `transferred` says that the customer was handed to someone else (in a bot call: to a person),
     `ended_by` who ended it (customer, agent, bot, system). `asynchronous` platforms promise no
     reply times. `first_contact_resolution` needs the other conversations of the customer, so it is
-    worked out elsewhere. `evaluation_id`, `generated_at` and `revision` are only copied.
+    worked out elsewhere. `direction` is inbound, outbound or unknown. `evaluation_id`,
+    `generated_at` and `revision` are only copied.
     """
 
     language: str | None = None
@@ -28,6 +30,9 @@ class Context:
     after_call_seconds: float | None = None
     first_contact_resolution: bool | None = None
     fallback_count: int | None = None
+    direction: str = "unknown"
+    campaign_id: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
     evaluation_id: str | None = None
     generated_at: datetime | None = None
     revision: int = 1

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from app.ai import rules
 from app.ai.answers import Answer
+from app.ai.applicability import speaks
 from app.ai.context import Context
 from app.ai.evidence import verified
 from app.ai.facts import Facts, facts_of
@@ -76,6 +77,11 @@ def too_little(facts: Facts, scorecard: Scorecard) -> Problem | None:
     """Say why there is too little to judge at all: no words, or fewer than the scorecard asks."""
     if not facts.dialogue.lines:
         return Problem(ErrorCode.EMPTY_TRANSCRIPT, "The transcript holds no words.")
+    if scorecard.languages and speaks(facts, scorecard.languages) is False:
+        return Problem(
+            ErrorCode.UNSUPPORTED_LANGUAGE,
+            f"The scorecard is made for {', '.join(scorecard.languages)}.",
+        )
     words, least = facts.dialogue.word_count, scorecard.minimum.words
     if words < least and not facts.dialogue.unspaced:
         return Problem(

@@ -34,6 +34,12 @@ def moments_of(facts: Facts, scorecard: Scorecard) -> list[dict[str, Any]]:
     return [moment for _, moment in sorted(found, key=lambda item: item[0])]
 
 
+def event_types(facts: Facts) -> frozenset[str]:
+    """Return the types of moments that there are, but for those that a scorecard asks for."""
+    found = (*_of_cues(facts), *_profanity(facts), *_silences(facts), *_overlaps(facts))
+    return frozenset(moment["type"] for _, moment in found)
+
+
 def _of_cues(facts: Facts) -> Iterable[tuple[Any, dict[str, Any]]]:
     for kind, side, severity, label in _CUES:
         cues = facts.said(kind) if side is Side.SERVICE else facts.heard(kind)

@@ -5,7 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Flag, auto
 
-from app.ai import closing_rules, compliance_rules, content_rules, opening_rules, timing_rules
+from app.ai import (
+    applicability,
+    closing_rules,
+    compliance_rules,
+    content_rules,
+    opening_rules,
+    own_rules,
+    timing_rules,
+)
 from app.ai.answers import NOT_JUDGED_YET, Answer, judged, not_applicable, unjudged
 from app.ai.dialogue import Line
 from app.ai.evidence import CONTRADICTS, whole
@@ -40,6 +48,9 @@ def answer(facts: Facts, criterion: Criterion) -> Answer:
 
     Where it is not known who speaks, only what holds of the conversation as a whole is judged.
     """
+    unmet = applicability.unmet(facts, criterion)
+    if unmet is not None:
+        return unmet
     if criterion.rule is None:
         return unjudged(NOT_JUDGED_YET)
     rule = RULES[criterion.rule]
@@ -144,5 +155,8 @@ RULES: dict[str, Rule] = {
     "listening": Rule(content_rules.listening, _AGENT_WORDS),
     "respect": Rule(content_rules.respect, _AGENT_WORDS),
     "understanding": Rule(content_rules.understanding, _AGENT_WORDS),
+    "forbidden_phrases": Rule(own_rules.forbidden_phrases, Needs.NOTHING),
+    "metric_range": Rule(own_rules.metric_range, Needs.NOTHING),
+    "required_phrases": Rule(own_rules.required_phrases, Needs.NOTHING),
     "verification": Rule(opening_rules.verification, _AGENT_WORDS),
 }

@@ -1,7 +1,7 @@
 """What is asked of a conversation and how much it counts: a version of a scorecard as values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from app.ai.scorecard_problems import problems_of
@@ -32,7 +32,8 @@ class Criterion:
     customer, business, compliance or none. `methods` are those that may judge it, the preferred
     first (rule, metric, model); `rule` is the rule or metric that the embedded engine applies,
     None where only a model can answer. `fails_at` is the highest normalised score that counts as
-    failed. `dimension` is the dimension that the answer feeds.
+    failed. `dimension` is the dimension that the answer feeds. `applies_when` are the conditions of
+    `app.ai.applicability`, which must all hold.
     """
 
     key: str
@@ -51,6 +52,7 @@ class Criterion:
     fails_at: float
     dimension: str | None
     suggestion: str
+    applies_when: Parameters = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,10 @@ class MetricSettings:
 
 @dataclass(frozen=True, slots=True)
 class Scorecard:
-    """A version of a scorecard; weights sum to 100, bands are ordered from the highest."""
+    """A version of a scorecard; weights sum to 100, bands are ordered from the highest.
+
+    `languages` are those that it is made for, every one where none is named.
+    """
 
     id: str | None
     version: int
@@ -117,6 +122,7 @@ class Scorecard:
     sections: tuple[Section, ...]
     criteria: tuple[Criterion, ...]
     topics: tuple[Topic, ...] = ()
+    languages: tuple[str, ...] = ()
 
     def criterion(self, key: str) -> Criterion:
         """Return the criterion of that key; KeyError where there is none."""
@@ -135,7 +141,7 @@ def scorecard_from(document: Mapping[str, Any]) -> Scorecard:
     """
     problems = problems_of(document)
     if problems:
-        raise ValueError("\n".join(problems))
+        raise ValueError("\n".join(map(str, problems)))
     bands = (Band(band["key"], band["from"]) for band in document["bands"])
     return Scorecard(
         id=document.get("id"),
@@ -152,6 +158,7 @@ def scorecard_from(document: Mapping[str, Any]) -> Scorecard:
         topics=tuple(
             Topic(item["name"], tuple(item["anyOf"])) for item in document.get("topics", ())
         ),
+        languages=tuple(document.get("languages", ())),
     )
 
 
@@ -196,4 +203,5 @@ def _criterion(document: Mapping[str, Any]) -> Criterion:
         fails_at=document.get("failsAt", 0),
         dimension=document.get("dimension"),
         suggestion=document["suggestion"],
+        applies_when=document.get("appliesWhen", {}),
     )

@@ -1,44 +1,73 @@
 """What a scorecard document is made of: its fields, its closed lists and the known rules."""
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
 Shape: TypeAlias = dict[str, type | tuple[type, ...]]
 NUMBER = (int, float)
 HALF_FULL_SECONDS: Shape = {"fullSeconds": NUMBER, "halfSeconds": NUMBER}
 
-# The rules of the embedded engine and the parameters each must be given.
-KNOWN_RULES: dict[str, Shape] = {
-    "abuse": {},
-    "bot_identity": {"agentTurns": int, "automationDisclosureRequired": bool},
-    "clean_close": {"lastTurns": int},
-    "completeness": {},
-    "data_handling": {"minWords": int},
-    "dead_air": {"maxDeadAirCount": int},
-    "disclosure": {"requiredStatements": list},
-    "empathy": {},
-    "first_response": HALF_FULL_SECONDS,
-    "gaps": HALF_FULL_SECONDS,
-    "greeting": {"agentTurns": int, "requires": list},
-    "handoff": {},
-    "hold_silence": {"maxDeadAirCount": int},
-    "latency": {"fullMs": int, "halfMs": int},
-    "listening": {},
-    "no_repetition": {"maxFallbacks": int, "maxRepeatedQuestions": int},
-    "opt_out": {},
-    "pace": {
-        "minWpm": NUMBER,
-        "maxWpm": NUMBER,
-        "interruptionsPer10MinBelow": NUMBER,
-        "minSpeechMs": int,
-    },
-    "purpose": {"agentTurns": int},
-    "recap": {"lastTurns": int, "fullElements": int, "halfElements": int},
-    "resolution_confirmed": {"lastTurns": int},
-    "respect": {},
-    "turn_taking": {"maxPer5Min": NUMBER, "stopsWithinMs": int},
-    "understanding": {},
-    "verification": {},
+
+@dataclass(frozen=True, slots=True)
+class KnownRule:
+    """The type of the criteria that a rule answers, and the parameters that it takes."""
+
+    answers: str
+    parameters: Shape
+    optional: Shape
+
+
+def _binary(parameters: Shape | None = None, **optional: type) -> KnownRule:
+    return KnownRule("binary", parameters or {}, {**optional})
+
+
+def _scale(parameters: Shape | None = None) -> KnownRule:
+    return KnownRule("scale", parameters or {}, {})
+
+
+def _metric(parameters: Shape, **optional: type) -> KnownRule:
+    return KnownRule("metric", parameters, {**optional})
+
+
+# The rules of the embedded engine. Those of the last group are for criteria of an author's own.
+KNOWN_RULES: dict[str, KnownRule] = {
+    "abuse": _scale(),
+    "bot_identity": _binary({"agentTurns": int, "automationDisclosureRequired": bool}),
+    "clean_close": _binary({"lastTurns": int}),
+    "completeness": _scale(),
+    "data_handling": _binary({"minWords": int}),
+    "dead_air": _metric({"maxDeadAirCount": int}),
+    "disclosure": _binary({"requiredStatements": list}),
+    "empathy": _scale(),
+    "first_response": _metric(HALF_FULL_SECONDS),
+    "gaps": _metric(HALF_FULL_SECONDS),
+    "greeting": _binary({"agentTurns": int, "requires": list}),
+    "handoff": _binary(),
+    "hold_silence": _metric({"maxDeadAirCount": int}),
+    "latency": _metric({"fullMs": int, "halfMs": int}),
+    "listening": _scale(),
+    "no_repetition": _scale({"maxFallbacks": int, "maxRepeatedQuestions": int}),
+    "opt_out": _binary(),
+    "pace": _metric(
+        {
+            "minWpm": NUMBER,
+            "maxWpm": NUMBER,
+            "interruptionsPer10MinBelow": NUMBER,
+            "minSpeechMs": int,
+        }
+    ),
+    "purpose": _binary({"agentTurns": int}),
+    "recap": _scale({"lastTurns": int, "fullElements": int, "halfElements": int}),
+    "resolution_confirmed": _binary({"lastTurns": int}),
+    "respect": _scale(),
+    "turn_taking": _metric({"maxPer5Min": NUMBER, "stopsWithinMs": int}),
+    "understanding": _scale(),
+    "verification": _binary(),
+    "required_phrases": _binary({"statements": list}, by=str, within=dict, inOrder=bool),
+    "forbidden_phrases": _binary({"anyOf": list}, by=str, within=dict),
+    "metric_range": _metric({"metric": str, "full": dict}, half=dict),
 }
+PHRASE_RULES = ("required_phrases", "forbidden_phrases")
 GREETING_PARTS = ("greeting", "brand", "name")
 DIMENSIONS = (
     "resolution",
@@ -49,12 +78,21 @@ DIMENSIONS = (
     "procedure",
     "policyCompliance",
 )
+# Events that a condition may name: moments of the conversation (contract B6).
+WRITTEN_EVENTS = ("escalation_request", "complaint", "commitment", "opt_out", "profanity")
+SPOKEN_EVENTS = ("interruption", "overlap", "dead_air", "long_hold")
 WORDS = {
     "channel": ("voice", "chat", "voice_bot"),
     "type": ("binary", "scale", "metric"),
     "criticality": ("none", "section", "evaluation"),
     "errorClass": ("customer", "business", "compliance", "none"),
     "method": ("rule", "metric", "model"),
+    "band": ("exceeds", "meets", "needs_improvement", "critical"),
+    "by": ("agent", "customer", "anyone"),
+    "direction": ("inbound", "outbound", "unknown"),
+    "event": (*WRITTEN_EVENTS, *SPOKEN_EVENTS),
+    "dimension": DIMENSIONS,
+    "part": GREETING_PARTS,
 }
 SCORECARD: Shape = {
     "version": int,
@@ -67,6 +105,12 @@ SCORECARD: Shape = {
     "metrics": dict,
     "sections": list,
     "criteria": list,
+}
+SCORECARD_OPTIONAL: Shape = {
+    "id": str,
+    "description": (str, type(None)),
+    "languages": list,
+    "topics": list,
 }
 MINIMUM: Shape = {"words": int, "judgedWeightPercent": NUMBER}
 METRICS: Shape = {
@@ -98,6 +142,106 @@ CRITERION: Shape = {
     "judge": dict,
     "suggestion": str,
 }
+CRITERION_OPTIONAL: Shape = {
+    "notApplicableWhen": (str, type(None)),
+    "appliesWhen": dict,
+    "failsAt": NUMBER,
+    "dimension": (str, type(None)),
+}
+CONDITIONS: Shape = {
+    "languages": list,
+    "directions": list,
+    "campaignIds": list,
+    "labels": dict,
+    "said": dict,
+    "notSaid": dict,
+    "events": list,
+    "metric": dict,
+}
 TOPIC: Shape = {"name": str, "anyOf": list}
 STATEMENT: Shape = {"key": str, "title": str, "anyOf": list}
 OPTION: Shape = {"answer": (str, int), "score": NUMBER, "anchor": str}
+SAID: Shape = {"anyOf": list}
+SAID_OPTIONAL: Shape = {"by": str}
+WITHIN: Shape = {"firstTurns": int, "lastTurns": int}
+BOUNDS: Shape = {"atLeast": NUMBER, "atMost": NUMBER}
+
+# How large a scorecard may be, so that judging by it stays quick whoever wrote it.
+MOST_CRITERIA = 100
+MOST_SECTIONS = 30
+MOST_TOPICS = 100
+MOST_STATEMENTS = 20
+MOST_PHRASES = 200
+MOST_PHRASE_CHARS = 200
+MOST_OPTIONS = 10
+MOST_WORDS = 200
+MOST_NAMED = 100
+MOST_CHARS = {
+    "name": 120,
+    "description": 2000,
+    "title": 120,
+    "question": 500,
+    "anchor": 500,
+    "suggestion": 500,
+    "notApplicableWhen": 500,
+    "key": 64,
+    "section": 64,
+    "answer": 64,
+}
+
+_EVERYWHERE = (
+    "durationSeconds",
+    "firstContactResolution",
+    "questionsAsked",
+    "sentiment.overall",
+    "sentiment.shift",
+    "turnCount",
+    "wordCount",
+)
+_SPOKEN = (
+    "agentTalkMs",
+    "agentTalkPercent",
+    "agentWpm",
+    "customerTalkMs",
+    "customerWpm",
+    "deadAirCount",
+    "deadAirMs",
+    "fillerPerMinute",
+    "handleSeconds",
+    "holdMs",
+    "interruptionsByAgent",
+    "interruptionsByCustomer",
+    "longestMonologueMs",
+    "longestSilenceMs",
+    "nonTalkMs",
+    "overtalkCount",
+    "overtalkMs",
+    "overtalkPercent",
+    "responseOverlapCount",
+    "silenceMs",
+    "silencePercent",
+    "talkRatio",
+)
+_WRITTEN = (
+    "firstResponseSeconds",
+    "resolutionSeconds",
+    "responseSecondsAvg",
+    "responseSecondsP50",
+    "responseSecondsP90",
+)
+_OF_BOTS = (
+    "containment",
+    "fallbackRate",
+    "latencyMsCount",
+    "latencyMsMax",
+    "latencyMsP50",
+    "latencyMsP90",
+    "latencyMsP95",
+)
+# What is measured on each channel: the keys of `metrics` in the results.
+METRICS_OF: dict[str, frozenset[str]] = {
+    "voice": frozenset((*_EVERYWHERE, *_SPOKEN, "responseGapMsP50", "responseGapMsP90")),
+    "chat": frozenset((*_EVERYWHERE, *_WRITTEN)),
+    "voice_bot": frozenset((*_EVERYWHERE, *_SPOKEN, *_OF_BOTS)),
+}
+KNOWN_METRICS = frozenset().union(*METRICS_OF.values())

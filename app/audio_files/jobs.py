@@ -6,7 +6,6 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from app.ai.context import Context
 from app.ai.embedded import EmbeddedJudge
 from app.ai.speech_engine import build_transcriber
 from app.ai.transcriber import Transcriber
@@ -22,7 +21,8 @@ from app.core.leased_work import LeasedWork, take
 from app.core.leases import due_ids as due_ids_of
 from app.core.runtime import Runtime, runtime
 from app.core.settings import Settings
-from app.evaluations import transcripts
+from app.evaluations import contexts, transcripts
+from app.evaluations import service as evaluations
 from app.evaluations.vocabulary import SourceType
 from app.scorecards import service as scorecards
 
@@ -106,10 +106,10 @@ class _Processing(LeasedWork[ProcessingJob]):
                 scorecard = scorecards.version_of(
                     session, task.scorecard_id, task.scorecard_version
                 ).scorecard
+                context = contexts.context_of(evaluations.find(session, task.evaluation_id))
         except NotFound:
             self.write(steps.failed, failures.SCORECARD_GONE)
             return
-        context = Context(evaluation_id=task.evaluation_id, generated_at=utc_now())
         judgement = EmbeddedJudge().judge(transcript, scorecard, context)
         self.write(steps.processed, transcript, judgement)
 

@@ -1,5 +1,6 @@
 """The judgement of what is written down already: outside of any transaction, written in short ones."""
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -7,26 +8,52 @@ from sqlalchemy.orm import Session
 
 from app.ai.embedded import EmbeddedJudge
 from app.core import leases, stopping
-from app.core.errors import NotFound
+from app.core.errors import NotFound, ServiceUnavailable
 from app.core.leased_work import Interrupted, LeasedWork, take
 from app.core.runtime import Runtime, runtime
-from app.evaluations import judging, transcripts
+from app.evaluations import judging, re_evaluations, transcripts
 from app.evaluations.models import EvaluationJob
 from app.evaluations.vocabulary import ErrorCode
 from app.scorecards import service as scorecards
 
+logger = logging.getLogger(__name__)
+
 
 def judge(job_id: str = "") -> None:
-    """Make the judgements that are due, this one first, until none is left."""
+    """Make the judgements that are due, this one first, until none is left.
+
+    The next few of a re-evaluation of many are taken on when nothing else is due.
+    """
     parts = runtime()
-    while not stopping.requested() and take(parts, job_id, judging.claim, _Judgement):
-        pass
+    while not stopping.requested():
+        if not take(parts, job_id, judging.claim, _Judgement) and not _take_on(parts):
+            return
 
 
 def due_ids(parts: Runtime) -> Sequence[str]:
     """List the judgements that wait for a worker, or were left by one (for the sweep)."""
     with parts.db.reading() as session:
-        return leases.due_ids(session, EvaluationJob)
+        due = leases.due_ids(session, EvaluationJob)
+        waiting = re_evaluations.next_id(session)
+    return [*due, waiting] if waiting else due
+
+
+def _take_on(parts: Runtime) -> bool:
+    """Open the next judgements of a re-evaluation; False when none waits or none could be opened."""
+    with parts.db.reading() as session:
+        waiting = re_evaluations.next_id(session)
+    if waiting is None:
+        return False
+    try:
+        with parts.db.writing() as session:
+            return re_evaluations.take_on(session, waiting)
+    except ServiceUnavailable as error:
+        logger.warning("the re-evaluation %s has to wait: %s", waiting, error)
+    except Exception:  # the edge of the process: no re-evaluation may hang half-way
+        logger.exception("the work on the re-evaluation %s failed", waiting)
+        with parts.db.writing() as session:
+            re_evaluations.note_failure(session, waiting)
+    return False
 
 
 class _Judgement(LeasedWork[EvaluationJob]):

@@ -1,6 +1,6 @@
 """Asking for a judgement: the words are kept as they are now, and a job waits for a worker."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,12 +11,12 @@ from app.ai.context import Context
 from app.ai.judge import Judgement
 from app.ai.transcript import Transcript
 from app.core import leases
-from app.core.clock import iso_utc, utc_now
+from app.core.clock import utc_now
 from app.core.db import ring_after_commit
 from app.core.errors import Conflict, NotFound
 from app.core.leases import JobState, Lease
 from app.core.queue import Bell
-from app.evaluations import references, service, transcripts
+from app.evaluations import contexts, references, service, transcripts
 from app.evaluations.models import Evaluation, EvaluationJob
 from app.evaluations.vocabulary import ErrorCode, Status
 
@@ -75,11 +75,10 @@ def request(
         scorecard_version=scorecard.version,
         scorecard_name=scorecard.name,
         transcript_id=transcript_id,
+        context=contexts.document_of(context),
     )
     now = utc_now()
-    session.add(
-        EvaluationJob(id=evaluation.id, context=_document(context), due_at=now, queued_at=now)
-    )
+    session.add(EvaluationJob(id=evaluation.id, due_at=now, queued_at=now))
     session.flush()
     ring_after_commit(session, bell())
     return evaluation
@@ -102,7 +101,7 @@ def begin(session: Session, lease: Lease[EvaluationJob]) -> Task | None:
         transcript_id=evaluation.transcript_id or "",
         scorecard_id=evaluation.scorecard_id,
         scorecard_version=evaluation.scorecard_version,
-        context=_context(job.context, evaluation),
+        context=contexts.context_of(evaluation),
     )
 
 
@@ -155,23 +154,3 @@ def _cancel_waiting(session: Session, source_type: str, source_id: str) -> None:
     for evaluation_id in waiting:
         session.execute(delete(EvaluationJob).where(EvaluationJob.id == evaluation_id))
         service.cancel(session, evaluation_id)
-
-
-def _document(context: Context) -> dict[str, Any]:
-    """Shape the facts that are known for JSON."""
-    return {
-        name: iso_utc(value) if isinstance(value, datetime) else value
-        for name, value in asdict(context).items()
-        if value is not None
-    }
-
-
-def _context(document: dict[str, Any], evaluation: Evaluation) -> Context:
-    moments = {field.name for field in fields(Context) if "datetime" in str(field.type)}
-    known: dict[str, Any] = {
-        name: datetime.fromisoformat(value) if name in moments else value
-        for name, value in document.items()
-    }
-    known["brand_names"] = tuple(known.get("brand_names", ()))
-    own: dict[str, Any] = {"evaluation_id": evaluation.id, "generated_at": utc_now()}
-    return Context(**{**known, **own, "revision": evaluation.revision})

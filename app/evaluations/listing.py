@@ -15,7 +15,7 @@ from app.evaluations.models import Evaluation, EvaluationTopic, SearchText
 _OF = Evaluation.__table__.c
 _TOPICS = EvaluationTopic.__table__.c
 _TEXTS = SearchText.__table__.c
-_HIDDEN = ("summary", "transcript_id")
+_HIDDEN = ("summary", "transcript_id", "context", "re_evaluation_id")
 COLUMNS = [column for column in _OF if column.key not in _HIDDEN]
 _ROWS = select(*COLUMNS)
 _SORTABLE: dict[str, ColumnElement[Any]] = {

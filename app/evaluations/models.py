@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index
+from sqlalchemy import JSON, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.db import Table, UtcDateTime
-from app.core.leases import LeasedJob
+from app.core.leases import JobState, LeasedJob
 from app.evaluations.vocabulary import ReviewStatus, Status
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
@@ -25,6 +25,7 @@ _FACETS = (
     "sentiment_trend",
     "resolution",
 )
+_ASKED_ANEW = text("re_evaluation_id IS NOT NULL")
 _MORE_FACETS = ("source_type", "language", "scorecard_id")
 
 
@@ -32,7 +33,8 @@ class Evaluation(Table):
     """One revision of the judgement of one source; names and ids as they were at the time.
 
     Of each source exactly one revision is current: the newest completed one, and where none is
-    completed the newest.
+    completed the newest. `context` holds the facts beside the words, as the judge was given them.
+    `re_evaluation_id` names the re-evaluation of many that has asked for it.
     """
 
     __tablename__ = "evaluations"
@@ -54,6 +56,13 @@ class Evaluation(Table):
         Index("ix_evaluations_started", "is_current", "started_at", "id"),
         Index("ix_evaluations_duration", "is_current", "duration_seconds", "id"),
         Index("ix_evaluations_created", "created_at", "id"),
+        Index(
+            "ix_evaluations_re_evaluation",
+            "re_evaluation_id",
+            "status",
+            sqlite_where=_ASKED_ANEW,
+            postgresql_where=_ASKED_ANEW,
+        ),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -104,6 +113,8 @@ class Evaluation(Table):
     external_id: Mapped[str | None]
     labels: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
     transcript_id: Mapped[str | None]
+    context: Mapped[dict[str, Any] | None] = mapped_column(_OPTIONAL_JSON)
+    re_evaluation_id: Mapped[str | None]
 
 
 class EvaluationResult(Table):
@@ -189,11 +200,34 @@ class StoredTranscript(Table):
 class EvaluationJob(LeasedJob):
     """The judgement of an evaluation that is not done yet; the row ends with the work.
 
-    Its id is that of the evaluation. `context` holds the facts beside the words.
+    Its id is that of the evaluation.
     """
 
     __tablename__ = "evaluation_jobs"
     __table_args__ = (Index("ix_evaluation_jobs_due", "state", "priority", "queued_at", "id"),)
 
     id: Mapped[str] = mapped_column(ForeignKey("evaluations.id"), primary_key=True)
-    context: Mapped[dict[str, Any]] = mapped_column(JSON)
+
+
+class ReEvaluation(Table):
+    """A wish to judge many evaluations again, and how far it is taken on.
+
+    Those from `cursor`, exclusive, to `last_id` are still to be looked at. `selected` is how many
+    were meant when it was asked for, `failures` how often the next few could not be opened.
+    """
+
+    __tablename__ = "re_evaluations"
+    __table_args__ = (Index("ix_re_evaluations_state", "state", "created_at", "id"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    state: Mapped[str] = mapped_column(default=JobState.QUEUED)
+    filters: Mapped[dict[str, Any]] = mapped_column(JSON)
+    channel: Mapped[str | None]
+    scorecard_id: Mapped[str | None]
+    scorecard_version: Mapped[int | None]
+    selected: Mapped[int]
+    cursor: Mapped[str] = mapped_column(default="")
+    last_id: Mapped[str]
+    failures: Mapped[int] = mapped_column(default=0)
+    error: Mapped[dict[str, str] | None] = mapped_column(_OPTIONAL_JSON)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)

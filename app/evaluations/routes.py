@@ -3,11 +3,21 @@
 from typing import Any
 
 from app.core.runtime import runtime
-from app.evaluations import listing, results, schemas, service, transcripts
+from app.evaluations import (
+    judging_again,
+    listing,
+    re_evaluation_shapes,
+    re_evaluations,
+    results,
+    schemas,
+    service,
+    transcripts,
+)
 from app.evaluations.result_shapes import ResultsSchema
 from app.evaluations.transcript_shapes import TranscriptQuery, TranscriptSchema
 from app.web.api import Blueprint
-from app.web.principal import require_scope
+from app.web.principal import EXPENSIVE, require_scope
+from app.web.public_address import public_address
 
 blp = Blueprint(
     "evaluations",
@@ -56,3 +66,43 @@ def get_evaluation_results(query: dict[str, bool], evaluation_id: str) -> Any:
     """Show the judgement with its evidence; nulls and empty lists until it is completed."""
     with runtime().db.reading() as session:
         return results.results_of(session, service.find(session, evaluation_id), **query)
+
+
+@blp.post("/<id:evaluation_id>/re-evaluate")
+@require_scope("evaluations:review")
+@blp.arguments(re_evaluation_shapes.ReEvaluateBody)
+@blp.response(202, re_evaluation_shapes.ReEvaluationAcceptedSchema)
+def re_evaluate(body: dict[str, Any], evaluation_id: str) -> Any:
+    """Judge the same words once more, as the next revision; what was found stays until it is done."""
+    with runtime().db.writing() as session:
+        evaluation = judging_again.request(session, evaluation_id, **body)
+        return judging_again.accepted(evaluation, status_url=_url(f"/evaluations/{evaluation.id}"))
+
+
+@blp.post("/re-evaluate")
+@require_scope("evaluations:review", policy=EXPENSIVE)
+@blp.arguments(re_evaluation_shapes.ReEvaluateMany)
+@blp.response(202, re_evaluation_shapes.ReEvaluationManyAcceptedSchema)
+def re_evaluate_many(body: dict[str, Any]) -> Any:
+    """Judge many once more, when nothing else is to be done; with `dryRun` only count them."""
+    if body.pop("dry_run"):
+        with runtime().db.reading() as session:
+            count = re_evaluations.count(session, **body)
+        return {"count": count, "dry_run": True, "id": None, "status": None, "status_url": None}
+    with runtime().db.writing() as session:
+        started = re_evaluations.start(session, **body)
+    url = _url(f"/evaluations/re-evaluations/{started['id']}")
+    return {**started, "dry_run": False, "status_url": url}
+
+
+@blp.get("/re-evaluations/<id:re_evaluation_id>")
+@require_scope("evaluations:review")
+@blp.response(200, re_evaluation_shapes.ReEvaluationSchema)
+def get_re_evaluation(re_evaluation_id: str) -> Any:
+    """Show how far a re-evaluation of many is."""
+    with runtime().db.reading() as session:
+        return re_evaluations.show(session, re_evaluation_id)
+
+
+def _url(path: str) -> str:
+    return f"{public_address(runtime().settings)}/api/v1{path}"

@@ -42,6 +42,9 @@ def open_evaluation(
     external_id: str | None = None,
     labels: Mapping[str, str] | None = None,
     transcript_id: str | None = None,
+    context: Mapping[str, Any] | None = None,
+    created_at: datetime | None = None,
+    re_evaluation_id: str | None = None,
 ) -> Evaluation:
     """Open the next revision of a source's evaluation, queued.
 
@@ -49,7 +52,9 @@ def open_evaluation(
     way at once.
 
     Args:
-        transcript_id: what is to be judged; without it, the newest transcript when it is completed.
+        transcript_id: what is to be judged; without it, the newest transcript when it has ended.
+        context: the facts beside the words (see `contexts.document_of`).
+        created_at: now unless said.
     """
     now = utc_now()
     former = revisions.of_source(session, source_type=source_type, source_id=source_id)
@@ -75,11 +80,13 @@ def open_evaluation(
         external_id=external_id,
         labels=dict(labels or {}),
         transcript_id=transcript_id,
+        context=None if context is None else dict(context),
+        re_evaluation_id=re_evaluation_id,
         status=Status.QUEUED,
         revision=former[-1].revision + 1 if former else 1,
         supersedes_id=next((each.id for each in former if each.is_current), None),
         is_current=not former,
-        created_at=now,
+        created_at=created_at or now,
         updated_at=now,
     )
     session.add(evaluation)
@@ -126,6 +133,10 @@ def complete(
     evaluation = find(session, evaluation_id)
     if evaluation.status == Status.COMPLETED:
         return evaluation
+    transcript = transcripts.judged_by(session, evaluation)
+    if transcript is not None:
+        evaluation.transcript_id = transcript.id
+        evaluation.redacted = transcript.redacted
     if judgement.problem is not None:
         problem = judgement.problem
         return fail(session, evaluation_id, code=problem.code, message=problem.message)
@@ -134,10 +145,6 @@ def complete(
     if duration_seconds is not None:
         evaluation.duration_seconds = duration_seconds
     outcome.store(session, evaluation, judgement, turn_count=turn_count)
-    transcript = transcripts.judged_by(session, evaluation)
-    if transcript is not None:
-        evaluation.transcript_id = transcript.id
-        evaluation.redacted = transcript.redacted
     outcome.count(session, evaluation)
     evaluation.completed_at = utc_now()
     _end(session, evaluation, Status.COMPLETED)

@@ -10,21 +10,25 @@ from app.core.db import Table, UtcDateTime
 
 
 class StoredScorecard(Table):
-    """One scorecard; `current_version` is the version that new evaluations use."""
+    """One scorecard; `version` is the version that new evaluations use.
+
+    `folded_name` is the name without its case: no two scorecards may have the same one.
+    """
 
     __tablename__ = "scorecards"
 
     id: Mapped[str] = mapped_column(primary_key=True)
     name: Mapped[str]
+    folded_name: Mapped[str] = mapped_column(unique=True)
     description: Mapped[str | None]
     channel: Mapped[str] = mapped_column(index=True)
-    current_version: Mapped[int]
+    version: Mapped[int]
     created_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
     updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
 
 
 class ScorecardVersion(Table):
-    """One version: written once, never changed."""
+    """One version: written once, never changed. `document` needs no other to be understood."""
 
     __tablename__ = "scorecard_versions"
 

@@ -3,8 +3,9 @@
 from typing import Any
 
 from app.core.runtime import runtime
-from app.scorecards import schemas, service
+from app.scorecards import authoring, schemas, service
 from app.web.api import Blueprint
+from app.web.etag import if_match
 from app.web.principal import require_scope
 
 blp = Blueprint(
@@ -26,10 +27,41 @@ def list_scorecards(query: dict[str, Any]) -> Any:
         return service.list_page(session, request, **query)
 
 
+@blp.post("")
+@require_scope("scorecards:manage")
+@blp.arguments(schemas.ScorecardCreate)
+@blp.response(201, schemas.ScorecardKeptSchema, etag=True)
+def create_scorecard(body: dict[str, Any]) -> Any:
+    """Create a scorecard of your own; what it leaves out is as in the one that ships."""
+    with runtime().db.writing() as session:
+        return authoring.create(session, body)
+
+
 @blp.get("/<id:scorecard_id>")
 @require_scope("scorecards:manage")
-@blp.response(200, schemas.ScorecardDetailSchema)
-def get_scorecard(scorecard_id: str) -> Any:
-    """Show one scorecard with its definition."""
+@blp.arguments(schemas.VersionQuery, location="query")
+@blp.response(200, schemas.ScorecardDetailSchema, etag=True)
+def get_scorecard(query: dict[str, int], scorecard_id: str) -> Any:
+    """Show one version of a scorecard with its definition."""
     with runtime().db.reading() as session:
-        return service.get(session, scorecard_id)
+        return service.get(session, scorecard_id, **query)
+
+
+@blp.get("/<id:scorecard_id>/versions")
+@require_scope("scorecards:manage")
+@blp.arguments(schemas.ScorecardVersionsQuery, location="query")
+@blp.response(200, schemas.ScorecardSchema(many=True))
+def list_scorecard_versions(query: dict[str, Any], scorecard_id: str) -> Any:
+    """List the versions of a scorecard, the newest first."""
+    with runtime().db.reading() as session:
+        return service.list_versions(session, scorecard_id, query["page_request"])
+
+
+@blp.post("/<id:scorecard_id>/versions")
+@require_scope("scorecards:manage")
+@blp.arguments(schemas.ScorecardVersionCreate)
+@blp.response(201, schemas.ScorecardKeptSchema, etag=True)
+def add_scorecard_version(body: dict[str, Any], scorecard_id: str) -> Any:
+    """Add the next version of a scorecard; new evaluations use it from now on."""
+    with runtime().db.writing() as session:
+        return authoring.add_version(session, scorecard_id, body, if_match=if_match())

@@ -2,18 +2,89 @@
 
 from marshmallow import fields
 
-from app.web.fields import Choice, Moment
+from app.ai.scorecard_shapes import (
+    MOST_CHARS,
+    MOST_CRITERIA,
+    MOST_NAMED,
+    MOST_SECTIONS,
+    MOST_TOPICS,
+)
+from app.scorecards.criterion_shapes import (
+    Amount,
+    BandShape,
+    CriterionShape,
+    MetricsShape,
+    MinimumShape,
+    SectionShape,
+    TopicShape,
+)
+from app.web.fields import Choice, Items, Moment, Nested, Pattern, Text, Whole
 from app.web.pagination import PageQuery, sort_field
-from app.web.shapes import CamelSchema
+from app.web.query_fields import QueryWhole
+from app.web.shapes import CamelSchema, StoredSchema
 
-_CHANNELS = ("voice", "chat", "voice_bot")
+CHANNELS = ("voice", "chat", "voice_bot")
+_LANGUAGE = Pattern(
+    "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", "This must be a language tag such as en or hi-IN."
+)
 
 
 class ScorecardQuery(PageQuery):
     """The filter and the page of the list of scorecards."""
 
-    channel = Choice(_CHANNELS)
+    channel = Choice(CHANNELS)
     sort = sort_field("createdAt", "name", default="name")
+
+
+class VersionQuery(CamelSchema):
+    """Which version is shown."""
+
+    version = QueryWhole(
+        low=1, high=1_000_000, metadata={"description": "The current one unless said."}
+    )
+
+
+class ScorecardVersionsQuery(PageQuery):
+    """The page of the list of versions."""
+
+
+class ScorecardVersionCreate(StoredSchema):
+    """The next version of a scorecard; what is left out is as in the one that ships."""
+
+    name = Text(MOST_CHARS["name"], low=1)
+    description = Text(MOST_CHARS["description"], multiline=True, allow_none=True)
+    channel = Choice(CHANNELS)
+    languages = Items(
+        _LANGUAGE,
+        high=MOST_NAMED,
+        metadata={"description": "A conversation in another one is not judged; empty: any."},
+    )
+    pass_threshold = Whole(low=0, high=100)
+    bands = Items(Nested(BandShape), low=1, high=4)
+    max_failed_weight_percent = Amount(low=0, high=100)
+    minimum = Nested(MinimumShape)
+    metrics = Nested(MetricsShape)
+    sections = Items(
+        Nested(SectionShape),
+        low=1,
+        high=MOST_SECTIONS,
+        metadata={"description": "Those that ship and are used, unless said."},
+    )
+    criteria = Items(
+        Nested(CriterionShape),
+        low=1,
+        high=MOST_CRITERIA,
+        required=True,
+        metadata={"description": "Their weights sum to 100."},
+    )
+    topics = Items(Nested(TopicShape), high=MOST_TOPICS)
+
+
+class ScorecardCreate(ScorecardVersionCreate):
+    """A scorecard of your own."""
+
+    name = Text(MOST_CHARS["name"], low=1, required=True)
+    channel = Choice(CHANNELS, required=True)
 
 
 class ScorecardSchema(CamelSchema):
@@ -22,7 +93,8 @@ class ScorecardSchema(CamelSchema):
     id = fields.String(required=True, metadata={"example": "sc_01m7y8wdeyext86rqr0n83rs5t"})
     name = fields.String(required=True)
     description = fields.String(required=True, allow_none=True)
-    channel = Choice(_CHANNELS, required=True)
+    channel = Choice(CHANNELS, required=True)
+    languages = fields.List(fields.String(), required=True)
     version = fields.Integer(required=True)
     is_default = fields.Boolean(
         required=True, metadata={"description": "It ships with the service."}
@@ -30,10 +102,26 @@ class ScorecardSchema(CamelSchema):
     pass_threshold = fields.Integer(required=True)
     criteria_count = fields.Integer(required=True)
     created_at = Moment(required=True)
-    updated_at = Moment(required=True)
+    updated_at = Moment(required=True, metadata={"description": "When this version was made."})
 
 
 class ScorecardDetailSchema(ScorecardSchema):
     """The same with its sections, criteria, bands and thresholds."""
 
-    definition = fields.Dict(required=True)
+    definition = fields.Dict(
+        required=True,
+        metadata={"description": "The whole document; changed, it can be sent as a new version."},
+    )
+
+
+class WarningSchema(CamelSchema):
+    """What might be better."""
+
+    field = fields.String(required=True, metadata={"example": "criteria[2].question"})
+    message = fields.String(required=True)
+
+
+class ScorecardKeptSchema(ScorecardDetailSchema):
+    """A version as it was kept, with what its author should think of once more."""
+
+    warnings = fields.List(Nested(WarningSchema), required=True)

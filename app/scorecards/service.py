@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.ai.scorecard import Scorecard, scorecard_from
@@ -13,6 +13,9 @@ from app.core.errors import InvalidInput, NotFound
 from app.core.paging import Page, PageRequest
 from app.scorecards import default_scorecards as defaults
 from app.scorecards.models import ScorecardVersion, StoredScorecard
+
+_NO_SCORECARD = "There is no such scorecard."
+_NO_VERSION = "There is no such version of the scorecard."
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +35,40 @@ def current_default(channel: str) -> ResolvedScorecard:
 
 
 def resolve(
-    session: Session, *, scorecard_id: str | None = None, channel: str
+    session: Session,
+    *,
+    scorecard_id: str | None = None,
+    version: int | None = None,
+    channel: str,
 ) -> ResolvedScorecard:
-    """Return the current version of the scorecard that was asked for, or the channel's default.
+    """Return the scorecard that was asked for (see `find`), or the channel's default.
 
     Raises:
-        InvalidInput: there is no such scorecard, or it is made for another channel; the field is
-            `scorecardId`.
+        InvalidInput: as `find`, or it is made for another channel; the field is `scorecardId`.
     """
-    if scorecard_id is None or scorecard_id == defaults.IDS.get(channel):
+    if scorecard_id is None:
         return current_default(channel)
-    document = _current_document(session, scorecard_id)
-    if document is None:
-        raise InvalidInput.field("scorecardId", "There is no such scorecard.")
-    if document["channel"] != channel:
-        message = f"This scorecard is for the channel {document['channel']}, not for {channel}."
+    found = find(session, scorecard_id, version=version)
+    if found.scorecard.channel != channel:
+        made_for = found.scorecard.channel
+        message = f"This scorecard is for the channel {made_for}, not for {channel}."
         raise InvalidInput.field("scorecardId", message)
-    return _resolved(document)
+    return found
+
+
+def find(session: Session, scorecard_id: str, *, version: int | None = None) -> ResolvedScorecard:
+    """Return a version of a scorecard, the current one unless said.
+
+    Raises:
+        InvalidInput: there is none; the field is `scorecardId` or `scorecardVersion`.
+    """
+    current = _current_version(session, scorecard_id)
+    if current is None:
+        raise InvalidInput.field("scorecardId", _NO_SCORECARD)
+    try:
+        return version_of(session, scorecard_id, version or current)
+    except NotFound as error:
+        raise InvalidInput.field("scorecardVersion", error.message) from error
 
 
 def version_of(session: Session, scorecard_id: str, version: int) -> ResolvedScorecard:
@@ -61,24 +81,28 @@ def version_of(session: Session, scorecard_id: str, version: int) -> ResolvedSco
         return current_default(channel)
     row = session.get(ScorecardVersion, (scorecard_id, version))
     if row is None:
-        raise NotFound("There is no such version of the scorecard.")
+        raise NotFound(_NO_VERSION)
     return _resolved({**row.document, "id": scorecard_id, "version": version})
 
 
-def get(session: Session, scorecard_id: str) -> dict[str, Any]:
-    """Show a scorecard with the definition of its current version.
+def get(session: Session, scorecard_id: str, *, version: int | None = None) -> dict[str, Any]:
+    """Show a version of a scorecard with its definition, the current one unless said.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such scorecard or version.
     """
     channel = defaults.channel_of(scorecard_id)
     if channel is not None:
+        if version not in (None, current_default(channel).version):
+            raise NotFound(_NO_VERSION)
         return _default_record(channel)
     row = session.get(StoredScorecard, scorecard_id)
-    document = _current_document(session, scorecard_id)
-    if row is None or document is None:
-        raise NotFound("There is no such scorecard.")
-    return _own_record(row, document)
+    if row is None:
+        raise NotFound(_NO_SCORECARD)
+    kept = session.get(ScorecardVersion, (scorecard_id, version or row.version))
+    if kept is None:
+        raise NotFound(_NO_VERSION)
+    return _own_record(row, kept)
 
 
 def list_page(session: Session, request: PageRequest, *, channel: str | None = None) -> Page[Any]:
@@ -86,13 +110,13 @@ def list_page(session: Session, request: PageRequest, *, channel: str | None = N
 
     There are dozens at the most: the page is cut in memory.
     """
-    statement = select(StoredScorecard, ScorecardVersion.document).join(
+    statement = select(StoredScorecard, ScorecardVersion).join(
         ScorecardVersion,
         (ScorecardVersion.scorecard_id == StoredScorecard.id)
-        & (ScorecardVersion.version == StoredScorecard.current_version),
+        & (ScorecardVersion.version == StoredScorecard.version),
     )
     records = [_default_record(each) for each in defaults.IDS]
-    records += [_own_record(row, document) for row, document in session.execute(statement)]
+    records += [_own_record(row, kept) for row, kept in session.execute(statement)]
     wanted = [each for each in records if channel in (None, each["channel"])]
     name, descending = request.sort.lstrip("-"), request.sort.startswith("-")
     wanted.sort(key=lambda each: (each[name], each["id"]), reverse=descending)
@@ -101,19 +125,32 @@ def list_page(session: Session, request: PageRequest, *, channel: str | None = N
     return Page(shown, request.page, request.page_size, len(wanted))
 
 
-def _current_document(session: Session, scorecard_id: str) -> dict[str, Any] | None:
+def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> Page[Any]:
+    """List the versions of a scorecard, the newest first; `NotFound` where there is none."""
+    current = get(session, scorecard_id)
+    offset = (request.page - 1) * request.page_size
+    if current["is_default"]:
+        return Page([current][offset:], request.page, request.page_size, 1)
+    row = session.get_one(StoredScorecard, scorecard_id)
+    of_scorecard = ScorecardVersion.scorecard_id == scorecard_id
+    total = session.scalar(select(func.count()).where(of_scorecard)) or 0
+    found = session.scalars(
+        select(ScorecardVersion)
+        .where(of_scorecard)
+        .order_by(ScorecardVersion.version.desc())
+        .limit(request.page_size)
+        .offset(offset)
+    )
+    records = [_own_record(row, kept) for kept in found]
+    return Page(records, request.page, request.page_size, total)
+
+
+def _current_version(session: Session, scorecard_id: str) -> int | None:
     channel = defaults.channel_of(scorecard_id)
     if channel is not None:
-        return defaults.document_of(channel)
-    row = session.scalar(
-        select(ScorecardVersion)
-        .join(StoredScorecard, StoredScorecard.id == ScorecardVersion.scorecard_id)
-        .where(
-            StoredScorecard.id == scorecard_id,
-            ScorecardVersion.version == StoredScorecard.current_version,
-        )
-    )
-    return {**row.document, "id": row.scorecard_id, "version": row.version} if row else None
+        return current_default(channel).version
+    wanted = select(StoredScorecard.version).where(StoredScorecard.id == scorecard_id)
+    return session.scalar(wanted)
 
 
 def _resolved(document: Mapping[str, Any]) -> ResolvedScorecard:
@@ -125,7 +162,7 @@ def _default_record(channel: str) -> dict[str, Any]:
     document = defaults.document_of(channel)
     return {
         "id": document["id"],
-        "description": document.get("description"),
+        "version": document["version"],
         "is_default": True,
         "created_at": defaults.SHIPPED_AT,
         "updated_at": defaults.SHIPPED_AT,
@@ -133,23 +170,26 @@ def _default_record(channel: str) -> dict[str, Any]:
     }
 
 
-def _own_record(row: StoredScorecard, document: Mapping[str, Any]) -> dict[str, Any]:
+def _own_record(row: StoredScorecard, kept: ScorecardVersion) -> dict[str, Any]:
     return {
         "id": row.id,
-        "description": row.description,
+        "version": kept.version,
         "is_default": False,
         "created_at": row.created_at,
-        "updated_at": row.updated_at,
-        **_told_by({**document, "version": row.current_version}),
+        "updated_at": kept.created_at,
+        **_told_by(kept.document),
     }
 
 
 def _told_by(document: Mapping[str, Any]) -> dict[str, Any]:
+    # What stands beside the definition is not in it, so that it can be changed and sent again.
+    definition = {name: document[name] for name in document if name not in ("id", "version")}
     return {
         "name": document["name"],
+        "description": document.get("description"),
         "channel": document["channel"],
-        "version": document["version"],
+        "languages": document.get("languages", []),
         "pass_threshold": document["passThreshold"],
         "criteria_count": len(document["criteria"]),
-        "definition": document,
+        "definition": definition,
     }

@@ -31,6 +31,15 @@ class CamelSchema(PlainSchema):
             field_obj.data_key = first + "".join(word.capitalize() for word in rest)
 
 
+class StoredSchema(CamelSchema):
+    """Shows and takes documents whose keys bear the outer names already."""
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        """Keep each value under the name under which it is shown."""
+        super().on_bind_field(field_name, field_obj)
+        field_obj.attribute = field_obj.data_key
+
+
 def reject(field: str, message: str, *, code: str = FORMAT) -> ValidationError:
     """Build the error of one field from within a schema's own check."""
     return ValidationError({field: [Message(code, message)]})

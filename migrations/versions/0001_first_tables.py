@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 08:31:46.275633
+Created: 2026-11-21 08:34:32.246793
 """
 
 import sqlalchemy as sa
@@ -189,15 +189,35 @@ def upgrade() -> None:
         batch_op.create_index('ix_imports_completed', ['completed_at', 'id'], unique=False)
         batch_op.create_index('ix_imports_due', ['state', 'priority', 'queued_at', 'id'], unique=False)
 
+    op.create_table('re_evaluations',
+    sa.Column('id', sa.String(), nullable=False),
+    sa.Column('state', sa.String(), nullable=False),
+    sa.Column('filters', sa.JSON(), nullable=False),
+    sa.Column('channel', sa.String(), nullable=True),
+    sa.Column('scorecard_id', sa.String(), nullable=True),
+    sa.Column('scorecard_version', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('selected', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('cursor', sa.String(), nullable=False),
+    sa.Column('last_id', sa.String(), nullable=False),
+    sa.Column('failures', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('error', sa.JSON(none_as_null=True), nullable=True),
+    sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_re_evaluations'))
+    )
+    with op.batch_alter_table('re_evaluations', schema=None) as batch_op:
+        batch_op.create_index('ix_re_evaluations_state', ['state', 'created_at', 'id'], unique=False)
+
     op.create_table('scorecards',
     sa.Column('id', sa.String(), nullable=False),
     sa.Column('name', sa.String(), nullable=False),
+    sa.Column('folded_name', sa.String(), nullable=False),
     sa.Column('description', sa.String(), nullable=True),
     sa.Column('channel', sa.String(), nullable=False),
-    sa.Column('current_version', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('version', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
     sa.Column('updated_at', sa.DateTime(timezone=True), nullable=False),
-    sa.PrimaryKeyConstraint('id', name=op.f('pk_scorecards'))
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_scorecards')),
+    sa.UniqueConstraint('folded_name', name=op.f('uq_scorecards_folded_name'))
     )
     with op.batch_alter_table('scorecards', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_scorecards_channel'), ['channel'], unique=False)
@@ -507,6 +527,8 @@ def upgrade() -> None:
     sa.Column('external_id', sa.String(), nullable=True),
     sa.Column('labels', sa.JSON(), nullable=False),
     sa.Column('transcript_id', sa.String(), nullable=True),
+    sa.Column('context', sa.JSON(none_as_null=True), nullable=True),
+    sa.Column('re_evaluation_id', sa.String(), nullable=True),
     sa.ForeignKeyConstraint(['engagement_id'], ['engagements.id'], name=op.f('fk_evaluations_engagement_id')),
     sa.PrimaryKeyConstraint('id', name=op.f('pk_evaluations'))
     )
@@ -519,6 +541,7 @@ def upgrade() -> None:
         batch_op.create_index('ix_evaluations_engagement', ['engagement_id', 'created_at', 'id', 'is_current', 'status', 'channel', 'score', 'passed', 'auto_failed', 'review_status', 'sentiment_trend', 'resolution'], unique=False)
         batch_op.create_index('ix_evaluations_executive', ['executive_id', 'created_at', 'id', 'is_current', 'status', 'channel', 'score', 'passed', 'auto_failed', 'review_status', 'sentiment_trend', 'resolution'], unique=False)
         batch_op.create_index('ix_evaluations_facets', ['is_current', 'created_at', 'id', 'status', 'channel', 'score', 'passed', 'auto_failed', 'review_status', 'sentiment_trend', 'resolution', 'source_type', 'language', 'scorecard_id'], unique=False)
+        batch_op.create_index('ix_evaluations_re_evaluation', ['re_evaluation_id', 'status'], unique=False, sqlite_where=sa.text('re_evaluation_id IS NOT NULL'), postgresql_where=sa.text('re_evaluation_id IS NOT NULL'))
         batch_op.create_index('ix_evaluations_score', ['is_current', 'score', 'id'], unique=False)
         batch_op.create_index('ix_evaluations_started', ['is_current', 'started_at', 'id'], unique=False)
         batch_op.create_index('ix_evaluations_status', ['is_current', 'status', 'created_at', 'id'], unique=False)
@@ -588,7 +611,6 @@ def upgrade() -> None:
     )
     op.create_table('evaluation_jobs',
     sa.Column('id', sa.String(), nullable=False),
-    sa.Column('context', sa.JSON(), nullable=False),
     sa.Column('state', sa.String(), nullable=False),
     sa.Column('priority', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('attempts', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
@@ -859,6 +881,7 @@ def downgrade() -> None:
         batch_op.drop_index('ix_evaluations_status')
         batch_op.drop_index('ix_evaluations_started')
         batch_op.drop_index('ix_evaluations_score')
+        batch_op.drop_index('ix_evaluations_re_evaluation', sqlite_where=sa.text('re_evaluation_id IS NOT NULL'), postgresql_where=sa.text('re_evaluation_id IS NOT NULL'))
         batch_op.drop_index('ix_evaluations_facets')
         batch_op.drop_index('ix_evaluations_executive')
         batch_op.drop_index('ix_evaluations_engagement')
@@ -940,6 +963,10 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f('ix_scorecards_channel'))
 
     op.drop_table('scorecards')
+    with op.batch_alter_table('re_evaluations', schema=None) as batch_op:
+        batch_op.drop_index('ix_re_evaluations_state')
+
+    op.drop_table('re_evaluations')
     with op.batch_alter_table('imports', schema=None) as batch_op:
         batch_op.drop_index('ix_imports_due')
         batch_op.drop_index('ix_imports_completed')

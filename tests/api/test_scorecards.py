@@ -1,40 +1,21 @@
-"""Scorecards: those that ship, and which one is chosen."""
+"""Scorecards: those that ship, your own with their versions, and which one is chosen."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from app.core.clock import utc_now
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import is_id, new_id
 from app.core.runtime import Runtime
-from app.scorecards import default_scorecards, service
-from app.scorecards.models import ScorecardVersion, StoredScorecard
-from tests.caller import Caller, error_code
-
-
-def own_scorecard(house: Runtime, *, channel: str = "chat") -> str:
-    """Store a scorecard with two versions, of which the second is current."""
-    document = default_scorecards.document_of(channel)
-    scorecard_id, now = new_id("sc"), utc_now()
-    with house.db.writing() as session:
-        session.add(
-            StoredScorecard(
-                id=scorecard_id,
-                name="Ours",
-                channel=channel,
-                current_version=2,
-                created_at=now,
-                updated_at=now,
-            )
-        )
-        session.flush()
-        for version in (1, 2):
-            changed = {**document, "name": f"Ours {version}", "version": version}
-            session.add(
-                ScorecardVersion(
-                    scorecard_id=scorecard_id, version=version, document=changed, created_at=now
-                )
-            )
-    return scorecard_id
+from app.scorecards import service
+from app.scorecards.authoring_cli import scorecards
+from tests.caller import Caller, error_code, findings
+from tests.contacts import get, judge, put, put_chat
+from tests.own_scorecards import add_version, create, draft, says
 
 
 @pytest.mark.parametrize("channel", ["voice", "chat", "voice_bot"])
@@ -45,46 +26,179 @@ def test_every_channel_has_a_default(channel: str) -> None:
     assert found.scorecard.id == found.id
 
 
-def test_the_default_is_chosen_where_none_is_asked_for(house: Runtime) -> None:
+def test_the_scorecard_that_is_asked_for_is_chosen(client: Caller, house: Runtime) -> None:
+    own = create(client)["id"]
+    add_version(client, own, name="Ours 2")
+    voice = service.current_default("voice").id
     with house.db.reading() as session:
         assert service.resolve(session, channel="chat") == service.current_default("chat")
-
-
-def test_the_current_version_of_an_own_one_is_chosen(house: Runtime) -> None:
-    scorecard_id = own_scorecard(house)
-    with house.db.reading() as session:
-        found = service.resolve(session, scorecard_id=scorecard_id, channel="chat")
-        former = service.version_of(session, scorecard_id, 1)
-    assert (found.id, found.version, found.name) == (scorecard_id, 2, "Ours 2")
-    assert (former.version, former.name) == (1, "Ours 1")
-
-
-def test_an_unknown_one_and_one_of_another_channel_are_refused(house: Runtime) -> None:
-    other = service.current_default("voice").id
-    with house.db.reading() as session:
-        for scorecard_id in (new_id("sc"), other):
+        found = service.resolve(session, scorecard_id=own, channel="chat")
+        former = service.resolve(session, scorecard_id=own, version=1, channel="chat")
+        for wrong in (
+            {"scorecard_id": new_id("sc")},
+            {"scorecard_id": voice},
+            {"scorecard_id": own, "version": 3},
+        ):
             with pytest.raises(InvalidInput):
-                service.resolve(session, scorecard_id=scorecard_id, channel="chat")
+                service.resolve(session, **wrong, channel="chat")
         with pytest.raises(NotFound):
-            service.version_of(session, other, 99)
+            service.version_of(session, voice, 99)
+    assert (found.id, found.version, found.name) == (own, 2, "Ours 2")
+    assert (former.version, former.name) == (1, "Ours")
 
 
-def test_the_list_shows_defaults_and_own_ones(client: Caller, house: Runtime) -> None:
-    scorecard_id = own_scorecard(house)
+def test_a_version_never_changes_and_new_evaluations_use_the_newest(client: Caller) -> None:
+    made = client.post("/scorecards", draft())
+    first = made.json()["data"]
+    assert made.headers["ETag"] == f'"{first["id"]}.1"'
+    assert (first["version"], first["warnings"], first["isDefault"]) == (1, [], False)
+    path = f"/scorecards/{first['id']}"
+    changed = draft(says("own.bye", "farewell", weight=100), description="Sterner")
+    for headers, status in ((None, 201), ({"If-Match": made.headers["ETag"]}, 412)):
+        assert client.post(f"{path}/versions", changed, headers=headers).status_code == status
+    shown = client.get(path)
+    assert (shown.json()["data"]["version"], shown.headers["ETag"]) == (2, f'"{first["id"]}.2"')
+    assert client.get(path, headers={"If-None-Match": shown.headers["ETag"]}).status_code == 304
+    before = get(client, path, version=1)
+    assert before["definition"] == first["definition"]
+    assert before["description"] is None
+    versions = get(client, f"{path}/versions")
+    assert [(each["version"], each["description"]) for each in versions] == [
+        (2, "Sterner"),
+        (1, None),
+    ]
+    assert error_code(client.get(path, params={"version": 3})) == "RESOURCE_NOT_FOUND"
+    assert client.call("PUT", path, changed).status_code == 405
+
+
+def test_the_list_shows_defaults_and_own_ones(client: Caller) -> None:
+    own = create(client, languages=["en"])["id"]
     body = client.get("/scorecards").json()
     assert body["pagination"]["totalCount"] == 4
     chats = client.get("/scorecards", params={"channel": "chat"}).json()["data"]
-    assert {each["id"]: each["isDefault"] for each in chats} == {
-        scorecard_id: False,
-        service.current_default("chat").id: True,
+    assert {each["id"]: (each["isDefault"], each["languages"]) for each in chats} == {
+        own: (False, ["en"]),
+        service.current_default("chat").id: (True, []),
     }
     assert "definition" not in chats[0]
 
 
-def test_one_is_shown_with_its_definition(client: Caller, house: Runtime) -> None:
-    for scorecard_id in (own_scorecard(house), service.current_default("voice").id):
-        shown = client.get(f"/scorecards/{scorecard_id}").json()["data"]
-        assert sum(each["weight"] for each in shown["definition"]["criteria"]) == 100
-        assert shown["criteriaCount"] == len(shown["definition"]["criteria"])
-    missing = client.get(f"/scorecards/{new_id('sc')}")
-    assert error_code(missing) == "RESOURCE_NOT_FOUND"
+def test_a_default_is_shown_and_stays_as_it_is(client: Caller) -> None:
+    shipped = service.current_default("voice").id
+    shown = get(client, f"/scorecards/{shipped}")
+    assert sum(each["weight"] for each in shown["definition"]["criteria"]) == 100
+    assert shown["criteriaCount"] == len(shown["definition"]["criteria"])
+    assert [each["version"] for each in get(client, f"/scorecards/{shipped}/versions")] == [1]
+    refused = client.post(f"/scorecards/{shipped}/versions", draft(channel="voice"))
+    assert error_code(refused) == "CONFLICT"
+    for path in ("", "/versions"):
+        missing = client.get(f"/scorecards/{new_id('sc')}{path}")
+        assert error_code(missing) == "RESOURCE_NOT_FOUND"
+    # What is shown can be changed and sent as a scorecard of one's own.
+    copied = {**shown["definition"], "name": "A copy"}
+    copied["criteria"][0]["weight"] += 1
+    copied["criteria"][1]["weight"] -= 1
+    assert client.post("/scorecards", copied).status_code == 201
+
+
+def test_mistakes_are_named_and_nothing_is_kept(client: Caller) -> None:
+    wrong = draft(
+        says("own.a", "hello", weight=60),
+        says("own.b", "bye", weight=39.99),
+        {"use": "no.such", "weight": 1},
+    )
+    assert findings(client.post("/scorecards", wrong)) == {"criteria[2].use": "ENUM"}
+    wrong["criteria"].pop()
+    refused = client.post("/scorecards", wrong)
+    assert findings(refused) == {"criteria": "RANGE"}
+    assert "99.99" in refused.text
+    shapes = {
+        "name": 7,
+        "channel": "fax",
+        "colour": "red",
+        "bands": [{"key": "good", "from": 0}],
+        "criteria": [{"weight": "much", "appliesWhen": {"mood": 1}}],
+    }
+    assert findings(client.post("/scorecards", shapes)) == {
+        "name": "TYPE",
+        "channel": "ENUM",
+        "colour": "UNKNOWN",
+        "bands[0].key": "ENUM",
+        "criteria[0].weight": "TYPE",
+        "criteria[0].appliesWhen.mood": "UNKNOWN",
+    }
+    untyped = {"key": "own.c", "title": "C", "section": "own", "question": "?", "weight": 100}
+    assert findings(client.post("/scorecards", draft(untyped))) == {"criteria[0].type": "REQUIRED"}
+    assert client.get("/scorecards").json()["pagination"]["totalCount"] == 3
+
+
+def test_a_name_is_taken_once(client: Caller, make_caller: Any, base: str) -> None:
+    made = create(client)
+    for name in ("Ours", "OURS", "chat"):
+        assert error_code(client.post("/scorecards", draft(name=name))) == "CONFLICT"
+    other = create(client, name="Theirs")
+    path = f"/scorecards/{other['id']}/versions"
+    assert error_code(client.post(path, draft(name="ours"))) == "CONFLICT"
+    assert findings(client.post(path, draft(channel="voice"))) == {"channel": "FORMAT"}
+    assert add_version(client, made["id"], name="ours")["name"] == "ours"
+    reader = make_caller(base, scopes=["evaluations:read"])
+    assert error_code(reader.post("/scorecards", draft(name="New"))) == "INSUFFICIENT_SCOPE"
+
+
+def test_an_own_scorecard_judges_with_evidence(client: Caller) -> None:
+    own = create(
+        client,
+        says("own.hello", "good morning", weight=30),
+        says("own.terms", "terms apply", weight=30, appliesWhen={"said": {"anyOf": ["contract"]}}),
+        says("own.recap", "to recap", weight=20),
+        says("own.never", "welcome aboard", weight=20, criticality="section", section="late"),
+        sections=[{"key": "own", "title": "Own"}, {"key": "late", "title": "Late"}],
+    )
+    campaign = put(
+        client, "campaigns", "c1", {"name": "Returns", "type": "support", "scorecardId": own["id"]}
+    )
+    made = put_chat(client, campaignId=campaign["id"])
+    judge()
+    results = get(client, f"/evaluations/{made['evaluationId']}/results")
+    assert results["scorecard"] == {"id": own["id"], "version": 1, "name": "Ours"}
+    assert results["score"] == 71  # (30 + 20) / 70
+    hello, terms, _, never = results["criteria"]
+    assert hello["evidence"][0]["quote"] == "Good morning"
+    assert (terms["applicable"], terms["points"]) == (False, None)
+    assert never["normalizedScore"] == 0
+    assert {each["key"]: each["autoFailed"] for each in results["sections"]} == {
+        "own": False,
+        "late": True,
+    }
+    lines = [
+        json.dumps({"externalId": "i1", "messages": [{"role": "agent", "text": "Hello there"}]})
+    ]
+    sent = client.post("/imports", {"content": lines[0], "scorecardId": new_id("sc")})
+    assert findings(sent) == {"scorecardId": "FORMAT"}
+
+
+def test_the_commands_take_files(client: Caller, tmp_path: Path) -> None:
+    run = partial(CliRunner().invoke, scorecards)
+    file = tmp_path / "ours.json"
+    file.write_text(json.dumps(draft(says("own.hello", "hi", weight=100, question="Is it nice?"))))
+    linted = run(args=["lint", str(file)])
+    assert linted.exit_code == 0
+    assert "criteria[0].question: 'nice'" in linted.output
+    made = json.loads(run(args=["create", str(file), "--json"]).output)
+    assert (made["version"], len(made["warnings"])) == (1, 1)
+    file.write_text(json.dumps(draft(says("own.hello", "hi", weight=99))))
+    for command in (["lint"], ["create"], ["add-version", made["id"]]):
+        refused = run(args=[*command, str(file)])
+        assert refused.exit_code == 1
+        assert "criteria: The weights sum to 99, not to 100." in refused.output
+    file.write_text(json.dumps(draft(name="Ours 2")))
+    added = run(args=["add-version", made["id"], str(file)])
+    assert (added.exit_code, "version 2" in added.output) == (0, True)
+    shown = json.loads(run(args=["show", made["id"], "--version", "1"]).output)
+    assert shown == get(client, f"/scorecards/{made['id']}", version=1)["definition"]
+    listed = run(args=["list"])
+    assert "Ours 2" in listed.output
+    assert len(json.loads(run(args=["list", "--json"]).output)) == 4
+    file.write_text("{'name': 1}")
+    assert "is not JSON" in run(args=["lint", str(file)]).output
+    assert run(args=["show", new_id("sc")]).exit_code == 1

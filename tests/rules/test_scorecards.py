@@ -1,9 +1,12 @@
 import pytest
 
+from app.ai.context import Context
+from app.ai.facts import facts_of
 from app.ai.rules import RULES
 from app.ai.scorecard import scorecard_from
-from app.ai.scorecard_shapes import DIMENSIONS, KNOWN_RULES
-from tests.talks import document
+from app.ai.scorecard_problems import problems_of
+from app.ai.scorecard_shapes import DIMENSIONS, KNOWN_RULES, METRICS_OF
+from tests.talks import GOOD_CALL, GOOD_CHAT, document, scorecard
 
 CHANNELS = ["voice", "chat", "voice_bot"]
 WEIGHTS = {
@@ -94,7 +97,7 @@ def test_every_known_rule_is_one_of_the_engine_and_the_other_way_round() -> None
 def test_weights_must_sum_to_exactly_100() -> None:
     changed = document("voice")
     changed["criteria"][0]["weight"] = 5.01
-    with pytest.raises(ValueError, match=r"the weights sum to 100\.01, not to 100"):
+    with pytest.raises(ValueError, match=r"The weights sum to 100\.01, not to 100"):
         scorecard_from(changed)
 
 
@@ -110,40 +113,95 @@ def test_every_problem_is_listed_at_once() -> None:
     changed["criteria"][0]["judge"]["rule"] = "sing"
     changed["criteria"][1]["criticality"] = "somewhat"
     changed["criteria"][5]["weight"] = True
-    with pytest.raises(ValueError, match="sing") as refused:
+    assert {each.field: each.code for each in problems_of(changed)} == {
+        "criteria[0].judge.rule": "ENUM",
+        "criteria[1].criticality": "ENUM",
+        "criteria[5].weight": "TYPE",
+    }
+    with pytest.raises(ValueError, match="'sing' is not one of"):
         scorecard_from(changed)
-    assert len(str(refused.value).splitlines()) == 3
+
+
+RULE = {"methods": ["rule"]}
+
+
+def phrase_rule(**parameters: object) -> dict:
+    given = {"anyOf": ["not my job"], **parameters}
+    return {**RULE, "rule": "forbidden_phrases", "parameters": given}
+
+
+def metric_rule(**parameters: object) -> dict:
+    given = {"metric": "agentWpm", "full": {"atLeast": 110}, **parameters}
+    return {"methods": ["metric"], "rule": "metric_range", "parameters": given}
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "said"),
+    ("path", "value", "field", "said"),
     [
-        (("criteria", 1, "key"), "opening.greeting", "opening.greeting is there twice"),
-        (("criteria", 0, "section"), "finale", "finale is not in sections"),
-        (("criteria", 0, "judge", "parameters"), {}, "agentTurns is missing"),
-        (("criteria", 0, "judge", "parameters", "agentTurn"), 2, "agentTurn is not known"),
-        (("criteria", 0, "judge", "methods"), ["rule", "dice"], "'dice' is not one of"),
-        (("criteria", 3, "judge", "methods"), ["rule"], "judge.rule is missing"),
-        (("criteria", 0, "options"), [], "a binary criterion has two options"),
-        (("criteria", 0, "dimension"), "charm", "dimension is not one of"),
-        (("criteria", 0, "weight"), -5, "weight must be over 0"),
-        (("criteria", 0, "failsAt"), 1, "failsAt must be"),
-        (("metrics", "deadAirMs"), "ten", "metrics.deadAirMs has the wrong type"),
-        (("metrics", "fillers"), [3], "metrics.fillers must hold words"),
-        (("bands",), [{"key": "good", "from": 50}], "one band must start at 0"),
-        (("channel",), "fax", "'fax' is not one of"),
-        (("criteria",), "all", "criteria has the wrong type"),
+        (("criteria", 1, "key"), "opening.greeting", "criteria[1].key", "is there twice"),
+        (("criteria", 0, "key"), "Opening!", "criteria[0].key", "words of a-z"),
+        (("criteria", 0, "section"), "finale", "criteria[0].section", "finale is not there"),
+        (("criteria", 0, "judge", "parameters"), {}, "parameters.agentTurns", "is required"),
+        (("criteria", 0, "judge", "parameters", "agentTurn"), 2, "agentTurn", "no such field"),
+        (("criteria", 0, "judge", "methods"), ["rule", "dice"], "methods[1]", "'dice' is not one"),
+        (("criteria", 3, "judge", "methods"), ["rule"], "criteria[3].judge.rule", "is required"),
+        (("criteria", 0, "judge", "rule"), "empathy", "judge.rule", "of the type scale only"),
+        (("criteria", 0, "judge"), phrase_rule(anyOf=["?!"]), "anyOf[0]", "a phrase of 1 to 200"),
+        (("criteria", 0, "judge"), phrase_rule(anyOf=["a"] * 201), "anyOf", "1 to 200 members"),
+        (("criteria", 0, "judge"), phrase_rule(by="boss"), "by", "'boss' is not one of"),
+        (("criteria", 0, "judge"), phrase_rule(within={}), "within", "firstTurns and lastTurns"),
+        (
+            ("criteria", 0, "judge"),
+            phrase_rule(within={"lastTurns": 0}),
+            "within.lastTurns",
+            "from 1 to",
+        ),
+        (("criteria", 9, "judge"), metric_rule(metric="charm"), "parameters.metric", "'charm'"),
+        (("criteria", 9, "judge"), metric_rule(half={}), "parameters.half", "atLeast, atMost"),
+        (
+            ("criteria", 9, "judge"),
+            metric_rule(full={"atLeast": 9, "atMost": 1}),
+            "full.atMost",
+            "below atLeast",
+        ),
+        (("criteria", 0, "appliesWhen"), {"mood": "good"}, "appliesWhen.mood", "no such field"),
+        (("criteria", 0, "appliesWhen"), {"events": ["rain"]}, "events[0]", "'rain' is not one of"),
+        (("criteria", 0, "appliesWhen"), {"labels": {"a": 1}}, "labels", "must hold texts"),
+        (("criteria", 0, "appliesWhen"), {"said": {"anyOf": []}}, "said.anyOf", "1 to 200 members"),
+        (
+            ("criteria", 0, "appliesWhen"),
+            {"metric": {"metric": "x"}},
+            "appliesWhen.metric.metric",
+            "'x'",
+        ),
+        (("criteria", 0, "options"), [], "criteria[0].options", "has two options"),
+        (("criteria", 2, "options"), [], "criteria[2].options", "at least two options"),
+        (("criteria", 0, "dimension"), "charm", "dimension", "is not one of"),
+        (("criteria", 0, "weight"), -5, "criteria[0].weight", "must be over 0"),
+        (("criteria", 0, "failsAt"), 1, "criteria[0].failsAt", "below 1"),
+        (("metrics", "deadAirMs"), "ten", "metrics.deadAirMs", "must be a whole number"),
+        (("metrics", "deadAirMs"), -1, "metrics.deadAirMs", "must be from 0"),
+        (("metrics", "fillers"), [3], "metrics.fillers", "must hold words"),
+        (("bands",), [{"key": "exceeds", "from": 50}], "bands", "must start at 0"),
+        (("bands",), [{"key": "good", "from": 0}], "bands[0].key", "'good' is not one of"),
+        (("channel",), "fax", "channel", "'fax' is not one of"),
+        (("languages",), ["English!"], "languages[0]", "language tag"),
+        (("criteria",), "all", "criteria", "must be a list"),
+        (("criteria",), [], "criteria", "1 to 100 members"),
+        (("name",), " ", "name", "1 to 120 characters"),
     ],
 )
-def test_a_scorecard_with_a_mistake_is_refused(path: tuple, value: object, said: str) -> None:
+def test_a_scorecard_with_a_mistake_is_refused(
+    path: tuple, value: object, field: str, said: str
+) -> None:
     changed = document("voice")
     place = changed
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
-    with pytest.raises(ValueError, match=r".") as refused:
-        scorecard_from(changed)
-    assert said in str(refused.value)
+    found = [each for each in problems_of(changed) if said in each.message]
+    assert found, [str(each) for each in problems_of(changed)]
+    assert found[0].field.endswith(field)
 
 
 def test_what_is_no_object_is_refused() -> None:
@@ -154,3 +212,17 @@ def test_what_is_no_object_is_refused() -> None:
 def test_the_dimensions_are_those_of_the_contract() -> None:
     assert DIMENSIONS[0] == "resolution"
     assert len(DIMENSIONS) == 7
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_the_metrics_that_an_author_may_name_are_those_that_are_measured(channel: str) -> None:
+    talk = GOOD_CHAT if channel == "chat" else GOOD_CALL
+    measured = facts_of(talk, scorecard(channel), Context()).measures.values
+    assert METRICS_OF[channel] == measured.keys()
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_each_rule_answers_the_type_that_the_defaults_give_it(channel: str) -> None:
+    for item in scorecard_from(document(channel)).criteria:
+        if item.rule is not None:
+            assert KNOWN_RULES[item.rule].answers == item.kind

@@ -1,0 +1,37 @@
+"""What is known of a source beside its words: kept with its evaluation, and read by the judge."""
+
+from dataclasses import asdict, fields
+from datetime import datetime
+from typing import Any
+
+from app.ai.context import Context
+from app.core.clock import iso_utc, utc_now
+from app.evaluations.models import Evaluation
+
+
+def document_of(context: Context) -> dict[str, Any]:
+    """Shape the facts that are known for JSON."""
+    return {
+        name: iso_utc(value) if isinstance(value, datetime) else value
+        for name, value in asdict(context).items()
+        if value is not None
+    }
+
+
+def context_of(evaluation: Evaluation) -> Context:
+    """Return the facts that an evaluation was opened with, and what its row tells."""
+    moments = {field.name for field in fields(Context) if "datetime" in str(field.type)}
+    known: dict[str, Any] = {
+        name: datetime.fromisoformat(value) if name in moments else value
+        for name, value in (evaluation.context or {}).items()
+    }
+    known["brand_names"] = tuple(known.get("brand_names", ()))
+    own: dict[str, Any] = {
+        "evaluation_id": evaluation.id,
+        "generated_at": utc_now(),
+        "revision": evaluation.revision,
+        "direction": evaluation.direction,
+        "campaign_id": evaluation.campaign_id,
+        "labels": evaluation.labels,
+    }
+    return Context(**{**known, **own})

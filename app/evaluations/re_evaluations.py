@@ -1,0 +1,233 @@
+"""Re-evaluations of many: asked for with filters, taken on a few at a time, and shown.
+
+The row with its cursor is the truth. Each batch is opened in the transaction that moves the cursor,
+so that a worker killed at any moment leaves nothing out and does nothing twice.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session, aliased
+
+from app.core.clock import iso_utc, utc_now
+from app.core.db import ring_after_commit
+from app.core.errors import Conflict, NotFound
+from app.core.ids import new_id
+from app.core.leases import OPEN_STATES, TRIES_AFTER_FAILURE, JobState
+from app.evaluations import judging, judging_again, listing
+from app.evaluations.models import Evaluation, ReEvaluation
+from app.evaluations.vocabulary import ENDED, Status
+from app.scorecards import service as scorecards
+from app.scorecards.service import ResolvedScorecard
+
+MOST_OPEN = 20
+# A batch holds the write lock for some tens of milliseconds.
+_BATCH = 25
+_MOMENTS = ("start", "end")
+_OPEN = [status for status in Status if status not in ENDED]
+
+
+def count(
+    session: Session,
+    *,
+    filters: Mapping[str, Any],
+    scorecard_id: str | None = None,
+    scorecard_version: int | None = None,
+) -> int:
+    """Count what would be judged again.
+
+    Raises:
+        InvalidInput: there is no such scorecard or version.
+    """
+    scorecard = _scorecard(session, scorecard_id, scorecard_version)
+    wanted = _wanted(filters, scorecard.scorecard.channel if scorecard else None)
+    return session.scalar(select(func.count()).select_from(Evaluation).where(*wanted)) or 0
+
+
+def start(
+    session: Session,
+    *,
+    filters: Mapping[str, Any],
+    scorecard_id: str | None = None,
+    scorecard_version: int | None = None,
+) -> dict[str, Any]:
+    """Keep what is asked for; the workers take it on when nothing else is due.
+
+    Args:
+        filters: those of `listing.list_page`; only current evaluations that have ended and whose
+            words are kept are meant, and with a scorecard only those of its channel.
+
+    Raises:
+        InvalidInput: there is no such scorecard or version.
+        Conflict: too many re-evaluations wait.
+    """
+    scorecard = _scorecard(session, scorecard_id, scorecard_version)
+    waiting = select(func.count()).where(ReEvaluation.state.in_(OPEN_STATES))
+    if (session.scalar(waiting) or 0) >= MOST_OPEN:
+        raise Conflict(f"{MOST_OPEN} re-evaluations wait; ask again when some have ended.")
+    row = ReEvaluation(
+        id=new_id("reev"),
+        filters=_stored(filters),
+        channel=scorecard.scorecard.channel if scorecard else None,
+        scorecard_id=scorecard.id if scorecard else None,
+        scorecard_version=scorecard.version if scorecard else None,
+        selected=count(
+            session,
+            filters=filters,
+            scorecard_id=scorecard_id,
+            scorecard_version=scorecard_version,
+        ),
+        last_id=session.scalar(select(func.max(Evaluation.id))) or "",
+        created_at=utc_now(),
+    )
+    session.add(row)
+    session.flush()
+    ring_after_commit(session, judging.bell())
+    return show(session, row.id)
+
+
+def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
+    """Show how far a re-evaluation is; `NotFound` where there is none."""
+    row = session.get(ReEvaluation, re_evaluation_id)
+    if row is None:
+        raise NotFound("There is no such re-evaluation.")
+    grouped = (
+        select(Evaluation.status, func.count())
+        .where(Evaluation.re_evaluation_id == row.id)
+        .group_by(Evaluation.status)
+    )
+    by_status = dict(session.execute(grouped).all())
+    opened = sum(by_status.values())
+    ended = {status.value: by_status.get(status, 0) for status in ENDED}
+    waiting = opened - sum(ended.values())
+    is_taken_on = row.state not in OPEN_STATES
+    skipped = max(0, row.selected - opened) if is_taken_on else 0
+    return {
+        "id": row.id,
+        "status": _status(row, waiting, opened),
+        "count": row.selected,
+        "scorecard_id": row.scorecard_id,
+        "scorecard_version": row.scorecard_version,
+        "counts": {
+            "selected": row.selected,
+            "queued": waiting if is_taken_on else max(row.selected - opened, 0) + waiting,
+            "skipped": skipped,
+            **ended,
+        },
+        "error": row.error,
+        "created_at": row.created_at,
+    }
+
+
+def next_id(session: Session) -> str | None:
+    """Return the re-evaluation that waits longest, of those that are not all taken on."""
+    waiting = select(ReEvaluation.id).where(ReEvaluation.state.in_(OPEN_STATES))
+    return session.scalar(waiting.order_by(ReEvaluation.created_at, ReEvaluation.id).limit(1))
+
+
+def take_on(session: Session, re_evaluation_id: str) -> bool:
+    """Open the next few judgements, and move the cursor; False when somebody else does it."""
+    row = _locked(session, re_evaluation_id)
+    if row is None:
+        return False
+    found = _next(session, row)
+    known: dict[str, ResolvedScorecard] = {}
+    for former in found:
+        scorecard_id = row.scorecard_id or former.scorecard_id
+        if scorecard_id not in known:
+            known[scorecard_id] = scorecards.resolve(
+                session,
+                scorecard_id=scorecard_id,
+                version=row.scorecard_version,
+                channel=former.channel,
+            )
+        judging_again.open_again(
+            session,
+            former,
+            known[scorecard_id],
+            priority=judging_again.PATIENT,
+            re_evaluation_id=row.id,
+        )
+    row.failures = 0
+    row.state = JobState.RUNNING if found else JobState.SUCCEEDED
+    row.cursor = found[-1].id if found else row.last_id
+    return True
+
+
+def note_failure(session: Session, re_evaluation_id: str) -> None:
+    """Count a batch that could not be opened; after a few the rest is given up."""
+    row = _locked(session, re_evaluation_id)
+    if row is None:
+        return
+    row.failures += 1
+    if row.failures >= TRIES_AFTER_FAILURE:
+        message = "The work on this re-evaluation failed on our side; ask for the rest of it again."
+        row.state, row.error = JobState.FAILED, {"code": "INTERNAL", "message": message}
+
+
+def _locked(session: Session, re_evaluation_id: str) -> ReEvaluation | None:
+    return session.scalar(
+        select(ReEvaluation)
+        .where(ReEvaluation.id == re_evaluation_id, ReEvaluation.state.in_(OPEN_STATES))
+        .with_for_update(skip_locked=True)
+    )
+
+
+def _next(session: Session, row: ReEvaluation) -> Sequence[Evaluation]:
+    # What it opens itself is never its own to open again, whatever the clocks of the workers say.
+    not_ours = Evaluation.re_evaluation_id.is_distinct_from(row.id)
+    between = (Evaluation.id > row.cursor, Evaluation.id <= row.last_id)
+    return session.scalars(
+        select(Evaluation)
+        .where(*_wanted(_filters(row), row.channel), *between, not_ours)
+        .order_by(Evaluation.id)
+        .limit(_BATCH)
+    ).all()
+
+
+def _wanted(filters: Mapping[str, Any], channel: str | None) -> list[ColumnElement[bool]]:
+    other = aliased(Evaluation)
+    under_way = select(other.id).where(
+        other.source_id == Evaluation.source_id,
+        other.source_type == Evaluation.source_type,
+        other.status.in_(_OPEN),
+    )
+    wanted = [
+        *listing.conditions(current=True, **filters),
+        Evaluation.status.not_in([*_OPEN, Status.CANCELED]),
+        Evaluation.transcript_id.is_not(None),
+        ~under_way.exists(),
+    ]
+    return wanted if channel is None else [*wanted, Evaluation.channel == channel]
+
+
+def _scorecard(
+    session: Session, scorecard_id: str | None, version: int | None
+) -> ResolvedScorecard | None:
+    if scorecard_id is None:
+        return None
+    return scorecards.find(session, scorecard_id, version=version)
+
+
+def _status(row: ReEvaluation, waiting: int, opened: int) -> str:
+    if row.state == JobState.FAILED:
+        return "failed"
+    if row.state == JobState.SUCCEEDED and not waiting:
+        return "completed"
+    return "running" if opened else "queued"
+
+
+def _stored(filters: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: iso_utc(value) if isinstance(value, datetime) else value
+        for name, value in filters.items()
+    }
+
+
+def _filters(row: ReEvaluation) -> dict[str, Any]:
+    return {
+        name: datetime.fromisoformat(value) if name in _MOMENTS else value
+        for name, value in row.filters.items()
+    }

@@ -1,0 +1,141 @@
+"""Scorecards of an organisation's own: checked, kept, and never changed, only followed by another."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from app.ai.scorecard_findings import Finding
+from app.ai.scorecard_lint import warnings_of
+from app.ai.scorecard_problems import problems_of
+from app.core.clock import utc_now
+from app.core.errors import Conflict, Detail, InvalidInput, NotFound
+from app.core.ids import new_id
+from app.core.versions import require_match
+from app.scorecards import default_scorecards as defaults
+from app.scorecards import drafts, service
+from app.scorecards.models import ScorecardVersion, StoredScorecard
+
+MOST_SCORECARDS = 200
+MOST_VERSIONS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A whole document with what keeps it from being a scorecard, and what might be better."""
+
+    document: dict[str, Any]
+    errors: list[Finding]
+    warnings: list[Finding]
+
+
+def check(draft: Mapping[str, Any], *, channel: str, version: int = 1) -> Checked:
+    """Complete a draft and look for mistakes; warnings only where there are none."""
+    document, errors = drafts.completed(draft, channel=channel, version=version)
+    errors = errors or problems_of(document)
+    return Checked(document, errors, [] if errors else warnings_of(document))
+
+
+def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep a new scorecard as version 1, and show it with the warnings about it.
+
+    Raises:
+        InvalidInput: it is no scorecard; every mistake is named.
+        Conflict: there is one of this name, or there are too many.
+    """
+    checked = _require_right(check(draft, channel=draft["channel"]))
+    if (session.scalar(select(func.count()).select_from(StoredScorecard)) or 0) >= MOST_SCORECARDS:
+        raise Conflict(f"There are {MOST_SCORECARDS} scorecards, and no more may be made.")
+    now = utc_now()
+    row = StoredScorecard(
+        id=new_id("sc"),
+        channel=checked.document["channel"],
+        version=1,
+        created_at=now,
+        **_told(checked.document),
+        updated_at=now,
+    )
+    _keep(session, row, checked.document)
+    return _shown(session, row, checked)
+
+
+def add_version(
+    session: Session, scorecard_id: str, draft: Mapping[str, Any], *, if_match: str | None = None
+) -> dict[str, Any]:
+    """Keep the next version of a scorecard, which new evaluations use from now on.
+
+    Raises:
+        NotFound: there is no such scorecard.
+        Conflict: it ships with the service, another one has the name, or it has too many versions.
+        PreconditionFailed: `if_match` names another version than the current one.
+        InvalidInput: it is no scorecard, or one for another channel.
+    """
+    if defaults.channel_of(scorecard_id) is not None:
+        raise Conflict("This scorecard ships with the service; create one of your own beside it.")
+    row = session.get(StoredScorecard, scorecard_id, with_for_update=True)
+    if row is None:
+        raise NotFound("There is no such scorecard.")
+    require_match(row, if_match)
+    if draft.get("channel", row.channel) != row.channel:
+        message = f"The channel of this scorecard is {row.channel}, in every version."
+        raise InvalidInput.field("channel", message)
+    if row.version >= MOST_VERSIONS:
+        raise Conflict(f"There are {MOST_VERSIONS} versions, and no more may be made.")
+    draft = {"name": row.name, "description": row.description, **draft}
+    checked = check(draft, channel=row.channel, version=row.version + 1)
+    _require_right(checked)
+    row.version += 1
+    row.updated_at = utc_now()
+    for name, value in _told(checked.document).items():
+        setattr(row, name, value)
+    _keep(session, row, checked.document)
+    return _shown(session, row, checked)
+
+
+def _require_right(checked: Checked) -> Checked:
+    if checked.errors:
+        raise InvalidInput(
+            details=[
+                Detail(location="json", field=each.field, code=each.code, message=each.message)
+                for each in checked.errors
+            ]
+        )
+    return checked
+
+
+def _keep(session: Session, row: StoredScorecard, document: dict[str, Any]) -> None:
+    if row.folded_name in {defaults.document_of(each)["name"].casefold() for each in defaults.IDS}:
+        raise Conflict("A scorecard that ships has this name.")
+    try:
+        with session.begin_nested():
+            session.add(row)
+            session.flush()
+    except IntegrityError as error:
+        raise Conflict("There is a scorecard of this name.") from error
+    session.add(
+        ScorecardVersion(
+            scorecard_id=row.id,
+            version=row.version,
+            document={
+                name: value for name, value in document.items() if name not in ("id", "version")
+            },
+            created_at=row.updated_at,
+        )
+    )
+    session.flush()
+
+
+def _told(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": document["name"],
+        "folded_name": document["name"].casefold(),
+        "description": document.get("description"),
+    }
+
+
+def _shown(session: Session, row: StoredScorecard, checked: Checked) -> dict[str, Any]:
+    shown = service.get(session, row.id)
+    return {**shown, "warnings": [each.as_json() for each in checked.warnings]}

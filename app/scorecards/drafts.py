@@ -1,0 +1,75 @@
+"""What an author writes, completed to a whole scorecard: only what differs needs to be said."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from app.ai.scorecard_findings import Finding
+from app.scorecards import default_scorecards as defaults
+
+_TAKEN_OVER = ("passThreshold", "bands", "maxFailedWeightPercent")
+_MERGED = ("minimum", "metrics")
+_PLAIN = {"criticality": "none", "errorClass": "none", "failsAt": 0, "suggestion": ""}
+_YES_OR_NO = (
+    {"answer": "yes", "score": 1, "anchor": "It is so."},
+    {"answer": "no", "score": 0, "anchor": "It is not so."},
+)
+_METHODS = {"binary": "rule", "scale": "rule", "metric": "metric"}
+
+
+def completed(
+    draft: Mapping[str, Any], *, channel: str, version: int
+) -> tuple[dict[str, Any], list[Finding]]:
+    """Complete a draft with what the scorecard that ships for the channel says.
+
+    A criterion with `use` starts from the criterion of that key. Returns the document, which needs
+    no other to be understood, and what could not be completed.
+    """
+    shipped = deepcopy(defaults.document_of(channel))
+    document = {**deepcopy(dict(draft)), "channel": channel, "version": version}
+    for name in _TAKEN_OVER:
+        document.setdefault(name, shipped[name])
+    for name in _MERGED:
+        document[name] = {**shipped[name], **document.get(name, {})}
+    if "topics" not in document and "topics" in shipped:
+        document["topics"] = shipped["topics"]
+    known = {each["key"]: each for each in shipped["criteria"]}
+    found: list[Finding] = []
+    criteria = []
+    for index, criterion in enumerate(document.get("criteria", ())):
+        use = criterion.pop("use", None)
+        if use is not None and use not in known:
+            message = f"{use!r} is not one of {', '.join(known)}."
+            found.append(Finding(f"criteria[{index}].use", "ENUM", message))
+        criteria.append(_from_shipped(criterion, known.get(use)))
+    document["criteria"] = criteria
+    document.setdefault("sections", _sections(criteria, shipped["sections"]))
+    return document, found
+
+
+def _from_shipped(criterion: dict[str, Any], shipped: Mapping[str, Any] | None) -> dict[str, Any]:
+    if shipped is None:
+        return _plain(criterion)
+    judge = {**shipped["judge"], **criterion.get("judge", {})}
+    if judge.get("rule") == shipped["judge"].get("rule"):
+        own = criterion.get("judge", {}).get("parameters", {})
+        judge["parameters"] = {**shipped["judge"].get("parameters", {}), **own}
+    if "rule" not in judge:
+        judge.pop("parameters", None)
+    return {**deepcopy(dict(shipped)), **criterion, "judge": judge}
+
+
+def _plain(criterion: dict[str, Any]) -> dict[str, Any]:
+    kind = criterion.get("type")
+    judge = dict(criterion.get("judge", {}))
+    method = _METHODS.get(str(kind), "rule") if "rule" in judge else "model"
+    judge.setdefault("methods", [method])
+    options = [dict(each) for each in _YES_OR_NO] if kind == "binary" else []
+    return {**_PLAIN, "options": options, **criterion, "judge": judge}
+
+
+def _sections(
+    criteria: list[dict[str, Any]], shipped: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    used = {each.get("section") for each in criteria}
+    return [section for section in shipped if section["key"] in used]

@@ -1,0 +1,225 @@
+"""Judging once more: one evaluation or many, by another scorecard or by a newer version."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select, update
+
+from app.analytics import rebuilding
+from app.core.errors import Conflict
+from app.core.ids import new_id
+from app.core.runtime import Runtime
+from app.evaluations import jobs, judging, re_evaluations
+from app.evaluations.models import Evaluation, EvaluationJob, EvaluationResult
+from app.scorecards import service as scorecards
+from tests.caller import Caller, error_code, findings
+from tests.contacts import get, judge, put_call, put_chat
+from tests.happenings import happened
+from tests.own_scorecards import add_version, create, says
+
+
+def chats(client: Caller, number: int, **fields: Any) -> list[str]:
+    """Put chats in and have them judged; return the ids of their evaluations."""
+    made = [put_chat(client, f"chat-{n}", **fields)["evaluationId"] for n in range(number)]
+    judge()
+    return made
+
+
+def again(client: Caller, evaluation_id: str, **body: Any) -> Any:
+    answer = client.post(f"/evaluations/{evaluation_id}/re-evaluate", body)
+    assert answer.status_code == 202, answer.text
+    return answer.json()["data"]
+
+
+def many(client: Caller, **body: Any) -> Any:
+    answer = client.post("/evaluations/re-evaluate", {"filters": {}, **body})
+    assert answer.status_code == 202, answer.text
+    return answer.json()["data"]
+
+
+def wrong_facts(house: Runtime) -> list[str]:
+    with house.db.reading() as session:
+        return list(rebuilding.differences(session))
+
+
+def test_one_is_judged_again_and_what_was_found_stays_until_then(
+    client: Caller, house: Runtime
+) -> None:
+    own = create(client)
+    (first,) = chats(client, 1, labels={"team": "north"})
+    before = get(client, f"/evaluations/{first}")
+    started = again(client, first, scorecardId=own["id"])
+    assert (started["revision"], started["status"], started["supersedesId"]) == (2, "queued", first)
+    assert started["statusUrl"].endswith(f"/api/v1/evaluations/{started['id']}")
+    assert get(client, f"/evaluations/{first}")["isCurrent"] is True
+    assert error_code(client.post(f"/evaluations/{first}/re-evaluate", {})) == "CONFLICT"
+    judge()
+    after = get(client, f"/evaluations/{started['id']}")
+    assert (after["status"], after["score"], after["isCurrent"]) == ("completed", 100, True)
+    assert (after["scorecardId"], after["scorecardName"]) == (own["id"], "Ours")
+    carried = ("createdAt", "sourceId", "labels", "externalId", "startedAt", "durationSeconds")
+    assert {name: after[name] for name in carried} == {name: before[name] for name in carried}
+    former = get(client, f"/evaluations/{first}")
+    assert (former["isCurrent"], former["score"]) == (False, before["score"])
+    # The list, the source, the analytics and the events follow.
+    assert [each["id"] for each in get(client, "/evaluations")] == [after["id"]]
+    assert get(client, f"/conversations/{after['sourceId']}")["score"] == 100
+    assert get(client, "/analytics/summary")["score"]["mean"] == 100
+    assert wrong_facts(house) == []
+    assert happened(house).count("evaluation.completed") == 2
+    assert error_code(client.post(f"/evaluations/{first}/re-evaluate", {})) == "CONFLICT"
+    missing = client.post(f"/evaluations/{new_id('eval')}/re-evaluate", {})
+    assert error_code(missing) == "RESOURCE_NOT_FOUND"
+
+
+def test_the_newest_version_is_taken_unless_another_is_asked_for(client: Caller) -> None:
+    own = create(client)
+    add_version(client, own["id"], says("own.bye", "farewell", weight=100))
+    (made,) = chats(client, 1)
+    made = again(client, made, scorecardId=own["id"], scorecardVersion=1)["id"]
+    judge()
+    assert get(client, f"/evaluations/{made}")["score"] == 100
+    made = again(client, made)["id"]
+    judge()
+    shown = get(client, f"/evaluations/{made}")
+    assert (shown["scorecardVersion"], shown["score"], shown["revision"]) == (2, 0, 3)
+    path = f"/evaluations/{made}/re-evaluate"
+    voice = scorecards.current_default("voice").id
+    for body, field in (
+        ({"scorecardVersion": 9}, "scorecardVersion"),
+        ({"scorecardId": voice}, "scorecardId"),
+        ({"scorecardId": new_id("sc")}, "scorecardId"),
+    ):
+        assert findings(client.post(path, body)) == {field: "FORMAT"}
+
+
+def test_the_same_words_and_facts_score_the_same(client: Caller, house: Runtime) -> None:
+    put_call(client, endedBy="customer", transferredToHuman=False, fallbackCount=1)
+    judge()
+    (first,) = get(client, "/evaluations")
+    again(client, first["id"])
+    judge()
+    with house.db.reading() as session:
+        one, other = session.scalars(select(EvaluationResult.document)).all()
+    changing = ("evaluationId", "generatedAt", "revision")
+    for document in (one, other):
+        for name in changing:
+            document.pop(name)
+    assert one == other
+
+
+def test_one_that_fails_does_not_take_the_good_one_away(client: Caller, house: Runtime) -> None:
+    (first,) = chats(client, 1)
+    own = create(client, minimum={"words": 10_000, "judgedWeightPercent": 0})
+    failed = again(client, first, scorecardId=own["id"])["id"]
+    judge()
+    assert get(client, f"/evaluations/{failed}")["error"]["code"] == "INSUFFICIENT_CONTENT"
+    assert [each["id"] for each in get(client, "/evaluations")] == [first]
+    assert wrong_facts(house) == []
+    # Newer words end what nobody has begun.
+    waiting = again(client, first)["id"]
+    put_chat(client, "chat-0", labels={"team": "north"})
+    assert get(client, f"/evaluations/{waiting}")["status"] == "canceled"
+
+
+def test_what_has_no_words_cannot_be_judged_again(client: Caller, house: Runtime) -> None:
+    (first,) = chats(client, 1)
+    with house.db.writing() as session:
+        session.execute(update(Evaluation).values(transcript_id=None, source_id=new_id("conv")))
+    assert error_code(client.post(f"/evaluations/{first}/re-evaluate", {})) == "CONFLICT"
+    assert many(client, dryRun=True)["count"] == 0
+
+
+def test_many_are_judged_again(client: Caller, house: Runtime, monkeypatch: Any) -> None:
+    monkeypatch.setattr(re_evaluations, "_BATCH", 2)
+    own = create(client)
+    made = chats(client, 5)
+    put_call(client)
+    judge()
+    rehearsed = many(client, filters={"channel": "chat"}, scorecardId=own["id"], dryRun=True)
+    assert rehearsed == {"count": 5, "dryRun": True, "id": None, "status": None, "statusUrl": None}
+    assert many(client, scorecardId=own["id"], dryRun=True)["count"] == 5
+    assert many(client, dryRun=True)["count"] == 6
+    headers = {"Idempotency-Key": "once"}
+    body = {"filters": {"channel": ["chat"], "minScore": 1}, "scorecardId": own["id"]}
+    sent = [client.post("/evaluations/re-evaluate", body, headers=headers) for _ in range(2)]
+    assert sent[0].json() == sent[1].json()
+    started = sent[0].json()["data"]
+    assert (started["count"], started["status"]) == (5, "queued")
+    assert jobs.due_ids(house) == [started["id"]]
+    path = f"/evaluations/re-evaluations/{started['id']}"
+    assert get(client, path)["counts"]["queued"] == 5
+    judge()
+    assert jobs.due_ids(house) == []
+    shown = get(client, path)
+    assert shown["status"] == "completed"
+    counts = {"selected": 5, "queued": 0, "completed": 5, "failed": 0, "canceled": 0, "skipped": 0}
+    assert shown["counts"] == counts
+    listed = get(client, "/evaluations", channel="chat")
+    assert {each["supersedesId"] for each in listed} == set(made)
+    assert {(each["revision"], each["score"]) for each in listed} == {(2, 100)}
+    assert happened(house).count("evaluation.completed") == 11
+    assert wrong_facts(house) == []
+    assert error_code(client.get(f"/evaluations/re-evaluations/{new_id('reev')}")) == (
+        "RESOURCE_NOT_FOUND"
+    )
+
+
+def test_what_is_fresh_goes_before_a_re_evaluation(client: Caller, house: Runtime) -> None:
+    old = chats(client, 2)
+    many(client)
+    with house.db.writing() as session:
+        assert re_evaluations.take_on(session, re_evaluations.next_id(session) or "")
+    fresh = put_chat(client, "fresh")["evaluationId"]
+    with house.db.writing() as session:
+        lease = judging.claim(session, "")
+    assert lease is not None
+    assert lease.job_id == fresh
+    with house.db.reading() as session:
+        waiting = session.scalars(select(EvaluationJob.priority)).all()
+    assert sorted(waiting) == [-1] * len(old) + [0]
+
+
+def test_a_source_that_changes_meanwhile_is_passed_over(client: Caller, house: Runtime) -> None:
+    chats(client, 3)
+    started = many(client)
+    put_chat(client, "chat-1", labels={"team": "north"})
+    judge()
+    counts = get(client, f"/evaluations/re-evaluations/{started['id']}")["counts"]
+    assert (counts["selected"], counts["completed"], counts["skipped"]) == (3, 2, 1)
+    with house.db.reading() as session:
+        most = session.scalar(select(func.max(Evaluation.revision)))
+    assert most == 2
+
+
+def test_a_re_evaluation_that_cannot_go_on_ends(
+    client: Caller, house: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chats(client, 1)
+    started = many(client)
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise Conflict("No.")
+
+    monkeypatch.setattr(re_evaluations.judging_again, "open_again", broken)
+    for _ in range(3):
+        assert jobs.due_ids(house) == [started["id"]]
+        judge()
+    assert jobs.due_ids(house) == []
+    shown = get(client, f"/evaluations/re-evaluations/{started['id']}")
+    assert (shown["status"], shown["error"]["code"]) == ("failed", "INTERNAL")
+
+
+def test_mistakes_are_named(client: Caller, make_caller: Any, base: str) -> None:
+    path = "/evaluations/re-evaluate"
+    for body, found in (
+        ({}, {"filters": "REQUIRED"}),
+        ({"filters": {"minScore": "many"}}, {"filters.minScore": "TYPE"}),
+        ({"filters": {"current": True}}, {"filters.current": "UNKNOWN"}),
+        ({"filters": {"minScore": 5, "maxScore": 1}}, {"filters.maxScore": "RANGE"}),
+        ({"filters": {}, "scorecardVersion": 1}, {"scorecardId": "REQUIRED"}),
+        ({"filters": {}, "scorecardId": new_id("sc")}, {"scorecardId": "FORMAT"}),
+    ):
+        assert findings(client.post(path, body)) == found
+    reader = make_caller(base, scopes=["evaluations:read"])
+    assert error_code(reader.post(path, {"filters": {}})) == "INSUFFICIENT_SCOPE"

@@ -1,0 +1,323 @@
+"""Criteria that an author writes: phrases, metrics, and the conditions under which they apply."""
+
+from typing import Any
+
+import pytest
+
+from app.ai.context import Context
+from app.ai.embedded import EmbeddedJudge
+from app.ai.judge import Judgement
+from app.ai.scorecard import scorecard_from
+from app.ai.transcript import Transcript
+from app.scorecards.authoring import check
+from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat
+
+
+def own(*criteria: dict[str, Any], channel: str = "chat", **more: Any) -> dict[str, Any]:
+    """A scorecard of these criteria alone, of equal weight unless they say theirs."""
+    shown = [
+        {
+            "key": f"own.{index}",
+            "title": f"Own {index}",
+            "section": "own",
+            "question": "Is it so?",
+            "type": "binary",
+            "weight": 100 / len(criteria),
+            **each,
+        }
+        for index, each in enumerate(criteria)
+    ]
+    return {
+        "name": "Ours",
+        "sections": [{"key": "own", "title": "Own"}],
+        "criteria": shown,
+        "minimum": {"words": 1, "judgedWeightPercent": 0},
+        **more,
+    }
+
+
+def judged(
+    talk: Transcript, *criteria: dict[str, Any], channel: str = "chat", **known: Any
+) -> Judgement:
+    checked = check(own(*criteria), channel=channel)
+    assert checked.errors == []
+    return EmbeddedJudge().judge(talk, scorecard_from(checked.document), Context(**known))
+
+
+def criteria_of(judgement: Judgement) -> list[dict[str, Any]]:
+    return judgement.results["criteria"]
+
+
+def says(*phrases: str, **more: Any) -> dict[str, Any]:
+    statements = [
+        {"key": f"s{index}", "title": phrase, "anyOf": [phrase]}
+        for index, phrase in enumerate(phrases)
+    ]
+    parameters = {"statements": statements, **more}
+    return {"judge": {"rule": "required_phrases", "parameters": parameters}}
+
+
+def never_says(*phrases: str, **more: Any) -> dict[str, Any]:
+    parameters = {"anyOf": list(phrases), **more}
+    return {"judge": {"rule": "forbidden_phrases", "parameters": parameters}}
+
+
+def measures(metric: str, **ranges: Any) -> dict[str, Any]:
+    parameters = {"metric": metric, **ranges}
+    return {"type": "metric", "judge": {"rule": "metric_range", "parameters": parameters}}
+
+
+def quotes(criterion: dict[str, Any], talk: Transcript) -> list[str]:
+    texts = {segment.id: segment.text for segment in talk.segments}
+    for each in criterion["evidence"]:
+        assert texts[each["segmentId"]][each["charStart"] : each["charEnd"]] == each["quote"]
+    return [each["quote"] for each in criterion["evidence"]]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "answer", "evidence"),
+    [
+        (says("good morning", "sorry to hear that"), "yes", ["Good morning", "sorry to hear that"]),
+        (says("good morning", "welcome aboard"), "no", ["Good morning"]),
+        (says("GOOD, morning!", within={"firstTurns": 1}), "yes", ["Good morning"]),
+        (says("anything else", within={"firstTurns": 2}), "no", []),
+        (says("anything else", within={"lastTurns": 1}), "yes", ["anything else"]),
+        (says("my parcel"), "no", []),
+        (says("my parcel", by="customer"), "yes", ["my parcel"]),
+        (says("is there anything", by="anyone"), "yes", ["Is there anything"]),
+        (
+            says("good morning", "anything else", inOrder=True),
+            "yes",
+            ["Good morning", "anything else"],
+        ),
+        (says("anything else", "good morning", inOrder=True), "no", ["anything else"]),
+        (
+            says("driver missed you I have scheduled"),
+            "yes",
+            ["driver missed you; I have scheduled"],
+        ),
+        (says("anyth"), "no", []),
+        (never_says("not my job"), "yes", []),
+        (never_says("not my job", "the driver missed you"), "no", ["The driver missed you"]),
+        (never_says("great"), "yes", []),
+        (never_says("great", by="customer"), "no", ["Great"]),
+    ],
+)
+def test_phrases_are_looked_for_where_the_author_says(
+    criterion: dict[str, Any], answer: str, evidence: list[str]
+) -> None:
+    found = criteria_of(judged(GOOD_CHAT, criterion))[0]
+    assert found["answer"] == answer
+    assert found["judgedBy"] == "rule"
+    assert quotes(found, GOOD_CHAT) == evidence
+
+
+def test_a_phrase_may_go_over_two_messages_and_any_script() -> None:
+    talk = chat(("a", 0, "Your call may be"), ("a", 5, "recorded. नमस्ते जी!"), ("c", 9, "ठीक है"))
+    split, hindi = criteria_of(judged(talk, says("may be recorded"), says("नमस्ते")))
+    assert quotes(split, talk) == ["may be", "recorded"]
+    assert quotes(hindi, talk) == ["नमस्ते"]
+
+
+def test_what_must_be_said_in_order_is_told_apart_from_what_is_not_said() -> None:
+    criterion = says("anything else", "good morning", "welcome aboard", inOrder=True)
+    told = criteria_of(judged(GOOD_CHAT, criterion))[0]["explanation"]
+    assert told == "Not said: welcome aboard. Said too early: good morning."
+
+
+def test_where_nobody_knows_who_speaks_nothing_is_said_of_the_agent() -> None:
+    talk = call(("u", 0, 5_000, "That is not my job."), speaker_attribution="none")
+    found = criteria_of(
+        judged(
+            talk,
+            never_says("not my job"),
+            never_says("not my job", by="anyone"),
+            says("not my job", within={"firstTurns": 1}),
+            never_says("rubbish"),
+            channel="voice",
+        )
+    )
+    assert [each["answer"] for each in found] == [None, "no", None, "yes"]
+    assert found[0]["applicable"] is False
+
+
+@pytest.mark.parametrize(
+    ("ranges", "score"),
+    [
+        ({"full": {"atMost": 60}}, 1),
+        ({"full": {"atLeast": 30, "atMost": 30}}, 1),
+        ({"full": {"atMost": 20}, "half": {"atMost": 40}}, 0.5),
+        ({"full": {"atMost": 20}}, 0),
+        ({"full": {"atLeast": 60}, "half": {"atLeast": 31}}, 0),
+    ],
+)
+def test_a_metric_is_held_against_its_ranges(ranges: dict[str, Any], score: float) -> None:
+    found = criteria_of(judged(GOOD_CHAT, measures("firstResponseSeconds", **ranges)))[0]
+    assert (found["answer"], found["normalizedScore"], found["judgedBy"]) == (30, score, "metric")
+
+
+def test_a_metric_that_is_missing_is_no_failure() -> None:
+    talk = chat(("c", None, "Hello, is anybody there?"), ("a", None, "Yes, how can I help?"))
+    found = criteria_of(judged(talk, measures("firstResponseSeconds", full={"atMost": 60})))[0]
+    assert (found["applicable"], found["normalizedScore"]) == (False, None)
+    assert found["explanation"] == "firstResponseSeconds: The messages have no times."
+
+
+@pytest.mark.parametrize(
+    ("conditions", "known", "applies"),
+    [
+        ({}, {}, True),
+        ({"languages": ["en-GB", "hi"]}, {}, True),
+        ({"languages": ["hi"]}, {}, False),
+        ({"directions": ["inbound"]}, {"direction": "inbound"}, True),
+        ({"directions": ["inbound"]}, {}, False),
+        ({"campaignIds": ["camp_a"]}, {"campaign_id": "camp_a"}, True),
+        ({"campaignIds": ["camp_a"]}, {"campaign_id": "camp_b"}, False),
+        ({"labels": {"team": "north"}}, {"labels": {"team": "north", "shift": "late"}}, True),
+        ({"labels": {"team": "north"}}, {"labels": {"team": "south"}}, False),
+        ({"said": {"anyOf": ["not arrived"]}}, {}, True),
+        ({"said": {"anyOf": ["not arrived"], "by": "agent"}}, {}, False),
+        ({"notSaid": {"anyOf": ["refund"]}}, {}, True),
+        ({"notSaid": {"anyOf": ["my parcel"], "by": "customer"}}, {}, False),
+        ({"events": ["profanity"]}, {}, False),
+        ({"metric": {"metric": "turnCount"}}, {}, True),
+        ({"metric": {"metric": "turnCount", "atLeast": 8}}, {}, False),
+        ({"metric": {"metric": "agentWpm"}}, {}, False),
+        ({"languages": ["en"], "labels": {"team": "north"}}, {}, False),
+    ],
+)
+def test_a_criterion_applies_where_all_its_conditions_hold(
+    conditions: dict[str, Any], known: dict[str, Any], applies: bool
+) -> None:
+    plain, conditional = says("good morning"), {**says("welcome aboard"), "appliesWhen": conditions}
+    judgement = judged(GOOD_CHAT, plain, conditional, **known)
+    found = criteria_of(judgement)[1]
+    assert found["applicable"] is applies
+    # What does not apply takes its weight away with it.
+    assert judgement.score == (50 if applies else 100)
+    assert applies or found["explanation"].startswith("It applies only ")
+
+
+def test_a_criterion_may_apply_to_an_event_only() -> None:
+    talk = chat(("c", 0, "I want to speak to a manager!"), ("a", 9, "I am sorry about that."))
+    criterion = says("sorry")
+    found = criteria_of(
+        judged(
+            talk,
+            {**criterion, "appliesWhen": {"events": ["escalation_request", "long_hold"]}},
+            {**criterion, "appliesWhen": {"events": ["long_hold"]}},
+        )
+    )
+    assert [each["applicable"] for each in found] == [True, False]
+
+
+def test_a_criterion_for_a_language_model_is_not_guessed_by_rules() -> None:
+    scale = [
+        {"answer": level, "score": level / 2, "anchor": f"Level {level}."} for level in (0, 1, 2)
+    ]
+    found = criteria_of(
+        judged(GOOD_CHAT, says("good morning"), {"type": "scale", "options": scale})
+    )[1]
+    assert (found["applicable"], found["answer"]) == (False, None)
+    assert found["explanation"]
+
+
+def test_a_scorecard_for_other_languages_judges_nothing() -> None:
+    checked = check({**own(says("good morning")), "languages": ["hi"]}, channel="chat")
+    found = EmbeddedJudge().judge(GOOD_CHAT, scorecard_from(checked.document), Context())
+    assert found.problem is not None
+    assert found.problem.code == "UNSUPPORTED_LANGUAGE"
+    assert found.score is None
+
+
+def test_a_critical_criterion_fails_its_section_or_everything() -> None:
+    harmless = says("good morning")
+    section = judged(GOOD_CHAT, harmless, {**says("nay"), "criticality": "section"})
+    assert (section.score, section.raw_score, section.auto_failed) == (0, 50, False)
+    whole = judged(GOOD_CHAT, harmless, {**says("nay"), "criticality": "evaluation"})
+    assert (whole.score, whole.raw_score, whole.auto_failed) == (0, 50, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "said"),
+    [
+        ({"question": "Is the agent friendly?"}, "criteria[0].question", "'friendly'"),
+        ({"question": "Is it so? Was it so?"}, "criteria[0].question", "two questions"),
+        ({"question": "Is it said, and is it meant?"}, "criteria[0].question", "two questions"),
+        ({"question": "It is so."}, "criteria[0].question", "no question"),
+        ({"appliesWhen": {"events": ["dead_air"]}}, "criteria[0].appliesWhen.events", "In a chat"),
+        ({"appliesWhen": {"directions": ["inbound"]}}, "appliesWhen.directions", "a chat is"),
+        ({"appliesWhen": {"languages": ["fr"]}}, "appliesWhen.languages", "other languages"),
+        (
+            {"appliesWhen": {"metric": {"metric": "agentWpm"}}},
+            "criteria[0].appliesWhen.metric",
+            "not measured on the channel chat",
+        ),
+        (measures("talkRatio", full={"atMost": 1}), "parameters.metric", "not measured"),
+        (
+            measures("turnCount", full={"atMost": 9}, half={"atMost": 8}),
+            "criteria[0].judge.parameters.half",
+            "nothing is ever half",
+        ),
+        ({"judge": {}}, "criteria", "Only a language model can judge 100 %"),
+        (
+            {
+                "type": "scale",
+                "judge": {},
+                "options": [
+                    {"answer": level, "score": level / 3, "anchor": "Level."} for level in range(4)
+                ],
+            },
+            "criteria[0].options",
+            "More than three options",
+        ),
+    ],
+)
+def test_the_linter_warns(change: dict[str, Any], field: str, said: str) -> None:
+    checked = check(own({**says("hello"), **change}, languages=["en", "hi"]), channel="chat")
+    assert checked.errors == []
+    found = [each for each in checked.warnings if said in each.message]
+    assert [each.field.endswith(field) for each in found] == [True], checked.warnings
+
+
+def test_a_plain_scorecard_has_no_warnings_and_an_unused_section_has_one() -> None:
+    assert check(own(says("hello")), channel="chat").warnings == []
+    sections = [{"key": "own", "title": "Own"}, {"key": "more", "title": "More"}]
+    unused = check({**own(says("hello")), "sections": sections}, channel="chat").warnings
+    assert [each.field for each in unused] == ["sections[1]"]
+
+
+def test_a_draft_takes_over_what_it_does_not_say() -> None:
+    draft = {
+        "name": "Ours",
+        "criteria": [
+            {
+                "use": "opening.greeting",
+                "weight": 40,
+                "title": "Hello",
+                "judge": {"parameters": {"agentTurns": 1}},
+            },
+            {"use": "closing.recap", "weight": 60},
+        ],
+        "metrics": {"deadAirMs": 4_000},
+    }
+    document = check(draft, channel="voice").document
+    greeting, recap = document["criteria"]
+    assert greeting["judge"]["parameters"] == {
+        "agentTurns": 1,
+        "requires": ["greeting", "brand", "name"],
+    }
+    assert (greeting["title"], greeting["weight"], recap["title"]) == ("Hello", 40, "Recap")
+    assert [each["key"] for each in document["sections"]] == ["opening", "closing"]
+    assert document["metrics"]["deadAirMs"] == 4_000
+    assert document["metrics"]["nonTalkGapMs"] == 3_000
+    shipped = check(
+        {"name": "x", "criteria": [{"use": "closing.recap", "weight": 100}]}, channel="voice"
+    )
+    assert shipped.document["criteria"][0]["weight"] == 100
+    assert judged(GOOD_CALL, says("thank you"), channel="voice").score == 100
+
+
+def test_a_criterion_that_is_not_there_cannot_be_taken_over() -> None:
+    checked = check({"name": "x", "criteria": [{"use": "no.such", "weight": 100}]}, channel="chat")
+    assert [(each.field, each.code) for each in checked.errors] == [("criteria[0].use", "ENUM")]
