@@ -28,6 +28,8 @@ from app.evaluations import settled
 from app.events import outbox
 from app.imports import checking, preparing
 from app.imports import routes as imports
+from app.redaction import guard
+from app.redaction.guard import Guard
 from app.reviews import routes as reviews
 from app.scorecards import routes as scorecards
 from app.usage import routes as usage
@@ -68,6 +70,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     settled.on_settled(assessments.note_evaluation)
     settled.on_settled(facts.note)
     preparing.check_with(checking.check)
+    guard.install(Guard(settings.redaction, parts.keyring))
     app = Flask("app", static_folder=None, template_folder="web/templates")
     app.json = OrjsonProvider(app)
     app.url_map.merge_slashes = False

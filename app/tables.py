@@ -12,6 +12,7 @@ from app.engagements import models as engagements
 from app.evaluations import models as evaluations
 from app.events import models as events
 from app.imports import models as imports
+from app.redaction import models as redaction
 from app.reviews import models as reviews
 from app.scorecards import models as scorecards
 from app.usage import models as usage
@@ -31,6 +32,7 @@ ROOMS = (
     evaluations,
     events,
     imports,
+    redaction,
     reviews,
     scorecards,
     usage,

@@ -1,4 +1,4 @@
-"""The scopes that a key may hold (spec A7; the last four belong to extensions)."""
+"""The scopes that a key may hold (spec A7; the last five belong to extensions)."""
 
 SCOPES = (
     "evaluations:read",
@@ -19,6 +19,7 @@ SCOPES = (
     "scorecards:manage",
     "evaluations:review",
     "data:erase",
+    "transcripts:raw",
 )
 MANAGE_KEYS = "keys:manage"
 

@@ -24,6 +24,7 @@ from app.core.settings import Settings
 from app.evaluations import contexts, transcripts
 from app.evaluations import service as evaluations
 from app.evaluations.vocabulary import SourceType
+from app.redaction import guard
 from app.scorecards import service as scorecards
 
 
@@ -69,7 +70,10 @@ class _Processing(LeasedWork[ProcessingJob]):
             self.write(steps.heard_nothing, transcript, failures.EMPTY_TRANSCRIPT)
         else:
             if task.transcribe:
-                self.write(steps.transcribed, transcript)
+                raw = None
+                if task.redact:
+                    transcript, raw = guard.masked_transcript(transcript)
+                self.write(steps.transcribed, transcript, raw)
             self._judge(task, transcript)
 
     def is_final(self, error: Exception) -> bool:

@@ -92,7 +92,7 @@ class ProcessingJob(LeasedJob):
     """One run of the work on a recording; at most one of a recording is open.
 
     `stages` maps the name of a stage to its record (see `stages.py`). `transcribe` says that a
-    transcript has to be made, though there may be one.
+    transcript has to be made, though there may be one; `redact` that its texts are to be masked.
     """
 
     __tablename__ = "processing_jobs"
@@ -113,6 +113,7 @@ class ProcessingJob(LeasedJob):
     scorecard_id: Mapped[str]
     scorecard_version: Mapped[int]
     transcribe: Mapped[bool]
+    redact: Mapped[bool] = mapped_column(default=False)
     stage: Mapped[str]
     progress: Mapped[int] = mapped_column(default=0)
     stages: Mapped[dict[str, Any]] = mapped_column(JSON)

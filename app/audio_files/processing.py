@@ -11,13 +11,14 @@ from app.audio_files import stages
 from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
 from app.core.clock import utc_now
 from app.core.db import ring_after_commit
-from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
 from app.core.leases import OPEN_STATES
 from app.core.queue import Bell
-from app.evaluations import references
+from app.evaluations import references, transcripts
 from app.evaluations import service as evaluations
 from app.evaluations.vocabulary import Channel, SourceType
+from app.redaction import guard
 
 QUEUE = "audio"
 PROCESS_AUDIO = "app.audio_files.jobs.process_audio"
@@ -31,7 +32,7 @@ class Wish:
     language: str | None = None
     scorecard_id: str | None = None
     channel_map: Mapping[str, int] | None = None
-    redact: bool = False
+    redact: bool | None = None
     force: bool = False
     priority: str = "normal"
 
@@ -52,8 +53,6 @@ def request(
         InvalidInput: the wish names what is not there.
     """
     wish = wish or Wish()
-    if wish.redact:
-        raise InvalidInput.field("redact", "Redaction is not available in this version.")
     audio = session.get(AudioFile, audio_file_id, with_for_update=True)
     if audio is None:
         raise NotFound("There is no such audio file.")
@@ -101,6 +100,7 @@ def _queue(session: Session, audio: AudioFile, wish: Wish) -> ProcessingJob:
         channel=Channel.VOICE,
     )
     said_anew = _take_over(audio, wish)
+    redact = guard.is_enabled() if wish.redact is None else wish.redact
     evaluation = evaluations.open_evaluation(
         session,
         **references.named(session, audio),
@@ -116,7 +116,8 @@ def _queue(session: Session, audio: AudioFile, wish: Wish) -> ProcessingJob:
         scorecard_id=scorecard.id,
         scorecard_version=scorecard.version,
         priority=PRIORITIES[wish.priority],
-        transcribe=said_anew or not audio.has_transcript,
+        transcribe=said_anew or not _is_kept(session, audio, redacted=redact),
+        redact=redact,
         stage=stages.Stage.UPLOAD,
         stages=stages.fresh(audio.uploaded_at),
         due_at=now,
@@ -138,6 +139,12 @@ def _take_over(audio: AudioFile, wish: Wish) -> bool:
     if wish.channel_map is not None and wish.channel_map != audio.channel_map:
         audio.channel_map, changed = dict(wish.channel_map), True
     return changed
+
+
+def _is_kept(session: Session, audio: AudioFile, *, redacted: bool) -> bool:
+    """Whether there is a transcript, masked or unmasked as it is wanted."""
+    kept = transcripts.find(session, source_type=SourceType.AUDIO_FILE, source_id=audio.id)
+    return kept is not None and kept.redacted == redacted
 
 
 def _source(audio: AudioFile) -> dict[str, Any]:

@@ -6,12 +6,13 @@ from app.audio_files import processing, schemas, service, status, uploads
 from app.audio_files.hooks import Recordings
 from app.audio_files.links import Links
 from app.core.runtime import runtime
-from app.evaluations import transcripts
+from app.evaluations import shown_transcripts
 from app.evaluations.transcript_shapes import TranscriptQuery, TranscriptSchema
 from app.evaluations.vocabulary import SourceType
 from app.web.api import Blueprint
 from app.web.principal import EXPENSIVE, require_scope
 from app.web.public_address import public_address
+from app.web.raw_access import check_raw
 
 blp = Blueprint(
     "audio-files",
@@ -60,9 +61,10 @@ def get_audio_file(audio_file_id: str) -> Any:
 @blp.response(200, TranscriptSchema)
 def get_audio_file_transcript(query: dict[str, bool], audio_file_id: str) -> Any:
     """Show what was said; while it is pending there are no segments."""
+    check_raw(audio_file_id, redacted=query["redacted"])
     with runtime().db.reading() as session:
         service.find(session, audio_file_id)
-        return transcripts.get_transcript(
+        return shown_transcripts.get_transcript(
             session, source_type=SourceType.AUDIO_FILE, source_id=audio_file_id, **query
         )
 

@@ -24,6 +24,8 @@ from app.evaluations.vocabulary import SourceType, Status
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import AudioProcessed, AudioTranscribed
+from app.redaction import raw_texts
+from app.redaction.guard import Sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Task:
     audio_file_id: str
     evaluation_id: str
     transcribe: bool
+    redact: bool
     options: TranscribeOptions
     scorecard_id: str
     scorecard_version: int
@@ -56,6 +59,7 @@ def begin(session: Session, lease: Lease[ProcessingJob], *, max_duration_s: floa
         job.audio_file_id,
         job.evaluation_id,
         job.transcribe,
+        job.redact,
         options,
         job.scorecard_id,
         job.scorecard_version,
@@ -74,9 +78,15 @@ def decoded(session: Session, lease: Lease[ProcessingJob], info: AudioInfo) -> N
     _stage(job, Stage.TRANSCRIBE)
 
 
-def transcribed(session: Session, lease: Lease[ProcessingJob], transcript: Transcript) -> None:
-    """Store the transcript and announce it; from here on nothing is transcribed again."""
-    audio = _heard(session, lease, transcript)
+def transcribed(
+    session: Session, lease: Lease[ProcessingJob], transcript: Transcript, raw: Sealed | None
+) -> None:
+    """Store the transcript and announce it; from here on nothing is transcribed again.
+
+    Args:
+        raw: what was masked in the transcript.
+    """
+    audio = _heard(session, lease, transcript, raw)
     publish(
         session,
         EventType.AUDIO_TRANSCRIBED,
@@ -96,7 +106,7 @@ def heard_nothing(
     session: Session, lease: Lease[ProcessingJob], transcript: Transcript, failure: Failure
 ) -> None:
     """Store the transcript without words, and end: nothing is announced."""
-    _heard(session, lease, transcript)
+    _heard(session, lease, transcript, None)
     failed(session, lease, failure)
 
 
@@ -169,7 +179,9 @@ def _fail(job: ProcessingJob, audio: AudioFile, error: dict[str, str]) -> None:
     end(job, JobState.FAILED, audio.updated_at)
 
 
-def _heard(session: Session, lease: Lease[ProcessingJob], transcript: Transcript) -> AudioFile:
+def _heard(
+    session: Session, lease: Lease[ProcessingJob], transcript: Transcript, raw: Sealed | None
+) -> AudioFile:
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
     transcripts.store_transcript(
@@ -177,6 +189,7 @@ def _heard(session: Session, lease: Lease[ProcessingJob], transcript: Transcript
         source_type=SourceType.AUDIO_FILE,
         source_id=audio.id,
         transcript=transcript,
+        raw_text_id=raw_texts.store(session, audio.id, raw),
     )
     audio.has_transcript = True
     audio.detected_language = transcript.language
@@ -185,7 +198,12 @@ def _heard(session: Session, lease: Lease[ProcessingJob], transcript: Transcript
     _enter(audio, AudioStatus.TRANSCRIBED)
     now = audio.updated_at
     job.transcribe = False
-    job.stages = stages.skipped(stages.done(job.stages, Stage.TRANSCRIBE, now), Stage.REDACT)
+    heard = stages.done(job.stages, Stage.TRANSCRIBE, now)
+    if transcript.redacted:
+        masked = stages.begun(heard, Stage.REDACT, now)
+        job.stages = stages.done(masked, Stage.REDACT, now)
+    else:
+        job.stages = stages.skipped(heard, Stage.REDACT)
     job.progress = stages.BEGINS_AT[Stage.EVALUATE]
     return audio
 

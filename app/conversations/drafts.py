@@ -12,6 +12,8 @@ from app.ai.measures import Measures
 from app.ai.response_times import answer_times, measure_responses, sent_times
 from app.conversations.transcripts import transcript_of, with_participants
 from app.core.digests import digest_of
+from app.redaction import guard
+from app.redaction.guard import Sealed
 
 # What is given of a message; two with the same of these, in the same place, are the same message.
 GIVEN = (
@@ -31,10 +33,14 @@ _BLANK: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The messages of a draft: the columns of each but its ids, and the digest of what was given."""
+    """The messages of a draft: the columns of each but its ids, and the digest of what was given.
+
+    `raw` is what was masked in them, sealed.
+    """
 
     rows: tuple[dict[str, Any], ...]
     digest: str
+    raw: Sealed | None = None
 
 
 def drafted(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,19 +59,44 @@ def drafted(fields: Mapping[str, Any]) -> dict[str, Any]:
     # Only who wrote when is read of it, so that the language makes no difference.
     dialogue = dialogue_of(transcript_of(named, None), channel="chat", language="en")
     waits = _waits(dialogue)
+    masked, raw = _masked(named)
     spoken = [index for index, each in enumerate(named) if not each["internal"]]
     seconds = {spoken[segment]: wait for segment, wait in waits.items()}
     rows = tuple(
         {**each, "index": index, "response_seconds": seconds.get(index)}
-        for index, each in enumerate(named)
+        for index, each in enumerate(masked)
     )
     return {
-        **values,
+        **_masked_values(values),
         **_counts(given),
         **_times(values, given),
         **_responses(dialogue),
-        "messages": Messages(rows, digest_of(given)),
+        "redacted": guard.is_enabled(),
+        "messages": Messages(rows, digest_of([guard.is_enabled(), given]), raw),
     }
+
+
+def _masked(messages: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], Sealed | None]:
+    """Mask the texts; what they were is sealed by message, and by segment as judges number them."""
+    masked, originals = guard.masked_messages(messages, "participant_id")
+    if not originals:
+        return masked, None
+    spoken = [str(index) for index, each in enumerate(messages) if not each["internal"]]
+    segments = {
+        f"seg_{place + 1:04d}": {"text": originals[index], "words": []}
+        for place, index in enumerate(spoken)
+        if index in originals
+    }
+    return masked, guard.seal(messages=originals, segments=segments)
+
+
+def _masked_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Mask what people have written beside the messages."""
+    masked = {**values, "subject": guard.masked_text(values.get("subject"))}
+    if values.get("csat"):
+        comment = guard.masked_text(values["csat"].get("comment"))
+        masked["csat"] = {**values["csat"], "comment": comment}
+    return masked
 
 
 def _counts(messages: Sequence[Mapping[str, Any]]) -> dict[str, int]:

@@ -13,6 +13,7 @@ from app.core.errors import NotFound
 from app.core.ids import new_id
 from app.core.paging import Page, PageRequest
 from app.evaluations import transcripts as judged
+from app.redaction import raw_texts
 
 _COLUMNS = select(
     *(getattr(Message, attribute) for attribute in Message.__mapper__.column_attrs.keys())  # noqa: SIM118
@@ -51,8 +52,13 @@ def of_conversation(session: Session, conversation_id: str) -> list[dict[str, An
     return [dict(row) for row in session.execute(statement).mappings()]
 
 
-def list_page(session: Session, request: PageRequest, conversation_id: str) -> Page[Any]:
+def list_page(
+    session: Session, request: PageRequest, conversation_id: str, *, redacted: bool = True
+) -> Page[Any]:
     """List the messages of a conversation, by index, with the judge's sentiment.
+
+    Args:
+        redacted: False shows what was written before it was masked, as far as that is kept.
 
     Raises:
         NotFound: there is no such conversation.
@@ -69,13 +75,19 @@ def list_page(session: Session, request: PageRequest, conversation_id: str) -> P
     ).order_by(Message.index)
     evaluation_id = conversation.evaluation_id
     felt = judged.message_sentiments(session, evaluation_id) if evaluation_id else {}
-    shown = [_shown(dict(row), felt) for row in session.execute(statement).mappings()]
+    raw = None if redacted else raw_texts.opened(session, conversation.raw_text_id)
+    said = raw.messages if raw else {}
+    shown = [_shown(dict(row), felt, said) for row in session.execute(statement).mappings()]
     return Page(shown, request.page, request.page_size, conversation.message_count)
 
 
-def _shown(row: Mapping[str, Any], felt: Mapping[str, tuple[str, float]]) -> dict[str, Any]:
+def _shown(
+    row: Mapping[str, Any], felt: Mapping[str, tuple[str, float]], said: Mapping[str, str]
+) -> dict[str, Any]:
     label, score = felt.get(row["id"], (None, None))
-    return {**row, "sentiment": label, "sentiment_score": score, "redactions": []}
+    shown = {**row, "sentiment": label, "sentiment_score": score}
+    raw = said.get(str(row["index"]))
+    return shown if raw is None else {**shown, "text": raw, "redactions": []}
 
 
 def _common(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> int:

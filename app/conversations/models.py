@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index
+from sqlalchemy import JSON, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.conversations.vocabulary import ConversationStatus
@@ -24,7 +24,8 @@ class Conversation(ExternallyKeyed):
 
     `digest` is that of everything that was given, `messages_digest` that of the messages, and
     `judged_digest` that of what the newest evaluation was asked for. `evaluation_id` and `score`
-    follow the current evaluation.
+    follow the current evaluation. `redacted` tells whether the messages are masked, `raw_text_id`
+    where what was masked in them is kept.
     """
 
     __tablename__ = "conversations"
@@ -37,6 +38,12 @@ class Conversation(ExternallyKeyed):
         Index("ix_conversations_started", "started_at", "id"),
         Index("ix_conversations_message_count", "message_count", "id"),
         Index("ix_conversations_score", "score", "id"),
+        Index(
+            "ix_conversations_unevaluated",
+            "created_at",
+            sqlite_where=text("evaluation_id IS NULL"),
+            postgresql_where=text("evaluation_id IS NULL"),
+        ),
     )
 
     engagement_id: Mapped[str | None] = mapped_column(ForeignKey("engagements.id"))
@@ -67,6 +74,8 @@ class Conversation(ExternallyKeyed):
     digest: Mapped[str]
     messages_digest: Mapped[str]
     judged_digest: Mapped[str | None]
+    redacted: Mapped[bool] = mapped_column(default=False)
+    raw_text_id: Mapped[str | None]
 
 
 class Message(Table):
@@ -83,6 +92,7 @@ class Message(Table):
     author_name: Mapped[str | None]
     executive_id: Mapped[str | None]
     text: Mapped[str]
+    redactions: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
     language: Mapped[str | None]
     sent_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     internal: Mapped[bool] = mapped_column(default=False)

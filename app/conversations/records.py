@@ -12,7 +12,7 @@ from app.core.errors import NotFound
 from app.core.paging import Page, PageRequest, select_page
 from app.evaluations.vocabulary import Channel
 
-_HIDDEN = ("digest", "messages_digest", "judged_digest")
+_HIDDEN = ("digest", "messages_digest", "judged_digest", "redacted", "raw_text_id")
 _COLUMNS = select(
     *(
         getattr(Conversation, column.key)

@@ -6,6 +6,7 @@ from app.conversations import messages, records, schemas
 from app.core.runtime import runtime
 from app.web.api import Blueprint
 from app.web.principal import require_scope
+from app.web.raw_access import check_raw
 
 blp = Blueprint(
     "conversations", __name__, url_prefix="/conversations", description="Chats and their messages"
@@ -38,5 +39,9 @@ def get_conversation(conversation_id: str) -> Any:
 @blp.response(200, schemas.MessageSchema(many=True))
 def list_messages(query: dict[str, Any], conversation_id: str) -> Any:
     """List the messages of a conversation in their order."""
+    redacted = query["redacted"]
+    check_raw(conversation_id, redacted=redacted)
     with runtime().db.reading() as session:
-        return messages.list_page(session, query["page_request"], conversation_id)
+        return messages.list_page(
+            session, query["page_request"], conversation_id, redacted=redacted
+        )

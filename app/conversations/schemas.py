@@ -35,6 +35,14 @@ class ConversationQuery(PeriodQuery):
 class MessageQuery(PageQuery):
     """The page of the messages of a conversation."""
 
+    redacted = QueryFlag(
+        load_default=True,
+        metadata={
+            "description": "false: what was written before it was masked, as far as it is kept; "
+            "the key needs the scope transcripts:raw as well, and each such request is logged."
+        },
+    )
+
 
 class SatisfactionSchema(CamelSchema):
     """What the customer said of the service, 1 to 5."""

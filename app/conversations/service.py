@@ -1,6 +1,7 @@
 """What is done with conversations: brought in, and judged."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import RowMapping, update
@@ -21,6 +22,7 @@ from app.directory import executives
 from app.evaluations import judging, references
 from app.evaluations.models import Evaluation
 from app.evaluations.vocabulary import Channel, SourceType
+from app.redaction import raw_texts
 
 
 def upsert(
@@ -51,6 +53,7 @@ def upsert(
     former_campaign_id = None if created else row.campaign_id
     if created or row.messages_digest != given.digest:
         messages.replace(session, row.id, given.rows, is_new=created)
+        columns["raw_text_id"] = raw_texts.store(session, row.id, given.raw)
     upserts.bring_to(session, row, columns)
     text = records.search_text(columns, external_id)
     found = ConversationSearchText(conversation_id=row.id, text=text)
@@ -94,7 +97,8 @@ def request_evaluation(
     row.judged_digest = judged_digest
     return judging.request(
         session,
-        transcript=transcript_of(said, row.language),
+        transcript=replace(transcript_of(said, row.language), redacted=row.redacted),
+        raw_text_id=row.raw_text_id,
         context=_context(row),
         scorecard_id=scorecard_id,
         source_type=SourceType.CONVERSATION,

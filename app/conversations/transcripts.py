@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from app.ai.transcript import Participant, Role, Segment, Transcript
+from app.redaction.guard import redactions_from
 
 
 def transcript_of(messages: Sequence[Mapping[str, Any]], language: str | None) -> Transcript:
@@ -45,6 +46,7 @@ def _segment(index: int, message: Mapping[str, Any]) -> Segment:
         language=message["language"],
         message_id=message.get("id"),
         sent_at=message["sent_at"],
+        redactions=redactions_from(message.get("redactions", ())),
     )
 
 

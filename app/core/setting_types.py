@@ -42,6 +42,12 @@ def boolean(value: str) -> bool:
     return known[value.lower()]
 
 
+def switch(value: str) -> bool:
+    """Take on or off, and what `boolean` takes."""
+    named = {"on": True, "off": False}
+    return named[value.lower()] if value.lower() in named else boolean(value)
+
+
 def count(value: str) -> int:
     """Take a whole number of at least 0."""
     if not re.fullmatch(r"[0-9]{1,15}", value, re.ASCII):

@@ -157,6 +157,9 @@ class Settings:
     worker_processes: int = _setting(
         "CQE_WORKER_PROCESSES", 1, read.positive, "Worker processes that transcribe and judge"
     )
+    redaction: bool = _setting(
+        "CQE_REDACTION", True, read.switch, "on: personal data in texts is masked; off"
+    )
     retention_deliveries_days: int = _setting(
         "CQE_RETENTION_DELIVERIES_DAYS", 30, read.positive, "Life of delivery histories"
     )

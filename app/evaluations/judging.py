@@ -45,6 +45,7 @@ def request(
     transcript: Transcript,
     context: Context,
     scorecard_id: str | None = None,
+    raw_text_id: str | None = None,
     **source: Any,
 ) -> Evaluation:
     """Open the next revision of a source's evaluation and queue its judgement.
@@ -52,6 +53,7 @@ def request(
     A judgement of the same source that nobody has begun is canceled: its words are old.
 
     Args:
+        raw_text_id: where what was masked in the transcript is kept.
         source: what `service.open_evaluation` takes beside the scorecard.
 
     Raises:
@@ -66,7 +68,11 @@ def request(
     source_type, source_id = source["source_type"], source["source_id"]
     _cancel_waiting(session, source_type, source_id)
     transcript_id = transcripts.store_transcript(
-        session, source_type=source_type, source_id=source_id, transcript=transcript
+        session,
+        source_type=source_type,
+        source_id=source_id,
+        transcript=transcript,
+        raw_text_id=raw_text_id,
     )
     evaluation = service.open_evaluation(
         session,

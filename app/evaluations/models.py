@@ -188,6 +188,7 @@ class StoredTranscript(Table):
     model: Mapped[str]
     redacted: Mapped[bool]
     redaction_entities: Mapped[dict[str, int]] = mapped_column(JSON)
+    raw_text_id: Mapped[str | None]
     participants: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
     segments: Mapped[list[dict[str, Any]]] = mapped_column(
         JSON, deferred=True, deferred_raiseload=True

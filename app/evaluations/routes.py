@@ -11,13 +11,14 @@ from app.evaluations import (
     results,
     schemas,
     service,
-    transcripts,
+    shown_transcripts,
 )
 from app.evaluations.result_shapes import ResultsSchema
 from app.evaluations.transcript_shapes import TranscriptQuery, TranscriptSchema
 from app.web.api import Blueprint
 from app.web.principal import EXPENSIVE, require_scope
 from app.web.public_address import public_address
+from app.web.raw_access import check_raw
 
 blp = Blueprint(
     "evaluations",
@@ -53,9 +54,10 @@ def get_evaluation(evaluation_id: str) -> Any:
 @blp.response(200, TranscriptSchema)
 def get_evaluation_transcript(query: dict[str, bool], evaluation_id: str) -> Any:
     """Show the transcript that an evaluation was judged on; pending ones have no segments."""
+    check_raw(evaluation_id, redacted=query["redacted"])
     with runtime().db.reading() as session:
         evaluation = service.find(session, evaluation_id)
-        return transcripts.of_evaluation(session, evaluation, **query)
+        return shown_transcripts.of_evaluation(session, evaluation, **query)
 
 
 @blp.get("/<id:evaluation_id>/results")

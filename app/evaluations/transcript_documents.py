@@ -9,6 +9,7 @@ from typing import Any
 from app.ai.language import UNKNOWN
 from app.ai.transcript import AudioInfo, Participant, Role, Segment, Transcript, Word
 from app.core.clock import iso_utc
+from app.redaction.guard import documents_of, redactions_from
 
 
 def participants_of(transcript: Transcript) -> list[dict[str, Any]]:
@@ -41,7 +42,7 @@ def segments_of(transcript: Transcript) -> list[dict[str, Any]]:
             "language": each.language,
             "confidence": each.confidence,
             "channelIndex": each.channel_index,
-            "redactions": [],
+            "redactions": documents_of(each.redactions),
             "messageId": each.message_id,
             "sentAt": iso_utc(each.sent_at) if each.sent_at else None,
             "words": [
@@ -72,6 +73,32 @@ def languages_of(transcript: Transcript) -> list[dict[str, Any]]:
         {"code": code, "share": round(count / total, 4)}
         for code, count in words.most_common()
         if count
+    ]
+
+
+def entities_of(transcript: Transcript) -> dict[str, int]:
+    """Count what was masked, by type."""
+    masked = (each.entity_type for segment in transcript.segments for each in segment.redactions)
+    return dict(sorted(Counter(masked).items()))
+
+
+def unmasked(
+    segments: Sequence[Mapping[str, Any]], said: Mapping[str, Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Put back what segments said, and what their words were, by the id of the segment."""
+    return [
+        {
+            **each,
+            "text": said[each["id"]]["text"],
+            "redactions": [],
+            "words": [
+                {**word, "text": text}
+                for word, text in zip(each["words"], said[each["id"]]["words"], strict=True)
+            ],
+        }
+        if each["id"] in said
+        else each
+        for each in segments
     ]
 
 
@@ -152,4 +179,5 @@ def _segment(index: int, document: Mapping[str, Any]) -> Segment:
             Word(word["text"], word["startMs"], word["endMs"], word["confidence"])
             for word in document["words"]
         ),
+        redactions=redactions_from(document["redactions"]),
     )

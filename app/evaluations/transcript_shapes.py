@@ -4,6 +4,7 @@ from marshmallow import fields
 
 from app.evaluations.stored_shapes import StoredSchema
 from app.evaluations.vocabulary import ROLES, TranscriptStatus
+from app.redaction.guard import ENTITY_TYPES
 from app.web.fields import Choice, Nested
 from app.web.query_fields import QueryFlag
 from app.web.shapes import CamelSchema
@@ -14,6 +15,13 @@ class TranscriptQuery(CamelSchema):
 
     include_words = QueryFlag(
         load_default=False, metadata={"description": "With the words of each segment."}
+    )
+    redacted = QueryFlag(
+        load_default=True,
+        metadata={
+            "description": "false: what was said before it was masked, as far as it is kept; the "
+            "key needs the scope transcripts:raw as well, and each such request is logged."
+        },
     )
 
 
@@ -38,7 +46,7 @@ class ParticipantSchema(StoredSchema):
 class RedactionSchema(StoredSchema):
     """What was taken out of a text, and where its stand-in stands."""
 
-    entity_type = fields.String(required=True)
+    entity_type = Choice(ENTITY_TYPES, required=True)
     char_start = fields.Integer(required=True)
     char_end = fields.Integer(required=True)
 

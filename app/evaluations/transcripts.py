@@ -15,16 +15,6 @@ from app.core.errors import NotFound
 from app.core.ids import new_id
 from app.evaluations import transcript_documents as documents
 from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscript
-from app.evaluations.vocabulary import SourceType, Status, TranscriptStatus
-
-_UNHEARD = {
-    Status.QUEUED: TranscriptStatus.PENDING,
-    Status.TRANSCRIBING: TranscriptStatus.PROCESSING,
-    Status.EVALUATING: TranscriptStatus.PROCESSING,
-    Status.COMPLETED: TranscriptStatus.PENDING,
-    Status.FAILED: TranscriptStatus.FAILED,
-    Status.CANCELED: TranscriptStatus.FAILED,
-}
 
 
 def store_transcript(
@@ -33,12 +23,15 @@ def store_transcript(
     source_type: str,
     source_id: str,
     transcript: Transcript,
-    redacted: bool = False,
+    raw_text_id: str | None = None,
 ) -> str:
     """Store a transcript as the newest of its source and return its id.
 
     What was stored before stays, for the revisions that were judged on it. The same transcript
     stored again, as by a job that runs twice, is the same row.
+
+    Args:
+        raw_text_id: where what was masked in it is kept.
     """
     transcript = with_languages(transcript)
     shaped = {
@@ -50,8 +43,8 @@ def store_transcript(
         "confidence": transcript.confidence,
         "provider": transcript.provider,
         "model": transcript.model,
-        "redacted": redacted,
-        "redaction_entities": {},
+        "redacted": transcript.redacted,
+        "redaction_entities": documents.entities_of(transcript),
         "participants": documents.participants_of(transcript),
         "segments": documents.segments_of(transcript),
         "origin": documents.origin_of(transcript),
@@ -64,6 +57,7 @@ def store_transcript(
         id=new_id("tsc"),
         source_type=source_type,
         source_id=source_id,
+        raw_text_id=raw_text_id,
         digest=digest,
         created_at=utc_now(),
         **shaped,
@@ -80,7 +74,7 @@ def load(session: Session, *, source_type: str, source_id: str) -> Transcript:
 
 def load_stored(session: Session, transcript_id: str) -> Transcript:
     """Build one stored transcript again; `NotFound` where there is none."""
-    return _transcript(_with_text(session, transcript_id))
+    return _transcript(stored(session, transcript_id))
 
 
 def judged_by(session: Session, evaluation: Evaluation) -> StoredTranscript | None:
@@ -93,10 +87,10 @@ def judged_by(session: Session, evaluation: Evaluation) -> StoredTranscript | No
 def message_sentiments(session: Session, evaluation_id: str) -> dict[str, tuple[str, float]]:
     """Map the ids of messages to the judge's label and score, where it has scored them."""
     evaluation = session.get(Evaluation, evaluation_id)
-    felt = _sentiments(session, evaluation)
+    felt = sentiments(session, evaluation)
     if evaluation is None or evaluation.transcript_id is None or not felt:
         return {}
-    row = _with_text(session, evaluation.transcript_id)
+    row = stored(session, evaluation.transcript_id)
     return {
         each["messageId"]: felt[each["id"]]
         for each in (row.segments if row else ())
@@ -116,37 +110,8 @@ def _transcript(row: StoredTranscript | None) -> Transcript:
         confidence=row.confidence,
         provider=row.provider,
         model=row.model,
+        redacted=row.redacted,
     )
-
-
-def get_transcript(
-    session: Session, *, source_type: str, source_id: str, include_words: bool = False
-) -> dict[str, Any]:
-    """Show the newest transcript of a source (contract B5).
-
-    A source without one is shown too: no segments, and a status that tells why.
-    """
-    evaluation = session.scalar(
-        select(Evaluation).where(
-            Evaluation.source_id == source_id,
-            Evaluation.source_type == source_type,
-            Evaluation.is_current,
-        )
-    )
-    row = find(session, source_type=source_type, source_id=source_id, with_text=True)
-    return _view(session, source_type, source_id, evaluation, row, include_words)
-
-
-def of_evaluation(
-    session: Session, evaluation: Evaluation, *, include_words: bool = False
-) -> dict[str, Any]:
-    """Show the transcript that an evaluation was judged on, or will be (contract B5)."""
-    source_type, source_id = evaluation.source_type, evaluation.source_id
-    if evaluation.transcript_id is None:
-        row = find(session, source_type=source_type, source_id=source_id, with_text=True)
-    else:
-        row = _with_text(session, evaluation.transcript_id)
-    return _view(session, source_type, source_id, evaluation, row, include_words)
 
 
 def find(
@@ -162,10 +127,10 @@ def find(
     row_id = session.scalar(statement)
     if row_id is None:
         return None
-    return _with_text(session, row_id) if with_text else session.get(StoredTranscript, row_id)
+    return stored(session, row_id) if with_text else session.get(StoredTranscript, row_id)
 
 
-def _with_text(session: Session, transcript_id: str) -> StoredTranscript | None:
+def stored(session: Session, transcript_id: str) -> StoredTranscript | None:
     """Read a row with its segments, also where this session has it without them."""
     return session.get(
         StoredTranscript,
@@ -175,64 +140,7 @@ def _with_text(session: Session, transcript_id: str) -> StoredTranscript | None:
     )
 
 
-def _view(
-    session: Session,
-    source_type: str,
-    source_id: str,
-    evaluation: Evaluation | None,
-    row: StoredTranscript | None,
-    include_words: bool,
-) -> dict[str, Any]:
-    found = {
-        "source_type": source_type,
-        "source_id": source_id,
-        "evaluation_id": evaluation.id if evaluation else None,
-        "audio_file_id": source_id if source_type == SourceType.AUDIO_FILE else None,
-    }
-    if row is None:
-        return {**found, **_nothing_heard(evaluation)}
-    return {
-        **found,
-        "status": TranscriptStatus.COMPLETED,
-        "language": row.language,
-        "languages": row.languages,
-        "duration_seconds": None if row.duration_ms is None else (row.duration_ms + 500) // 1000,
-        "word_count": row.word_count,
-        "segment_count": row.segment_count,
-        "confidence": row.confidence,
-        "provider": row.provider,
-        "model": row.model,
-        "redacted": row.redacted,
-        "redaction_entities": row.redaction_entities,
-        "participants": row.participants,
-        "segments": documents.shown_segments(
-            row.segments,
-            sentiments=_sentiments(session, evaluation),
-            include_words=include_words,
-        ),
-    }
-
-
-def _nothing_heard(evaluation: Evaluation | None) -> dict[str, Any]:
-    status = TranscriptStatus.PENDING if evaluation is None else _UNHEARD[Status(evaluation.status)]
-    return {
-        "status": status,
-        "language": evaluation.language if evaluation else None,
-        "languages": [],
-        "duration_seconds": evaluation.duration_seconds if evaluation else None,
-        "word_count": 0,
-        "segment_count": 0,
-        "confidence": None,
-        "provider": None,
-        "model": None,
-        "redacted": False,
-        "redaction_entities": {},
-        "participants": [],
-        "segments": [],
-    }
-
-
-def _sentiments(session: Session, evaluation: Evaluation | None) -> Mapping[str, Any]:
+def sentiments(session: Session, evaluation: Evaluation | None) -> Mapping[str, Any]:
     """Return the judge's label and score of each segment that it scored."""
     if evaluation is None:
         return {}

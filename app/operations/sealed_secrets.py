@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 from app.api_keys import credentials
 from app.core.crypto import Keyring
 from app.core.runtime import Runtime
+from app.redaction import raw_texts
 from app.webhooks import sealing
 
 # What the secrets are, how a batch is sealed anew, and which master keys they need in vain.
@@ -15,6 +16,7 @@ _KINDS: tuple[
 ] = (
     ("API key", credentials.rewrap, credentials.unreadable_key_ids),
     ("webhook", sealing.rewrap, sealing.unreadable_key_ids),
+    ("raw text", raw_texts.rewrap, raw_texts.unreadable_key_ids),
 )
 
 

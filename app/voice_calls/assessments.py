@@ -35,7 +35,7 @@ def request_evaluation(
         raise NotFound("There is no such voice call.")
     if row.status not in ENDED:
         return None
-    said, words = _said(session, row)
+    said, words, raw_text_id = _said(session, row)
     row.awaits_words = said is None and row.recording_id is not None
     if said is None or not any(each.text.strip() for each in said.segments):
         return None
@@ -46,6 +46,7 @@ def request_evaluation(
     return judging.request(
         session,
         transcript=said,
+        raw_text_id=raw_text_id,
         context=_context(row),
         scorecard_id=scorecard_id,
         source_type=SourceType.VOICE_CALL,
@@ -90,20 +91,22 @@ def _heard(session: Session, recording_id: str) -> StoredTranscript | None:
     return transcripts.find(session, source_type=SourceType.AUDIO_FILE, source_id=recording_id)
 
 
-def _said(session: Session, row: VoiceCall) -> tuple[Transcript | None, str]:
-    """Return the words of a call, and what tells whether they are the same as before."""
+def _said(session: Session, row: VoiceCall) -> tuple[Transcript | None, str, str | None]:
+    """Return the words of a call, what tells whether they are the same, and the raw text's id."""
     spoken = session.get(VoiceCallTurns, row.id)
     if spoken is not None and spoken.turns:
-        said = of_turns(spoken.turns, language=row.language, bot_name=row.bot_name)
-        return said, digest_of(spoken.turns)
+        said = of_turns(
+            spoken.turns, language=row.language, bot_name=row.bot_name, redacted=row.redacted
+        )
+        return said, spoken.digest, row.raw_text_id
     if row.recording_id is None:
-        return None, ""
+        return None, "", None
     stored = _heard(session, row.recording_id)
     if stored is None:
-        return None, ""
+        return None, "", None
     heard = transcripts.load_stored(session, stored.id)
     said = of_recording(heard, transferred=row.transferred_to_human, bot_name=row.bot_name)
-    return said, stored.digest
+    return said, stored.digest, stored.raw_text_id
 
 
 def _judged(row: VoiceCall, words: str, scorecard_id: str | None) -> str:

@@ -10,9 +10,12 @@ from app.ai.intervals import percentile
 from app.ai.measures import Measures
 from app.ai.speech_metrics import measure_speech
 from app.ai.timing import timing_of
+from app.core.digests import digest_of
 from app.evaluations.vocabulary import Channel
+from app.redaction import guard
+from app.redaction.guard import Sealed
 from app.scorecards.service import current_default
-from app.voice_calls.transcripts import of_turns
+from app.voice_calls.transcripts import of_turns, reading_order
 
 _PERCENTILES = {"p50": 50, "p90": 90, "p95": 95, "max": 100}
 _MEASURED = {
@@ -32,18 +35,38 @@ def drafted(fields: Mapping[str, Any]) -> dict[str, Any]:
             `end_ms`; `latency_ms` as percentiles, or as a list of what was measured.
 
     Returns:
-        The columns with those that were worked out, and `turns`.
+        The columns with those that were worked out; `turns`, masked, the digest of what they were,
+        and `raw`, what was masked in them, sealed.
     """
     turns: list[dict[str, Any]] = fields["turns"]
     measures = _measured(turns)
+    masked, raw = _masked(turns)
     return {
         **fields,
+        "turns": masked,
+        "turns_digest": digest_of([guard.is_enabled(), turns]),
+        "raw": raw,
+        "redacted": guard.is_enabled(),
         "duration_seconds": _duration(fields),
         "ring_seconds": _seconds(fields["started_at"], fields["answered_at"]),
         "latency_ms": _latency(fields["latency_ms"], measures),
         "interruptions_by_customer": measures.get("interruptionsByCustomer"),
         "interruptions_by_bot": measures.get("interruptionsByAgent"),
     }
+
+
+def _masked(turns: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], Sealed | None]:
+    """Mask the texts in the order in which judges read them; what they were is sealed by segment."""
+    order = reading_order(turns)
+    masked, originals = guard.masked_messages([turns[place] for place in order], "role")
+    done = [dict(turn) for turn in turns]
+    for place, turn in zip(order, masked, strict=True):
+        done[place] = turn
+    segments = {
+        f"seg_{int(place) + 1:04d}": {"text": text, "words": []}
+        for place, text in originals.items()
+    }
+    return done, guard.seal(segments=segments) if segments else None
 
 
 def _measured(turns: Sequence[Mapping[str, Any]]) -> Measures:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index
+from sqlalchemy import JSON, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.db import Table, UtcDateTime
@@ -24,7 +24,8 @@ class VoiceCall(ExternallyKeyed):
     `digest` is that of everything that was given, `judged_digest` that of what the newest
     evaluation was asked for. `awaits_words`: it is to be evaluated once its recording has a
     transcript. `announced_at` is when its end was told, once. `evaluation_id` and `score` follow
-    the current evaluation.
+    the current evaluation. `redacted` tells whether its turns are masked, `raw_text_id` where what
+    was masked in them is kept.
     """
 
     __tablename__ = "voice_calls"
@@ -39,6 +40,12 @@ class VoiceCall(ExternallyKeyed):
         Index("ix_voice_calls_started", "started_at", "id"),
         Index("ix_voice_calls_duration", "duration_seconds", "id"),
         Index("ix_voice_calls_score", "score", "id"),
+        Index(
+            "ix_voice_calls_unevaluated",
+            "created_at",
+            sqlite_where=text("evaluation_id IS NULL"),
+            postgresql_where=text("evaluation_id IS NULL"),
+        ),
     )
 
     engagement_id: Mapped[str | None] = mapped_column(ForeignKey("engagements.id"))
@@ -76,15 +83,21 @@ class VoiceCall(ExternallyKeyed):
     judged_digest: Mapped[str | None]
     awaits_words: Mapped[bool] = mapped_column(default=False)
     announced_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    redacted: Mapped[bool] = mapped_column(default=False)
+    raw_text_id: Mapped[str | None]
 
 
 class VoiceCallTurns(Table):
-    """What was said, turn by turn, as the source tells it: role, text, start_ms and end_ms."""
+    """What was said, turn by turn, as the source tells it: role, text, start_ms, end_ms.
+
+    The texts are masked; `redactions` tells where. `digest` is that of what was given.
+    """
 
     __tablename__ = "voice_call_turns"
 
     voice_call_id: Mapped[str] = mapped_column(ForeignKey("voice_calls.id"), primary_key=True)
     turns: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    digest: Mapped[str]
 
 
 class VoiceCallSearchText(Table):

@@ -17,9 +17,13 @@ from app.evaluations import references
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import VoiceCallCompleted
+from app.redaction import raw_texts
 from app.voice_calls import records
 from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurns
 from app.voice_calls.vocabulary import ENDED
+
+# What `drafts.drafted` returns beside the columns.
+_APART = frozenset({"turns", "raw", "turns_digest"})
 
 
 def upsert(
@@ -36,18 +40,20 @@ def upsert(
     Raises:
         InvalidInput: it refers to what is not there.
     """
-    turns = values["turns"]
-    columns = {name: value for name, value in values.items() if name != "turns"}
-    columns["digest"] = digest_of([columns, turns])
+    turns, raw, turns_digest = values["turns"], values["raw"], values["turns_digest"]
+    columns = {name: value for name, value in values.items() if name not in _APART}
+    columns["digest"] = digest_of([columns, turns_digest])
     _require(session, columns)
     columns["has_transcript"] = bool(turns) or _is_transcribed(session, columns["recording_id"])
     row, created = upserts.find_or_make(session, VoiceCall, "call", external_id, columns)
     if not created and row.digest == columns["digest"]:
         return records.get(session, row.id), False, False
     former_campaign_id = None if created else row.campaign_id
+    if created or _said_before(session, row.id) != turns_digest:
+        columns["raw_text_id"] = raw_texts.store(session, row.id, raw)
     upserts.bring_to(session, row, columns)
     text = records.search_text(columns, external_id)
-    said = VoiceCallTurns(voice_call_id=row.id, turns=turns)
+    said = VoiceCallTurns(voice_call_id=row.id, turns=turns, digest=turns_digest)
     found = VoiceCallSearchText(voice_call_id=row.id, text=text)
     for each in (said, found):
         if created:
@@ -92,6 +98,11 @@ def find(session: Session, voice_call_id: str) -> VoiceCall:
     if row is None:
         raise NotFound("There is no such voice call.")
     return row
+
+
+def _said_before(session: Session, voice_call_id: str) -> str | None:
+    turns = session.get(VoiceCallTurns, voice_call_id)
+    return turns.digest if turns else None
 
 
 def _require(session: Session, columns: Mapping[str, Any]) -> None:

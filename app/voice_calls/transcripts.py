@@ -5,17 +5,20 @@ from dataclasses import replace
 from typing import Any
 
 from app.ai.transcript import Participant, Role, Segment, Transcript
+from app.redaction.guard import redactions_from
 
 _KINDS = {"customer": "human", "agent": "human", "bot": "bot", "system": "ivr"}
 
 
 def of_turns(
-    turns: Sequence[Mapping[str, Any]], *, language: str | None, bot_name: str | None = None
+    turns: Sequence[Mapping[str, Any]],
+    *,
+    language: str | None,
+    bot_name: str | None = None,
+    redacted: bool = False,
 ) -> Transcript:
     """Build the transcript of the turns, in the order of their starts where all have one."""
-    ordered = list(turns)
-    if all(each["start_ms"] is not None for each in ordered):
-        ordered.sort(key=lambda each: each["start_ms"])
+    ordered = [turns[place] for place in reading_order(turns)]
     ends = [each["end_ms"] for each in ordered if each["end_ms"] is not None]
     return Transcript(
         segments=tuple(_segment(index, each) for index, each in enumerate(ordered)),
@@ -32,7 +35,16 @@ def of_turns(
         language=language,
         provider="source",
         speaker_attribution="messages",
+        redacted=redacted,
     )
+
+
+def reading_order(turns: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return the places of the turns by their starts, or as they stand where one has none."""
+    places = list(range(len(turns)))
+    if all(each["start_ms"] is not None for each in turns):
+        places.sort(key=lambda place: turns[place]["start_ms"])
+    return places
 
 
 def of_recording(heard: Transcript, *, transferred: bool, bot_name: str | None) -> Transcript:
@@ -65,4 +77,5 @@ def _segment(index: int, turn: Mapping[str, Any]) -> Segment:
         text=turn["text"],
         start_ms=turn["start_ms"] if timed else None,
         end_ms=turn["end_ms"] if timed else None,
+        redactions=redactions_from(turn.get("redactions", ())),
     )

@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 08:34:32.246793
+Created: 2026-11-21 08:36:53.681790
 """
 
 import sqlalchemy as sa
@@ -65,6 +65,28 @@ def upgrade() -> None:
     with op.batch_alter_table('engagements', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_engagements_created_at'), ['created_at'], unique=False)
 
+    op.create_table('evaluation_fact_cells',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('view', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('span', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('member', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('channel', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('executive', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('campaign', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('call_center', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('engagement', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('scorecard', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('last_ms', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('sums', sa.LargeBinary(), nullable=False),
+    sa.Column('scores', sa.LargeBinary(), nullable=False),
+    sa.Column('waits', sa.LargeBinary(), nullable=False),
+    sa.Column('topics', sa.LargeBinary(), nullable=False),
+    sa.Column('shares', sa.LargeBinary(), nullable=False),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_evaluation_fact_cells'))
+    )
+    with op.batch_alter_table('evaluation_fact_cells', schema=None) as batch_op:
+        batch_op.create_index('ix_evaluation_fact_cells_view', ['view', 'span', 'member'], unique=False)
+
     op.create_table('evaluation_fact_codes',
     sa.Column('code', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('key', sa.String(), nullable=False),
@@ -78,6 +100,15 @@ def upgrade() -> None:
     sa.PrimaryKeyConstraint('id', name=op.f('pk_evaluation_fact_layouts')),
     sa.UniqueConstraint('digest', name=op.f('uq_evaluation_fact_layouts_digest'))
     )
+    op.create_table('evaluation_fact_spans',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), autoincrement=False, nullable=False),
+    sa.Column('state', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('views', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_evaluation_fact_spans'))
+    )
+    with op.batch_alter_table('evaluation_fact_spans', schema=None) as batch_op:
+        batch_op.create_index('ix_evaluation_fact_spans_state', ['state'], unique=False)
+
     op.create_table('evaluation_facts',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('at', sa.BigInteger(), nullable=False),
@@ -189,6 +220,30 @@ def upgrade() -> None:
         batch_op.create_index('ix_imports_completed', ['completed_at', 'id'], unique=False)
         batch_op.create_index('ix_imports_due', ['state', 'priority', 'queued_at', 'id'], unique=False)
 
+    op.create_table('model_answers',
+    sa.Column('key', sa.String(), nullable=False),
+    sa.Column('evaluation_id', sa.String(), nullable=True),
+    sa.Column('document', sa.JSON(), nullable=False),
+    sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
+    sa.PrimaryKeyConstraint('key', name=op.f('pk_model_answers'))
+    )
+    with op.batch_alter_table('model_answers', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_model_answers_created_at'), ['created_at'], unique=False)
+        batch_op.create_index(batch_op.f('ix_model_answers_evaluation_id'), ['evaluation_id'], unique=False)
+
+    op.create_table('raw_texts',
+    sa.Column('id', sa.String(), nullable=False),
+    sa.Column('source_id', sa.String(), nullable=False),
+    sa.Column('sealed', sa.String(), nullable=False),
+    sa.Column('key_id', sa.String(), nullable=False),
+    sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_raw_texts'))
+    )
+    with op.batch_alter_table('raw_texts', schema=None) as batch_op:
+        batch_op.create_index('ix_raw_texts_created', ['created_at', 'id'], unique=False)
+        batch_op.create_index('ix_raw_texts_key', ['key_id', 'id'], unique=False)
+        batch_op.create_index('ix_raw_texts_source', ['source_id'], unique=False)
+
     op.create_table('re_evaluations',
     sa.Column('id', sa.String(), nullable=False),
     sa.Column('state', sa.String(), nullable=False),
@@ -237,6 +292,7 @@ def upgrade() -> None:
     sa.Column('model', sa.String(), nullable=False),
     sa.Column('redacted', sa.Boolean(), nullable=False),
     sa.Column('redaction_entities', sa.JSON(), nullable=False),
+    sa.Column('raw_text_id', sa.String(), nullable=True),
     sa.Column('participants', sa.JSON(), nullable=False),
     sa.Column('segments', sa.JSON(), nullable=False),
     sa.Column('origin', sa.JSON(), nullable=False),
@@ -460,6 +516,8 @@ def upgrade() -> None:
     sa.Column('digest', sa.String(), nullable=False),
     sa.Column('messages_digest', sa.String(), nullable=False),
     sa.Column('judged_digest', sa.String(), nullable=True),
+    sa.Column('redacted', sa.Boolean(), nullable=False),
+    sa.Column('raw_text_id', sa.String(), nullable=True),
     sa.Column('id', sa.String(), nullable=False),
     sa.Column('external_id', sa.String(), nullable=True),
     sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
@@ -477,6 +535,7 @@ def upgrade() -> None:
         batch_op.create_index('ix_conversations_message_count', ['message_count', 'id'], unique=False)
         batch_op.create_index('ix_conversations_score', ['score', 'id'], unique=False)
         batch_op.create_index('ix_conversations_started', ['started_at', 'id'], unique=False)
+        batch_op.create_index('ix_conversations_unevaluated', ['created_at'], unique=False, sqlite_where=sa.text('evaluation_id IS NULL'), postgresql_where=sa.text('evaluation_id IS NULL'))
 
     op.create_table('evaluations',
     sa.Column('id', sa.String(), nullable=False),
@@ -661,6 +720,7 @@ def upgrade() -> None:
     sa.Column('author_name', sa.String(), nullable=True),
     sa.Column('executive_id', sa.String(), nullable=True),
     sa.Column('text', sa.String(), nullable=False),
+    sa.Column('redactions', sa.JSON(), nullable=False),
     sa.Column('language', sa.String(), nullable=True),
     sa.Column('sent_at', sa.DateTime(timezone=True), nullable=True),
     sa.Column('internal', sa.Boolean(), nullable=False),
@@ -679,6 +739,7 @@ def upgrade() -> None:
     sa.Column('scorecard_id', sa.String(), nullable=False),
     sa.Column('scorecard_version', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('transcribe', sa.Boolean(), nullable=False),
+    sa.Column('redact', sa.Boolean(), nullable=False),
     sa.Column('stage', sa.String(), nullable=False),
     sa.Column('progress', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('stages', sa.JSON(), nullable=False),
@@ -767,6 +828,8 @@ def upgrade() -> None:
     sa.Column('judged_digest', sa.String(), nullable=True),
     sa.Column('awaits_words', sa.Boolean(), nullable=False),
     sa.Column('announced_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('redacted', sa.Boolean(), nullable=False),
+    sa.Column('raw_text_id', sa.String(), nullable=True),
     sa.Column('id', sa.String(), nullable=False),
     sa.Column('external_id', sa.String(), nullable=True),
     sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
@@ -787,6 +850,7 @@ def upgrade() -> None:
         batch_op.create_index('ix_voice_calls_recording', ['recording_id'], unique=False)
         batch_op.create_index('ix_voice_calls_score', ['score', 'id'], unique=False)
         batch_op.create_index('ix_voice_calls_started', ['started_at', 'id'], unique=False)
+        batch_op.create_index('ix_voice_calls_unevaluated', ['created_at'], unique=False, sqlite_where=sa.text('evaluation_id IS NULL'), postgresql_where=sa.text('evaluation_id IS NULL'))
 
     op.create_table('webhook_attempts',
     sa.Column('delivery_id', sa.String(), nullable=False),
@@ -812,6 +876,7 @@ def upgrade() -> None:
     op.create_table('voice_call_turns',
     sa.Column('voice_call_id', sa.String(), nullable=False),
     sa.Column('turns', sa.JSON(), nullable=False),
+    sa.Column('digest', sa.String(), nullable=False),
     sa.ForeignKeyConstraint(['voice_call_id'], ['voice_calls.id'], name=op.f('fk_voice_call_turns_voice_call_id')),
     sa.PrimaryKeyConstraint('voice_call_id', name=op.f('pk_voice_call_turns'))
     )
@@ -824,6 +889,7 @@ def downgrade() -> None:
     op.drop_table('voice_call_search_texts')
     op.drop_table('webhook_attempts')
     with op.batch_alter_table('voice_calls', schema=None) as batch_op:
+        batch_op.drop_index('ix_voice_calls_unevaluated', sqlite_where=sa.text('evaluation_id IS NULL'), postgresql_where=sa.text('evaluation_id IS NULL'))
         batch_op.drop_index('ix_voice_calls_started')
         batch_op.drop_index('ix_voice_calls_score')
         batch_op.drop_index('ix_voice_calls_recording')
@@ -893,6 +959,7 @@ def downgrade() -> None:
 
     op.drop_table('evaluations')
     with op.batch_alter_table('conversations', schema=None) as batch_op:
+        batch_op.drop_index('ix_conversations_unevaluated', sqlite_where=sa.text('evaluation_id IS NULL'), postgresql_where=sa.text('evaluation_id IS NULL'))
         batch_op.drop_index('ix_conversations_started')
         batch_op.drop_index('ix_conversations_score')
         batch_op.drop_index('ix_conversations_message_count')
@@ -967,6 +1034,17 @@ def downgrade() -> None:
         batch_op.drop_index('ix_re_evaluations_state')
 
     op.drop_table('re_evaluations')
+    with op.batch_alter_table('raw_texts', schema=None) as batch_op:
+        batch_op.drop_index('ix_raw_texts_source')
+        batch_op.drop_index('ix_raw_texts_key')
+        batch_op.drop_index('ix_raw_texts_created')
+
+    op.drop_table('raw_texts')
+    with op.batch_alter_table('model_answers', schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f('ix_model_answers_evaluation_id'))
+        batch_op.drop_index(batch_op.f('ix_model_answers_created_at'))
+
+    op.drop_table('model_answers')
     with op.batch_alter_table('imports', schema=None) as batch_op:
         batch_op.drop_index('ix_imports_due')
         batch_op.drop_index('ix_imports_completed')
@@ -995,8 +1073,16 @@ def downgrade() -> None:
         batch_op.drop_index('ix_evaluation_facts_at')
 
     op.drop_table('evaluation_facts')
+    with op.batch_alter_table('evaluation_fact_spans', schema=None) as batch_op:
+        batch_op.drop_index('ix_evaluation_fact_spans_state')
+
+    op.drop_table('evaluation_fact_spans')
     op.drop_table('evaluation_fact_layouts')
     op.drop_table('evaluation_fact_codes')
+    with op.batch_alter_table('evaluation_fact_cells', schema=None) as batch_op:
+        batch_op.drop_index('ix_evaluation_fact_cells_view')
+
+    op.drop_table('evaluation_fact_cells')
     with op.batch_alter_table('engagements', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_engagements_created_at'))
 

@@ -1,0 +1,147 @@
+"""What callers see of personal data: masked everywhere, and raw only where a key may ask for it."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from app.core.crypto import Keyring
+from app.core.db import Table
+from app.core.runtime import Runtime
+from app.evaluations.jobs import judge
+from app.redaction import raw_texts
+from tests.caller import Caller
+
+CARD = "4111 1111 1111 1111"
+SAID = [
+    {"role": "agent", "text": "Welcome to Acme, this is Laura speaking. How may I help?"},
+    {"role": "customer", "text": f"My name is Keiko Tanaka, my card {CARD} was charged twice."},
+    {"role": "agent", "text": "Thank you, Keiko. I have refunded order 8812345, is that all?"},
+    {"role": "customer", "text": "Yes, thank you. You can reach me at keiko@example.com."},
+]
+MASKED = [
+    "Welcome to Acme, this is [NAME] speaking. How may I help?",
+    "My name is [NAME], my card [CARD] was charged twice.",
+    "Thank you, [NAME]. I have refunded order 8812345, is that all?",
+    "Yes, thank you. You can reach me at [EMAIL].",
+]
+SECRETS = ("4111", "Keiko", "Tanaka", "keiko@", "Laura")
+
+
+def put(client: Caller, **fields: Any) -> dict[str, Any]:
+    body = {"messages": SAID, "subject": f"Charged twice on {CARD}", **fields}
+    answer = client.call("PUT", "/imports/conversations/masked-1", body)
+    assert answer.status_code in (200, 201)
+    found: dict[str, Any] = answer.json()["data"]
+    return found
+
+
+def texts(client: Caller, path: str) -> list[str]:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    data = answer.json()["data"]
+    return [each["text"] for each in (data if isinstance(data, list) else data["segments"])]
+
+
+def everything(house: Runtime) -> str:
+    """Return what all tables hold."""
+    with house.db.reading() as session:
+        rows = [session.execute(select(table)).all() for table in Table.metadata.sorted_tables]
+    return repr(rows)
+
+
+def test_what_identifies_a_person_is_shown_to_nobody_who_may_not_ask_for_it(
+    client: Caller,
+    house: Runtime,
+    make_caller: Callable[..., Caller],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    made = put(client)
+    judge()
+    shown = f"/conversations/{made['id']}/messages"
+    judged = f"/evaluations/{made['evaluationId']}/transcript"
+    assert texts(client, shown) == MASKED
+    assert texts(client, judged) == MASKED
+    messages = client.get(shown).json()["data"]
+    for message in messages:
+        for each in message["redactions"]:
+            placeholder = f"[{each['entityType'].upper()}]"
+            assert message["text"][each["charStart"] : each["charEnd"]] == placeholder
+    transcript = client.get(judged).json()["data"]
+    assert transcript["redacted"] is True
+    assert transcript["redactionEntities"] == {"card": 1, "email": 1, "name": 3}
+    evaluation = client.get(f"/evaluations/{made['evaluationId']}").json()["data"]
+    assert (evaluation["status"], evaluation["redacted"]) == ("completed", True)
+    assert client.get(f"/conversations/{made['id']}").json()["data"]["subject"] == (
+        "Charged twice on [CARD]"
+    )
+    results = client.get(f"/evaluations/{made['evaluationId']}/results").text
+    assert [secret for secret in SECRETS if secret in results] == []
+    dump = everything(house)
+    assert "[CARD]" in dump
+    assert [secret for secret in SECRETS if secret in dump] == []
+    _raw_is_for_those_who_may(client, make_caller, caplog, shown, judged)
+    _sealed_anew(house)
+
+
+def _raw_is_for_those_who_may(
+    client: Caller,
+    make_caller: Callable[..., Caller],
+    caplog: pytest.LogCaptureFixture,
+    shown: str,
+    judged: str,
+) -> None:
+    other = make_caller(client.base, scopes=["conversations:read", "evaluations:read"])
+    for path in (shown, judged):
+        refused = other.get(f"{path}?redacted=false")
+        assert refused.status_code == 403
+        assert refused.json()["error"]["code"] == "INSUFFICIENT_SCOPE"
+        assert texts(other, path) == MASKED
+        with caplog.at_level(logging.INFO):
+            assert texts(client, f"{path}?redacted=false") == [each["text"] for each in SAID]
+        assert "raw texts of" in caplog.text
+        assert "Keiko" not in caplog.text
+    transcript = client.get(f"{judged}?redacted=false").json()["data"]
+    assert (transcript["redacted"], transcript["redactionEntities"]) == (False, {})
+
+
+def _sealed_anew(house: Runtime) -> None:
+    new = Keyring({"k9": b"9" * 32, **_keys(house)})
+    with house.db.writing() as session:
+        assert raw_texts.unreadable_key_ids(session, house.keyring) == set()
+        assert raw_texts.rewrap(session, new) == 1
+        assert raw_texts.rewrap(session, new) == 0
+        assert raw_texts.unreadable_key_ids(session, house.keyring) == {"k9"}
+
+
+def _keys(house: Runtime) -> dict[str, bytes]:
+    return dict(house.keyring._keys)
+
+
+def test_the_same_again_is_unchanged_and_another_card_is_not(client: Caller) -> None:
+    first = put(client)
+    assert put(client)["updatedAt"] == first["updatedAt"]
+    other = [dict(each) for each in SAID]
+    other[1]["text"] = other[1]["text"].replace(CARD, "5555 5555 5555 4444")
+    after = put(client, messages=other)
+    assert after["updatedAt"] > first["updatedAt"]
+    raw = texts(client, f"/conversations/{first['id']}/messages?redacted=false")
+    assert raw == [each["text"] for each in other]
+
+
+def test_the_turns_of_a_call_are_masked_in_the_order_in_which_they_are_read(
+    client: Caller,
+) -> None:
+    turns = [
+        {"role": "customer", "text": "the fourth of July 1985", "startMs": 4000, "endMs": 6000},
+        {"role": "bot", "text": "What is your date of birth?", "startMs": 1000, "endMs": 3000},
+        {"role": "bot", "text": "Thank you, that is all I need.", "startMs": 7000, "endMs": 9000},
+    ]
+    answer = client.call(
+        "PUT", "/imports/voice-calls/masked-2", {"status": "completed", "turns": turns}
+    )
+    path = f"/evaluations/{answer.json()['data']['evaluationId']}/transcript"
+    assert texts(client, path)[1] == "[DATE_OF_BIRTH]"
+    assert texts(client, f"{path}?redacted=false")[1] == "the fourth of July 1985"
