@@ -11,8 +11,9 @@ from app.ai.evidence import CONTRADICTS, Evidence, evidence_at
 from app.ai.facts import Facts, capital, places, quoted
 from app.ai.phrases import PLAIN
 from app.ai.scorecard import Criterion
+from app.ai.words import phrase_pattern
 
-_WORD = re.compile(r"[^\W_]+")
+_MOST_BETWEEN = 6
 _NEVER = re.compile(r"(?!)")
 
 
@@ -102,9 +103,5 @@ def _pieces(lines: Iterable[Line], start: int, end: int) -> Iterable[Evidence]:
 
 @lru_cache(maxsize=512)
 def _phrase(phrase: str) -> re.Pattern[str]:
-    # Its words in their order, whatever punctuation stands between them; a pattern would let the
-    # author of a scorecard stop the machine.
-    words = _WORD.findall(phrase.translate(PLAIN))
-    if not words:
-        return _NEVER
-    return re.compile(r"\b" + r"[\W_]{1,6}".join(map(re.escape, words)) + r"\b", re.IGNORECASE)
+    spelled = phrase_pattern(phrase.translate(PLAIN), most_between=_MOST_BETWEEN)
+    return re.compile(spelled, re.IGNORECASE) if spelled else _NEVER

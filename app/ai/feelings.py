@@ -1,13 +1,17 @@
 """How a line feels by a lexicon of its language: the words that are known, and what turns them."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.ai.lexicon import Feelings
-from app.ai.phrases import PLAIN
+from app.ai.phrases import NUKTA, PLAIN
 from app.ai.words import words_in
 
+# What is said in one breath: "no, many thanks" denies nothing.
+_CLAUSE_END = re.compile("[,;.!?\u0964\n]")
 # So many words around a feeling may turn it: Hindi says "not" after it, as often as before.
-_BEFORE, _AFTER = 2, 2
+_NEAR = 2
 _TURNED = -0.6
 _BOOST = 1.3
 # Where half of the scale is reached: with about two clear words.
@@ -25,21 +29,28 @@ class Polarity:
 
 def polarity_of(text: str, feelings: Feelings) -> Polarity:
     """Score a text by its words; 0 where none is known."""
-    words = [word.replace("\u093c", "") for word in words_in(text.lower().translate(PLAIN))]
-    good = bad = 0.0
-    for index, word in enumerate(words):
-        weight = feelings.words.get(word, 0.0)
-        if not weight:
-            continue
-        around = words[max(0, index - _BEFORE) : index] + words[index + 1 : index + 1 + _AFTER]
-        if not feelings.boosters.isdisjoint(words[max(0, index - _BEFORE) : index]):
-            weight *= _BOOST
-        if not feelings.negations.isdisjoint(around):
-            weight *= _TURNED
-        good, bad = good + max(0.0, weight), bad + min(0.0, weight)
-    total = good + bad
-    least = _MIXED_SHARE * len(words)
+    clauses = [
+        [word.replace(NUKTA, "") for word in words_in(clause)]
+        for clause in _CLAUSE_END.split(text.lower().translate(PLAIN))
+    ]
+    weights = [weight for words in clauses for weight in _weights(words, feelings)]
+    good = sum(weight for weight in weights if weight > 0)
+    bad = sum(weight for weight in weights if weight < 0)
+    least = _MIXED_SHARE * sum(map(len, clauses))
     return Polarity(
-        score=round(total / (abs(total) + _HALF), 4) + 0.0,
-        mixed=bool(words) and good >= least and -bad >= least and bad < 0 < good,
+        score=round((good + bad) / (abs(good + bad) + _HALF), 4) + 0.0,
+        mixed=bad < 0 < good and good >= least and -bad >= least,
     )
+
+
+def _weights(words: list[str], feelings: Feelings) -> Iterator[float]:
+    for index, word in enumerate(words):
+        weight = feelings.words.get(word)
+        if weight is None:
+            continue
+        before = words[max(0, index - _NEAR) : index]
+        if not feelings.boosters.isdisjoint(before):
+            weight *= _BOOST
+        if not feelings.negations.isdisjoint(before + words[index + 1 : index + 1 + _NEAR]):
+            weight *= _TURNED
+        yield weight

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from app.ai.phrases import Phrase, phrase_from
+from app.ai.phrases import NUKTA, PLAIN, Phrase, phrase_from
 
 _FOLDER = Path(__file__).parent / "lexicons"
 LANGUAGES = frozenset(path.stem for path in _FOLDER.glob("*.json"))
@@ -72,7 +72,7 @@ def lexicon_of(language: str) -> Lexicon | None:
         phrases=tuple(phrases),
         of_trigger={word: tuple(found) for word, found in of_trigger.items()},
         feelings=_feelings(document.get("feelings")),
-        back_channels=frozenset(document.get("backChannels", "").split()),
+        back_channels=frozenset(_words(document.get("backChannels", ""))),
     )
 
 
@@ -81,7 +81,15 @@ def _feelings(document: Mapping[str, str] | None) -> Feelings | None:
         return None
     weights = {"delight": 3.0, "good": 2.0, "bad": -2.0, "anger": -3.0}
     return Feelings(
-        words={word: weight for key, weight in weights.items() for word in document[key].split()},
-        negations=frozenset(document["negations"].split()),
-        boosters=frozenset(document["boosters"].split()),
+        words={word: weight for key, weight in weights.items() for word in _words(document[key])},
+        negations=frozenset(_words(document["negations"])),
+        boosters=frozenset(_words(document["boosters"])),
     )
+
+
+def _words(text: str) -> list[str]:
+    return text.translate(PLAIN).replace(NUKTA, "").split()
+
+
+# The usual one is there before any process is forked.
+lexicon_of("en")

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from app.ai.words import EDGE, MARKS
 
 # One character for one, so that offsets into the plain text hold in the text as written. A nasal
 # sign has two spellings, and letters with a nukta one of their own.
@@ -15,11 +14,16 @@ PLAIN = str.maketrans(
     "'''\u0902\u0915\u0916\u0917\u091c\u0921\u0922\u092b\u092f",
 )
 _STEM = re.compile(r"[a-z]+[0-9]?")
-_STEM_OF_ALL = re.compile(r"[a-z]+[0-9]?|[\u0900-\u0963\u0966-\u097f]+")
+_DEVANAGARI = r"\u0900-\u0963\u0966-\u097f"
+_STEM_OF_ALL = re.compile(rf"[a-z]+[0-9]?|[{_DEVANAGARI}]+")
+# Where a word begins or ends: \b would see an edge before each vowel sign.
+_EDGE = (
+    rf"(?:(?<![\w{_DEVANAGARI}])(?=[\w{_DEVANAGARI}])|(?<=[\w{_DEVANAGARI}])(?![\w{_DEVANAGARI}]))"
+)
 _FRAGMENT = re.compile(r"<([a-z_]+)>")
 _UP_TO_WORDS = re.compile(r"<(\d)>")
 # A nukta is written or left out as the writer likes.
-_NUKTA = "\u093c"
+NUKTA = "\u093c"
 _TAKES_NUKTA = re.compile("([\u0915\u0916\u0917\u091c\u0921\u0922\u092b\u092f])")
 
 
@@ -68,26 +72,25 @@ def stems_in(plain: str) -> set[str]:
     """List the words of a lower-case text, Latin or Devanagari, as triggers are spelled."""
     if plain.isascii():
         return set(_STEM.findall(plain))
-    return {word.replace(_NUKTA, "") for word in _STEM_OF_ALL.findall(plain)}
+    return {word.replace(NUKTA, "") for word in _STEM_OF_ALL.findall(plain)}
 
 
 def _plain(pattern: str, fragments: Mapping[str, str]) -> str:
     while _FRAGMENT.search(pattern):
         pattern = _FRAGMENT.sub(lambda match: f"(?:{fragments[match[1]]})", pattern)
-    return pattern.translate(PLAIN).replace(_NUKTA, "")
+    return pattern.translate(PLAIN).replace(NUKTA, "")
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    marks = "" if pattern.isascii() else MARKS
+    marks = "" if pattern.isascii() else _DEVANAGARI
     separator = rf"[^\w{marks}.!?\u0964\n]{{1,3}}"
     words = rf"(?:[\w{marks}'$-]{{1,20}}{separator}){{0,%s}}"
     spelled = _UP_TO_WORDS.sub(lambda match: words % match[1], pattern)
-    edge = EDGE if marks else r"\b"
+    edge = _EDGE if marks else r"\b"
     return re.compile(f"{edge}(?:{_whole_words(spelled.replace(' ', separator))})")
 
 
 def _whole_words(pattern: str) -> str:
-    # Where letters have marks, \b would see an edge before each of them.
     if pattern.isascii():
         return pattern
-    return _TAKES_NUKTA.sub(rf"\1{_NUKTA}?", pattern.replace(r"\b", EDGE))
+    return _TAKES_NUKTA.sub(rf"\1{NUKTA}?", pattern.replace(r"\b", _EDGE))

@@ -12,7 +12,7 @@ from app.ai.measures import (
     Measures,
 )
 from app.ai.scorecard import MetricSettings
-from app.ai.timing import Spoken, Timing, words_of
+from app.ai.timing import Spoken, Timing, is_back_channel, words_of
 
 _TALK = ("agentTalkMs", "customerTalkMs", "agentTalkPercent", "talkRatio")
 _OVERTALK = ("overtalkMs", "overtalkPercent", "overtalkCount")
@@ -116,7 +116,7 @@ def _longest_monologue(spoken: Iterable[Spoken], settings: MetricSettings) -> in
     longest = start = end = 0
     side: Side | None = None
     for item in spoken:
-        if settings.back_channels.issuperset(words_of(item.line.text)) and item.start < end:
+        if item.start < end and is_back_channel(item.line, settings):
             continue
         if item.line.side is not side or item.start - end >= settings.monologue_gap_ms:
             side, start, end = item.line.side, item.start, item.end

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from app.ai.cues import Cues
 from app.ai.dialogue import Dialogue, Line, Side
 from app.ai.intervals import Interval, gaps, intersection, union
+from app.ai.lexicon import lexicon_of
+from app.ai.phrases import PLAIN
 from app.ai.scorecard import MetricSettings
+from app.ai.words import LETTER
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_WORD_WITH_MARKS = re.compile(rf"(?:{LETTER})+(?:'(?:{LETTER})+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,17 @@ def timing_of(dialogue: Dialogue, cues: Cues, settings: MetricSettings) -> Timin
 
 def words_of(text: str) -> list[str]:
     """Split a text into lower-case words without punctuation."""
-    return _WORD.findall(text.lower())
+    return (_WORD if text.isascii() else _WORD_WITH_MARKS).findall(text.lower())
+
+
+def is_back_channel(line: Line, settings: MetricSettings) -> bool:
+    """Tell whether a line says no more than that its speaker listens, or nothing at all."""
+    lexicon = lexicon_of(line.language)
+    known = lexicon.back_channels if lexicon is not None else frozenset[str]()
+    return all(
+        word in settings.back_channels or word.translate(PLAIN) in known
+        for word in words_of(line.text)
+    )
 
 
 def _spoken(dialogue: Dialogue) -> tuple[Spoken, ...]:
@@ -153,10 +167,8 @@ def _barge_ins(spoken: Sequence[Spoken]) -> tuple[Interruption, ...]:
 def _interrupts(item: Interruption, settings: MetricSettings) -> bool:
     if item.end - item.start < settings.interruption_overlap_ms:
         return False
-    words = words_of(item.line.text)
-    return len(words) >= settings.interruption_words and not settings.back_channels.issuperset(
-        words
-    )
+    long_enough = len(words_of(item.line.text)) >= settings.interruption_words
+    return long_enough and not is_back_channel(item.line, settings)
 
 
 _OPPOSITE = {Side.SERVICE: Side.CUSTOMER, Side.CUSTOMER: Side.SERVICE}

@@ -7,10 +7,11 @@ from functools import lru_cache
 from app.ai.facts import Facts
 from app.ai.phrases import PLAIN
 from app.ai.scorecard import Topic
+from app.ai.words import phrase_pattern
 
-_WORD = re.compile(r"[^\W_]+")
 _NEVER = re.compile(r"(?!)")
 _MOST = 5
+_MOST_BETWEEN = 3
 # Of a topic of ours two lines must speak: one word in passing is no topic.
 _LEAST_LINES = 2
 
@@ -52,12 +53,9 @@ def _lines_with(topic: Topic, texts: list[str]) -> int:
 
 @lru_cache(maxsize=512)
 def _pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    # Words in their order; an author of a scorecard gives phrases, never patterns.
     spelled = [
-        r"[\W_]{1,3}".join(map(re.escape, words))
+        phrase_pattern(phrase.translate(PLAIN).lower(), most_between=_MOST_BETWEEN)
         for phrase in phrases
-        if (words := _WORD.findall(phrase.translate(PLAIN).lower()))
     ]
-    if not spelled:
-        return _NEVER
-    return re.compile(rf"\b(?:{'|'.join(spelled)})\b")
+    known = [pattern for pattern in spelled if pattern]
+    return re.compile("|".join(known)) if known else _NEVER

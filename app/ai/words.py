@@ -27,6 +27,19 @@ def words_in(text: str) -> list[str]:
     return (_PLAIN_WORD if text.isascii() else _WORD).findall(text)
 
 
+def phrase_pattern(phrase: str, *, most_between: int) -> str:
+    """Spell a phrase as a pattern: its words in their order, up to so many other signs between.
+
+    Empty for a phrase without words. A phrase is a text: nothing in it is read as a pattern.
+    """
+    words = [re.escape(word) for word in words_in(phrase)]
+    if not words:
+        return ""
+    if phrase.isascii():
+        return r"\b" + rf"[\W_]{{1,{most_between}}}".join(words) + r"\b"
+    return EDGE + rf"(?:{NO_LETTER}){{1,{most_between}}}".join(words) + EDGE
+
+
 def is_unspaced(text: str) -> bool:
     """Tell whether most of a text is in a script without spaces, so that words can't be counted."""
     return not text.isascii() and 2 * len(_UNSPACED.findall(text)) > len(text)

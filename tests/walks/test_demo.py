@@ -18,10 +18,6 @@ from tests.caller import Caller
 from tests.recordings import progress, reserve, show
 from tests.walks.service_process import ROOT, ServiceProcess, environment, wait_until
 
-# The embedded engine reads English; it says so rather than guess.
-NOT_READ = {"demo-chat-hindi", "demo-chat-hinglish"}
-
-
 @pytest.fixture
 def loaded(house: Runtime) -> loading.Loaded:
     return loading.load(house)
@@ -71,9 +67,7 @@ def test_chats_and_calls_are_judged_as_they_went(
         for each in rows(client, "/evaluations")
         if each["sourceType"] != "audio_file"
     }
-    failed = {key for key, each in found.items() if each["status"] != "completed"}
-    assert failed == NOT_READ
-    assert {found[key]["error"]["code"] for key in failed} == {"UNSUPPORTED_LANGUAGE"}
+    assert {each["status"] for each in found.values()} == {"completed"}
     assert found["demo-chat-parcel-late"]["score"] >= 90
     assert found["demo-chat-rude-agent"]["score"] < 50
     assert "compliance.data_handling" in found["demo-chat-asks-card"]["failedCriteria"]

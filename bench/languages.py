@@ -1,0 +1,142 @@
+"""Measures how the lexicons of other languages find what is said: python -m bench.languages.
+
+Reads the labelled dialogues of tests/data/languages and prints, by language and split, how many of
+the labelled cues are found (recall) and how many of those found are labelled (precision), and
+whether the language of each line is told. The same hand wrote the dialogues and the lexicons, so
+that the figures say what the lexicons can do at best, not what they do on other people's words.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.ai.cues import find_cues
+from app.ai.dialogue import dialogue_of
+from app.ai.transcript import Participant, Role, Segment, Transcript
+
+DIALOGUES = Path("tests/data/languages/dialogues.txt")
+ROLES = {"a": Role.AGENT, "c": Role.CUSTOMER, "b": Role.BOT}
+# A label and the kinds of cues that are meant by it.
+KINDS = {
+    "greeting": ("greeting",),
+    "thanks": ("thanks",),
+    "apology": ("apology",),
+    "refused": ("failure", "no_result", "refusal"),
+    "done": ("done", "success"),
+    "confirmed": ("solved", "solved_check"),
+    "complaint": ("complaint",),
+    "problem": ("problem",),
+    "closing": ("closing",),
+    "recap": ("recap",),
+    "escalation": ("escalation_request",),
+    "identity": ("identity_check",),
+    "hold": ("hold",),
+    "secret": ("asks_secret",),
+    "abuse": ("profanity",),
+    "offer": ("offer_help",),
+    "promise": ("commitment", "next_step"),
+    "optout": ("opt_out",),
+    "transfer": ("transfer",),
+}
+
+
+@dataclass
+class Labelled:
+    """A dialogue of the file: its lines as (letter, text, labels)."""
+
+    name: str
+    language: str
+    split: str
+    lines: list[tuple[str, str, frozenset[str]]] = field(default_factory=list)
+
+    def transcript(self, language: str | None = None) -> Transcript:
+        segments = tuple(
+            Segment(f"seg_{index + 1:04d}", index, letter, ROLES[letter], text)
+            for index, (letter, text, _) in enumerate(self.lines)
+        )
+        people = {segment.participant_id: segment.role for segment in segments}
+        return Transcript(
+            segments,
+            tuple(Participant(key, role) for key, role in people.items()),
+            language=language,
+            speaker_attribution="messages",
+        )
+
+
+def dialogues(path: Path = DIALOGUES) -> Iterator[Labelled]:
+    """Read the labelled dialogues; a label that is not known is a mistake in the file."""
+    found: Labelled | None = None
+    for line in path.read_text("utf-8").splitlines():
+        if line.startswith("= "):
+            if found:
+                yield found
+            found = Labelled(*line[2:].split())
+        elif found and line and not line.startswith("#"):
+            letter, _, rest = line.partition(": ")
+            text, _, labels = rest.partition(" |")
+            assert set(labels.split()) <= KINDS.keys(), line
+            found.lines.append((letter, text, frozenset(labels.split())))
+    if found:
+        yield found
+
+
+def found_in(dialogue: Labelled, language: str | None) -> list[frozenset[str]]:
+    """Name the labels that the lexicon would give each line."""
+    read = dialogue_of(dialogue.transcript(), channel="chat", language=language)
+    cues = find_cues(read)
+    given: list[set[str]] = [set() for _ in dialogue.lines]
+    for label, kinds in KINDS.items():
+        for kind in kinds:
+            for cue in cues.of(kind):
+                given[cue.line.position].add(label)
+    return [frozenset(labels) for labels in given]
+
+
+def share(part: int, whole: int) -> str:
+    return f"{part / whole:6.1%} ({part} of {whole})" if whole else "     -"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--misses", action="store_true", help="print each line that differs")
+    parser.add_argument("--split", choices=("dev", "test"), help="both unless said")
+    options = parser.parse_args()
+    hits, labelled, given, told, lines = (Counter[tuple[str, str]]() for _ in range(5))
+    by_label: dict[str, Counter[str]] = {}
+    for dialogue in dialogues():
+        if options.split not in (None, dialogue.split):
+            continue
+        key = (dialogue.language, dialogue.split)
+        read = dialogue_of(dialogue.transcript(), channel="chat", language=None)
+        told[key] += sum(line.language == dialogue.language for line in read.lines)
+        lines[key] += len(read.lines)
+        found = found_in(dialogue, dialogue.language)
+        for (letter, text, labels), ours in zip(dialogue.lines, found, strict=True):
+            hits[key] += len(labels & ours)
+            labelled[key] += len(labels)
+            given[key] += len(ours)
+            for label in labels | ours:
+                count = by_label.setdefault(label, Counter())
+                count.update(hit=label in labels and label in ours)
+                count.update(labelled=label in labels, found=label in ours)
+            if options.misses and labels != ours:
+                missed, wrong = " ".join(labels - ours), " ".join(ours - labels)
+                print(f"{dialogue.name}  {letter}: {text}  missed [{missed}] wrong [{wrong}]")
+    for key in sorted(lines):
+        print(f"{key[0]:8} {key[1]:5} {lines[key]} lines")
+        print(f"  language told undeclared  {share(told[key], lines[key])}")
+        print(f"  precision                 {share(hits[key], given[key])}")
+        print(f"  recall                    {share(hits[key], labelled[key])}")
+    print(f"{'cue':12}{'precision':>18}{'recall':>22}")
+    for label, count in sorted(by_label.items()):
+        precision, recall = (
+            share(count["hit"], count["found"]),
+            share(count["hit"], count["labelled"]),
+        )
+        print(f"{label:12}{precision:>22}{recall:>22}")
+
+
+if __name__ == "__main__":
+    main()

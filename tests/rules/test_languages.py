@@ -1,0 +1,231 @@
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.ai.context import Context
+from app.ai.dialogue import dialogue_of
+from app.ai.embedded import EmbeddedJudge
+from app.ai.facts import facts_of
+from app.ai.language import language_key, languages_of, name_of
+from app.ai.lexicon import LANGUAGES, lexicon_of
+from app.ai.scorecard import Topic
+from app.ai.scoring import ErrorCode
+from app.ai.sentiment import sentiment_of
+from app.ai.spoken_languages import with_languages
+from app.ai.topics import topics_of
+from bench.languages import dialogues, found_in
+from tests.talks import call, chat, scorecard
+
+CHAT = scorecard("chat")
+HINGLISH = chat(
+    ("c", 0, "Hello, my parcel has not arrived and I am a little worried about it."),
+    ("a", 30, "Aapko pareshani hui, iske liye maafi chahta hoon. Order number bataiye please."),
+    ("c", 60, "It is 1188, can you please check where it is?"),
+    ("a", 90, "आपका पार्सल कल शाम तक पहुँच जाएगा।"),
+    ("c", 120, "Bahut dhanyavaad!"),
+    language="en-IN",
+)
+
+
+def judge(*lines: tuple[str, str], language: str | None = None, channel: str = "chat"):
+    timed = [(letter, 20 * index, text) for index, (letter, text) in enumerate(lines)]
+    return EmbeddedJudge().judge(chat(*timed, language=language), scorecard(channel), Context())
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Hello, can you help me with the bill that you sent?", "en"),
+        ("Mera order abhi tak nahi aaya hai, kya kar sakte hain aap?", "hi-Latn"),
+        ("मेरा ऑर्डर अभी तक नहीं आया है।", "hi"),
+        ("माझी ऑर्डर अजून आली नाही, मला मदत करा.", "mr"),
+        ("Bonjour, je voudrais savoir où est ma commande.", "fr"),
+        ("Hola, mi pedido no ha llegado todavía, ¿puede ayudarme por favor?", "es"),
+        ("Ich habe eine Rechnung bekommen und verstehe sie nicht.", "de"),
+        ("Мой заказ ещё не пришёл, что делать?", "ru"),
+        ("میرا آرڈر ابھی تک نہیں آیا ہے", "ur"),
+        ("طلبي لم يصل إلى الآن، هل من مساعدة؟", "ar"),
+        ("என் ஆர்டர் இன்னும் வரவில்லை", "ta"),
+        ("私の注文はまだ届いていません", "ja"),
+        ("我的订单还没有到", "zh"),
+        ("asdf qwer zxcv", "und"),
+        ("", "und"),
+        ("👍👍", "und"),
+    ],
+)
+def test_a_language_is_told_by_script_and_common_words(text, code) -> None:
+    told = languages_of([text], declared=None)
+    assert told.main == code
+    assert (told.confidence > 0) == (code != "und")
+
+
+@pytest.mark.parametrize(
+    ("tag", "key"),
+    [("en-GB", "en"), ("ENG", "en"), ("hi-Latn-IN", "hi-Latn"), ("hi_IN", "hi"), (None, "und")],
+)
+def test_a_tag_is_reduced_to_what_tells_languages_apart(tag, key) -> None:
+    assert language_key(tag) == key
+
+
+def test_a_language_without_a_name_is_named_by_its_tag() -> None:
+    assert (name_of("fr-CA"), name_of("xx")) == ("French", "xx")
+
+
+def test_a_declaration_is_believed_but_for_a_switch_between_english_and_hindi() -> None:
+    assert languages_of(["Please help me with that."], declared="fr").of_texts == ("fr",)
+    found = languages_of([line.text for line in HINGLISH.segments], declared="en-IN")
+    assert found.of_texts == ("en", "hi-Latn", "en", "hi", "hi-Latn")
+    assert found.confidence == 1
+
+
+def test_a_transcript_keeps_the_languages_that_were_told() -> None:
+    told = with_languages(HINGLISH)
+    assert [line.language for line in told.segments][:2] == ["en-IN", "hi-Latn"]
+    assert (told.language, told.language_confidence) == ("en-IN", None)
+    undeclared = with_languages(chat(("c", 0, "Mera order nahi aaya hai."), language=None))
+    assert undeclared.language == "hi-Latn"
+    assert 0 < undeclared.language_confidence < 1
+    assert with_languages(chat(("c", 0, "Qwrt."), language=None)).language is None
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_every_lexicon_can_answer_every_rule(language) -> None:
+    english = lexicon_of("en").kinds
+    lexicon = lexicon_of(language)
+    assert english <= lexicon.kinds
+    assert lexicon.first == (language != "en")
+    assert all(phrase.triggers for phrase in lexicon.phrases)
+
+
+def test_the_first_lexicons_find_what_the_labelled_dialogues_say() -> None:
+    hits = labelled = given = 0
+    for dialogue in dialogues():
+        for (_, _, labels), found in zip(
+            dialogue.lines, found_in(dialogue, dialogue.language), strict=True
+        ):
+            hits, labelled, given = (
+                hits + len(labels & found),
+                labelled + len(labels),
+                given + len(found),
+            )
+    assert labelled > 150
+    assert hits / labelled > 0.9
+    assert hits / given > 0.9
+
+
+def test_each_line_of_a_mixed_conversation_is_read_in_its_own_language() -> None:
+    facts = facts_of(HINGLISH, CHAT, Context())
+    assert facts.said("apology")[0].line.segment.id == "seg_0002"
+    assert facts.said("next_step")[0].quote == "कल शाम तक पहुँच जाएगा"
+    assert [cue.quote for cue in facts.heard("thanks")] == ["dhanyavaad"]
+    assert facts.reading is None
+
+
+def test_what_rests_on_a_first_lexicon_says_so_and_is_less_sure() -> None:
+    lines = [
+        ("c", "Namaste, bahut pareshan hoon, mera parcel nahi aaya hai."),
+        ("a", "Namaste, main Anjali, Northwind se. Asuvidha ke liye maafi."),
+        ("a", "Parcel bhej diya hai, kal tak aa jayega. Aur koi madad chahiye aapko?"),
+        ("c", "Nahi, bahut dhanyavaad aapka."),
+    ]
+    found = judge(*lines, language="hi-Latn").results
+    answers = {item["key"]: item for item in found["criteria"]}
+    data = answers["compliance.data_handling"]
+    assert data["normalizedScore"] == 1
+    assert data["explanation"].endswith("Read with a first lexicon of romanised Hindi.")
+    assert data["confidence"] < 0.8
+    assert answers["closing.recap"]["normalizedScore"] == 1
+    assert answers["discovery.understanding"]["applicable"] is False
+    assert found["sentiment"]["customer"]["end"] > 0 > found["sentiment"]["customer"]["begin"]
+
+
+def test_a_secret_that_is_asked_for_in_hindi_fails_and_a_warning_does_not() -> None:
+    def handled(text: str, language: str) -> float:
+        lines = [("c", "जी बोलिए, क्या बात है?"), ("a", text), ("c", "ठीक है।"), ("a", text)]
+        rows = {row["key"]: row for row in judge(*lines, language=language).results["criteria"]}
+        return rows["compliance.data_handling"]["normalizedScore"]
+
+    assert handled("सत्यापन के लिए जो ओटीपी आया है वह बता दीजिए।", "hi") == 0
+    assert handled("कृपया अपना ओटीपी कभी किसी को मत बताइए, हम भी नहीं पूछते।", "hi") == 1
+
+
+def test_only_what_needs_no_words_is_judged_in_a_language_without_phrases() -> None:
+    lines = [("c", "Bonjour, ma commande n'est pas arrivée et je suis inquiet. " * 2)]
+    found = judge(*lines, ("a", "Bonjour, je regarde cela tout de suite pour vous."), language="fr")
+    rows = {row["key"]: row for row in found.results["criteria"]}
+    assert rows["responsiveness.first_response"]["applicable"] is True
+    assert rows["closing.recap"]["explanation"] == "No phrases for French are known."
+    missing = {row["metric"]: row["reason"] for row in found.results["metricsMissing"]}
+    assert missing["sentiment.overall"] == "No phrases for French are known."
+    assert "French" in found.results["resolution"]["explanation"]
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "code"),
+    [
+        ("Bonjour, je voudrais savoir où est ma commande.", None, ErrorCode.UNSUPPORTED_LANGUAGE),
+        ("我的订单还没有到，请帮我查一下。", None, ErrorCode.UNSUPPORTED_LANGUAGE),
+        ("asdf qwer zxcv " * 9, None, ErrorCode.UNSUPPORTED_LANGUAGE),
+        ("asdf qwer zxcv " * 9, "xx", ErrorCode.UNSUPPORTED_LANGUAGE),
+        ("Hello there, how can I help you?", "en", ErrorCode.INSUFFICIENT_CONTENT),
+    ],
+)
+def test_without_anything_to_judge_the_language_is_named_as_the_cause(text, language, code) -> None:
+    lines = [("a", None, text)] * (1 if language == "en" else 3)
+    found = EmbeddedJudge().judge(chat(*lines, language=language), CHAT, Context())
+    assert found.problem.code is code
+
+
+def test_back_channels_of_a_language_interrupt_nobody() -> None:
+    said = [("c", 0, 9_000, "मेरा पार्सल अभी तक नहीं आया है।"), ("a", 3_000, 5_000, "हाँ जी अच्छा")]
+    for text, count in (("हाँ जी अच्छा", 0), ("मैं अभी देखता हूँ", 1)):
+        lines = [said[0], (*said[1][:3], text)]
+        facts = facts_of(call(*lines, language="hi"), scorecard("voice"), Context())
+        assert facts.measures.get("interruptionsByAgent") == count
+
+
+def test_topics_of_a_scorecard_are_found_in_any_script() -> None:
+    facts = facts_of(chat(("c", 0, "मेरी गाड़ी की बीमा पॉलिसी"), language="hi"), CHAT, Context())
+    own = (Topic("insurance", ("बीमा पॉलिसी",)), Topic("part of a word", ("बीम",)))
+    assert topics_of(facts, own) == ("insurance",)
+
+
+def test_a_negation_turns_a_feeling_around_on_either_side() -> None:
+    def score(text: str) -> float:
+        dialogue = dialogue_of(
+            chat(("c", 0, text), language="hi-Latn"), channel="chat", language=None
+        )
+        return sentiment_of(dialogue, CHAT.metrics).segments[0].score
+
+    assert score("Service accha hai") > 0 > score("Service accha nahi hai")
+    assert score("Service ghatiya hai") < 0
+    assert score("Parcel mez par hai") == 0
+
+
+SIGNS = st.sampled_from(
+    ["नमस्ते", "धन्यवाद", "क्षमा", "हाँ", "फ़ोन", "e\u0301", "👩\u200d👩\u200d👧", "שלום", "\u202eمرحبا\u202c",
+     "Thank you", "sorry", "\u0301", "\u200d", "ﬃ", "İ", "ß", "𝔘", "।", ".", "?", "\n", "nahi aaya"]
+)  # fmt: skip
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.lists(SIGNS, max_size=8), min_size=1, max_size=5),
+    st.sampled_from([None, "en", "hi"]),
+)
+def test_quotes_are_counted_in_code_points_whatever_the_script(texts, language) -> None:
+    lines = [("ac"[index % 2], 10 * index, " ".join(signs)) for index, signs in enumerate(texts)]
+    transcript = chat(*lines, language=language)
+    written = {segment.id: segment.text for segment in transcript.segments}
+    found = EmbeddedJudge().judge(transcript, CHAT, Context()).results
+    pools = [*found["criteria"], found["resolution"], *found["coaching"]["strengths"]]
+    for piece in (piece for pool in pools for piece in pool["evidence"]):
+        quote = written[piece["segmentId"]][piece["charStart"] : piece["charEnd"]]
+        assert quote == piece["quote"]
+        assert not unicodedata.category(quote[0]).startswith("Z")
+    facts = facts_of(transcript, CHAT, Context())
+    for kind in lexicon_of("hi").kinds:
+        for cue in facts.cues.of(kind):
+            assert cue.quote == written[cue.line.segment.id][cue.start : cue.end] != ""
