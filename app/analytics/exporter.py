@@ -21,11 +21,22 @@ def work(parts: Runtime, job_id: str = "") -> None:
         pass
 
 
+def clear_spool(parts: Runtime) -> None:
+    """Delete what the work on exports has left behind when it was killed."""
+    files = [*_spool(parts).glob("exp_*")]
+    with parts.db.reading() as session:
+        kept = exporting.at_work(session)
+    for file in files:
+        if file.name.partition(".")[0] not in kept:
+            file.unlink(missing_ok=True)
+
+
 class _Exporting(LeasedWork[ExportJob]):
     def work(self) -> None:
         task = self.write(exporting.begin)
         if task.left is not None:
             self.parts.storage.delete(task.left)
+            clear_spool(self.parts)
         stored, row_count = self._stored(task)
         try:
             self.write(exporting.finish, stored=stored, row_count=row_count)
@@ -46,33 +57,35 @@ class _Exporting(LeasedWork[ExportJob]):
         self.write(exporting.fail, code=code, message=message)
 
     def _stored(self, task: Task) -> tuple[StoredObject, int]:
-        spool = self.parts.settings.data_dir / "spool"
-        spool.mkdir(mode=0o700, exist_ok=True)
-        for old in spool.glob(f"{self.lease.job_id}.*"):
-            old.unlink(missing_ok=True)
-        path = spool / f"{self.lease.job_id}.{self.lease.token[:12]}"
-        listing = path.with_name(path.name + ".ids")
+        path = _spool(self.parts) / task.object_id
+        copy = path.with_name(path.name + ".copy")
         try:
-            row_count = self._write_rows(task.wish, path, listing)
+            row_count = self._write_rows(task.wish, path, copy)
             with path.open("rb") as file:
                 stored = self.parts.storage.write(
                     task.object_id, file, size_bytes=path.stat().st_size
                 )
         finally:
             path.unlink(missing_ok=True)
-            listing.unlink(missing_ok=True)
+            copy.unlink(missing_ok=True)
         return stored, row_count
 
-    def _write_rows(self, wish: Wish, path: Path, listing: Path) -> int:
+    def _write_rows(self, wish: Wish, path: Path, copy: Path) -> int:
         columns = catalogue.columns_of(wish)
         writer = open_writer(wish.format, path, columns, delimiter=wish.delimiter)
         row_count = 0
         try:
-            for batch in catalogue.batches(self.parts.db, wish, listing):
+            for batch in catalogue.batches(self.parts.db, wish, copy, lambda: self.must_end):
                 self.require_going_on()
-                writer.write(batch.rows)
-                row_count += len(batch.rows)
+                writer.write(batch.columns)
+                row_count += batch.row_count
                 self.tell(int(batch.done * 99))
         finally:
             writer.close()
         return row_count
+
+
+def _spool(parts: Runtime) -> Path:
+    spool = parts.settings.data_dir / "spool"
+    spool.mkdir(mode=0o700, exist_ok=True)
+    return spool

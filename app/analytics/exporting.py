@@ -3,24 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.analytics.datasets.catalogue import COLUMNS
 from app.analytics.datasets.figures import question_of
-from app.analytics.formats.writers import CONTENT_TYPES, is_available
+from app.analytics.export_records import found, status_of
+from app.analytics.formats.writers import is_available
 from app.analytics.models import ExportJob
 from app.analytics.wishes import OF_FIGURES, Dataset, Format, Wish, wish_from
 from app.core import leases
 from app.core.clock import iso_utc, utc_now
 from app.core.db import ring_after_commit
-from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.core.leases import JobState, Lease
 from app.core.queue import Bell
-from app.core.signed_urls import Grant, UrlSigner
 from app.core.storage import StoredObject
 from app.events.catalogue import EventType
 from app.events.outbox import publish
@@ -35,34 +34,6 @@ MOST_WAITING = 100
 _VIEW_FILTERS = frozenset(
     {"engagement_id", "campaign_id", "call_center_id", "executive_id", "channel", "scorecard_id"}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Links:
-    """Makes links below one address; those to files are signed and end after `ttl_s` seconds."""
-
-    signer: UrlSigner
-    base: str
-    ttl_s: int
-
-    def status(self, job_id: str) -> str:
-        """Return the link to the state of an export."""
-        return f"{self.base}/api/v1/analytics/export/{job_id}"
-
-    def download(self, job: ExportJob, now: datetime) -> tuple[str, datetime]:
-        """Return the link to the file, and when it ends: with the file at the latest."""
-        expires_at = (now + timedelta(seconds=self.ttl_s)).replace(microsecond=0)
-        if job.expires_at is not None:
-            expires_at = min(expires_at, job.expires_at)
-        grant = Grant(
-            permission="r",
-            object_id=str(job.object_id),
-            expires_at=expires_at,
-            content_type=CONTENT_TYPES[Format(job.format)],
-            size_bytes=job.file_size_bytes or 0,
-            file_name=job.file_name,
-        )
-        return self.base + self.signer.path_for(grant), expires_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,42 +84,6 @@ def request(session: Session, wish: Wish, *, file_name: str | None, created_by: 
     return job
 
 
-def show(session: Session, job_id: str, links: Links) -> dict[str, Any]:
-    """Show an export, with a fresh link when its file is ready; `NotFound` where there is none."""
-    job = session.get(ExportJob, job_id)
-    if job is None:
-        raise NotFound("There is no such export.")
-    now = utc_now()
-    status = status_of(job, now)
-    url, url_ends = links.download(job, now) if status == "ready" else (None, None)
-    return {
-        "job_id": job.id,
-        "status": status,
-        "dataset": job.dataset,
-        "format": job.format,
-        "progress": job.progress,
-        "row_count": job.row_count,
-        "file_size_bytes": job.file_size_bytes,
-        "sha256": job.sha256,
-        "download_url": url,
-        "download_expires_at": url_ends,
-        "created_by": job.created_by,
-        "created_at": job.queued_at,
-        "started_at": job.started_at,
-        "completed_at": job.completed_at,
-        "expires_at": job.expires_at,
-        "error": job.error,
-    }
-
-
-def status_of(job: ExportJob, now: datetime) -> str:
-    """Return the word of the API for the state of an export."""
-    if job.state == JobState.SUCCEEDED:
-        is_over = job.expires_at is not None and job.expires_at <= now
-        return "expired" if is_over else "ready"
-    return str(job.state)
-
-
 def is_offered(session: Session, object_id: str) -> bool:
     """Whether a file is that of an export which is ready."""
     job = session.get(ExportJob, _job_of(object_id))
@@ -196,22 +131,51 @@ def finish(
     publish(session, EventType.EXPORT_READY, data)
 
 
+def cancel(session: Session, job_id: str) -> None:
+    """End an export that waits or runs, or take its file back; one that has ended stays so.
+
+    Whoever works on it has lost the lease and notices within seconds; a link ends at once, and the
+    file goes with the next purge.
+
+    Raises:
+        NotFound: there is no such export.
+    """
+    job = found(session, job_id, for_update=True)
+    now = utc_now()
+    if job.state in leases.OPEN_STATES:
+        leases.end(job, JobState.CANCELED, now)
+        job.expires_at = now + leases.LEASE
+    elif status_of(job, now) == "ready":
+        job.expires_at = now
+
+
 def fail(session: Session, lease: Lease[ExportJob], *, code: str, message: str) -> None:
     """End an export without a file."""
     job = leases.held(session, lease)
     job.error = {"code": code, "message": message}
     leases.end(job, JobState.FAILED, utc_now())
-    session.flush()
+    job.expires_at = job.completed_at
 
 
-def over(session: Session, now: datetime, *, limit: int = 100) -> Sequence[ExportJob]:
-    """List the exports whose files are no longer offered and are still there."""
-    return session.scalars(
+def give_up_files(session: Session, now: datetime, *, limit: int = 100) -> Sequence[str]:
+    """Name the files that are no longer offered and are still there; from now on nobody does."""
+    jobs = session.scalars(
         select(ExportJob)
         .where(ExportJob.expires_at <= now, ExportJob.object_id.is_not(None))
         .order_by(ExportJob.expires_at)
         .limit(limit)
+        .with_for_update()
     ).all()
+    files = [str(job.object_id) for job in jobs]
+    for job in jobs:
+        job.object_id = None
+    return files
+
+
+def at_work(session: Session) -> set[str]:
+    """Name the files that are being made now."""
+    running = select(ExportJob.object_id).where(ExportJob.state == JobState.RUNNING)
+    return {each for each in session.scalars(running) if each is not None}
 
 
 def wish_of(job: ExportJob) -> Wish:

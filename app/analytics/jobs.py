@@ -21,12 +21,10 @@ def due_ids(parts: Runtime) -> Sequence[str]:
 
 
 def purge_exports(parts: Runtime) -> int:
-    """Delete the files whose time is over; return how many."""
+    """Delete the files whose time is over, and what killed workers left; return how many files."""
     with parts.db.writing() as session:
-        jobs = exporting.over(session, utc_now())
-        objects = [str(job.object_id) for job in jobs]
-        for job in jobs:
-            job.object_id = None
+        objects = exporting.give_up_files(session, utc_now())
     for object_id in objects:
         parts.storage.delete(object_id)
+    exporter.clear_spool(parts)
     return len(objects)

@@ -4,9 +4,9 @@ from typing import Any
 
 from flask import request
 
-from app.analytics import boards, export_shapes, exporting, schemas, summary, trends
+from app.analytics import boards, export_records, export_shapes, exporting, schemas, summary, trends
 from app.analytics.board_shapes import AnalyticsExecutiveSchema, AnalyticsMemberSchema
-from app.analytics.exporting import Links
+from app.analytics.export_records import Links
 from app.analytics.periods import Granularity, moment_of, period_of
 from app.analytics.query_shapes import AnalyticsQuery
 from app.analytics.reading import Question
@@ -110,7 +110,16 @@ def create_export(body: dict[str, Any]) -> Any:
 def get_export(job_id: str) -> Any:
     """Show how far an export is; when it is ready, with a signed link to its file."""
     with runtime().db.reading() as session:
-        return exporting.show(session, job_id, _links())
+        return export_records.show(session, job_id, _links())
+
+
+@blp.delete("/export/<id:job_id>", tags=["analytics", "extension"])
+@require_scope("analytics:export")
+@blp.response(204)
+def cancel_export(job_id: str) -> None:
+    """End an export that waits or runs; one that is ready is withdrawn with its file."""
+    with runtime().db.writing() as session:
+        exporting.cancel(session, job_id)
 
 
 def _question(query: dict[str, Any]) -> Question:

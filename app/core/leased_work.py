@@ -77,7 +77,7 @@ class LeasedWork(ABC, Generic[Job]):
             else:
                 self._attempt()
         except LeaseLost:
-            logger.warning("the work on %s was taken over by another process", self.lease.job_id)
+            logger.warning("the work on %s is no longer ours", self.lease.job_id)
 
     def write(
         self,
@@ -90,12 +90,15 @@ class LeasedWork(ABC, Generic[Job]):
             return step(session, self.lease, *values, **named)
 
     def tell(self, percent: int) -> None:
-        """Write the job's `progress`, at most twice a second; a busy database does not matter."""
+        """Write the job's `progress`, at most twice a second; a busy database does not matter.
+
+        This is also how the work learns soon that its lease is gone.
+        """
         now = time.monotonic()
         if percent > self._told and now - self._told_at >= _PROGRESS_EVERY_S:
             self._told, self._told_at = percent, now
             with suppress(ServiceUnavailable):
-                self.write(leases.note, progress=percent)
+                self._keeper.lost = not self.write(leases.note, progress=percent)
 
     @property
     def must_end(self) -> bool:

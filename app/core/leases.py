@@ -27,12 +27,13 @@ class LeaseLost(Exception):
 
 
 class JobState(StrEnum):
-    """Open while queued or running; then one of two ends."""
+    """Open while queued or running; then one of three ends."""
 
     QUEUED = "queued"
     RUNNING = "running"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
+    CANCELED = "canceled"
 
 
 OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)

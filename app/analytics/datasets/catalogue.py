@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from sqlalchemy.orm import Session
+from types import ModuleType
 
 from app.analytics.datasets import criteria, evaluations, figures, members, segments, usage
-from app.analytics.datasets.cells import Column, Row
+from app.analytics.datasets.cells import Column, Values, by_column
 from app.analytics.wishes import Dataset, Wish
+from app.core import snapshots
 from app.core.db import Database
 
 COLUMNS: Mapping[Dataset, Sequence[Column]] = {
@@ -21,19 +21,24 @@ COLUMNS: Mapping[Dataset, Sequence[Column]] = {
     Dataset.TRENDS: figures.TREND_COLUMNS,
     Dataset.USAGE: usage.COLUMNS,
 }
-_PAGED: Mapping[Dataset, tuple[Callable[[Session, Sequence[str], Wish], list[Row]], int]] = {
-    Dataset.EVALUATIONS: (evaluations.rows, evaluations.BATCH),
-    Dataset.CRITERIA: (criteria.rows, criteria.BATCH),
-    Dataset.SEGMENTS: (segments.rows, segments.BATCH),
+_OF_EVALUATIONS: Mapping[Dataset, ModuleType] = {
+    Dataset.EVALUATIONS: evaluations,
+    Dataset.CRITERIA: criteria,
+    Dataset.SEGMENTS: segments,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows, and what part of the whole is done with them, 0 to 1."""
+    """Some rows, column by column, and what part of the whole is done with them, 0 to 1."""
 
-    rows: Sequence[Row]
+    columns: Sequence[Values]
     done: float
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are."""
+        return len(self.columns[0])
 
 
 def columns_of(wish: Wish) -> list[Column]:
@@ -42,38 +47,30 @@ def columns_of(wish: Wish) -> list[Column]:
     return [known[name] for name in wish.columns or known]
 
 
-def batches(db: Database, wish: Wish, listing: Path) -> Iterator[Batch]:
-    """Yield the rows; each batch is read in a transaction of its own.
+def batches(db: Database, wish: Wish, copy: Path, must_end: Callable[[], bool]) -> Iterator[Batch]:
+    """Yield the rows as they are at one moment (see `core.snapshots`).
 
     Args:
-        listing: a file for the ids of what is exported.
+        copy: a file to copy them into; whoever calls deletes it.
     """
-    chosen = _chooser(wish)
-    for batch in _batches(db, wish, listing):
-        yield Batch(chosen(batch.rows), batch.done)
+    names = [column.name for column in COLUMNS[wish.dataset]]
+    places = [names.index(column.name) for column in columns_of(wish)]
+    for columns, done in _batches(db, wish, copy, must_end):
+        if columns:
+            yield Batch([columns[place] for place in places], done)
 
 
-def _batches(db: Database, wish: Wish, listing: Path) -> Iterator[Batch]:
-    if wish.dataset not in _PAGED:
+def _batches(
+    db: Database, wish: Wish, copy: Path, must_end: Callable[[], bool]
+) -> Iterator[tuple[list[Values], float]]:
+    dataset = _OF_EVALUATIONS.get(wish.dataset)
+    if dataset is None:
         with db.reading() as session:
             read = usage.rows if wish.dataset is Dataset.USAGE else figures.rows
             rows = read(session, wish)
-        yield Batch(rows, 1.0)
+        yield by_column(rows), 1.0
         return
-    read_page, size = _PAGED[wish.dataset]
-    with db.reading() as session:
-        total = members.list_into(session, wish, listing)
-    seen = 0
-    for ids in members.batches(listing, size):
-        with db.reading() as session:
-            rows = read_page(session, ids, wish)
-        seen += len(ids)
-        yield Batch(rows, seen / total)
-
-
-def _chooser(wish: Wish) -> Callable[[Sequence[Row]], Sequence[Row]]:
-    if not wish.columns:
-        return lambda rows: rows
-    names = [column.name for column in COLUMNS[wish.dataset]]
-    places = [names.index(name) for name in wish.columns]
-    return lambda rows: [[row[place] for place in places] for row in rows]
+    wanted = members.only(dataset.ROWS, wish)
+    found = snapshots.batches(db, wanted, copy, size=dataset.BATCH, must_end=must_end)
+    for some, done in found:
+        yield dataset.values(some, wish), done

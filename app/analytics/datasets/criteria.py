@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from orjson import loads
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 
-from app.analytics.datasets.cells import Row, columns, moments_in
+from app.analytics.datasets.cells import Row, Values, by_column, columns, moments_in, plain
 from app.analytics.wishes import Wish
+from app.core.snapshots import Rows
 from app.evaluations.models import Evaluation, EvaluationResult
 
 COLUMNS = columns(
@@ -18,37 +19,39 @@ COLUMNS = columns(
 )
 BATCH = 200
 _OF = Evaluation.__table__.c
-_ROWS = select(
+_RESULT = EvaluationResult.__table__.c
+ROWS = select(
     _OF.id,
     _OF.executive_id,
     _OF.campaign_id,
     _OF.scorecard_version,
     _OF.completed_at,
-    EvaluationResult.document,
+    plain(_RESULT.document).label("document"),
 ).join(EvaluationResult, EvaluationResult.evaluation_id == _OF.id)
 
 
-def rows(session: Session, ids: Sequence[str], wish: Wish) -> list[Row]:
-    """Return the rows of these evaluations; without results there are none.
+def values(rows: Rows, wish: Wish) -> list[Values]:
+    """Return the columns of these evaluations' criteria.
 
     Quotes are words of the conversation: they come with `includeText` alone.
     """
-    found = session.execute(_ROWS.where(_OF.id.in_(ids)).order_by(_OF.id))
-    return [each for row in found for each in _of_evaluation(row, wish)]
+    return by_column(each for row in rows for each in _of_evaluation(row, wish))
 
 
-def _of_evaluation(row: Any, wish: Wish) -> Iterator[Row]:
-    completed_at = moments_in(wish.zone)(row.completed_at)
-    reviews = row.document.get("reviews") or []
-    for each in row.document.get("criteria", ()):
+def _of_evaluation(row: Row, wish: Wish) -> Iterator[Row]:
+    evaluation_id, executive_id, campaign_id, version, completed_at, text = row
+    document = loads(text)
+    completed_at = moments_in(wish.zone)(completed_at)
+    reviews = document.get("reviews") or []
+    for each in document.get("criteria", ()):
         evidence = each["evidence"]
         quotes = [item["quote"] for item in evidence] if wish.include_text else None
         review = _review(reviews, each["key"])
         answer = each["answer"]
         yield (
-            row.id,
-            row.executive_id,
-            row.campaign_id,
+            evaluation_id,
+            executive_id,
+            campaign_id,
             each["section"],
             each["key"],
             each["weight"],
@@ -65,7 +68,7 @@ def _of_evaluation(row: Any, wish: Wish) -> Iterator[Row]:
             each.get("original") is not None,
             review.get("reviewer"),
             review.get("reason"),
-            row.scorecard_version,
+            version,
             completed_at,
         )
 

@@ -1,16 +1,25 @@
 """The dataset `evaluations`: a row for each evaluation (contract B11)."""
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orjson import loads
-from sqlalchemy import String, select, type_coerce
-from sqlalchemy.orm import Session
+from sqlalchemy import and_, case, select
 
-from app.analytics.datasets.cells import Row, columns, moments_in
-from app.analytics.figures import METRICS, reader
+from app.analytics.datasets.cells import (
+    Values,
+    by_column,
+    columns,
+    documents,
+    moments,
+    plain,
+    truths,
+)
+from app.analytics.figures import FIELDS, METRICS, NULL, joined, scale_of, taken
 from app.analytics.models import Fact
 from app.analytics.wishes import Wish
+from app.core.snapshots import Rows
 from app.evaluations.models import Evaluation, EvaluationResult
 
 COLUMNS = columns(
@@ -24,122 +33,78 @@ COLUMNS = columns(
     "confidence:number started_at:key completed_at:key"
 )
 BATCH = 1000
-_MEASURED = (
-    "talk_ratio",
-    "silence_percent",
-    "interruptions",
-    "agent_wpm",
-    "first_response_seconds",
-)
+_MEASURED = {
+    "talk_ratio": "talk_ratio",
+    "silence_percent": "silence_percent",
+    "interruptions_by_agent": "interruptions",
+    "agent_wpm": "agent_wpm",
+    "first_response_seconds": "first_response_seconds",
+}
 _OF = Evaluation.__table__.c
 _FACTS = Fact.__table__
 _FACT = _FACTS.c
+_JSON = ("failed_criteria", "topics", "engine")
+_NO_FIGURES = joined(array("I", [NULL] * len(FIELDS)))
 
 
-_read = reader(*_MEASURED)
-
-
-def _plain(name: str) -> Any:
-    """Take a column as the driver gives it: moments and lists are only written again."""
-    return type_coerce(_OF[name], String)
-
-
-_ROWS = (
-    select(
-        _OF.revision,
-        _OF.id,
-        _OF.engagement_id,
-        _OF.campaign_id,
-        _OF.campaign,
-        _OF.call_center,
-        _OF.executive_id,
-        _OF.executive,
-        _OF.source_type,
-        _OF.source_id,
-        _OF.external_id,
-        _OF.channel,
-        _OF.language,
-        _OF.status,
-        _OF.review_status,
-        _OF.score,
-        _OF.raw_score,
-        _OF.compliance_score,
-        _OF.passed,
-        _OF.auto_failed,
-        _plain("failed_criteria"),
-        _OF.customer_sentiment,
-        _OF.sentiment_trend,
-        _OF.resolution,
-        _plain("topics"),
-        _OF.duration_seconds,
-        _OF.turn_count,
-        _OF.scorecard_id,
-        _OF.scorecard_version,
-        _plain("engine"),
-        _OF.confidence,
-        _plain("started_at"),
-        _plain("completed_at"),
-        _FACT.figures,
+def _columns() -> Iterator[Any]:
+    """Name what is read as the dataset names it; measures come from the fact, or the results."""
+    for name in (column.name for column in COLUMNS):
+        if name == "evaluation_id":
+            yield _OF.id.label(name)
+        elif name in _JSON:
+            yield plain(_OF[name]).label(name)
+        elif name not in _MEASURED:
+            yield _OF[name]
+    yield _FACT.figures
+    # Only the current revision of a source has a fact.
+    of_result = select(plain(EvaluationResult.document["metrics"])).where(
+        EvaluationResult.evaluation_id == _OF.id
     )
+    is_superseded = and_(_FACT.id.is_(None), _OF.status == "completed")
+    yield case((is_superseded, of_result.scalar_subquery())).label("metrics")
+
+
+ROWS = (
+    select(*_columns())
     .select_from(Evaluation.__table__)
     .outerjoin(_FACTS, (_FACT.source_id == _OF.source_id) & (_FACT.evaluation_id == _OF.id))
 )
+_NAMES = [column.name for column in ROWS.selected_columns]
 
 
-def rows(session: Session, ids: Sequence[str], wish: Wish) -> list[Row]:
-    """Return the rows of these evaluations, in their order."""
-    found = session.execute(_ROWS.where(_OF.id.in_(ids)).order_by(_OF.id)).all()
-    superseded = [row[1] for row in found if row[-1] is None and row[13] == "completed"]
-    metrics = _metrics(session, superseded) if superseded else {}
-    moment = moments_in(wish.zone)
-    return [_row(row, metrics, moment) for row in found]
+def values(rows: Rows, wish: Wish) -> list[Values]:
+    """Return the columns of these rows, in their order."""
+    found: dict[str, Values] = dict(zip(_NAMES, by_column(rows), strict=True))
+    found |= {name: truths(found[name]) for name in ("passed", "auto_failed")}
+    found |= {name: documents(found[name]) for name in ("failed_criteria", "topics")}
+    found["engine"] = documents(found["engine"], _engine)
+    found |= {name: moments(found[name], wish.zone) for name in ("started_at", "completed_at")}
+    found |= _measured(found["figures"], found["metrics"])
+    return [found[column.name] for column in COLUMNS]
 
 
-def _row(row: Any, metrics: Mapping[str, Mapping[str, Any]], moment: Any) -> Row:
-    figures = row[-1]
-    if figures is not None:
-        measured = _read(figures)
-    else:
-        known = metrics.get(row[1], {})
-        measured = [known.get(METRICS[name]) for name in _MEASURED]
-    return (
-        row[1],
-        row[0],
-        *row[2:20],
-        _list(row[20]),
-        *row[21:24],
-        _list(row[24]),
-        row[25],
-        row[26],
-        *measured,
-        row[27],
-        row[28],
-        _engine(row[29]),
-        row[30],
-        moment(row[31]),
-        moment(row[32]),
-    )
+def _measured(figures: Values, metrics: Values) -> dict[str, list[Any]]:
+    """Read the measures of facts; where there is no fact, those of results."""
+    numbers = taken(b"".join([each or _NO_FIGURES for each in figures]), "I")
+    found = {
+        name: _figures(numbers[FIELDS.index(field) :: len(FIELDS)], scale_of(field))
+        for name, field in _MEASURED.items()
+    }
+    for place, text in enumerate(metrics):
+        if text:
+            known = loads(text)
+            for name, field in _MEASURED.items():
+                found[name][place] = known.get(METRICS[field])
+    return found
 
 
-def _list(kept: Any) -> Any:
-    if kept == "[]":
-        return []
-    return loads(kept) if isinstance(kept, str) else kept
+def _figures(numbers: "array[int]", scale: int) -> list[Any]:
+    if scale == 1:
+        return [None if each == NULL else each for each in numbers]
+    return [None if each == NULL else each / scale for each in numbers]
 
 
-def _engine(kept: Any) -> str | None:
+def _engine(engine: Mapping[str, Any]) -> str:
     """Name the engine by its kind and its model."""
-    engine = loads(kept) if isinstance(kept, str) else kept
-    if not engine:
-        return None
     return ":".join(part for part in (engine.get("kind"), engine.get("model")) if part)
-
-
-def _metrics(session: Session, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """Read the metrics of revisions that are not current from their results."""
-    rows = session.execute(
-        select(EvaluationResult.evaluation_id, EvaluationResult.document).where(
-            EvaluationResult.evaluation_id.in_(ids)
-        )
-    )
-    return {evaluation_id: document.get("metrics") or {} for evaluation_id, document in rows}

@@ -1,13 +1,13 @@
 """The dataset `segments`: a row for each piece of what was said."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
+from orjson import loads
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 
-from app.analytics.datasets.cells import Row, columns, moments_in
+from app.analytics.datasets.cells import Row, Values, by_column, columns, moments_in, plain
 from app.analytics.wishes import Wish
+from app.core.snapshots import Rows
 from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscript
 
 COLUMNS = columns(
@@ -17,34 +17,35 @@ COLUMNS = columns(
 )
 BATCH = 100
 _OF = Evaluation.__table__.c
-_ROWS = (
+_RESULT = EvaluationResult.__table__.c
+ROWS = (
     select(
         _OF.id,
         _OF.source_type,
         _OF.source_id,
-        StoredTranscript.__table__.c.segments,
-        EvaluationResult.segment_sentiments,
+        plain(StoredTranscript.__table__.c.segments).label("segments"),
+        plain(_RESULT.segment_sentiments).label("felt"),
     )
     .join(StoredTranscript, StoredTranscript.id == _OF.transcript_id)
     .outerjoin(EvaluationResult, EvaluationResult.evaluation_id == _OF.id)
 )
 
 
-def rows(session: Session, ids: Sequence[str], wish: Wish) -> list[Row]:
-    """Return the segments of these evaluations; their text comes with `includeText` alone."""
-    found = session.execute(_ROWS.where(_OF.id.in_(ids)).order_by(_OF.id))
-    return [each for row in found for each in _of_evaluation(row, wish)]
+def values(rows: Rows, wish: Wish) -> list[Values]:
+    """Return the columns of these evaluations' segments; texts come with `includeText` alone."""
+    return by_column(each for row in rows for each in _of_evaluation(row, wish))
 
 
-def _of_evaluation(row: Any, wish: Wish) -> Iterator[Row]:
-    felt = row.segment_sentiments or {}
+def _of_evaluation(row: Row, wish: Wish) -> Iterator[Row]:
+    evaluation_id, source_type, source_id, segments, sentiments = row
+    felt = loads(sentiments) if sentiments else {}
     moment = moments_in(wish.zone)
-    for index, each in enumerate(row.segments):
+    for index, each in enumerate(loads(segments)):
         label, score = felt.get(each["id"], (None, None))
         yield (
-            row.id,
-            row.source_type,
-            row.source_id,
+            evaluation_id,
+            source_type,
+            source_id,
             each["id"],
             index,
             each.get("participantId"),

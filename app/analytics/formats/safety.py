@@ -14,11 +14,5 @@ def safe(value: Any) -> Any:
 
 
 def flat(value: Any) -> Any:
-    """Bring a value into one cell: lists are joined, truths are the words of JSON."""
-    if type(value) is str:
-        return value if value[:1] not in _RISKY else safe(value)
-    if type(value) is list:
-        return safe("; ".join(map(str, value)))
-    if type(value) is bool:
-        return "true" if value else "false"
-    return value
+    """Bring a list into one cell; anything else stays."""
+    return "; ".join(map(str, value)) if type(value) is list else value

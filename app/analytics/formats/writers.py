@@ -1,7 +1,5 @@
-"""Writers: each puts rows into a file as they come and keeps none of them."""
+"""Writers: each puts rows into a file as they come, column by column, and keeps none of them."""
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,7 +8,8 @@ from typing import Any, Protocol
 
 import orjson
 
-from app.analytics.datasets.cells import Column, Row
+from app.analytics.datasets.cells import Column, Row, Values
+from app.analytics.formats.csv_cells import cells_of
 from app.analytics.formats.safety import flat, safe
 from app.analytics.wishes import Format
 
@@ -25,6 +24,7 @@ _PACKAGES = {Format.XLSX: "xlsxwriter", Format.PARQUET: "pyarrow"}
 _DELIMITERS = {"comma": ",", "semicolon": ";"}
 # What a sheet of Excel can hold, its head included.
 MOST_ROWS_OF_A_SHEET = 1_048_576 - 1
+_ROWS_OF_A_GROUP = 20_000
 
 
 class TooManyRows(Exception):
@@ -34,8 +34,8 @@ class TooManyRows(Exception):
 class Writer(Protocol):
     """Writes the rows of one file; the file is whole after `close`."""
 
-    def write(self, rows: Iterable[Row]) -> None:
-        """Add rows."""
+    def write(self, columns: Sequence[Values]) -> None:
+        """Add rows, given as columns of equal length."""
         ...
 
     def close(self) -> None:
@@ -62,21 +62,19 @@ class CsvWriter:
     """RFC 4180 in UTF-8, with a head; texts that look like formulas are defused."""
 
     def __init__(self, path: Path, columns: Sequence[Column], delimiter: str) -> None:
-        self._file = io.open(path, "w", encoding="utf-8", newline="", buffering=1 << 20)  # noqa: SIM115, UP020
-        self._writer = csv.writer(self._file, delimiter=delimiter)
-        self._writer.writerow([column.name for column in columns])
-        plain = ("key", "whole", "number")
-        self._places = [n for n, column in enumerate(columns) if column.kind not in plain]
+        self._file = path.open("w", encoding="utf-8", newline="", buffering=1 << 20)
+        self._delimiter = delimiter
+        self._cells = [cells_of(column.kind, delimiter) for column in columns]
+        self._file.write(delimiter.join(column.name for column in columns) + "\r\n")
 
-    def write(self, rows: Iterable[Row]) -> None:
+    def write(self, columns: Sequence[Values]) -> None:
         """Add rows."""
-        self._writer.writerows(map(self._cells, rows))
-
-    def _cells(self, row: Row) -> list[Any]:
-        cells = list(row)
-        for place in self._places:
-            cells[place] = flat(cells[place])
-        return cells
+        cells = [read(column) for read, column in zip(self._cells, columns, strict=True)]
+        lines: Iterable[str] = map(self._delimiter.join, zip(*cells, strict=True))
+        if len(cells) == 1:
+            # An empty line would be no row at all.
+            lines = (line or '""' for line in lines)
+        self._file.write("\r\n".join(lines) + "\r\n")
 
     def close(self) -> None:
         """Close the file."""
@@ -92,9 +90,9 @@ class JsonWriter:
         self._lines = lines
         self._separator = b"" if lines else b"[\n"
 
-    def write(self, rows: Iterable[Row]) -> None:
+    def write(self, columns: Sequence[Values]) -> None:
         """Add rows."""
-        for row in rows:
+        for row in zip(*columns, strict=True):
             body = orjson.dumps(dict(zip(self._names, row, strict=True)))
             self._file.write(self._separator + body + (b"\n" if self._lines else b""))
             self._separator = b"" if self._lines else b",\n"
@@ -115,20 +113,23 @@ class XlsxWriter:
         self._book = xlsxwriter.Workbook(str(path), options)
         self._sheet = self._book.add_worksheet("Export")
         self._row = 0
-        self.write([[column.name for column in columns]])
+        self._add([column.name for column in columns])
 
-    def write(self, rows: Iterable[Row]) -> None:
+    def write(self, columns: Sequence[Values]) -> None:
         """Add rows; `TooManyRows` when the sheet is full."""
-        for row in rows:
-            if self._row > MOST_ROWS_OF_A_SHEET:
-                raise TooManyRows
-            for place, value in enumerate(row):
-                self._cell(place, value)
-            self._row += 1
+        if self._row + len(columns[0]) > MOST_ROWS_OF_A_SHEET + 1:
+            raise TooManyRows
+        for row in zip(*columns, strict=True):
+            self._add(row)
 
     def close(self) -> None:
         """Write the book."""
         self._book.close()
+
+    def _add(self, row: Row) -> None:
+        for place, value in enumerate(row):
+            self._cell(place, value)
+        self._row += 1
 
     def _cell(self, place: int, value: Any) -> None:
         if value is None:
@@ -158,12 +159,13 @@ class ParquetWriter:
         }
         self._schema = arrow.schema([(column.name, types[column.kind]) for column in columns])
         self._writer: Any = import_module("pyarrow.parquet").ParquetWriter(str(path), self._schema)
-        self._waiting: list[Row] = []
+        self._waiting: list[list[Any]] = [[] for _ in columns]
 
-    def write(self, rows: Iterable[Row]) -> None:
+    def write(self, columns: Sequence[Values]) -> None:
         """Add rows."""
-        self._waiting.extend(rows)
-        if len(self._waiting) >= 20_000:
+        for waiting, column in zip(self._waiting, columns, strict=True):
+            waiting.extend(column)
+        if len(self._waiting[0]) >= _ROWS_OF_A_GROUP:
             self._flush()
 
     def close(self) -> None:
@@ -172,15 +174,13 @@ class ParquetWriter:
         self._writer.close()
 
     def _flush(self) -> None:
-        if self._waiting:
+        if self._waiting[0]:
             arrays = [
                 self._arrow.array(values, type=field.type)
-                for values, field in zip(
-                    zip(*self._waiting, strict=True), self._schema, strict=True
-                )
+                for values, field in zip(self._waiting, self._schema, strict=True)
             ]
             self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=self._schema))
-            self._waiting = []
+            self._waiting = [[] for _ in self._waiting]
 
 
 _WRITERS: Mapping[Format, Callable[[Path, Sequence[Column]], Writer]] = {
