@@ -9,6 +9,7 @@ from app.conversations import models as conversations
 from app.core import idempotency
 from app.directory import models as directory
 from app.engagements import models as engagements
+from app.evaluations import model_answers
 from app.evaluations import models as evaluations
 from app.events import models as events
 from app.imports import models as imports
@@ -32,6 +33,7 @@ ROOMS = (
     evaluations,
     events,
     imports,
+    model_answers,
     redaction,
     reviews,
     scorecards,

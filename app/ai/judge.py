@@ -1,6 +1,6 @@
 """The seam of the judgement: what a judge is asked, and the judgement it answers with."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,6 +9,7 @@ from app.ai.scorecard import Scorecard
 from app.ai.scoring import Problem
 from app.ai.sentiment import SegmentSentiment
 from app.ai.transcript import Transcript
+from app.core.stopping import never_stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,72 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
+class Fallback:
+    """Why the rules have judged alone where a model should have; `message` is for people."""
+
+    reason: str
+    message: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"reason": self.reason, "message": self.message}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """How a language model was asked, and what it returned; tokens are None where it tells none.
+
+    `cached` says that an earlier answer to the very same question was used. `messages_omitted` were
+    left out of the middle of the prompt and `messages_shortened` shown in part, `masked_count`
+    stretches were masked. The two scores are those of the model's and of the rules' answers alone,
+    0 to 100.
+    """
+
+    returned_model: str | None = None
+    request_id: str | None = None
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
+    latency_ms: int = 0
+    repairs: int = 0
+    answer_form: str | None = None
+    cached: bool = False
+    messages_omitted: int = 0
+    messages_shortened: int = 0
+    masked_count: int = 0
+    model_score: int | None = None
+    embedded_score: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "returnedModel": self.returned_model,
+            "requestId": self.request_id,
+            "promptTokens": self.prompt_tokens,
+            "answerTokens": self.answer_tokens,
+            "latencyMs": self.latency_ms,
+            "repairs": self.repairs,
+            "answerForm": self.answer_form,
+            "cached": self.cached,
+            "messagesOmitted": self.messages_omitted,
+            "messagesShortened": self.messages_shortened,
+            "maskedCount": self.masked_count,
+            "modelScore": self.model_score,
+            "embeddedScore": self.embedded_score,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Quality:
-    """What the judgement cost, and how much of its evidence the transcript didn't hold."""
+    """What the judgement cost, and how much of its evidence the transcript didn't hold.
+
+    `model_calls` counts all requests to a model, `retries` those that repeated a failed one.
+    `cost_estimate` is in the currency of the prices that are set, None where none are.
+    """
 
     unverified_evidence_count: int = 0
     model_calls: int = 0
     retries: int = 0
-    cost_estimate: float = 0.0
+    cost_estimate: float | None = 0.0
+    fallback: Fallback | None = None
+    model: ModelUse | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -44,6 +104,8 @@ class Quality:
             "modelCalls": self.model_calls,
             "retries": self.retries,
             "costEstimate": self.cost_estimate,
+            "fallback": None if self.fallback is None else self.fallback.as_json(),
+            "model": None if self.model is None else self.model.as_json(),
             "calibration": None,
         }
 
@@ -55,8 +117,9 @@ class Judgement:
     With a `problem` there is no score, and score, passed and band are None; metrics, sentiment and
     whatever criteria were judged are in `results` all the same. `customer_sentiment` is -1 to 1,
     `predicted_satisfaction` 1 to 5, `confidence` 0 to 1. `segment_sentiments` belong to the
-    transcript. `signals` are the numbers that a calibration may weigh (see `app.ai.signals`). The
-    same input gives the same judgement, to the byte of its JSON.
+    transcript. `signals` are the numbers that a calibration may weigh (see `app.ai.signals`).
+    `needs_review` says that two judges differ so much that a person should look. The same input
+    gives the same judgement, to the byte of its JSON where no model is asked.
     """
 
     problem: Problem | None
@@ -80,6 +143,7 @@ class Judgement:
     results: dict[str, Any]
     segment_sentiments: tuple[SegmentSentiment, ...]
     signals: Mapping[str, float]
+    needs_review: bool = False
 
 
 class Judge(Protocol):
@@ -89,6 +153,17 @@ class Judge(Protocol):
     `failure`, and a judgement without a score says why in its `problem`.
     """
 
-    def judge(self, transcript: Transcript, scorecard: Scorecard, context: Context) -> Judgement:
-        """Judge a conversation."""
+    def judge(
+        self,
+        transcript: Transcript,
+        scorecard: Scorecard,
+        context: Context,
+        *,
+        should_stop: Callable[[], bool] = never_stop,
+    ) -> Judgement:
+        """Judge a conversation.
+
+        Args:
+            should_stop: asked while something is waited for; when it says yes, `Stopped` is raised.
+        """
         ...

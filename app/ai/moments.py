@@ -7,6 +7,7 @@ from app.ai.compliance_rules import statement_evidence
 from app.ai.cues import Cue
 from app.ai.dialogue import Line, Side
 from app.ai.facts import Facts
+from app.ai.instructions import lines_with_instructions
 from app.ai.scorecard import Scorecard
 from app.ai.timing import Gap
 
@@ -28,6 +29,7 @@ def moments_of(facts: Facts, scorecard: Scorecard) -> list[dict[str, Any]]:
         *_of_cues(facts),
         *_profanity(facts),
         *_statements(facts, scorecard),
+        *_instructions(facts),
         *_silences(facts),
         *_overlaps(facts),
     ]
@@ -60,6 +62,11 @@ def _statements(facts: Facts, scorecard: Scorecard) -> Iterable[tuple[Any, dict[
             for evidence in statement_evidence(facts, statement)[:1]:
                 line = lines[evidence.segment_id]
                 yield _moment("compliance_disclosure", line, "info", statement["title"])
+
+
+def _instructions(facts: Facts) -> Iterable[tuple[Any, dict[str, Any]]]:
+    for line in lines_with_instructions(facts.dialogue.lines):
+        yield _moment("instruction_in_transcript", line, "warn", "Addresses the judge")
 
 
 def _silences(facts: Facts) -> Iterable[tuple[Any, dict[str, Any]]]:

@@ -123,6 +123,11 @@ def score_of(
     )
 
 
+def unscored(score: Score, problem: Problem) -> Score:
+    """Take the score back, for a reason that is known only afterwards."""
+    return replace(score, score=None, band=None, passed=None, problem=problem)
+
+
 def band_of(scorecard: Scorecard, score: int) -> str:
     """Name the band of a score; there is always one, since one band starts at 0."""
     return next(band.key for band in scorecard.bands if score >= band.lowest)
@@ -173,6 +178,8 @@ def _problem(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Problem | None
     if lost and 100 * lost / (lost + applicable) > scorecard.max_failed_weight_percent:
         outage = any(item.answer.failure == "engine_error" for item in broken)
         code = ErrorCode.ENGINE_UNAVAILABLE if outage else ErrorCode.ENGINE_OUTPUT_INVALID
+        if all(item.answer.failure == "insufficient_content" for item in broken):
+            code = ErrorCode.INSUFFICIENT_CONTENT
         return Problem(code, "The judge could not answer too much of the scorecard.")
     if not applicable:
         return Problem(ErrorCode.INSUFFICIENT_CONTENT, "No criterion could be judged.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from app.ai.embedded import EmbeddedJudge
+from app.ai.judges import build_judge
 from app.ai.speech_engine import build_transcriber
 from app.ai.transcriber import Transcriber
 from app.ai.transcript import Transcript
@@ -23,6 +23,7 @@ from app.core.runtime import Runtime, runtime
 from app.core.settings import Settings
 from app.evaluations import contexts, transcripts
 from app.evaluations import service as evaluations
+from app.evaluations.model_answers import StoredAnswers
 from app.evaluations.vocabulary import SourceType
 from app.redaction import guard
 from app.scorecards import service as scorecards
@@ -114,7 +115,8 @@ class _Processing(LeasedWork[ProcessingJob]):
         except NotFound:
             self.write(steps.failed, failures.SCORECARD_GONE)
             return
-        judgement = EmbeddedJudge().judge(transcript, scorecard, context)
+        judge = build_judge(self.parts.settings, StoredAnswers(self.parts.db))
+        judgement = judge.judge(transcript, scorecard, context, should_stop=lambda: self.must_end)
         self.write(steps.processed, transcript, judgement)
 
 

@@ -194,7 +194,40 @@ def transcriber(value: str) -> str:
 
 def judge(value: str) -> str:
     """Take the name of a judging engine."""
-    return _one_of(value, "embedded")
+    return _one_of(value, "embedded", "openai", "hybrid")
+
+
+def model_url(value: str) -> str:
+    """Take the base address of an OpenAI-compatible endpoint."""
+    address = http_url(value)
+    if "@" in urlsplit(address).netloc:
+        raise ValueError("holds no user name and no password: the key goes into CQE_JUDGE_API_KEY")
+    if address.endswith("/chat/completions"):
+        raise ValueError("is the base address: leave /chat/completions off")
+    return address
+
+
+def token(value: str) -> str:
+    """Take a key that fits into a header; it is never repeated in a message."""
+    if not re.fullmatch(r"[\x21-\x7e]{1,4096}", value):
+        raise ValueError("must be printable ASCII without spaces")
+    return value
+
+
+def token_budget(value: str) -> int:
+    """Take a number of tokens that a question or an answer fits into."""
+    number = count(value)
+    if number < 500:
+        raise ValueError("must be at least 500 tokens")
+    return number
+
+
+def pair(value: str) -> tuple[float, float]:
+    """Take two amounts, such as 0.4/1.6."""
+    parts = value.split("/")
+    if len(parts) != 2:
+        raise ValueError(f"must be two amounts such as 0.4/1.6, not {value!r}")
+    return amount(parts[0]), amount(parts[1])
 
 
 def synchronous(value: str) -> str:

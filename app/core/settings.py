@@ -1,12 +1,14 @@
 """Settings: one frozen value, read once from the environment, with a clear word on what is wrong."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any
 
 from app.core import setting_types as read
+from app.core.judge_settings import JudgeSettings
+from app.core.setting_fields import setting as _setting
 
 Network = IPv4Network | IPv6Network
 
@@ -23,19 +25,12 @@ class Rate:
     window_s: int
 
 
-def _setting(variable: str, default: Any, parse: Any, meaning: str) -> Any:
-    metadata = {"variable": variable, "parse": parse, "meaning": meaning}
-    if callable(default):
-        return field(default_factory=default, metadata=metadata)
-    return field(default=default, metadata=metadata)
-
-
 def _rate(text: str) -> Rate:
     return Rate(*read.rate(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(JudgeSettings):
     """Every setting, its variable, its default and its meaning; the README's table is made of these."""
 
     data_dir: Path = _setting(
@@ -147,7 +142,6 @@ class Settings:
     speech_threads: int = _setting(
         "CQE_SPEECH_THREADS", 2, read.positive, "Processor threads of one transcription"
     )
-    judge: str = _setting("CQE_JUDGE", "embedded", read.judge, "Judging engine: embedded")
     sqlite_synchronous: str = _setting(
         "CQE_SQLITE_SYNCHRONOUS",
         "FULL",
@@ -186,7 +180,10 @@ class Settings:
                 values[known.name] = known.metadata["parse"](text)
             except ValueError as error:
                 raise SettingsError(f"{variable}: {error}") from error
-        return cls(**values)
+        settings = cls(**values)
+        if problem := settings.judge_problem():
+            raise SettingsError(problem)
+        return settings
 
     @property
     def effective_database_url(self) -> str:

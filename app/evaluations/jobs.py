@@ -6,12 +6,16 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from app.ai.embedded import EmbeddedJudge
-from app.core import leases, stopping
+from app.ai.judge import Judge
+from app.ai.judges import build_judge, requests_at_once
+from app.core import leases
+from app.core.crew import work_through
 from app.core.errors import NotFound, ServiceUnavailable
 from app.core.leased_work import Interrupted, LeasedWork, take
+from app.core.leases import Lease
 from app.core.runtime import Runtime, runtime
 from app.evaluations import judging, re_evaluations, transcripts
+from app.evaluations.model_answers import StoredAnswers
 from app.evaluations.models import EvaluationJob
 from app.evaluations.vocabulary import ErrorCode
 from app.scorecards import service as scorecards
@@ -25,9 +29,15 @@ def judge(job_id: str = "") -> None:
     The next few of a re-evaluation of many are taken on when nothing else is due.
     """
     parts = runtime()
-    while not stopping.requested():
-        if not take(parts, job_id, judging.claim, _Judgement) and not _take_on(parts):
-            return
+    engine = build_judge(parts.settings, StoredAnswers(parts.db))
+
+    def attempt(parts: Runtime, lease: Lease[EvaluationJob]) -> _Judgement:
+        return _Judgement(parts, lease, engine)
+
+    def take_one() -> bool:
+        return bool(take(parts, job_id, judging.claim, attempt)) or _take_on(parts)
+
+    work_through(take_one, at_once=requests_at_once(parts.settings))
 
 
 def due_ids(parts: Runtime) -> Sequence[str]:
@@ -57,6 +67,10 @@ def _take_on(parts: Runtime) -> bool:
 
 
 class _Judgement(LeasedWork[EvaluationJob]):
+    def __init__(self, parts: Runtime, lease: Lease[EvaluationJob], judge: Judge) -> None:
+        super().__init__(parts, lease)
+        self._judge = judge
+
     def work(self) -> None:
         task = self.write(judging.begin)
         if task is None:
@@ -66,7 +80,9 @@ class _Judgement(LeasedWork[EvaluationJob]):
             scorecard = scorecards.version_of(
                 session, task.scorecard_id, task.scorecard_version
             ).scorecard
-        judgement = EmbeddedJudge().judge(transcript, scorecard, task.context)
+        judgement = self._judge.judge(
+            transcript, scorecard, task.context, should_stop=lambda: self.must_end
+        )
         self.write(judging.finish, transcript, judgement)
 
     def is_final(self, error: Exception) -> bool:

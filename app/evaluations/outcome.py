@@ -13,7 +13,7 @@ from app.campaigns.vocabulary import Counted
 from app.engagements.service import count_evaluation
 from app.evaluations.listing import folded
 from app.evaluations.models import Evaluation, EvaluationResult, EvaluationTopic, SearchText
-from app.evaluations.vocabulary import Status
+from app.evaluations.vocabulary import ReviewStatus, Status
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import EvaluationCompleted
@@ -49,6 +49,8 @@ def store(
     evaluation.summary = judgement.results["summary"]
     evaluation.engine = judgement.engine.as_json()
     evaluation.confidence = judgement.confidence
+    if judgement.needs_review and evaluation.review_status == ReviewStatus.NONE:
+        evaluation.review_status = ReviewStatus.REQUESTED
     evaluation.turn_count = judgement.turn_count if turn_count is None else turn_count
     felt = {each.segment_id: [each.label, each.score] for each in judgement.segment_sentiments}
     session.add(

@@ -2,8 +2,10 @@
 
 from marshmallow import fields
 
+from app.ai.language_model.asking import FORMS
+from app.ai.language_model.endpoint import Reason
 from app.evaluations.stored_shapes import StoredSchema
-from app.web.fields import Nested
+from app.web.fields import Choice, Nested
 
 
 class CalibrationNoteSchema(StoredSchema):
@@ -20,13 +22,63 @@ class CalibrationNoteSchema(StoredSchema):
     )
 
 
+class FallbackSchema(StoredSchema):
+    """Why the rules have judged alone where a language model should have."""
+
+    reason = Choice(list(Reason), required=True)
+    message = fields.String(required=True)
+
+
+class ModelUseSchema(StoredSchema):
+    """How a language model was asked about this conversation, and what it returned."""
+
+    returned_model = fields.String(required=True, allow_none=True)
+    request_id = fields.String(required=True, allow_none=True)
+    prompt_tokens = fields.Integer(required=True, allow_none=True)
+    answer_tokens = fields.Integer(required=True, allow_none=True)
+    latency_ms = fields.Integer(required=True)
+    repairs = fields.Integer(
+        required=True,
+        metadata={"description": "Answers that were asked for again in another form."},
+    )
+    answer_form = Choice(FORMS, required=True, allow_none=True)
+    cached = fields.Boolean(
+        required=True, metadata={"description": "Whether the same question was answered before."}
+    )
+    messages_omitted = fields.Integer(
+        required=True, metadata={"description": "Messages left out of the middle of the prompt."}
+    )
+    messages_shortened = fields.Integer(
+        required=True, metadata={"description": "Messages of which the model saw only the start."}
+    )
+    masked_count = fields.Integer(
+        required=True, metadata={"description": "Stretches that were masked before sending."}
+    )
+    model_score = fields.Integer(required=True, allow_none=True)
+    embedded_score = fields.Integer(required=True, allow_none=True)
+
+
 class QualitySchema(StoredSchema):
     """How the judgement itself went."""
 
     unverified_evidence_count = fields.Integer(required=True)
-    model_calls = fields.Integer(required=True)
+    model_calls = fields.Integer(
+        required=True, metadata={"description": "Requests sent to a language model, all told."}
+    )
     retries = fields.Integer(required=True)
     cost_estimate = fields.Float(required=True, allow_none=True)
+    fallback = Nested(
+        FallbackSchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "Null where the judge that was asked for has judged."},
+    )
+    model = Nested(
+        ModelUseSchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "Null where no language model was to be asked."},
+    )
     calibration = Nested(
         CalibrationNoteSchema,
         required=True,

@@ -159,6 +159,7 @@ class MomentSchema(StoredSchema):
             "opt_out",
             "profanity",
             "overlap",
+            "instruction_in_transcript",
         ),
         required=True,
     )

@@ -17,11 +17,14 @@ from pathlib import Path
 from sqlalchemy import text
 
 from app import __version__
+from app.ai.judges import endpoint_of, open_sender
+from app.ai.language_model.endpoint import Unanswered
 from app.core import heartbeat, queue
 from app.core.clock import iso_utc, utc_now
 from app.core.crypto import load_keyring
 from app.core.db import Database
 from app.core.errors import AppError
+from app.core.judge_settings import EMBEDDED
 from app.core.schema import needed_revision, stored_revision
 from app.core.settings import Settings, SettingsError
 from app.operations import queue_server
@@ -29,6 +32,7 @@ from app.operations import queue_server
 _PACKAGES = ("Flask", "SQLAlchemy", "gunicorn", "rq", "redis", "faster-whisper")
 _LITTLE_DISK_BYTES = 1 << 30
 _CLOCK_TOLERANCE_S = 5.0
+_MODEL_WITHIN_S = 30.0
 
 
 class Verdict(StrEnum):
@@ -61,6 +65,7 @@ def examine(settings: Settings) -> list[Finding]:
         _worker,
         _clock,
         _speech,
+        _judge,
     )
     return [look(settings) for look in looks]
 
@@ -175,3 +180,19 @@ def _speech(settings: Settings) -> Finding:
     if problem:
         return Finding("speech model", Verdict.WARN, problem)
     return Finding("speech model", Verdict.OK, settings.speech_model_dir or "tiny.en, bundled")
+
+
+def _judge(settings: Settings) -> Finding:
+    if settings.judge == EMBEDDED:
+        return Finding("judge", Verdict.OK, "embedded")
+    where = f"{settings.judge}, {settings.judge_model} at {settings.judge_url}"
+    question = {"messages": [{"role": "user", "content": "Answer with the word ok."}]}
+    began_at = time.monotonic()
+    try:
+        with closing(open_sender(settings)) as sender:
+            told = endpoint_of(settings).complete(sender, question, timeout_s=_MODEL_WITHIN_S)
+    except Unanswered as error:
+        detail = f" ({error.detail})" if error.detail else ""
+        return Finding("judge", Verdict.FAIL, f"{where}: {error.message}{detail}")
+    took_s = time.monotonic() - began_at
+    return Finding("judge", Verdict.OK, f"{where}: {told.model} answers in {took_s:.1f} s")

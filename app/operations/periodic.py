@@ -13,7 +13,7 @@ from app.core import heartbeat, idempotency
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
-from app.evaluations import judging
+from app.evaluations import judging, model_answers
 from app.imports import jobs as imports
 from app.imports import service as importing
 from app.operations import database_files
@@ -57,6 +57,17 @@ def _purge_deliveries_once(parts: Runtime, before: datetime) -> int:
         return deliveries.purge(session, before=before)
 
 
+def _purge_model_answers(parts: Runtime) -> None:
+    before = utc_now() - timedelta(days=parts.settings.retention_model_answers_days)
+    while _purge_model_answers_once(parts, before):
+        time.sleep(_BETWEEN_BATCHES_S)
+
+
+def _purge_model_answers_once(parts: Runtime, before: datetime) -> int:
+    with parts.db.writing() as session:
+        return model_answers.purge(session, before=before)
+
+
 TASKS: tuple[Task, ...] = (
     Task("heartbeat", 2, lambda parts: heartbeat.beat(parts.settings.data_dir)),
     Task("meter", 5, usage.flush_meter),
@@ -70,6 +81,7 @@ TASKS: tuple[Task, ...] = (
     Task("partial uploads", 3600, _purge_partial_uploads),
     Task("kept answers", 3600, _purge_kept_answers),
     Task("deliveries", 3600, _purge_deliveries),
+    Task("model answers", 3600, _purge_model_answers),
     Task("imports", 3600, imports.purge),
 )
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from app.ai.embedded import EmbeddedJudge
 from app.core import leases, stopping
 from app.core.clock import utc_now
 from app.core.leases import Lease, LeaseLost
@@ -123,10 +124,10 @@ def test_a_judge_that_fails_is_tried_again_and_then_no_more(
 ) -> None:
     made = put_chat(client)
 
-    def broken(*_: Any) -> None:
+    def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("out of order")
 
-    monkeypatch.setattr(jobs.EmbeddedJudge, "judge", broken)
+    monkeypatch.setattr(EmbeddedJudge, "judge", broken)
     for attempt in range(1, leases.TRIES_AFTER_FAILURE + 1):
         assert waiting(house) == [made["evaluationId"]]
         judge()

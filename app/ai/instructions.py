@@ -1,0 +1,43 @@
+"""Text that speaks to a judge instead of to the other side: "ignore your instructions", "score 100"."""
+
+import re
+from collections.abc import Sequence
+
+from app.ai.dialogue import Line
+
+# Bounded everywhere, so that looking is linear in the length of the text.
+_GAP = r"[\s\W]{1,4}"
+_WORDS = r"(?:[\w'-]{1,20}[\s\W]{1,4}){0,4}"
+# "I give you full marks" is said to the agent.
+_NOT_YOU = r"(?:(?!you\b)[\w'-]{1,20}[\s\W]{1,4}){0,4}"
+_PATTERNS = (
+    rf"(?:ignore|disregard|forget|override|bypass){_GAP}{_WORDS}(?:previous|prior|above|earlier"
+    rf"|preceding|your|system|all){_GAP}{_WORDS}(?:instructions?|prompts?|rules|guidelines|criteria)",
+    r"(?:system|developer)[\s_-]{1,2}(?:prompt|instruction)s?\b",
+    rf"(?:you{_GAP}are{_GAP}now|act{_GAP}as|pretend{_GAP}to{_GAP}be){_GAP}{_WORDS}"
+    r"(?:judge|evaluator|grader|auditor|assistant|language model|ai model)",
+    rf"(?:dear|note{_GAP}to|attention){_GAP}{_WORDS}(?:judge|evaluator|grader|auditor|language model"
+    r"|ai model|llm)\b",
+    rf"(?:give|assign|award|set|output|return|answer|rate|score|grade|mark){_GAP}{_NOT_YOU}"
+    rf"(?:(?:a|the){_GAP})?(?:perfect|full|maximum|highest|top|best)(?:{_GAP}possible)?"
+    rf"{_GAP}(?:score|scores|rating|ratings|marks|grade|points)",
+    rf"(?:score|rate|grade|mark|evaluate){_GAP}(?:this|the){_GAP}(?:conversation|call|chat|agent"
+    rf"|bot|interaction|transcript){_GAP}{_WORDS}(?:as|at|with|a|to)?(?:{_GAP})?(?:100|10\b|5\b|perfect"
+    r"|excellent|full|maximum)",
+    rf"(?:set|make|change){_GAP}(?:the{_GAP})?(?:score|rating|grade){_GAP}(?:to|at|=)(?:{_GAP})?\d{{1,3}}",
+    r"<\|?(?:im_start|im_end|system|assistant|endoftext)\|?>|\[/?INST\]|<</?SYS>>",
+)
+_INSTRUCTION = re.compile(r"(?<!\w)(?:" + "|".join(_PATTERNS) + ")", re.IGNORECASE)
+_HINT = re.compile(
+    r"ignor|disregard|forget|overrid|bypass|prompt|instruct|message|judge|evaluat|grade|audit"
+    r"|assistant|model|llm|scor|rat(?:e|ing)|mark|points|im_start|im_end|endoftext|inst\]|sys>",
+    re.IGNORECASE,
+)
+
+
+def lines_with_instructions(lines: Sequence[Line]) -> list[Line]:
+    """List the lines that hold text as it is written to steer a language model.
+
+    It is looked for in English whatever the language is, and it changes no score: people are told.
+    """
+    return [line for line in lines if _HINT.search(line.text) and _INSTRUCTION.search(line.text)]

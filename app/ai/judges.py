@@ -1,0 +1,52 @@
+"""Which judge the settings ask for."""
+
+from functools import partial
+
+from app.ai.embedded import EmbeddedJudge
+from app.ai.judge import Judge
+from app.ai.language_model.asking import Limits
+from app.ai.language_model.endpoint import ANSWER_BODY, Endpoint
+from app.ai.language_model.endpoint_memory import EndpointMemory
+from app.ai.language_model.judge import Access, LanguageModelJudge
+from app.ai.language_model.kept_answers import AnswerStore
+from app.core.addresses import ANYWHERE
+from app.core.judge_settings import EMBEDDED
+from app.core.outbound import RequestsSender
+from app.core.settings import Settings
+
+
+def build_judge(settings: Settings, store: AnswerStore) -> Judge:
+    """Make the judge; nothing connects before it is asked. Threads may share it."""
+    if settings.judge == EMBEDDED:
+        return EmbeddedJudge()
+    endpoint = endpoint_of(settings)
+    access = Access(
+        endpoint=endpoint,
+        memory=EndpointMemory(settings.data_dir, f"{endpoint.url} {endpoint.model}"),
+        limits=Limits(
+            timeout_s=settings.judge_timeout_s,
+            deadline_s=settings.judge_deadline_s,
+            output_tokens=settings.judge_output_tokens,
+        ),
+        open_sender=partial(open_sender, settings),
+        store=store,
+        input_tokens=settings.judge_input_tokens,
+        prices=settings.judge_prices,
+        mask=settings.judge_mask,
+    )
+    return LanguageModelJudge(access, hybrid=settings.judge == "hybrid")
+
+
+def endpoint_of(settings: Settings) -> Endpoint:
+    """Name the model that the settings ask for."""
+    return Endpoint(settings.judge_url, settings.judge_model, settings.judge_api_key)
+
+
+def open_sender(settings: Settings) -> RequestsSender:
+    """Make the sender of one conversation's requests; the operator's own machines may be reached."""
+    return RequestsSender(ANYWHERE, ca_bundle=settings.judge_ca_bundle, body=ANSWER_BODY)
+
+
+def requests_at_once(settings: Settings) -> int:
+    """Say how many conversations a process judges at once: rules compute, models are waited for."""
+    return 1 if settings.judge == EMBEDDED else settings.judge_concurrency

@@ -1,0 +1,1 @@
+"""The judge that asks a language model over an OpenAI-compatible endpoint."""

@@ -1,0 +1,106 @@
+"""What a model says of one criterion, held against the transcript before it counts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.ai.answers import Answer, failed, judged, not_applicable
+from app.ai.evidence import Evidence, evidence_at
+from app.ai.language_model.excerpt import Message
+from app.ai.language_model.masking import MaskedText
+from app.ai.language_model.questions import CANNOT_TELL, CONFIDENCE, NOT_APPLICABLE, Question
+from app.ai.language_model.reading import answer_problems
+from app.ai.scorecard import Option
+from app.ai.transcript import Segment
+
+BY = "model"
+LEAST_CONFIDENCE = 0.25
+# What is missing can't be quoted: the most that such an answer is believed.
+_ABSENT_CONFIDENCE = 0.5
+_MOST_QUOTES = 5
+_MOST_CHARS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A message as it was shown, and the segment with the words that it stands for."""
+
+    shown: Message
+    segment: Segment
+    masked: MaskedText
+
+
+def answers_of(
+    document: Mapping[str, Any], questions: Sequence[Question], sources: Mapping[int, Source]
+) -> tuple[dict[str, Answer], int]:
+    """Map the keys of criteria to their answers; count the evidence that was dropped.
+
+    Args:
+        document: what the model answered.
+        sources: by the numbers of the messages that it was shown.
+    """
+    answers, dropped = {}, 0
+    for question in questions:
+        told = document["answers"].get(question.id)
+        problems = answer_problems(told, question)
+        if problems:
+            reason = f"The model's answer can't be used: {'; '.join(problems)}."
+            answers[question.criterion.key] = failed("invalid_output", _clean(reason), by=BY)
+            continue
+        answer, count = _answer(told, question, sources)
+        answers[question.criterion.key] = answer
+        dropped += count
+    return answers, dropped
+
+
+def _answer(
+    told: Mapping[str, Any], question: Question, sources: Mapping[int, Source]
+) -> tuple[Answer, int]:
+    quotes = told["evidence"][:_MOST_QUOTES]
+    found = [evidence for each in quotes if (evidence := _found(each, sources)) is not None]
+    dropped = len(quotes) - len(found)
+    explanation = _clean(told["explanation"]) or "The model gives no reason."
+    if told["answer"] == NOT_APPLICABLE:
+        return not_applicable(explanation, by=BY), dropped
+    if told["answer"] == CANNOT_TELL:
+        return failed("insufficient_content", explanation, by=BY), dropped
+    option = question.options[told["answer"]]
+    sure = CONFIDENCE[told["confidence"]]
+    confidence = sure * (len(found) / len(quotes) if quotes else 1.0)
+    if not found:
+        if not _says_what_is_missing(question, option):
+            told_why = f"No quote of the model's stands in the transcript. {explanation}"
+            return failed("low_confidence", told_why, by=BY), dropped
+        confidence = min(sure, _ABSENT_CONFIDENCE)
+    if confidence < LEAST_CONFIDENCE:
+        return failed("low_confidence", f"The model is not sure. {explanation}", by=BY), dropped
+    answer = judged(
+        option.answer, option.score, explanation, confidence=confidence, by=BY, evidence=found
+    )
+    return answer, dropped
+
+
+def _says_what_is_missing(question: Question, option: Option) -> bool:
+    """Whether an answer may stand without a quote: a plain "no" that fails nothing else."""
+    criterion = question.criterion
+    return criterion.kind == "binary" and criterion.criticality == "none" and option.score == 0
+
+
+def _found(told: Mapping[str, Any], sources: Mapping[int, Source]) -> Evidence | None:
+    source = sources.get(told["message"])
+    quote = told["quote"].strip()
+    if source is None or not quote:
+        return None
+    start = source.shown.text.find(quote)
+    # The mark at the end of a shortened message is ours, and not what was said.
+    if start < 0 or source.masked.text[start : start + len(quote)] != quote:
+        return None
+    begin, end = source.masked.original_span(start, start + len(quote))
+    return evidence_at(source.segment, begin, end, told["polarity"])
+
+
+def _clean(text: str) -> str:
+    """Keep what can be shown and stored, on one line."""
+    words = "".join(char if char.isprintable() else " " for char in text).split()
+    line = " ".join(words)
+    return line if len(line) <= _MOST_CHARS else line[: _MOST_CHARS - 1] + "…"

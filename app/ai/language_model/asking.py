@@ -1,0 +1,222 @@
+"""Asking one question of a model until it is answered: retries, other forms, one repair, one deadline."""
+
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from app.ai.language_model import reading
+from app.ai.language_model.endpoint import Completion, Endpoint, Reason, Unanswered
+from app.ai.language_model.endpoint_memory import EndpointMemory
+from app.ai.language_model.prompt import ChatMessages, with_repair
+from app.ai.language_model.questions import Question, answer_schema
+from app.ai.language_model.waiting import pause, wait_for
+from app.core.outbound import Sender
+
+logger = logging.getLogger(__name__)
+
+MAX_RETRIES = 3
+SEED = 7
+# The forms in which an answer is asked for; a server that refuses one is asked for the next.
+FORMS = ("json_schema", "json_object", "text")
+# What a server may refuse by name and the answer does not need.
+_DISPENSABLE = ("temperature", "seed", "max_tokens")
+_REFUSED = frozenset({400, 404, 415, 422, 501})
+_FIRST_PAUSE_S = 0.5
+_LEAST_TIME_S = 0.05
+
+
+@dataclass(slots=True)
+class Tally:
+    """What asking has taken so far."""
+
+    requests: int = 0
+    retries: int = 0
+    repairs: int = 0
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    tokens_known: bool = True
+    latency_ms: int = 0
+    form: str = FORMS[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a model answered: a document with `answers`, each of which may still be unusable."""
+
+    document: dict[str, Any]
+    model: str | None
+    request_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long is waited, in seconds, for one request and for everything; and how much is answered."""
+
+    timeout_s: float
+    deadline_s: float
+    output_tokens: int
+
+
+@dataclass(slots=True)
+class Asking:
+    """One conversation's question; not to be shared between threads.
+
+    `tally` holds also when there is no answer.
+    """
+
+    endpoint: Endpoint
+    memory: EndpointMemory
+    limits: Limits
+    open_sender: Callable[[], Sender]
+    should_stop: Callable[[], bool]
+    tally: Tally = field(default_factory=Tally)
+    _until: float = 0.0
+
+    def ask(self, messages: ChatMessages, questions: Sequence[Question]) -> Told:
+        """Ask, and once more where the answer has not the form that was asked for.
+
+        Raises:
+            Unanswered: there is no answer, or none in which a single question is answered.
+            Stopped: the work has to end.
+        """
+        self._until = time.monotonic() + self.limits.deadline_s
+        began_at = time.monotonic()
+        try:
+            with closing(self.open_sender()) as sender:
+                return self._answered(sender, messages, questions)
+        finally:
+            self.tally.latency_ms = round((time.monotonic() - began_at) * 1000)
+
+    def _answered(
+        self, sender: Sender, messages: ChatMessages, questions: Sequence[Question]
+    ) -> Told:
+        schema = answer_schema(questions)
+        completion = self._completed(sender, messages, schema)
+        document = reading.document_in(completion.content)
+        problems = reading.problems_of(document, questions)
+        if problems:
+            self.tally.repairs += 1
+            again = with_repair(messages, completion.content, problems)
+            try:
+                completion = self._completed(sender, again, schema)
+            except Unanswered as error:
+                logger.warning("the judge's repair was not answered: %s", error.message)
+            else:
+                repaired = reading.document_in(completion.content)
+                document = document if repaired is None else repaired
+        if document is None or not self._any_usable(document, questions):
+            raise Unanswered(
+                Reason.INVALID_OUTPUT, "The model did not answer in the form that was asked for."
+            )
+        return Told(document, completion.model, completion.request_id)
+
+    @staticmethod
+    def _any_usable(document: dict[str, Any], questions: Sequence[Question]) -> bool:
+        answers = document["answers"]
+        return any(not reading.answer_problems(answers.get(each.id), each) for each in questions)
+
+    def _completed(
+        self, sender: Sender, messages: ChatMessages, schema: dict[str, Any]
+    ) -> Completion:
+        before: Unanswered | None = None
+        while True:
+            try:
+                completion = self._attempted(sender, messages, schema)
+            except Unanswered as error:
+                if error.reason is Reason.CIRCUIT_OPEN and before is not None:
+                    raise before from error
+                if not self._may_try_again(error):
+                    raise
+                before = error
+            else:
+                self._count(completion)
+                return completion
+
+    def _attempted(
+        self, sender: Sender, messages: ChatMessages, schema: dict[str, Any]
+    ) -> Completion:
+        left_s = self._until - time.monotonic()
+        if left_s < _LEAST_TIME_S:
+            raise Unanswered(Reason.TIMEOUT, "The time for this conversation is over.")
+        if not self.memory.may_call(self.limits.timeout_s):
+            told = "The endpoint has failed too often and is left alone for a moment."
+            raise Unanswered(Reason.CIRCUIT_OPEN, told)
+        self.tally.requests += 1
+        call = partial(
+            self.endpoint.complete,
+            sender,
+            self._request(messages, schema),
+            timeout_s=min(self.limits.timeout_s, left_s),
+        )
+        try:
+            completion = wait_for(call, self.should_stop, sender.close)
+        except Unanswered as error:
+            self._note(error)
+            raise
+        self.memory.succeeded()
+        return completion
+
+    def _request(self, messages: ChatMessages, schema: dict[str, Any]) -> dict[str, Any]:
+        self.tally.form = form = FORMS[min(self.memory.form, len(FORMS) - 1)]
+        request: dict[str, Any] = {
+            "messages": messages,
+            "temperature": 0,
+            "seed": SEED,
+            "max_tokens": self.limits.output_tokens,
+        }
+        for name in self.memory.without:
+            request.pop(name, None)
+        if form == "json_schema":
+            named = {"name": "judgement", "strict": True, "schema": schema}
+            request["response_format"] = {"type": form, "json_schema": named}
+        elif form == "json_object":
+            request["response_format"] = {"type": form}
+        return request
+
+    def _note(self, error: Unanswered) -> None:
+        """Tell the memory of a failure of the endpoint; a refused request is none."""
+        logger.warning(
+            "the judge's endpoint: %s%s",
+            error.message,
+            f" ({error.detail})" if error.detail else "",
+        )
+        if error.retryable or error.status in (401, 403) or error.reason is Reason.TLS_ERROR:
+            self.memory.failed()
+        else:
+            self.memory.succeeded()
+
+    def _may_try_again(self, error: Unanswered) -> bool:
+        """Prepare the next attempt: in another form at once, or the same after a pause."""
+        if error.status in _REFUSED:
+            return self._changes_form(error)
+        if not error.retryable or self.tally.retries >= MAX_RETRIES:
+            return False
+        wait_s = _FIRST_PAUSE_S * 2**self.tally.retries * random.uniform(0.5, 1.5)  # noqa: S311
+        wait_s = max(wait_s, error.retry_after_s or 0.0)
+        if time.monotonic() + wait_s + _LEAST_TIME_S > self._until:
+            return False
+        self.tally.retries += 1
+        pause(wait_s, self.should_stop)
+        return True
+
+    def _changes_form(self, error: Unanswered) -> bool:
+        for member in _DISPENSABLE:
+            if member in error.detail and member not in self.memory.without:
+                self.memory.refused(member=member)
+                return True
+        if error.status != 404 and self.memory.form < len(FORMS) - 1:
+            self.memory.refused(form=self.memory.form + 1)
+            return True
+        return False
+
+    def _count(self, completion: Completion) -> None:
+        if completion.prompt_tokens is None or completion.answer_tokens is None:
+            self.tally.tokens_known = False
+            return
+        self.tally.prompt_tokens += completion.prompt_tokens
+        self.tally.answer_tokens += completion.answer_tokens

@@ -1,0 +1,93 @@
+"""The messages that fit into a prompt: all of them, or the beginning and the end of them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+# Tokens are counted by nobody here: of English text three bytes are a cautious estimate.
+_BYTES_PER_TOKEN = 3
+_LEAST_CHARS = 200
+_CUT = " [cut]"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One line of the conversation as the model is shown it; `number` counts from 1."""
+
+    number: int
+    role: str
+    text: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"n": self.number, "role": self.role, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """What is shown of a conversation.
+
+    `omitted` counts the messages that are left out of the middle, `shortened` those of which only
+    the beginning is shown.
+    """
+
+    head: tuple[Message, ...]
+    tail: tuple[Message, ...] = ()
+    omitted: int = 0
+    shortened: int = 0
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return self.head + self.tail
+
+    def as_json(self) -> str:
+        """Write the JSON array that the prompt holds."""
+        gap = [{"omitted": self.omitted}] if self.omitted else []
+        shown = [
+            *(each.as_json() for each in self.head),
+            *gap,
+            *(each.as_json() for each in self.tail),
+        ]
+        return orjson.dumps(shown).decode()
+
+
+def tokens_of(text: str) -> int:
+    """Estimate the tokens of a text, rather too many than too few."""
+    return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
+
+
+def excerpt_of(messages: Sequence[Message], budget: int) -> Excerpt | None:
+    """Show what fits into `budget` tokens: by turns from the beginning and from the end.
+
+    No message takes more than a quarter of the budget. None where not even the first and the last
+    fit.
+    """
+    shortened = [_shortened(each, budget // 4) for each in messages]
+    cut = sum(1 for each, whole in zip(shortened, messages, strict=True) if each is not whole)
+    head: list[Message] = []
+    tail: list[Message] = []
+    left = budget
+    while len(head) + len(tail) < len(shortened):
+        from_head = len(head) <= len(tail)
+        side, message = (
+            (head, shortened[len(head)]) if from_head else (tail, shortened[-1 - len(tail)])
+        )
+        left -= tokens_of(orjson.dumps(message.as_json()).decode()) + 1
+        if left < 0:
+            break
+        side.append(message)
+    omitted = len(shortened) - len(head) - len(tail)
+    if omitted and not (head and tail):
+        return None
+    return Excerpt(tuple(head), tuple(reversed(tail)), omitted, cut)
+
+
+def _shortened(message: Message, budget: int) -> Message:
+    if tokens_of(message.text) <= budget:
+        return message
+    kept = message.text
+    while tokens_of(kept) > budget and len(kept) > _LEAST_CHARS:
+        kept = kept[: max(_LEAST_CHARS, len(kept) * budget // (tokens_of(kept) + 1))]
+    return replace(message, text=kept + _CUT)

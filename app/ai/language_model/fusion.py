@@ -1,0 +1,49 @@
+"""Two judges' answers to one criterion made one."""
+
+from app.ai.answers import Answer
+from app.ai.scorecard import Criterion
+
+_QUOTES_OF_MODEL, _QUOTES_OF_RULE = 3, 2
+
+
+def answer_of_both(rule: Answer, model: Answer, criterion: Criterion, *, hybrid: bool) -> Answer:
+    """Choose or mix: the model's answer, or in a hybrid the mean where both have judged.
+
+    A critical failure that a rule has shown with a quote stands, whatever the model says.
+    """
+    if _is_shown_failure(rule, criterion):
+        return rule
+    if not hybrid or rule.score is None:
+        return model
+    if model.score is None:
+        return rule
+    return _mean(rule, model, criterion)
+
+
+def _is_shown_failure(rule: Answer, criterion: Criterion) -> bool:
+    return (
+        criterion.criticality != "none"
+        and rule.score is not None
+        and rule.score <= criterion.fails_at
+        and bool(rule.evidence)
+    )
+
+
+def _mean(rule: Answer, model: Answer, criterion: Criterion) -> Answer:
+    scores = (rule.score or 0.0, model.score or 0.0)
+    mean = sum(scores) / 2
+    nearest = min(
+        criterion.options,
+        key=lambda option: (abs(option.score - mean), option.answer != model.answer),
+    )
+    kept = model.evidence[:_QUOTES_OF_MODEL]
+    more = [each for each in rule.evidence if each not in kept][:_QUOTES_OF_RULE]
+    return Answer(
+        applicable=True,
+        explanation=f"Model: {model.explanation} Rules: {rule.explanation}",
+        judged_by=model.judged_by,
+        answer=nearest.answer,
+        score=mean,
+        confidence=round(((rule.confidence or 0.0) + (model.confidence or 0.0)) / 2, 4),
+        evidence=(*kept, *more),
+    )

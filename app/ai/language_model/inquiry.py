@@ -1,0 +1,80 @@
+"""What is asked of a model about one conversation: the questions, the messages, and their hash."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.ai.dialogue import Dialogue
+from app.ai.language_model.answers import Source
+from app.ai.language_model.endpoint import Endpoint, Reason, Unanswered
+from app.ai.language_model.excerpt import Excerpt, Message, excerpt_of, tokens_of
+from app.ai.language_model.masking import masked_texts
+from app.ai.language_model.prompt import chat_messages, shipped_prompt, system_text
+from app.ai.language_model.questions import Question, questions_of
+from app.ai.scorecard import Criterion
+from app.core.digests import digest_of
+
+# For the marks, the two sentences around the conversation, and what a chat format adds.
+_WRAPPING_TOKENS = 150
+_LEAST_TOKENS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """The questions about a conversation, and what is shown of it.
+
+    `masked_count` is how many stretches of the shown messages are masked.
+    """
+
+    questions: tuple[Question, ...]
+    system: str
+    excerpt: Excerpt
+    sources: Mapping[int, Source]
+    masked_count: int
+
+    def messages(self) -> list[dict[str, str]]:
+        """Write the prompt, with marks of its own each time."""
+        return chat_messages(self.system, self.excerpt)
+
+    def key(self, endpoint: Endpoint, output_tokens: int) -> str:
+        """Hash all that an answer depends on: the prompt without its marks, and who is asked."""
+        return digest_of(
+            {
+                "promptVersion": shipped_prompt().version,
+                "url": endpoint.url,
+                "model": endpoint.model,
+                "outputTokens": output_tokens,
+                "system": self.system,
+                "messages": self.excerpt.as_json(),
+            }
+        )
+
+
+def inquiry_of(
+    dialogue: Dialogue, criteria: Sequence[Criterion], *, input_tokens: int, mask: bool
+) -> Inquiry:
+    """Prepare the questions about a dialogue.
+
+    A message bears the number of its segment: 3 is `seg_0003`.
+
+    Raises:
+        Unanswered: the questions leave no room for the conversation.
+    """
+    questions = questions_of(criteria)
+    system = system_text(questions)
+    texts = masked_texts(dialogue.transcript, mask=mask)
+    shown = [
+        Message(line.segment.index + 1, line.segment.role.value, texts[line.segment.id].text)
+        for line in dialogue.lines
+    ]
+    budget = input_tokens - tokens_of(system) - _WRAPPING_TOKENS
+    excerpt = excerpt_of(shown, budget) if budget >= _LEAST_TOKENS else None
+    if excerpt is None:
+        told = "The questions leave no room for the conversation: raise CQE_JUDGE_INPUT_TOKENS."
+        raise Unanswered(Reason.INPUT_TOO_LONG, told)
+    segments = {line.segment.index + 1: line.segment for line in dialogue.lines}
+    sources = {
+        each.number: Source(each, segments[each.number], texts[segments[each.number].id])
+        for each in excerpt.messages
+    }
+    masked_count = sum(len(each.masked.masked) for each in sources.values())
+    return Inquiry(questions, system, excerpt, sources, masked_count)

@@ -1,0 +1,226 @@
+"""The judge that asks a language model what rules cannot tell, and never lets its outage look bad."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.ai import embedded
+from app.ai.answers import Answer, unjudged
+from app.ai.applicability import unmet
+from app.ai.context import Context
+from app.ai.embedded import Ruled, checked, ruled_by, score_by_rules, too_little
+from app.ai.facts import Facts, facts_of
+from app.ai.judge import Engine, Fallback, Judgement, ModelUse, Quality
+from app.ai.language_model.accounts import quality_of
+from app.ai.language_model.answers import BY, answers_of
+from app.ai.language_model.asking import Asking, Limits, Tally
+from app.ai.language_model.endpoint import Endpoint, Reason, Unanswered
+from app.ai.language_model.endpoint_memory import EndpointMemory
+from app.ai.language_model.fusion import answer_of_both
+from app.ai.language_model.inquiry import Inquiry, inquiry_of
+from app.ai.language_model.kept_answers import AnswerStore
+from app.ai.language_model.prompt import shipped_prompt
+from app.ai.language_model.reading import problems_of
+from app.ai.results import judgement_of
+from app.ai.scorecard import Criterion, Scorecard
+from app.ai.scoring import ErrorCode, Problem, Score, score_of, unscored
+from app.ai.transcript import Transcript
+from app.core.judge_settings import TokenPrices
+from app.core.outbound import Sender
+from app.core.stopping import never_stop
+
+PROVIDER = "openai_compatible"
+# Two judges that are further apart than this, of 100 points, leave the word to a person.
+MOST_DIFFERENCE = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How the model is reached, and what is kept of it between conversations."""
+
+    endpoint: Endpoint
+    memory: EndpointMemory
+    limits: Limits
+    open_sender: Callable[[], Sender]
+    store: AnswerStore
+    input_tokens: int
+    prices: TokenPrices | None
+    mask: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """The model's document, and what it took to get it."""
+
+    document: Mapping[str, Any]
+    use: ModelUse
+    tally: Tally
+
+
+class LanguageModelJudge:
+    """Asks a model about the criteria that are a model's; rules and metrics stay with the rules.
+
+    A `hybrid` asks about every criterion that a model may judge, and takes the mean where both
+    have judged. Where the model does not answer, the rules judge alone, and the result says so.
+    Where it is not known who speaks, or there is too little to judge, nothing is asked.
+    """
+
+    def __init__(self, access: Access, *, hybrid: bool) -> None:
+        self._access = access
+        self._hybrid = hybrid
+
+    def judge(
+        self,
+        transcript: Transcript,
+        scorecard: Scorecard,
+        context: Context,
+        *,
+        should_stop: Callable[[], bool] = never_stop,
+    ) -> Judgement:
+        """Judge a conversation; raise `Stopped` when the work has to end before the model answers."""
+        facts = facts_of(transcript, scorecard, context)
+        ruled = ruled_by(facts, scorecard)
+        criteria = self._asked(facts, scorecard, ruled)
+        by_rules = score_by_rules(facts, scorecard, ruled.answers)
+        if not criteria:
+            quality = Quality(ruled.dropped)
+            return judgement_of(facts, scorecard, by_rules, embedded.ENGINE, quality)
+        asking = self._asking(should_stop)
+        try:
+            inquiry = inquiry_of(
+                facts.dialogue,
+                criteria,
+                input_tokens=self._access.input_tokens,
+                mask=self._access.mask,
+            )
+            heard = self._heard(asking, inquiry, context.evaluation_id)
+        except Unanswered as error:
+            return self._by_rules_alone(facts, scorecard, ruled, criteria, error, asking.tally)
+        return self._judged(facts, scorecard, ruled, by_rules, inquiry, heard)
+
+    def _asked(self, facts: Facts, scorecard: Scorecard, ruled: Ruled) -> list[Criterion]:
+        if too_little(facts, scorecard) or not facts.dialogue.service:
+            return []
+        return [
+            item
+            for item in scorecard.criteria
+            if self._is_for_the_model(item, ruled.answers[item.key]) and unmet(facts, item) is None
+        ]
+
+    def _is_for_the_model(self, criterion: Criterion, by_rule: Answer) -> bool:
+        if "model" not in criterion.methods:
+            return False
+        return self._hybrid or criterion.methods[0] == "model" or by_rule.unjudged
+
+    def _asking(self, should_stop: Callable[[], bool]) -> Asking:
+        access = self._access
+        return Asking(
+            access.endpoint, access.memory, access.limits, access.open_sender, should_stop
+        )
+
+    def _heard(self, asking: Asking, inquiry: Inquiry, evaluation_id: str | None) -> _Heard:
+        access = self._access
+        key = inquiry.key(access.endpoint, access.limits.output_tokens)
+        shown = ModelUse(
+            messages_omitted=inquiry.excerpt.omitted,
+            messages_shortened=inquiry.excerpt.shortened,
+            masked_count=inquiry.masked_count,
+        )
+        kept = access.store.find(key)
+        if kept is not None:
+            use = replace(
+                shown, returned_model=kept["model"], request_id=kept["requestId"], cached=True
+            )
+            return _Heard(kept["document"], use, asking.tally)
+        told = asking.ask(inquiry.messages(), inquiry.questions)
+        answers = told.document["answers"]
+        document = {"answers": {each.id: answers.get(each.id) for each in inquiry.questions}}
+        if not problems_of(document, inquiry.questions):
+            kept = {"document": document, "model": told.model, "requestId": told.request_id}
+            access.store.keep(key, kept, evaluation_id=evaluation_id)
+        use = replace(shown, returned_model=told.model, request_id=told.request_id)
+        return _Heard(document, use, asking.tally)
+
+    def _judged(
+        self,
+        facts: Facts,
+        scorecard: Scorecard,
+        ruled: Ruled,
+        by_rules: Score,
+        inquiry: Inquiry,
+        heard: _Heard,
+    ) -> Judgement:
+        told, dropped = answers_of(heard.document, inquiry.questions, inquiry.sources)
+        told, unfound = checked(told, facts.dialogue.transcript)
+        known = too_little(facts, scorecard)
+
+        def score(hybrid: bool) -> Score:
+            mixed = {
+                item.key: answer_of_both(
+                    ruled.answers[item.key], told[item.key], item, hybrid=hybrid
+                )
+                if item.key in told
+                else ruled.answers[item.key]
+                for item in scorecard.criteria
+            }
+            return score_of(scorecard, mixed, known)
+
+        by_model, final = score(hybrid=False), score(hybrid=self._hybrid)
+        quality = quality_of(
+            heard.tally,
+            replace(heard.use, model_score=by_model.score, embedded_score=by_rules.score),
+            self._access.prices,
+            dropped=ruled.dropped + dropped + unfound,
+        )
+        engine = Engine(
+            kind="hybrid" if self._hybrid else "model",
+            provider=PROVIDER,
+            model=self._access.endpoint.model,
+            prompt_version=shipped_prompt().version,
+        )
+        judgement = judgement_of(facts, scorecard, final, engine, quality)
+        return replace(judgement, needs_review=_differ(by_model, by_rules))
+
+    def _by_rules_alone(
+        self,
+        facts: Facts,
+        scorecard: Scorecard,
+        ruled: Ruled,
+        criteria: list[Criterion],
+        error: Unanswered,
+        tally: Tally,
+    ) -> Judgement:
+        told = f"The language model did not judge this. {error.message}"
+        missing = [item for item in criteria if ruled.answers[item.key].unjudged]
+        answers = ruled.answers | {item.key: unjudged(told, by=BY) for item in missing}
+        score = score_by_rules(facts, scorecard, answers)
+        if missing and (score.problem or _outweigh(missing, score)):
+            score = unscored(score, _of_outage(error))
+        quality = replace(
+            quality_of(
+                tally,
+                ModelUse(embedded_score=score.score),
+                self._access.prices,
+                dropped=ruled.dropped,
+            ),
+            fallback=Fallback(str(error.reason), error.message),
+        )
+        return judgement_of(facts, scorecard, score, embedded.ENGINE, quality)
+
+
+def _differ(one: Score, other: Score) -> bool:
+    if one.score is None or other.score is None:
+        return False
+    return abs(one.score - other.score) > MOST_DIFFERENCE
+
+
+def _outweigh(missing: list[Criterion], score: Score) -> bool:
+    """Whether more of the scorecard is left to the model than the rules have judged."""
+    judged = sum(item.criterion.weight for item in score.judged if item.answer.applicable)
+    return sum(item.weight for item in missing) > judged
+
+
+def _of_outage(error: Unanswered) -> Problem:
+    invalid = error.reason is Reason.INVALID_OUTPUT
+    code = ErrorCode.ENGINE_OUTPUT_INVALID if invalid else ErrorCode.ENGINE_UNAVAILABLE
+    return Problem(code, f"{error.message} Rules alone can judge too little of the scorecard.")

@@ -1,0 +1,63 @@
+"""Texts as the model sees them, and the way back: where a quote of them stands in what was said."""
+
+from dataclasses import dataclass
+
+from app.ai.redaction.masking import mask_turns
+from app.ai.redaction.talk import Turn
+from app.ai.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """One stretch of a text with the word that stands for it; offsets into the text as it was."""
+
+    start: int
+    end: int
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedText:
+    """A text with masked stretches; `masked` is in order and does not overlap."""
+
+    original: str
+    masked: tuple[Masked, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text with its masks."""
+        pieces, at = [], 0
+        for each in self.masked:
+            pieces += [self.original[at : each.start], each.word]
+            at = each.end
+        return "".join([*pieces, self.original[at:]])
+
+    def original_span(self, start: int, end: int) -> tuple[int, int]:
+        """Say where `text[start:end]` stands in the original; a mask that it touches counts whole."""
+        return self._original_at(start, is_end=False), self._original_at(end, is_end=True)
+
+    def _original_at(self, offset: int, *, is_end: bool) -> int:
+        shift = 0
+        for each in self.masked:
+            begins = each.start + shift
+            ends = begins + len(each.word)
+            if offset < begins or (is_end and offset == begins):
+                break
+            if offset < ends or (is_end and offset == ends):
+                return each.end if is_end else each.start
+            shift += len(each.word) - (each.end - each.start)
+        return offset - shift
+
+
+def masked_texts(transcript: Transcript, *, mask: bool) -> dict[str, MaskedText]:
+    """Map the ids of segments to their texts, masked unless they are so already or must not be."""
+    if not mask or transcript.redacted:
+        return {each.id: MaskedText(each.text) for each in transcript.segments}
+    turns = [Turn(each.participant_id, each.text) for each in transcript.segments]
+    return {
+        segment.id: MaskedText(
+            segment.text,
+            tuple(Masked(each.start, each.end, each.entity.placeholder) for each in done.originals),
+        )
+        for segment, done in zip(transcript.segments, mask_turns(turns), strict=True)
+    }

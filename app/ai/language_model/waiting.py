@@ -1,0 +1,49 @@
+"""Waiting that ends when the work has to: for a call that runs aside, or for a moment to pass."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from app.core.stopping import Stopped
+
+Result = TypeVar("Result")
+_LOOK_EVERY_S = 0.1
+
+
+def wait_for(
+    call: Callable[[], Result], should_stop: Callable[[], bool], abandon: Callable[[], None]
+) -> Result:
+    """Return what the call returns; the call runs in a thread, so that this one can look up.
+
+    Raises:
+        Stopped: `should_stop` said yes; the call was abandoned, and ends when it notices.
+    """
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="model call", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(_LOOK_EVERY_S)
+        if thread.is_alive() and should_stop():
+            abandon()
+            raise Stopped
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def pause(seconds: float, should_stop: Callable[[], bool]) -> None:
+    """Let time pass; raise `Stopped` when the work has to end."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        if should_stop():
+            raise Stopped
+        time.sleep(min(left, _LOOK_EVERY_S))

@@ -1,0 +1,76 @@
+"""Answers of language models, kept by the hash of what was asked, so that nothing is asked twice."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import JSON, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from app.core.clock import utc_now
+from app.core.db import Database, Table, UtcDateTime
+
+MOST_ROWS = 100_000
+_MOST_BYTES = 64 * 1024
+_A_BATCH = 1000
+
+
+class ModelAnswer(Table):
+    """One answer; it quotes the conversation, so it names the evaluation that it was asked for.
+
+    `key` is the SHA-256 over the prompt, the model and where it is.
+    """
+
+    __tablename__ = "model_answers"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    evaluation_id: Mapped[str | None] = mapped_column(index=True)
+    document: Mapped[dict[str, Any]] = mapped_column(JSON)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
+
+
+class StoredAnswers:
+    """Finds and keeps answers, each in a short transaction of its own."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def find(self, key: str) -> Mapping[str, Any] | None:
+        """Return what was kept."""
+        with self._db.reading() as session:
+            return session.scalar(select(ModelAnswer.document).where(ModelAnswer.key == key))
+
+    def keep(self, key: str, kept: Mapping[str, Any], *, evaluation_id: str | None) -> None:
+        """Keep a document that is not too long; the first one of a key stays."""
+        if len(orjson.dumps(kept)) > _MOST_BYTES:
+            return
+        with self._db.writing() as session:
+            upsert = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+            session.execute(
+                upsert.insert(ModelAnswer)
+                .values(
+                    key=key, evaluation_id=evaluation_id, document=dict(kept), created_at=utc_now()
+                )
+                .on_conflict_do_nothing()
+            )
+
+
+def purge(session: Session, *, before: datetime, most: int = MOST_ROWS) -> int:
+    """Delete a batch of the oldest answers: those from before a moment, and those beyond `most`."""
+    newest_first = select(ModelAnswer.created_at).order_by(ModelAnswer.created_at.desc())
+    surplus = session.scalar(newest_first.offset(most).limit(1))
+    limit = before if surplus is None else max(before, surplus)
+    oldest = (
+        select(ModelAnswer.key)
+        .where(ModelAnswer.created_at <= limit)
+        .order_by(ModelAnswer.created_at)
+        .limit(_A_BATCH)
+    )
+    gone = session.execute(
+        delete(ModelAnswer)
+        .where(ModelAnswer.key.in_(oldest.scalar_subquery()))
+        .returning(ModelAnswer.key)
+    )
+    return len(gone.all())

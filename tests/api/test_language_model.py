@@ -1,0 +1,178 @@
+"""Evaluations that a language model has judged, over the API; the model is a server of the tests."""
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from app.core.clock import utc_now
+from app.core.runtime import Runtime, runtime
+from app.evaluations import model_answers
+from app.evaluations.model_answers import ModelAnswer
+from app.operations.checks import Verdict, examine
+from tests import receiver as answers
+from tests.caller import Caller
+from tests.contacts import get, judge, messages, put_chat
+from tests.model_server import ModelServer, completion, refusal
+
+MakeCaller = Callable[..., Caller]
+Serve = Callable[..., str]
+UNLIKE = (
+    ("customer", "Where is my order with the number 118, please tell me now?"),
+    ("agent", "I have sent it again, you will have it on Monday by noon."),
+    ("customer", "Fine, thank you very much for your help, goodbye."),
+)
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    server = ModelServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def client(serve: Serve, server: ModelServer, make_caller: MakeCaller) -> Caller:
+    return make_caller(serve(**server.settings(judge_timeout_s=5.0, judge_deadline_s=8.0)))
+
+
+@pytest.fixture
+def house(client: Caller) -> Runtime:
+    return runtime()
+
+
+def judged(client: Caller, key: str = "chat-1", **fields: Any) -> tuple[Any, Any]:
+    """Put a chat in, have it judged, and return the evaluation and its results."""
+    evaluation_id = put_chat(client, key, **fields)["evaluationId"]
+    judge()
+    found = get(client, f"/evaluations/{evaluation_id}")
+    return found, get(client, f"/evaluations/{evaluation_id}/results")
+
+
+def kept(house: Runtime) -> int:
+    with house.db.reading() as session:
+        return session.scalar(select(func.count()).select_from(ModelAnswer)) or 0
+
+
+def test_an_evaluation_says_that_a_model_has_judged(
+    client: Caller, server: ModelServer, house: Runtime
+) -> None:
+    evaluation, results = judged(client)
+    assert evaluation["status"] == "completed"
+    assert evaluation["engine"] == {
+        "kind": "model",
+        "provider": "openai_compatible",
+        "model": "test-model",
+        "promptVersion": "judge-1",
+    }
+    assert evaluation["reviewStatus"] == "none"
+    assert results["quality"]["model"]["modelScore"] == evaluation["score"]
+    by = {each["key"]: each["judgedBy"] for each in results["criteria"]}
+    assert by["discovery.probing"] == "model"
+    transcript = get(client, f"/evaluations/{evaluation['id']}/transcript")
+    texts = {each["id"]: each["text"] for each in transcript["segments"]}
+    quotes = [each for item in results["criteria"] for each in item["evidence"]]
+    assert quotes
+    assert all(each["quote"] in texts[each["segmentId"]] for each in quotes)
+    assert kept(house) == 1
+
+    # The same words again: nothing is asked, and the score is the same.
+    again, known = judged(client, "chat-2")
+    assert again["id"] != evaluation["id"]
+    assert again["score"] == evaluation["score"]
+    assert known["quality"]["model"]["cached"] is True
+    assert (known["quality"]["modelCalls"], known["quality"]["costEstimate"]) == (0, 0.0)
+    assert len(server.prompts) == 1
+
+    with house.db.writing() as session:
+        assert model_answers.purge(session, before=utc_now() - timedelta(days=1)) == 0
+        assert model_answers.purge(session, before=utc_now() - timedelta(days=1), most=0) == 1
+    assert kept(house) == 0
+
+
+def test_an_outage_never_looks_like_bad_service(client: Caller, server: ModelServer) -> None:
+    server.answer_with(refusal(401, "no such key"))
+    evaluation, results = judged(client)
+    assert evaluation["status"] == "completed"
+    assert evaluation["engine"]["kind"] == "rules"
+    assert results["quality"]["fallback"]["reason"] == "http_error"
+    lost = [each for each in results["criteria"] if each["key"] == "resolution.accuracy"]
+    assert [(each["applicable"], each["normalizedScore"]) for each in lost] == [(False, None)]
+
+    # Rules alone read no Hungarian: without the model there is no score, and nobody's fault is told.
+    foreign = messages(tuple((role, "Nem tudom mit mondjak erre most " * 3) for role, _ in UNLIKE))
+    failed, _ = judged(client, "chat-2", messages=foreign, language="hu")
+    assert (failed["status"], failed["score"]) == ("failed", None)
+    assert failed["error"]["code"] == "ENGINE_UNAVAILABLE"
+
+
+def test_judges_that_differ_ask_for_a_review(client: Caller, server: ModelServer) -> None:
+    def worst(document: Any) -> Any:
+        for each in document["answers"].values():
+            each["answer"] = "0"
+        return document
+
+    server.answer_with(server.judged(worst))
+    evaluation, results = judged(client)
+    told = results["quality"]["model"]
+    assert abs(told["modelScore"] - told["embeddedScore"]) > 30
+    assert evaluation["reviewStatus"] == "requested"
+
+
+def test_what_is_masked_never_reaches_the_model(client: Caller, server: ModelServer) -> None:
+    secret = "My card is 4111 1111 1111 1111 and my number is +44 20 7946 0018, please look."
+    lines = messages((*UNLIKE, ("customer", secret)))
+    judged(client, messages=lines)
+    [request] = server.received("/v1/chat/completions")
+    assert b"4111" not in request.body
+    assert b"7946" not in request.body
+    assert b"[CARD]" in request.body
+
+
+def test_a_slow_answer_holds_up_no_other_and_no_transaction(
+    client: Caller, server: ModelServer
+) -> None:
+    release = threading.Event()
+
+    def slow_for_one(visit: answers.Visit) -> bool:
+        body = server.received("/v1/chat/completions")[-1].body
+        if b"SLOWPOKE" in body:
+            release.wait(20)
+        return server.judged()(visit)
+
+    server.answer_with(slow_for_one)
+    slow = put_chat(client, "slow", messages=messages((*UNLIKE, ("customer", "SLOWPOKE"))))
+    work = threading.Thread(target=judge)
+    work.start()
+    server.wait_for(1, "/v1/chat/completions")
+    # Comes in while the other is at work: the running job takes it up, and it can be written.
+    quick = put_chat(client, "quick", messages=messages(UNLIKE))
+    until = time.monotonic() + 15
+    while get(client, f"/evaluations/{quick['evaluationId']}")["status"] != "completed":
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert get(client, f"/evaluations/{slow['evaluationId']}")["status"] == "evaluating"
+    release.set()
+    work.join(30)
+    assert get(client, f"/evaluations/{slow['evaluationId']}")["status"] == "completed"
+
+
+def test_doctor_asks_the_model(client: Caller, server: ModelServer, house: Runtime) -> None:
+    def finding() -> Any:
+        return next(each for each in examine(house.settings) if each.check == "judge")
+
+    server.answer_with(completion("ok"))
+    assert finding().verdict is Verdict.OK
+    assert "test-model-2026-11-01" in finding().told
+    server.answer_with(refusal(401, "Incorrect API key provided: sk-test-1234567890"))
+    assert finding().verdict is Verdict.FAIL
+    assert "401" in finding().told
+    assert "sk-test" not in finding().told
+    [body] = {json.dumps(each["messages"]) for each in server.prompts}
+    assert not re.search("parcel|order", body)
