@@ -10,6 +10,7 @@ from app.analytics.cli import analytics, exports
 from app.api_keys.cli import keys
 from app.api_keys.signing_cli import signing
 from app.demo.cli import demo
+from app.evaluations.re_evaluation_cli import evaluations
 from app.factory import create_app
 from app.imports.cli import import_
 from app.operations import commands
@@ -33,6 +34,7 @@ OPERATIONS: tuple[click.Command, ...] = (
 ROOMS: tuple[click.Command, ...] = (
     analytics,
     demo,
+    evaluations,
     exports,
     import_,
     judge,

@@ -24,7 +24,7 @@ from app.scorecards.service import ResolvedScorecard
 
 MOST_OPEN = 20
 # A batch holds the write lock for some tens of milliseconds.
-_BATCH = 25
+_BATCH = 10
 _MOMENTS = ("start", "end")
 _OPEN = [status for status in Status if status not in ENDED]
 

@@ -1,8 +1,10 @@
 """Judging once more: one evaluation or many, by another scorecard or by a newer version."""
 
+import json
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import func, select, update
 
 from app.analytics import rebuilding
@@ -11,6 +13,7 @@ from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.evaluations import jobs, judging, re_evaluations
 from app.evaluations.models import Evaluation, EvaluationJob, EvaluationResult
+from app.evaluations.re_evaluation_cli import evaluations
 from app.scorecards import service as scorecards
 from tests.caller import Caller, error_code, findings
 from tests.contacts import get, judge, put_call, put_chat
@@ -208,6 +211,27 @@ def test_a_re_evaluation_that_cannot_go_on_ends(
     assert jobs.due_ids(house) == []
     shown = get(client, f"/evaluations/re-evaluations/{started['id']}")
     assert (shown["status"], shown["error"]["code"]) == ("failed", "INTERNAL")
+
+
+def test_the_command_waits_for_one_or_many(client: Caller, house: Runtime) -> None:
+    own = create(client)["id"]
+    (one, _) = chats(client, 2)
+
+    def run(*arguments: str, code: int = 0) -> str:
+        result = CliRunner().invoke(evaluations, ["re-evaluate", *arguments])
+        assert result.exit_code == code, result.output
+        return str(result.output)
+
+    assert "would be judged again" in run("--filter", "channel=chat", "--dry-run")
+    shown = json.loads(run(one, "--scorecard", own, "--wait", "--json"))
+    assert (shown["revision"], shown["status"], shown["score"]) == (2, "completed", 100)
+    told = run("--filter", f"scorecardId={own}", "--filter", "minScore=90", "--wait")
+    assert "is completed: 1 selected, 0 queued" in told
+    everything = json.loads(run("--all", "--scorecard", own, "--wait", "--json"))
+    assert (everything["count"], everything["counts"]["completed"]) == (2, 2)
+    assert "filters.minScore" not in run("--filter", "minScore=much", code=2)
+    assert "Name an evaluation" in run(code=2)
+    assert "There is no such scorecard." in run("--all", "--scorecard", new_id("sc"), code=1)
 
 
 def test_mistakes_are_named(client: Caller, make_caller: Any, base: str) -> None:

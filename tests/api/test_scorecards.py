@@ -202,3 +202,32 @@ def test_the_commands_take_files(client: Caller, tmp_path: Path) -> None:
     file.write_text("{'name': 1}")
     assert "is not JSON" in run(args=["lint", str(file)]).output
     assert run(args=["show", new_id("sc")]).exit_code == 1
+
+
+def test_the_example_of_the_documentation_judges_a_chat(client: Caller) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "scorecards.md").read_text()
+    example = json.loads(text.split("```json\n")[1].split("```")[0])
+    made = client.post("/scorecards", example)
+    assert made.status_code == 201, made.text
+    assert made.json()["data"]["warnings"] == []
+    chat = put_chat(client)
+    judge()
+    started = client.post(
+        f"/evaluations/{chat['evaluationId']}/re-evaluate",
+        {"scorecardId": made.json()["data"]["id"]},
+    ).json()["data"]
+    judge()
+    results = get(client, f"/evaluations/{started['id']}/results")
+    found = {each["key"]: each["normalizedScore"] for each in results["criteria"]}
+    assert found == {
+        "opening.greeting": 1,
+        "duties.number": 1,
+        "duties.label": None,
+        "duties.blame": 1,
+        "pace.first_answer": 1,
+        "duties.tailored": None,
+        "closing.recap": 1,
+    }
+    assert (results["score"], results["band"], results["passThreshold"]) == (100, "exceeds", 80)
+    number = next(each for each in results["criteria"] if each["key"] == "duties.number")
+    assert [each["quote"] for each in number["evidence"]] == ["order number"]
