@@ -12,7 +12,7 @@ from app.core.errors import AppError
 from app.core.paging import Page, PageRequest
 from app.core.runtime import runtime
 from app.webhooks import deliveries as making
-from app.webhooks import history, service
+from app.webhooks import history, recovery, service
 from app.webhooks.models import DeliveryState
 
 
@@ -83,14 +83,13 @@ def redeliver(subscription_id: str, delivery_id: str) -> None:
 def recover(subscription_id: str, since: str | None, until: str | None, status: str | None) -> None:
     """Send anew every event whose latest delivery failed, was canceled or was missed."""
     try:
-        with runtime().db.writing() as session:
-            count = making.recover(
-                session,
-                subscription_id,
-                since=_moment(since),
-                until=_moment(until),
-                status=status,
-            )
+        count = recovery.recover(
+            runtime().db,
+            subscription_id,
+            since=_moment(since),
+            until=_moment(until),
+            status=status,
+        )
     except (AppError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{count} deliveries made")

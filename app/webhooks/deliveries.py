@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import exists, func, insert, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import func, insert, select
+from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.db import ring_after_commit
@@ -20,7 +20,6 @@ from app.webhooks.limits import ATTEMPTS
 from app.webhooks.models import Delivery, DeliveryState, Subscription, Trigger
 
 _UNDER_WAY = (DeliveryState.PENDING, DeliveryState.DELIVERING)
-_ENDED_IN_VAIN = (DeliveryState.FAILED.value, DeliveryState.CANCELED.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def fan_out(session: Session, event: Event) -> None:
         .with_for_update(read=True, key_share=True)
     )
     rows = [
-        _row(
+        row_of(
             event.id,
             event.type,
             subscription_id,
@@ -56,7 +55,7 @@ def fan_out(session: Session, event: Event) -> None:
         for subscription_id, types, active in wanting
         if event.type in types
     ]
-    _write(session, rows)
+    write(session, rows)
 
 
 def send_test(session: Session, subscription_id: str, *, event: str | None = None) -> Started:
@@ -72,8 +71,8 @@ def send_test(session: Session, subscription_id: str, *, event: str | None = Non
         raise InvalidInput.field("event", message, code="ENUM")
     event_type = EventType(chosen)
     sample = outbox.record(session, event_type, sample_of(event_type))
-    row = _row(sample.id, chosen, subscription_id, now=sample.occurred_at, trigger=Trigger.TEST)
-    _write(session, [row])
+    row = row_of(sample.id, chosen, subscription_id, now=sample.occurred_at, trigger=Trigger.TEST)
+    write(session, [row])
     return Started(row["id"], sample.id, chosen)
 
 
@@ -92,7 +91,7 @@ def redeliver(session: Session, subscription_id: str, delivery_id: str) -> Start
     latest = select(func.max(Delivery.round)).where(
         Delivery.event_id == earlier.event_id, Delivery.subscription_id == subscription_id
     )
-    row = _row(
+    row = row_of(
         earlier.event_id,
         earlier.event_type,
         subscription_id,
@@ -101,61 +100,11 @@ def redeliver(session: Session, subscription_id: str, delivery_id: str) -> Start
         max_attempts=1,
         round=session.scalars(latest).one() + 1,
     )
-    _write(session, [row])
+    write(session, [row])
     return Started(row["id"], earlier.event_id, earlier.event_type)
 
 
-def recover(
-    session: Session,
-    subscription_id: str,
-    *,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    status: str | None = None,
-) -> int:
-    """Send every event anew whose latest delivery failed, was canceled or was missed.
-
-    A second call finds the new deliveries and makes none. Returns how many are made.
-
-    Args:
-        since: moment from which on the latest deliveries were made, inclusive.
-        until: moment before which they were made, exclusive.
-        status: failed or canceled alone; an event that was missed counts as canceled.
-    """
-    service.get(session, subscription_id)
-    later = aliased(Delivery)
-    statement = select(Delivery.event_id, Delivery.event_type, Delivery.round).where(
-        Delivery.subscription_id == subscription_id,
-        Delivery.state.in_(_ENDED_IN_VAIN if status is None else (status,)),
-        Delivery.trigger != Trigger.TEST,
-        ~exists().where(
-            later.event_id == Delivery.event_id,
-            later.subscription_id == Delivery.subscription_id,
-            later.round > Delivery.round,
-        ),
-    )
-    if since is not None:
-        statement = statement.where(Delivery.created_at >= since)
-    if until is not None:
-        statement = statement.where(Delivery.created_at < until)
-    now = utc_now()
-    found = session.execute(statement.order_by(Delivery.created_at, Delivery.id))
-    rows = [
-        _row(
-            event_id,
-            event_type,
-            subscription_id,
-            now=now,
-            trigger=Trigger.MANUAL,
-            round=round_ + 1,
-        )
-        for event_id, event_type, round_ in found
-    ]
-    _write(session, rows)
-    return len(rows)
-
-
-def _row(
+def row_of(
     event_id: str,
     event_type: str,
     subscription_id: str,
@@ -166,6 +115,7 @@ def _row(
     max_attempts: int = ATTEMPTS,
     round: int = 0,
 ) -> dict[str, Any]:
+    """Return the row of a delivery that is due now, or was missed."""
     return {
         "id": new_id("dlv"),
         "event_id": event_id,
@@ -181,7 +131,8 @@ def _row(
     }
 
 
-def _write(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+def write(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+    """Store deliveries, and wake the sender when one of them is due."""
     if not rows:
         return
     session.execute(insert(Delivery), rows)

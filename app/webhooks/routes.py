@@ -8,7 +8,7 @@ from app.events.catalogue import described_types
 from app.web.api import Blueprint
 from app.web.etag import if_match
 from app.web.principal import EXPENSIVE, require_scope
-from app.webhooks import deliveries, history, schemas, service
+from app.webhooks import deliveries, history, recovery, schemas, service
 from app.webhooks.policy import check_url
 
 blp = Blueprint("webhooks", __name__, url_prefix="/webhooks", description="Events sent to you")
@@ -93,8 +93,7 @@ def redeliver_webhook(subscription_id: str, delivery_id: str) -> Any:
 @blp.response(202, schemas.RecoveredSchema)
 def recover_webhook(body: dict[str, Any], subscription_id: str) -> Any:
     """Send anew every event whose latest delivery failed, was canceled or was missed (extension)."""
-    with runtime().db.writing() as session:
-        return {"count": deliveries.recover(session, subscription_id, **body)}
+    return {"count": recovery.recover(runtime().db, subscription_id, **body)}
 
 
 @blp.post("/<id:subscription_id>/rotate-secret")

@@ -13,7 +13,7 @@ from sqlalchemy import func, select, update
 from app.core.clock import utc_now
 from app.events.catalogue import EventType, schema_of
 from app.usage.models import UsageRecord
-from app.webhooks import deliveries, service
+from app.webhooks import deliveries, recovery, service
 from app.webhooks.models import Delivery, Subscription
 from tests import receiver as answers
 from tests.receiver import Receiver
@@ -149,9 +149,8 @@ def test_inactive_holds_what_is_pending_and_active_resumes_it(
     desk.change(subscription_id, active=True)
     desk.wait_for_status(subscription_id, "succeeded")
     assert [each.event["id"] for each in receiver.received()] == [event_id]
-    with desk.parts.db.writing() as session:
-        assert deliveries.recover(session, subscription_id) == 1
-        assert deliveries.recover(session, subscription_id) == 0
+    assert recovery.recover(desk.parts.db, subscription_id) == 1
+    assert recovery.recover(desk.parts.db, subscription_id) == 0
     assert [each.event["id"] for each in receiver.wait_for(2)] == [event_id, missed_id]
 
 

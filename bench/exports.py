@@ -1,0 +1,176 @@
+"""How fast exports are beside a bare loop, what memory they take, and whether the API notices.
+
+python -m bench.exports FOLDER [--formats csv,parquet] [--seconds 10]
+
+FOLDER is the data folder of `python -m bench.analytics EVALUATIONS FOLDER`. The bare loop, which
+only reads rows from sqlite3 and gives them to csv.writer, runs before and after each export; every
+export runs in a process of its own, as in a worker. CPU is user and system time.
+"""
+
+import argparse
+import contextlib
+import csv
+import os
+import resource
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from app import tables  # noqa: F401
+from app.analytics import exporter, exporting
+from app.analytics.models import ExportJob
+from app.analytics.wishes import Dataset, Format, Wish
+from app.api_keys import service as api_keys
+from app.core.runtime import Runtime, build_runtime
+from app.core.settings import Settings
+from bench.api import Signer, serving
+from bench.load import Load, run
+
+LIST = "/api/v1/evaluations"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Seconds by the clock and of the processor, and by how many MiB the memory grew."""
+
+    wall_s: float
+    cpu_s: float
+    grown_mib: float
+
+    def told(self, name: str, rows: int) -> str:
+        """Return a line of the table."""
+        return (
+            f"{name:20}{self.wall_s:8.1f} s {rows / self.wall_s:9,.0f} rows/s"
+            f"{self.cpu_s:8.1f} s CPU {rows / self.cpu_s:9,.0f} rows a CPU second"
+            f"{self.grown_mib:+7.0f} MiB"
+        )
+
+
+def apart(work: Callable[[], None]) -> Effort:
+    """Do something in a process of its own."""
+    reading, writing = os.pipe()
+    started = time.perf_counter()
+    child = os.fork()
+    if not child:
+        before = _memory_mib("VmRSS")
+        work()
+        os.write(writing, str(_memory_mib("VmHWM") - before).encode())
+        os._exit(0)
+    _, status, used = os.wait4(child, 0)
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        grown = told.read()
+    if status:
+        raise SystemExit("the work failed")
+    return Effort(time.perf_counter() - started, _cpu_s(used), float(grown))
+
+
+def bare(file: Path, to: Path) -> None:
+    """Do what nobody could do faster in plain Python: one select, one writer."""
+    with closing(sqlite3.connect(file)) as connection, to.open("w", newline="") as out:
+        writer = csv.writer(out)
+        cursor = connection.execute("SELECT * FROM evaluations ORDER BY id")
+        while rows := cursor.fetchmany(1000):
+            writer.writerows(rows)
+    to.unlink()
+
+
+def export(parts: Runtime, format_: Format) -> None:
+    """Make one export and throw it away."""
+    with parts.db.writing() as session:
+        wish = Wish(Dataset.EVALUATIONS, format_)
+        job_id = exporting.request(session, wish, file_name=None, created_by="bench").id
+    exporter.work(parts, job_id)
+    with parts.db.reading() as session:
+        job = session.get_one(ExportJob, job_id)
+    if job.state != "succeeded":
+        raise SystemExit(f"the export failed: {job.error}")
+    parts.storage.delete(str(job.object_id))
+
+
+def rates(parts: Runtime, file: Path, formats: list[Format]) -> None:
+    """Print a line for each format, and the bare loop before each and at the end."""
+    with closing(sqlite3.connect(file)) as connection:
+        (rows,) = connection.execute("SELECT count(*) FROM evaluations").fetchone()
+    print(f"{rows:,} evaluations")
+    scratch = file.with_name("bare.csv")
+    for format_ in formats:
+        print(apart(lambda: bare(file, scratch)).told("bare loop", rows), flush=True)
+        made = apart(lambda chosen=format_: export(parts, chosen))  # type: ignore[misc]
+        print(made.told(f"export {format_}", rows), flush=True)
+    print(apart(lambda: bare(file, scratch)).told("bare loop", rows), flush=True)
+
+
+def latency(parts: Runtime, folder: Path, seconds: float) -> None:
+    """Print how long a list takes with nothing else to do, and while an export runs."""
+    with parts.db.writing() as session:
+        issued = api_keys.create_key(session, parts.keyring, name="bench", scopes=["*"])
+    signed = Signer(issued.pair.api_key, issued.pair.secret)
+    environment = {
+        **os.environ,
+        "CQE_DATA_DIR": str(folder),
+        "CQE_REDIS_URL": "none",
+        "CQE_RATE_LIMIT_DEFAULT": "100000000/60",
+        "CQE_LOG_LEVEL": "WARNING",
+    }
+    with serving("wsgi:app", environment) as (port, group):
+
+        def measure() -> Load:
+            build = lambda: signed("GET", LIST)  # noqa: E731
+            return run(port, build, connections=1, seconds=seconds, group=group)
+
+        measure()
+        _tell("list, idle", measure())
+        with _exporting(parts):
+            _tell("list, during a CSV", measure())
+        _tell("list, idle again", measure())
+
+
+@contextlib.contextmanager
+def _exporting(parts: Runtime) -> Iterator[None]:
+    """Make one export after the other in a process of their own."""
+    child = os.fork()
+    if not child:
+        while True:
+            export(parts, Format.CSV)
+    try:
+        time.sleep(0.5)
+        yield
+    finally:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+
+
+def _tell(name: str, load: Load) -> None:
+    if set(load.statuses) != {200}:
+        raise SystemExit(f"unexpected answers: {load.statuses}")
+    p50, p99 = load.percentile_ms(0.5), load.percentile_ms(0.99)
+    print(f"{name:20}p50 {p50:6.1f} ms  p99 {p99:6.1f} ms  {load.per_second:6.0f} a second")
+
+
+def _memory_mib(name: str) -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))
+
+
+def _cpu_s(used: resource.struct_rusage) -> float:
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("folder", type=Path)
+    options.add_argument("--formats", default="csv,parquet,jsonl")
+    options.add_argument("--seconds", type=float, default=10)
+    chosen = options.parse_args()
+    folder: Path = chosen.folder.resolve()
+    parts = build_runtime(Settings(data_dir=folder, redis_url="none", sqlite_synchronous="NORMAL"))
+    rates(parts, folder / "cqe.db", [Format(each) for each in chosen.formats.split(",")])
+    latency(parts, folder, chosen.seconds)
+
+
+if __name__ == "__main__":
+    main()
