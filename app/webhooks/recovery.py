@@ -6,7 +6,7 @@ short write transaction.
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import Select, exists, select, tuple_
 from sqlalchemy.orm import Session, aliased
@@ -15,6 +15,8 @@ from app.core.clock import utc_now
 from app.core.db import Database
 from app.webhooks import deliveries, service
 from app.webhooks.models import Delivery, DeliveryState, Trigger
+
+_Wanted: TypeAlias = Select[str, datetime, str, str, int]
 
 BATCH = 1000
 _ENDED_IN_VAIN = (DeliveryState.FAILED.value, DeliveryState.CANCELED.value)
@@ -47,7 +49,7 @@ def recover(
     return sum(_batches(db, subscription_id, wanted))
 
 
-def _batches(db: Database, subscription_id: str, wanted: Select[Any]) -> Iterator[int]:
+def _batches(db: Database, subscription_id: str, wanted: _Wanted) -> Iterator[int]:
     after = wanted
     while True:
         with db.writing() as session:
@@ -61,7 +63,7 @@ def _batches(db: Database, subscription_id: str, wanted: Select[Any]) -> Iterato
         )
 
 
-def _recover_some(session: Session, subscription_id: str, wanted: Select[Any]) -> list[Any]:
+def _recover_some(session: Session, subscription_id: str, wanted: _Wanted) -> list[Any]:
     service.get(session, subscription_id)
     now = utc_now()
     found = list(session.execute(wanted))
@@ -82,9 +84,9 @@ def _recover_some(session: Session, subscription_id: str, wanted: Select[Any]) -
 
 def _ended_in_vain(
     subscription_id: str, since: datetime | None, until: datetime, status: str | None
-) -> Select[Any]:
+) -> _Wanted:
     later = aliased(Delivery)
-    wanted: Select[Any] = select(
+    wanted = select(
         Delivery.id, Delivery.created_at, Delivery.event_id, Delivery.event_type, Delivery.round
     ).where(
         Delivery.subscription_id == subscription_id,
