@@ -6,7 +6,7 @@ import click
 from flask import Flask
 
 from app import __version__
-from app.analytics.cli import analytics, exports
+from app.analytics.cli import agreement, analytics, exports
 from app.api_keys.cli import keys
 from app.api_keys.signing_cli import signing
 from app.demo.cli import demo
@@ -17,6 +17,7 @@ from app.operations import commands
 from app.operations.environment import settings_here
 from app.operations.failure import told_plainly
 from app.operations.secrets_commands import secrets
+from app.reviews.cli import calibrate
 from app.scorecards.authoring_cli import scorecards
 from app.scorecards.cli import judge
 from app.usage.cli import usage
@@ -32,7 +33,9 @@ OPERATIONS: tuple[click.Command, ...] = (
 )
 # They find the parts of this process through `runtime()`.
 ROOMS: tuple[click.Command, ...] = (
+    agreement,
     analytics,
+    calibrate,
     demo,
     evaluations,
     exports,

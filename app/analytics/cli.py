@@ -1,9 +1,19 @@
 """Commands over analytics: `flask analytics …`."""
 
+from datetime import timedelta
+from zoneinfo import ZoneInfo
+
 import click
 
-from app.analytics import exporter, rebuilding
+from app.analytics import agreement as agreements
+from app.analytics import agreement_report, exporter, rebuilding
+from app.analytics.agreement_shapes import AnalyticsAgreementSchema
+from app.analytics.periods import Period
+from app.analytics.reading import Question
+from app.core.clock import utc_now
 from app.core.runtime import runtime
+from app.engagements import service as engagements
+from app.evaluations.vocabulary import Channel
 
 _SHOWN = 20
 
@@ -37,6 +47,46 @@ def check() -> None:
     if found:
         raise click.ClickException(f"{len(found)} facts differ: run `flask analytics rebuild`")
     click.echo("every fact agrees with its evaluation")
+
+
+@click.command("agreement")
+@click.option("--engagement", metavar="ID|NAME", help="Only evaluations of this engagement.")
+@click.option("--campaign", "campaign_id", metavar="ID", help="Only evaluations of this campaign.")
+@click.option("--scorecard", "scorecard_id", metavar="ID", help="Only those of this scorecard.")
+@click.option("--channel", type=click.Choice(list(Channel)), help="Only those of this channel.")
+@click.option("--days", default=400, type=click.IntRange(1, 400), show_default=True, help="Period.")
+@click.option("--json", "as_json", is_flag=True, help="Print what the API answers.")
+def agreement(
+    engagement: str | None,
+    campaign_id: str | None,
+    scorecard_id: str | None,
+    channel: str | None,
+    days: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Show how well the engine agrees with people's reviews, and people with each other.
+
+    The engine's own answers are compared, whatever reviews have changed. Figures with under 20
+    pairs are not shown; a kappa from 0.6 is called good.
+    """
+    end = utc_now()
+    period = Period(end - timedelta(days=days), end, ZoneInfo("UTC"))
+    with runtime().db.reading() as session:
+        engagement_id = engagements.find(session, engagement).id if engagement else None
+        question = Question(
+            period,
+            engagement_id=engagement_id,
+            campaign_id=campaign_id,
+            scorecard_id=scorecard_id,
+            channel=(channel,) if channel else (),
+        )
+        found = agreements.show(session, question)
+    if as_json:
+        click.echo(AnalyticsAgreementSchema().dumps(found))
+        return
+    for line in agreement_report.lines(found):
+        click.echo(line)
 
 
 @click.group("exports")

@@ -4,7 +4,17 @@ from typing import Any
 
 from flask import request
 
-from app.analytics import boards, export_records, export_shapes, exporting, schemas, summary, trends
+from app.analytics import (
+    agreement,
+    boards,
+    export_records,
+    export_shapes,
+    exporting,
+    schemas,
+    summary,
+    trends,
+)
+from app.analytics.agreement_shapes import AgreementQuery, AnalyticsAgreementSchema
 from app.analytics.board_shapes import AnalyticsExecutiveSchema, AnalyticsMemberSchema
 from app.analytics.export_records import Links
 from app.analytics.periods import Granularity, moment_of, period_of
@@ -82,6 +92,17 @@ def get_analytics_trends(query: dict[str, Any]) -> Any:
             group_by=trends.GroupBy(query["group_by"]),
             limit=query["limit"],
         )
+
+
+@blp.get("/agreement")
+@require_scope("evaluations:review")
+@blp.arguments(AgreementQuery, location="query")
+@blp.response(200, AnalyticsAgreementSchema)
+def get_analytics_agreement(query: dict[str, Any]) -> Any:
+    """Show how well the engine agrees with people's reviews, and people with each other."""
+    question = _question(query)
+    with runtime().db.reading() as session:
+        return agreement.show(session, question)
 
 
 @blp.post("/export")

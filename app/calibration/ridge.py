@@ -34,7 +34,10 @@ class Linear:
 
 
 class Fitting:
-    """The normal equations of some labelled signals, made once and solved for any strength."""
+    """The equations of some labelled signals, made once and solved for any strength.
+
+    There are as many unknowns as columns or as conversations, whichever is less.
+    """
 
     def __init__(self, signals: Sequence[Signals], labels: Sequence[float]) -> None:
         self._names = sorted({name for each in signals for name in each})
@@ -44,23 +47,39 @@ class Fitting:
             _scale(values, mean) for values, mean in zip(known, self._means, strict=True)
         ]
         self._middle = math.fsum(labels) / len(labels)
-        columns = [
-            [_standard(each[name], mean, scale) if name in each else 0.0 for each in signals]
-            for name, mean, scale in zip(self._names, self._means, self._scales, strict=True)
+        self._distances = [label - self._middle for label in labels]
+        # Each column is made as much smaller as its weight is to be shrunk.
+        self._easings = [1 / math.sqrt(_penalty(name)) for name in self._names]
+        self._columns = [
+            [
+                easing * _standard(each[name], mean, scale) if name in each else 0.0
+                for each in signals
+            ]
+            for name, mean, scale, easing in zip(
+                self._names, self._means, self._scales, self._easings, strict=True
+            )
         ]
-        distances = [label - self._middle for label in labels]
+        self._by_column = len(self._names) < len(labels)
+        self._vectors = (
+            self._columns if self._by_column else list(map(list, zip(*self._columns, strict=True)))
+        )
         self._products = [
-            [sum(map(mul, column, other)) for other in columns[: place + 1]]
-            for place, column in enumerate(columns)
+            [sum(map(mul, vector, other)) for other in self._vectors[: place + 1]]
+            for place, vector in enumerate(self._vectors)
         ]
-        self._targets = [sum(map(mul, column, distances)) for column in columns]
 
     def solved(self, strength: float) -> Linear:
         """Return the weights that fit best while the penalty on their squares is this strong."""
         system = [[*row] for row in self._products]
-        for place, name in enumerate(self._names):
-            system[place][place] += strength * _penalty(name)
-        weights = _solved(system, self._targets)
+        for place, row in enumerate(system):
+            row[place] += strength
+        if self._by_column:
+            targets = [sum(map(mul, column, self._distances)) for column in self._columns]
+            eased = _solved(system, targets)
+        else:
+            shares = _solved(system, self._distances)
+            eased = [sum(map(mul, column, shares)) for column in self._columns]
+        weights = map(mul, eased, self._easings)
         # A column that never varies has no scale and gets no weight.
         columns = zip(self._names, self._means, self._scales, weights, strict=True)
         return Linear(self._middle, tuple(each for each in columns if each[3]))

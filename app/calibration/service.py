@@ -17,15 +17,17 @@ from app.core.paging import Page, PageRequest, select_page
 
 _OF = Table.metadata.tables[CalibrationProfile.__tablename__].c
 _SORTABLE = {name: _OF[name] for name in ("created_at", "version")}
+_SWITCH = Table.metadata.tables[CalibrationSwitch.__tablename__]
+_NEWEST = _SWITCH.alias("newest")
 _LAST = (
-    select(func.max(CalibrationSwitch.id))
-    .where(CalibrationSwitch.engagement_id == _OF.engagement_id)
+    select(func.max(_NEWEST.c.id))
+    .where(_NEWEST.c.engagement_id == _OF.engagement_id)
     .scalar_subquery()
 )
 _SHOWN = select(
     *(column for column in _OF if column.key != "model"),
-    select(CalibrationSwitch.version)
-    .where(CalibrationSwitch.id == _LAST, CalibrationSwitch.version == _OF.version)
+    select(_SWITCH.c.id)
+    .where(_SWITCH.c.id == _LAST, _SWITCH.c.version == _OF.version)
     .exists()
     .label("active"),
 )

@@ -109,6 +109,14 @@ def require(session: Session, engagement_id: str | None) -> None:
         raise InvalidInput.field("engagementId", "There is no such engagement.")
 
 
+def find(session: Session, id_or_name: str) -> Engagement:
+    """Return an engagement by its id or by its name; `NotFound` where there is none."""
+    found = session.get(Engagement, id_or_name) or find_by_name(session, id_or_name)
+    if found is None:
+        raise NotFound("There is no such engagement.")
+    return found
+
+
 def find_by_name(session: Session, name: str) -> Engagement | None:
     """Return the engagement of this name, the oldest where several have it."""
     return session.scalar(

@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 08:46:27.445918
+Created: 2026-11-21 08:51:51.887915
 """
 
 import sqlalchemy as sa

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.analytics import jobs
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from tests.caller import Caller
@@ -37,14 +38,45 @@ def chat(client: Caller, house: Runtime) -> str:
     return str(made["evaluationId"])
 
 
+def exported_criteria(client: Caller) -> Any:
+    asked = client.post("/analytics/export", {"dataset": "criteria", "format": "json"})
+    job_id = asked.json()["data"]["jobId"]
+    jobs.run_export(job_id)
+    url = get(client, f"/analytics/export/{job_id}")["downloadUrl"]
+    return client.plain("GET", url.removeprefix(client.base)).json()
+
+
 def criterion(results: Any, key: str) -> Any:
     return next(each for each in results["criteria"] if each["key"] == key)
+
+
+def a_later_one_wins(client: Caller, chat: str, before: Any, greeting: Any) -> None:
+    # A later override wins; the engine's answer stays the engine's.
+    reviewed(
+        client,
+        chat,
+        "override",
+        reviewer="Omar",
+        criteria=[
+            {"key": "opening.greeting", "answer": "yes"},
+            {"key": "discovery.probing", "applicable": False},
+        ],
+    )
+    last = get(client, f"/evaluations/{chat}/results")
+    assert criterion(last, "opening.greeting")["original"] == greeting["original"]
+    assert criterion(last, "discovery.probing")["judgedBy"] == "human"
+    assert criterion(last, "discovery.probing")["applicable"] is False
+    assert (last["score"], last["rawScore"]) == (before["score"], before["rawScore"])
+    listed = get(client, f"/evaluations/{chat}/reviews")
+    assert [each["reviewer"] for each in listed] == ["Nora Field", "Omar"]
+    assert listed == last["reviews"]
 
 
 def test_an_override_scores_anew_and_keeps_what_was_judged(client: Caller, house: Runtime) -> None:
     put(client, "campaigns", "spring", {"name": "Spring", "type": "support", "channels": ["chat"]})
     campaign = get(client, "/campaigns")[0]["id"]
-    chat = put_chat(client, campaignId=campaign)["evaluationId"]
+    asha = put(client, "executives", "asha", {"name": "Asha"})["id"]
+    chat = put_chat(client, campaignId=campaign, executiveId=asha)["evaluationId"]
     judge()
     before = get(client, f"/evaluations/{chat}/results")
     assert before["reviews"] == []
@@ -114,26 +146,16 @@ def test_an_override_scores_anew_and_keeps_what_was_judged(client: Caller, house
     assert get(client, f"/campaigns/{campaign}")["meanScore"] == after["score"]
     assert happened(house).count("evaluation.completed") == 1
     assert get(client, "/analytics/summary")["score"]["mean"] == after["score"]
-
-    # A later override wins; the engine's answer stays the engine's.
-    reviewed(
-        client,
-        chat,
-        "override",
-        reviewer="Omar",
-        criteria=[
-            {"key": "opening.greeting", "answer": "yes"},
-            {"key": "discovery.probing", "applicable": False},
-        ],
-    )
-    last = get(client, f"/evaluations/{chat}/results")
-    assert criterion(last, "opening.greeting")["original"] == greeting["original"]
-    assert criterion(last, "discovery.probing")["judgedBy"] == "human"
-    assert criterion(last, "discovery.probing")["applicable"] is False
-    assert (last["score"], last["rawScore"]) == (before["score"], before["rawScore"])
-    listed = get(client, f"/evaluations/{chat}/reviews")
-    assert [each["reviewer"] for each in listed] == ["Nora Field", "Omar"]
-    assert listed == last["reviews"]
+    [member] = get(client, "/analytics/executives")
+    assert (member["reviewedCount"], member["meanScore"]) == (1, after["score"])
+    exported = {row["criterion"]: row for row in exported_criteria(client)}
+    row = exported["opening.greeting"]
+    assert (row["overridden"], row["judged_by"], row["normalized_score"]) == (True, "human", 0)
+    assert (row["reviewer"], row["review_reason"]) == ("Nora Field", "No name.")
+    assert exported["discovery.probing"]["review_reason"] == "Because."
+    row = exported["closing.recap"]
+    assert (row["overridden"], row["reviewer"], row["review_reason"]) == (False, None, None)
+    a_later_one_wins(client, chat, before, greeting)
 
 
 def test_a_critical_failure_found_by_people_counts(client: Caller, chat: str) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.calibration.fitting import Sample, cross_validated, fit, model_from
 from app.calibration.isotonic import rising
-from app.calibration.ridge import Fitting
+from app.calibration.ridge import Fitting, Linear
 
 points = st.lists(
     st.tuples(st.integers(0, 20).map(float), st.integers(0, 100).map(float)),
@@ -35,6 +35,34 @@ def test_without_shrinkage_it_is_least_squares() -> None:
     labels = [3 + 2 * each["x"] - each["z"] for each in signals]
     linear = Fitting(signals, labels).solved(1e-9)
     assert [linear.value(each) for each in signals] == pytest.approx(labels, abs=1e-6)
+
+
+@pytest.mark.parametrize("number", [4, 12])
+def test_the_fit_is_where_the_penalised_error_is_least(number: int) -> None:
+    chance = random.Random(number)
+    names = ("score", "dimension.effort", "dimension.resolution", "lines", "concessions", "ending")
+    signals = [{name: chance.gauss(0, 1) for name in names} for _ in range(number)]
+    labels = [chance.gauss(50, 20) for _ in range(number)]
+    linear, strength = Fitting(signals, labels).solved(5.0), 5.0
+    penalties = (0.03, 0.003, 0.3, 1, 1, 1)
+    weights = {name: weight for name, _, _, weight in linear.columns}
+
+    def cost(moved: str, by: float) -> float:
+        columns = tuple(
+            (name, mean, scale, weight + by * (name == moved))
+            for name, mean, scale, weight in linear.columns
+        )
+        found = Linear(linear.bias, columns)
+        error = sum((found.value(x) - y) ** 2 for x, y in zip(signals, labels, strict=True))
+        shrunk = (
+            penalty * (weights[name] + by * (name == moved)) ** 2
+            for name, penalty in zip(names, penalties, strict=True)
+        )
+        return error + strength * sum(shrunk)
+
+    for name in names:
+        assert cost(name, 0) < cost(name, 0.01)
+        assert cost(name, 0) < cost(name, -0.01)
 
 
 def test_with_all_shrinkage_the_mean_is_left() -> None:

@@ -1,6 +1,6 @@
 """The dataset `criteria`: a row for each evaluation and criterion (contract B11)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orjson import loads
@@ -10,6 +10,7 @@ from app.analytics.datasets.cells import Row, Values, by_column, columns, moment
 from app.analytics.wishes import Wish
 from app.core.snapshots import Rows
 from app.evaluations.models import Evaluation, EvaluationResult
+from app.evaluations.vocabulary import ReviewAction
 
 COLUMNS = columns(
     "evaluation_id executive_id campaign_id section criterion weight:number criticality "
@@ -18,6 +19,8 @@ COLUMNS = columns(
     "review_reason scorecard_version:whole completed_at"
 )
 BATCH = 200
+_EFFECTIVE = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
+_NOBODY = (None, None)
 _OF = Evaluation.__table__.c
 _RESULT = EvaluationResult.__table__.c
 ROWS = select(
@@ -42,11 +45,11 @@ def _of_evaluation(row: Row, wish: Wish) -> Iterator[Row]:
     evaluation_id, executive_id, campaign_id, version, completed_at, text = row
     document = loads(text)
     completed_at = moments_in(wish.zone)(completed_at)
-    reviews = document.get("reviews") or []
+    reviews = _last_reviews(document)
     for each in document.get("criteria", ()):
         evidence = each["evidence"]
         quotes = [item["quote"] for item in evidence] if wish.include_text else None
-        review = _review(reviews, each["key"])
+        reviewer, reason = reviews.get(each["key"], _NOBODY)
         answer = each["answer"]
         yield (
             evaluation_id,
@@ -66,14 +69,26 @@ def _of_evaluation(row: Row, wish: Wish) -> Iterator[Row]:
             [item["segmentId"] for item in evidence],
             quotes,
             each.get("original") is not None,
-            review.get("reviewer"),
-            review.get("reason"),
+            reviewer,
+            reason,
             version,
             completed_at,
         )
 
 
-def _review(reviews: Sequence[Mapping[str, Any]], key: str) -> Mapping[str, Any]:
-    """Return the last review of a criterion."""
-    own = [each for each in reviews if each.get("criterionKey") == key]
-    return own[-1] if own else {}
+def _last_reviews(document: Mapping[str, Any]) -> dict[str, tuple[str | None, str | None]]:
+    """Map criteria to who has last overridden or confirmed them, and why.
+
+    Second opinions and what is merely contested leave an answer as it is, and don't count.
+    """
+    found: dict[str, tuple[str | None, str | None]] = {}
+    for review in document.get("reviews") or ():
+        reviewer, reason = review["reviewer"], review["reason"]
+        effective = review["action"] in _EFFECTIVE
+        if review["action"] == ReviewAction.CONFIRM or (effective and review["confirmsOthers"]):
+            found |= {each["key"]: (reviewer, reason) for each in document["criteria"]}
+        if effective:
+            found |= {
+                each["key"]: (reviewer, each["reason"] or reason) for each in review["criteria"]
+            }
+    return found

@@ -1,0 +1,207 @@
+"""`flask calibrate`: from people's scores to the scores of new judgements, and back again."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from app.ai.transcript import Role
+from app.core.runtime import Runtime
+from app.evaluations.models import Evaluation
+from app.reviews import labels
+from app.reviews.cli import calibrate
+from tests.caller import Caller
+from tests.contacts import get
+from tests.conversations import HELPFUL, chat, completed
+
+Line = tuple[Role, str]
+BAD = (
+    (Role.AGENT, "Sorry, I was unable to find it."),
+    (Role.CUSTOMER, "That does not work for me."),
+    (Role.AGENT, "I am sorry, it failed again."),
+)
+Command = Callable[..., Result]
+
+
+def lines(failures: int) -> tuple[Line, ...]:
+    """A chat in which things fail so often before it ends."""
+    return (*HELPFUL[:4], *(BAD[:2] * failures), *HELPFUL[4:], *(BAD[2:] * (failures > 2)))
+
+
+@pytest.fixture
+def engagement(client: Caller) -> str:
+    made = client.post("/engagements", {"name": "Spring", "type": "audit"}).json()["data"]
+    return str(made["id"])
+
+
+@pytest.fixture
+def command(flask_app: Flask) -> Command:
+    runner = flask_app.test_cli_runner()
+    return lambda *args: runner.invoke(calibrate, [str(each) for each in args])
+
+
+def judged(house: Runtime, engagement: str, *failures: int, key: str = "c") -> list[Evaluation]:
+    with house.db.writing() as session:
+        return [
+            completed(
+                session,
+                transcript=chat(lines(each)),
+                engagement_id=engagement,
+                external_id=f"{key}{place}",
+            )
+            for place, each in enumerate(failures)
+        ]
+
+
+def people_have_the_last_word(
+    client: Caller, evaluation_id: str, scorecard_score: int | None, note: Any
+) -> None:
+    # People's own answers are scored by the scorecard alone.
+    answer = client.post(
+        f"/evaluations/{evaluation_id}/reviews",
+        {
+            "action": "override",
+            "reviewer": "Nora",
+            "reason": "Said hello.",
+            "criteria": [{"key": "opening.greeting", "answer": "yes"}],
+        },
+    )
+    assert answer.json()["data"]["scoreAfter"] == scorecard_score
+    assert get(client, f"/evaluations/{evaluation_id}/results")["quality"]["calibration"] is None
+    as_judged = get(client, f"/evaluations/{evaluation_id}/results", asJudged="true")
+    assert as_judged["quality"]["calibration"] == note
+
+
+def what_cannot_be_calibrated(client: Caller, house: Runtime, engagement: str) -> None:
+    # A critical failure still leaves nothing, whatever people would have given.
+    told = [*lines(0), (Role.AGENT, "Please tell me your full card number and the CVV code.")]
+    with house.db.writing() as session:
+        leak = completed(session, transcript=chat(tuple(told)), engagement_id=engagement)
+    assert (leak.auto_failed, leak.score, leak.passed) == (True, 0, False)
+
+    # Where the words are not read there is nothing to go by, and it says so.
+    with house.db.writing() as session:
+        foreign = completed(
+            session, transcript=chat(HELPFUL, language="de"), engagement_id=engagement
+        )
+    if foreign.score is not None:
+        note = get(client, f"/evaluations/{foreign.id}/results")["quality"]["calibration"]
+        assert (note["applied"], note["scorecardScore"]) == (False, foreign.score)
+
+
+def test_labels_make_a_profile_that_scores_what_comes_next(
+    client: Caller, house: Runtime, command: Command, engagement: str, tmp_path: Path
+) -> None:
+    failures = [place % 4 for place in range(32)]
+    before = judged(house, engagement, *failures)
+    plain = [each.score for each in before]
+    file = tmp_path / "labels.jsonl"
+    rows = [
+        {"externalId": f"c{place}", "score": max(0, 60 - 20 * each)}
+        for place, each in enumerate(failures)
+    ]
+    file.write_text("\n".join(json.dumps(row) for row in rows[:29]) + "\n")
+    refused = command("--engagement", "Spring", "--labels", file)
+    assert refused.exit_code == 1
+    assert "29 labels can be used; calibrating takes 30" in refused.output
+    rows.append({"externalId": "nobody", "score": 5})
+    file.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
+
+    shown = command("--engagement", "Spring", "--labels", file, "--dry-run")
+    assert "32 labelled conversations" in shown.output
+    assert "1 labels name no completed evaluation of the engagement" in shown.output
+    assert get(client, "/calibration-profiles") == []
+
+    assert "version 1 is kept" in command("--engagement", "Spring", "--labels", file).output
+    [profile] = get(client, "/calibration-profiles", engagementId=engagement)
+    assert (profile["version"], profile["active"], profile["labelCount"]) == (1, True, 32)
+    figures = profile["figures"]
+    assert figures["after"]["mae"]["value"] < figures["before"]["mae"]["value"] - 10
+    assert figures["change"]["mae"]["high"] < 0
+    assert get(client, f"/calibration-profiles/{profile['id']}") == profile
+    # What is judged already stays; what comes next gets people's score.
+    assert get(client, f"/evaluations/{before[0].id}")["score"] == plain[0]
+    good, bad = judged(house, engagement, 0, 3, key="d")
+    elsewhere = judged(house, client_engagement(client), 0)[0]
+    results = get(client, f"/evaluations/{good.id}/results")
+    assert abs(results["score"] - 60) <= 10
+    assert results["score"] == good.score
+    note = results["quality"]["calibration"]
+    assert note == {
+        "profileId": profile["id"],
+        "version": 1,
+        "applied": True,
+        "reason": None,
+        "scorecardScore": plain[0],
+    }
+    assert results["rawScore"] == elsewhere.raw_score
+    assert (results["passed"], results["band"]) == (False, "needs_improvement")
+    assert (bad.score or 0) < 20
+    assert elsewhere.score == plain[0]
+    assert get(client, f"/evaluations/{elsewhere.id}/results")["quality"]["calibration"] is None
+
+    people_have_the_last_word(client, good.id, plain[0], note)
+    what_cannot_be_calibrated(client, house, engagement)
+
+    again = command("--engagement", engagement, "--labels", file, "--keep-inactive")
+    assert "version 2 is kept" in again.output
+    assert active(client) == [1]
+    assert command("activate", "--engagement", "Spring", 2).exit_code == 0
+    assert active(client) == [2]
+    assert "version 1 is active" in command("rollback", "--engagement", "Spring").output
+    assert active(client) == [1]
+    assert command("deactivate", "--engagement", "Spring").exit_code == 0
+    assert active(client) == []
+    assert judged(house, engagement, 0, key="e")[0].score == plain[0]
+    assert command("rollback", "--engagement", "Spring").exit_code != 0
+    assert command("activate", "--engagement", "Spring", 7).exit_code != 0
+
+
+def client_engagement(client: Caller) -> str:
+    made = client.post("/engagements", {"name": "Other", "type": "audit"}).json()["data"]
+    return str(made["id"])
+
+
+def active(client: Caller) -> list[int]:
+    return [each["version"] for each in get(client, "/calibration-profiles") if each["active"]]
+
+
+def test_labels_come_from_reviews_too(
+    client: Caller, house: Runtime, command: Command, engagement: str
+) -> None:
+    first, second = judged(house, engagement, 0, 2)
+    for evaluation_id, reviewer, score in (
+        (first.id, "Nora", 70),
+        (first.id, "Omar", 40),
+        (first.id, "Nora", 60),
+        (second.id, "Nora", None),
+    ):
+        body = {"action": "confirm", "reviewer": reviewer}
+        answer = client.post(
+            f"/evaluations/{evaluation_id}/reviews",
+            body if score is None else body | {"score": score},
+        )
+        assert answer.status_code == 201, answer.text
+    with house.db.reading() as session:
+        given = labels.from_reviews(session, engagement)
+        found = labels.labelled(session, given, engagement)
+    # The last word of each reviewer, and the mean of both.
+    assert [sample.label for sample in found.samples] == [50]
+    assert found.samples[0].signals["score"] == first.raw_score
+    refused = command("--engagement", "Spring")
+    assert refused.exit_code == 1
+    assert "1 labels can be used" in refused.output
+    assert command("--dry-run").exit_code == 2
+
+
+def test_profiles_need_the_scope(client: Caller, base: str, make_caller: Any) -> None:
+    reader = make_caller(base, scopes=["analytics:read"])
+    assert reader.call("GET", "/calibration-profiles").status_code == 403
+    assert (
+        client.call("GET", "/calibration-profiles/cal_01k9zq4v2me8wb7xq3s5ndt6ha").status_code
+        == 404
+    )
