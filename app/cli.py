@@ -17,6 +17,7 @@ from app.operations import commands
 from app.operations.environment import settings_here
 from app.operations.failure import told_plainly
 from app.operations.secrets_commands import secrets
+from app.privacy.cli import privacy
 from app.reviews.cli import calibrate
 from app.scorecards.authoring_cli import scorecards
 from app.scorecards.cli import judge
@@ -43,6 +44,7 @@ ROOMS: tuple[click.Command, ...] = (
     judge,
     keys,
     openapi,
+    privacy,
     scorecards,
     secrets,
     signing,

@@ -28,6 +28,7 @@ from app.evaluations import settled
 from app.events import outbox
 from app.imports import checking, preparing
 from app.imports import routes as imports
+from app.privacy import routes as privacy
 from app.redaction import guard
 from app.redaction.guard import Guard
 from app.reviews import routes as reviews
@@ -57,6 +58,7 @@ ROOMS: tuple[Blueprint, ...] = (
     campaigns.blp,
     imports.blp,
     analytics.blp,
+    privacy.blp,
 )
 
 

@@ -13,6 +13,7 @@ from app.evaluations import model_answers
 from app.evaluations import models as evaluations
 from app.events import models as events
 from app.imports import models as imports
+from app.privacy import models as privacy
 from app.redaction import models as redaction
 from app.reviews import models as reviews
 from app.scorecards import models as scorecards
@@ -34,6 +35,7 @@ ROOMS = (
     events,
     imports,
     model_answers,
+    privacy,
     redaction,
     reviews,
     scorecards,

@@ -32,6 +32,7 @@ class AudioFile(Table):
 
     `sha256` is the announced hash until the upload, then that of the stored bytes. What decoding
     has shown (`codec` and so on) is null before. `expires_at` is when an upload must have come.
+    `purge_bytes`: the bytes were given up, and are deleted as soon as that is committed.
     """
 
     __tablename__ = "audio_files"
@@ -46,10 +47,23 @@ class AudioFile(Table):
         Index("ix_audio_files_duration", "duration_seconds", "id"),
         Index("ix_audio_files_size", "size_bytes", "id"),
         Index(
+            "ix_audio_files_kept",
+            "created_at",
+            "id",
+            sqlite_where=text("erased_at IS NULL"),
+            postgresql_where=text("erased_at IS NULL"),
+        ),
+        Index(
             "ix_audio_files_stored",
             "size_bytes",
             sqlite_where=text("uploaded_at IS NOT NULL"),
             postgresql_where=text("uploaded_at IS NOT NULL"),
+        ),
+        Index(
+            "ix_audio_files_purge",
+            "purge_bytes",
+            sqlite_where=text("purge_bytes"),
+            postgresql_where=text("purge_bytes"),
         ),
     )
 
@@ -83,6 +97,8 @@ class AudioFile(Table):
     labels: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
     error: Mapped[dict[str, str] | None] = mapped_column(_OPTIONAL_JSON)
     search_text: Mapped[str]
+    erased_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    purge_bytes: Mapped[bool] = mapped_column(default=False)
 
 
 _OPEN = text("state IN ('queued', 'running')")

@@ -17,6 +17,7 @@ from app.core.leases import OPEN_STATES
 from app.core.queue import Bell
 from app.evaluations import references, transcripts
 from app.evaluations import service as evaluations
+from app.evaluations.erasure import require_kept
 from app.evaluations.vocabulary import Channel, SourceType
 from app.redaction import guard
 
@@ -56,6 +57,7 @@ def request(
     audio = session.get(AudioFile, audio_file_id, with_for_update=True)
     if audio is None:
         raise NotFound("There is no such audio file.")
+    require_kept(audio.erased_at)
     running = open_job(session, audio_file_id)
     if running is not None:
         return audio, running

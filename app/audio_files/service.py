@@ -13,7 +13,7 @@ from app.core.paging import Page, PageRequest, select_page
 from app.evaluations.models import Evaluation
 from app.evaluations.vocabulary import SourceType
 
-_HIDDEN = ("auto_process", "search_text")
+_HIDDEN = ("auto_process", "search_text", "erased_at", "purge_bytes")
 _SORTABLE = {
     "created_at": AudioFile.created_at,
     "recorded_at": AudioFile.recorded_at,
@@ -110,10 +110,12 @@ def download_link(session: Session, audio_file_id: str, *, links: Links) -> dict
     """Return a link to the bytes.
 
     Raises:
-        NotFound: there is no such recording.
+        NotFound: there is no such recording, or it was erased.
         Conflict: its bytes have not come.
     """
     audio = find(session, audio_file_id)
+    if audio.erased_at is not None or audio.purge_bytes:
+        raise NotFound("The bytes of this audio file were erased.")
     if audio.uploaded_at is None:
         raise Conflict(f"There is nothing to download: the upload is {audio.status}.")
     expires_at = links.expiry()

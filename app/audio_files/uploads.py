@@ -76,7 +76,7 @@ def mark_uploaded(session: Session, audio_file_id: str, stored: StoredObject) ->
         NotFound: the row has gone.
     """
     audio = session.get(AudioFile, audio_file_id, with_for_update=True)
-    if audio is None:
+    if audio is None or audio.erased_at is not None:
         raise NotFound("There is no such audio file.")
     if audio.status not in _AWAITED:
         return
@@ -95,8 +95,9 @@ def mark_uploaded(session: Session, audio_file_id: str, stored: StoredObject) ->
 
 
 def exists(session: Session, audio_file_id: str) -> bool:
-    """Whether the row is there."""
-    return session.get(AudioFile, audio_file_id) is not None
+    """Whether the row is there, and its bytes were not given up."""
+    audio = session.get(AudioFile, audio_file_id)
+    return audio is not None and audio.erased_at is None and not audio.purge_bytes
 
 
 def awaits_bytes(session: Session, audio_file_id: str) -> bool:

@@ -39,6 +39,14 @@ class Conversation(ExternallyKeyed):
         Index("ix_conversations_message_count", "message_count", "id"),
         Index("ix_conversations_score", "score", "id"),
         Index(
+            "ix_conversations_kept",
+            "created_at",
+            "id",
+            sqlite_where=text("erased_at IS NULL"),
+            postgresql_where=text("erased_at IS NULL"),
+        ),
+        Index("ix_conversations_customer", "customer_ref"),
+        Index(
             "ix_conversations_unevaluated",
             "created_at",
             sqlite_where=text("evaluation_id IS NULL"),
@@ -76,6 +84,7 @@ class Conversation(ExternallyKeyed):
     judged_digest: Mapped[str | None]
     redacted: Mapped[bool] = mapped_column(default=False)
     raw_text_id: Mapped[str | None]
+    erased_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
 
 
 class Message(Table):

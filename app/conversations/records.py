@@ -12,7 +12,10 @@ from app.core.errors import NotFound
 from app.core.paging import Page, PageRequest, select_page
 from app.evaluations.vocabulary import Channel
 
-_HIDDEN = ("digest", "messages_digest", "judged_digest", "redacted", "raw_text_id")
+_HIDDEN = (
+    *("digest", "messages_digest", "judged_digest"),
+    *("redacted", "raw_text_id", "erased_at"),
+)
 _COLUMNS = select(
     *(
         getattr(Conversation, column.key)

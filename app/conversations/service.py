@@ -20,6 +20,7 @@ from app.core.digests import digest_of
 from app.core.errors import InvalidInput, NotFound
 from app.directory import executives
 from app.evaluations import judging, references
+from app.evaluations.erasure import require_kept
 from app.evaluations.models import Evaluation
 from app.evaluations.vocabulary import Channel, SourceType
 from app.redaction import raw_texts
@@ -37,6 +38,7 @@ def upsert(
 
     Raises:
         InvalidInput: it refers to what is not there.
+        Conflict: it was erased.
     """
     given: Messages = values["messages"]
     columns = {name: value for name, value in values.items() if name != "messages"}
@@ -48,6 +50,7 @@ def upsert(
     }
     _require(session, columns)
     row, created = upserts.find_or_make(session, Conversation, "conv", external_id, columns)
+    require_kept(row.erased_at)
     if not created and row.digest == digest:
         return records.get(session, row.id), False, False
     former_campaign_id = None if created else row.campaign_id

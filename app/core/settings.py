@@ -154,6 +154,15 @@ class Settings(JudgeSettings):
     redaction: bool = _setting(
         "CQE_REDACTION", True, read.switch, "on: personal data in texts is masked; off"
     )
+    retention_texts_days: int = _setting(
+        "CQE_RETENTION_TEXTS_DAYS", 0, read.count, "Life of what was said and quoted; 0: for ever"
+    )
+    retention_audio_days: int = _setting(
+        "CQE_RETENTION_AUDIO_DAYS", 0, read.count, "Life of recordings' bytes; 0: for ever"
+    )
+    retention_raw_texts_days: int = _setting(
+        "CQE_RETENTION_RAW_TEXTS_DAYS", 0, read.count, "Life of unmasked texts; 0: for ever"
+    )
     retention_deliveries_days: int = _setting(
         "CQE_RETENTION_DELIVERIES_DAYS", 30, read.positive, "Life of delivery histories"
     )

@@ -196,6 +196,7 @@ class StoredTranscript(Table):
     origin: Mapped[dict[str, Any]] = mapped_column(JSON)
     digest: Mapped[str]
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    erased_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
 
 
 class EvaluationJob(LeasedJob):

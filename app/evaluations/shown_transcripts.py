@@ -98,6 +98,7 @@ def _view(
         "model": row.model,
         "redacted": row.redacted and raw is None,
         "redaction_entities": {} if raw else row.redaction_entities,
+        "erased_at": row.erased_at,
         "participants": row.participants,
         "segments": documents.shown_segments(
             documents.unmasked(row.segments, raw.segments) if raw else row.segments,
@@ -121,6 +122,7 @@ def _nothing_heard(evaluation: Evaluation | None) -> dict[str, Any]:
         "model": None,
         "redacted": False,
         "redaction_entities": {},
+        "erased_at": None,
         "participants": [],
         "segments": [],
     }

@@ -5,7 +5,7 @@ from marshmallow import fields
 from app.evaluations.stored_shapes import StoredSchema
 from app.evaluations.vocabulary import ROLES, TranscriptStatus
 from app.redaction.guard import ENTITY_TYPES
-from app.web.fields import Choice, Nested
+from app.web.fields import Choice, Moment, Nested
 from app.web.query_fields import QueryFlag
 from app.web.shapes import CamelSchema
 
@@ -104,5 +104,10 @@ class TranscriptSchema(CamelSchema):
     model = fields.String(required=True, allow_none=True)
     redacted = fields.Boolean(required=True)
     redaction_entities = fields.Dict(keys=fields.String(), values=fields.Integer(), required=True)
+    erased_at = Moment(
+        required=True,
+        allow_none=True,
+        metadata={"description": "When the words were erased: then each text is empty."},
+    )
     participants = fields.List(Nested(ParticipantSchema), required=True)
     segments = fields.List(Nested(SegmentSchema), required=True)

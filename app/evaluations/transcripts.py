@@ -101,6 +101,8 @@ def message_sentiments(session: Session, evaluation_id: str) -> dict[str, tuple[
 def _transcript(row: StoredTranscript | None) -> Transcript:
     if row is None:
         raise NotFound("There is no transcript.")
+    if row.erased_at is not None:
+        raise NotFound("What was said has been erased.")
     return documents.transcript_from(
         segments=row.segments,
         participants=row.participants,

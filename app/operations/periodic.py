@@ -18,6 +18,9 @@ from app.imports import jobs as imports
 from app.imports import service as importing
 from app.operations import database_files
 from app.operations.sweep import Sweep
+from app.privacy import jobs as erasures
+from app.privacy import retention
+from app.privacy import service as erasing
 from app.usage import jobs as usage
 from app.webhooks import history as deliveries
 
@@ -83,6 +86,7 @@ TASKS: tuple[Task, ...] = (
     Task("deliveries", 3600, _purge_deliveries),
     Task("model answers", 3600, _purge_model_answers),
     Task("imports", 3600, imports.purge),
+    Task("retention", 3600, retention.run),
 )
 
 SWEEPS: tuple[Sweep, ...] = (
@@ -90,4 +94,5 @@ SWEEPS: tuple[Sweep, ...] = (
     Sweep(judging.QUEUE, judging.JUDGE, evaluations.due_ids),
     Sweep(importing.QUEUE, importing.RUN_IMPORT, imports.due_ids),
     Sweep(exporting.QUEUE, exporting.RUN_EXPORT, exports.due_ids),
+    Sweep(erasing.QUEUE, erasing.RUN_ERASURE, erasures.due_ids),
 )

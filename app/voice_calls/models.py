@@ -41,6 +41,13 @@ class VoiceCall(ExternallyKeyed):
         Index("ix_voice_calls_duration", "duration_seconds", "id"),
         Index("ix_voice_calls_score", "score", "id"),
         Index(
+            "ix_voice_calls_kept",
+            "created_at",
+            "id",
+            sqlite_where=text("erased_at IS NULL"),
+            postgresql_where=text("erased_at IS NULL"),
+        ),
+        Index(
             "ix_voice_calls_unevaluated",
             "created_at",
             sqlite_where=text("evaluation_id IS NULL"),
@@ -85,6 +92,7 @@ class VoiceCall(ExternallyKeyed):
     announced_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     redacted: Mapped[bool] = mapped_column(default=False)
     raw_text_id: Mapped[str | None]
+    erased_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
 
 
 class VoiceCallTurns(Table):

@@ -15,7 +15,7 @@ from app.evaluations.vocabulary import Status
 from app.voice_calls.models import VoiceCall, VoiceCallSearchText
 from app.voice_calls.vocabulary import ENDED, EpaStatus
 
-_HIDDEN = ("digest", "judged_digest", "announced_at", "redacted", "raw_text_id")
+_HIDDEN = ("digest", "judged_digest", "announced_at", "redacted", "raw_text_id", "erased_at")
 _STATUS = (
     select(Evaluation.status).where(Evaluation.id == VoiceCall.evaluation_id).scalar_subquery()
 )

@@ -14,6 +14,7 @@ from app.core.clock import iso_utc, utc_now
 from app.core.digests import digest_of
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.evaluations import references
+from app.evaluations.erasure import require_kept
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import VoiceCallCompleted
@@ -39,6 +40,7 @@ def upsert(
 
     Raises:
         InvalidInput: it refers to what is not there.
+        Conflict: it was erased.
     """
     turns, raw, turns_digest = values["turns"], values["raw"], values["turns_digest"]
     columns = {name: value for name, value in values.items() if name not in _APART}
@@ -46,6 +48,7 @@ def upsert(
     _require(session, columns)
     columns["has_transcript"] = bool(turns) or _is_transcribed(session, columns["recording_id"])
     row, created = upserts.find_or_make(session, VoiceCall, "call", external_id, columns)
+    require_kept(row.erased_at)
     if not created and row.digest == columns["digest"]:
         return records.get(session, row.id), False, False
     former_campaign_id = None if created else row.campaign_id

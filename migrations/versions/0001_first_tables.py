@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 08:51:51.887915
+Created: 2026-11-21 08:51:38.003024
 """
 
 import sqlalchemy as sa
@@ -65,6 +65,49 @@ def upgrade() -> None:
     with op.batch_alter_table('engagements', schema=None) as batch_op:
         batch_op.create_index(batch_op.f('ix_engagements_created_at'), ['created_at'], unique=False)
 
+    op.create_table('erasures',
+    sa.Column('customer_ref', sa.String(), nullable=True),
+    sa.Column('counts', sa.JSON(), nullable=False),
+    sa.Column('requested_by', sa.String(), nullable=False),
+    sa.Column('id', sa.String(), nullable=False),
+    sa.Column('state', sa.String(), nullable=False),
+    sa.Column('priority', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('attempts', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('lease_token', sa.String(), nullable=True),
+    sa.Column('lease_owner', sa.String(), nullable=True),
+    sa.Column('lease_until', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('due_at', sa.DateTime(timezone=True), nullable=False),
+    sa.Column('queued_at', sa.DateTime(timezone=True), nullable=False),
+    sa.Column('started_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('completed_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('error', sa.JSON(none_as_null=True), nullable=True),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_erasures'))
+    )
+    with op.batch_alter_table('erasures', schema=None) as batch_op:
+        batch_op.create_index('ix_erasures_due', ['state', 'priority', 'queued_at', 'id'], unique=False)
+
+    op.create_table('evaluation_fact_cells',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('view', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('span', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('member', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('channel', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('executive', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('campaign', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('call_center', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('engagement', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('scorecard', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('last_ms', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('sums', sa.LargeBinary(), nullable=False),
+    sa.Column('scores', sa.LargeBinary(), nullable=False),
+    sa.Column('waits', sa.LargeBinary(), nullable=False),
+    sa.Column('topics', sa.LargeBinary(), nullable=False),
+    sa.Column('shares', sa.LargeBinary(), nullable=False),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_evaluation_fact_cells'))
+    )
+    with op.batch_alter_table('evaluation_fact_cells', schema=None) as batch_op:
+        batch_op.create_index('ix_evaluation_fact_cells_view', ['view', 'span', 'member'], unique=False)
+
     op.create_table('evaluation_fact_codes',
     sa.Column('code', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('key', sa.String(), nullable=False),
@@ -78,6 +121,15 @@ def upgrade() -> None:
     sa.PrimaryKeyConstraint('id', name=op.f('pk_evaluation_fact_layouts')),
     sa.UniqueConstraint('digest', name=op.f('uq_evaluation_fact_layouts_digest'))
     )
+    op.create_table('evaluation_fact_spans',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), autoincrement=False, nullable=False),
+    sa.Column('state', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('views', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_evaluation_fact_spans'))
+    )
+    with op.batch_alter_table('evaluation_fact_spans', schema=None) as batch_op:
+        batch_op.create_index('ix_evaluation_fact_spans_state', ['state'], unique=False)
+
     op.create_table('evaluation_facts',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('at', sa.BigInteger(), nullable=False),
@@ -267,6 +319,7 @@ def upgrade() -> None:
     sa.Column('origin', sa.JSON(), nullable=False),
     sa.Column('digest', sa.String(), nullable=False),
     sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
+    sa.Column('erased_at', sa.DateTime(timezone=True), nullable=True),
     sa.PrimaryKeyConstraint('id', name=op.f('pk_transcripts'))
     )
     with op.batch_alter_table('transcripts', schema=None) as batch_op:
@@ -374,6 +427,8 @@ def upgrade() -> None:
     sa.Column('labels', sa.JSON(), nullable=False),
     sa.Column('error', sa.JSON(none_as_null=True), nullable=True),
     sa.Column('search_text', sa.String(), nullable=False),
+    sa.Column('erased_at', sa.DateTime(timezone=True), nullable=True),
+    sa.Column('purge_bytes', sa.Boolean(), nullable=False),
     sa.ForeignKeyConstraint(['engagement_id'], ['engagements.id'], name=op.f('fk_audio_files_engagement_id')),
     sa.PrimaryKeyConstraint('id', name=op.f('pk_audio_files')),
     sa.UniqueConstraint('external_id', name=op.f('uq_audio_files_external_id'))
@@ -385,6 +440,8 @@ def upgrade() -> None:
         batch_op.create_index('ix_audio_files_duration', ['duration_seconds', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_engagement', ['engagement_id', 'created_at', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_executive', ['executive_id', 'created_at', 'id'], unique=False)
+        batch_op.create_index('ix_audio_files_kept', ['created_at', 'id'], unique=False, sqlite_where=sa.text('erased_at IS NULL'), postgresql_where=sa.text('erased_at IS NULL'))
+        batch_op.create_index('ix_audio_files_purge', ['purge_bytes'], unique=False, sqlite_where=sa.text('purge_bytes'), postgresql_where=sa.text('purge_bytes'))
         batch_op.create_index('ix_audio_files_recorded', ['recorded_at', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_size', ['size_bytes', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_status', ['status', 'created_at', 'id'], unique=False)
@@ -487,6 +544,7 @@ def upgrade() -> None:
     sa.Column('judged_digest', sa.String(), nullable=True),
     sa.Column('redacted', sa.Boolean(), nullable=False),
     sa.Column('raw_text_id', sa.String(), nullable=True),
+    sa.Column('erased_at', sa.DateTime(timezone=True), nullable=True),
     sa.Column('id', sa.String(), nullable=False),
     sa.Column('external_id', sa.String(), nullable=True),
     sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
@@ -499,8 +557,10 @@ def upgrade() -> None:
         batch_op.create_index('ix_conversations_call_center', ['call_center_id', 'created_at', 'id', 'started_at', 'status', 'platform', 'language', 'message_count', 'score', 'evaluation_id'], unique=False)
         batch_op.create_index('ix_conversations_campaign', ['campaign_id', 'created_at', 'id', 'started_at', 'status', 'platform', 'language', 'message_count', 'score', 'evaluation_id'], unique=False)
         batch_op.create_index('ix_conversations_created', ['created_at', 'id', 'started_at', 'status', 'platform', 'language', 'message_count', 'score', 'evaluation_id'], unique=False)
+        batch_op.create_index('ix_conversations_customer', ['customer_ref'], unique=False)
         batch_op.create_index('ix_conversations_engagement', ['engagement_id', 'created_at', 'id', 'started_at', 'status', 'platform', 'language', 'message_count', 'score', 'evaluation_id'], unique=False)
         batch_op.create_index('ix_conversations_executive', ['executive_id', 'created_at', 'id', 'started_at', 'status', 'platform', 'language', 'message_count', 'score', 'evaluation_id'], unique=False)
+        batch_op.create_index('ix_conversations_kept', ['created_at', 'id'], unique=False, sqlite_where=sa.text('erased_at IS NULL'), postgresql_where=sa.text('erased_at IS NULL'))
         batch_op.create_index('ix_conversations_message_count', ['message_count', 'id'], unique=False)
         batch_op.create_index('ix_conversations_score', ['score', 'id'], unique=False)
         batch_op.create_index('ix_conversations_started', ['started_at', 'id'], unique=False)
@@ -799,6 +859,7 @@ def upgrade() -> None:
     sa.Column('announced_at', sa.DateTime(timezone=True), nullable=True),
     sa.Column('redacted', sa.Boolean(), nullable=False),
     sa.Column('raw_text_id', sa.String(), nullable=True),
+    sa.Column('erased_at', sa.DateTime(timezone=True), nullable=True),
     sa.Column('id', sa.String(), nullable=False),
     sa.Column('external_id', sa.String(), nullable=True),
     sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
@@ -816,6 +877,7 @@ def upgrade() -> None:
         batch_op.create_index('ix_voice_calls_duration', ['duration_seconds', 'id'], unique=False)
         batch_op.create_index('ix_voice_calls_engagement', ['engagement_id', 'created_at', 'id', 'started_at', 'status', 'direction', 'outcome', 'transferred_to_human', 'recording_id', 'score'], unique=False)
         batch_op.create_index('ix_voice_calls_executive', ['executive_id', 'created_at', 'id', 'started_at', 'status', 'direction', 'outcome', 'transferred_to_human', 'recording_id', 'score'], unique=False)
+        batch_op.create_index('ix_voice_calls_kept', ['created_at', 'id'], unique=False, sqlite_where=sa.text('erased_at IS NULL'), postgresql_where=sa.text('erased_at IS NULL'))
         batch_op.create_index('ix_voice_calls_recording', ['recording_id'], unique=False)
         batch_op.create_index('ix_voice_calls_score', ['score', 'id'], unique=False)
         batch_op.create_index('ix_voice_calls_started', ['started_at', 'id'], unique=False)
@@ -862,6 +924,7 @@ def downgrade() -> None:
         batch_op.drop_index('ix_voice_calls_started')
         batch_op.drop_index('ix_voice_calls_score')
         batch_op.drop_index('ix_voice_calls_recording')
+        batch_op.drop_index('ix_voice_calls_kept', sqlite_where=sa.text('erased_at IS NULL'), postgresql_where=sa.text('erased_at IS NULL'))
         batch_op.drop_index('ix_voice_calls_executive')
         batch_op.drop_index('ix_voice_calls_engagement')
         batch_op.drop_index('ix_voice_calls_duration')
@@ -932,8 +995,10 @@ def downgrade() -> None:
         batch_op.drop_index('ix_conversations_started')
         batch_op.drop_index('ix_conversations_score')
         batch_op.drop_index('ix_conversations_message_count')
+        batch_op.drop_index('ix_conversations_kept', sqlite_where=sa.text('erased_at IS NULL'), postgresql_where=sa.text('erased_at IS NULL'))
         batch_op.drop_index('ix_conversations_executive')
         batch_op.drop_index('ix_conversations_engagement')
+        batch_op.drop_index('ix_conversations_customer')
         batch_op.drop_index('ix_conversations_created')
         batch_op.drop_index('ix_conversations_campaign')
         batch_op.drop_index('ix_conversations_call_center')
@@ -962,6 +1027,8 @@ def downgrade() -> None:
         batch_op.drop_index('ix_audio_files_status')
         batch_op.drop_index('ix_audio_files_size')
         batch_op.drop_index('ix_audio_files_recorded')
+        batch_op.drop_index('ix_audio_files_purge', sqlite_where=sa.text('purge_bytes'), postgresql_where=sa.text('purge_bytes'))
+        batch_op.drop_index('ix_audio_files_kept', sqlite_where=sa.text('erased_at IS NULL'), postgresql_where=sa.text('erased_at IS NULL'))
         batch_op.drop_index('ix_audio_files_executive')
         batch_op.drop_index('ix_audio_files_engagement')
         batch_op.drop_index('ix_audio_files_duration')
@@ -1042,8 +1109,20 @@ def downgrade() -> None:
         batch_op.drop_index('ix_evaluation_facts_at')
 
     op.drop_table('evaluation_facts')
+    with op.batch_alter_table('evaluation_fact_spans', schema=None) as batch_op:
+        batch_op.drop_index('ix_evaluation_fact_spans_state')
+
+    op.drop_table('evaluation_fact_spans')
     op.drop_table('evaluation_fact_layouts')
     op.drop_table('evaluation_fact_codes')
+    with op.batch_alter_table('evaluation_fact_cells', schema=None) as batch_op:
+        batch_op.drop_index('ix_evaluation_fact_cells_view')
+
+    op.drop_table('evaluation_fact_cells')
+    with op.batch_alter_table('erasures', schema=None) as batch_op:
+        batch_op.drop_index('ix_erasures_due')
+
+    op.drop_table('erasures')
     with op.batch_alter_table('engagements', schema=None) as batch_op:
         batch_op.drop_index(batch_op.f('ix_engagements_created_at'))
 

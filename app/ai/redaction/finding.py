@@ -30,8 +30,9 @@ def found_in(talk: Talk) -> dict[int, list[Found]]:
         for each in _numbers(talk, stream):
             for turn, start, end in stream.shares(each.start, each.end):
                 found.setdefault(turn, []).append(Found(start, end, each.entity))
+    with_digits = frozenset(counted)
     for turn in range(len(talk.turns)):
-        for each in _words(talk, turn, turn in counted):
+        for each in _words(talk, turn, turn in with_digits):
             found.setdefault(turn, []).append(each)
     _add_names_again(talk, found)
     return {turn: united(each) for turn, each in found.items()}

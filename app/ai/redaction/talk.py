@@ -1,6 +1,7 @@
 """A conversation as the finders read it: each speaker's turns in one text, and what was asked."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -100,15 +101,14 @@ class Stream:
 
     def place(self, position: int) -> tuple[int, int]:
         """Return the turn that a position lies in, and the position in its text."""
-        at = len(self.starts) - 1
-        while self.starts[at] > position:
-            at -= 1
+        at = bisect_right(self.starts, position) - 1
         return self.turns[at], position - self.starts[at]
 
     def shares(self, start: int, end: int) -> list[tuple[int, int, int]]:
         """Divide a stretch by turns: each turn with the start and the end in its text."""
         shares = []
-        for at, begin in enumerate(self.starts):
+        for at in range(bisect_right(self.starts, start) - 1, bisect_right(self.starts, end)):
+            begin = self.starts[at]
             close = self.starts[at + 1] - 1 if at + 1 < len(self.starts) else len(self.text)
             if start < close and end > begin:
                 shares.append((self.turns[at], max(start, begin) - begin, min(end, close) - begin))

@@ -1,0 +1,108 @@
+"""Erasure of recordings: first the rows are marked, then the bytes go; a crash between loses neither."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
+from app.core.clock import utc_now
+from app.core.errors import NotFound
+from app.core.leases import OPEN_STATES, JobState, end
+from app.evaluations import service as evaluations
+from app.usage import service as usage
+
+# The label by which recordings of a customer are found.
+LABEL = "customerRef"
+_WAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.UPLOADED)
+_ERROR = {"code": "ERASED", "message": "The recording was erased."}
+
+
+def of_customer(session: Session, customer_ref: str, *, limit: int) -> Sequence[str]:
+    """List recordings of a customer that are not erased."""
+    return session.scalars(
+        select(AudioFile.id).where(AudioFile.labels[LABEL].as_string() == customer_ref).limit(limit)
+    ).all()
+
+
+def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
+    """List the oldest recordings from before a moment that are not erased."""
+    return session.scalars(
+        select(AudioFile.id)
+        .where(AudioFile.created_at < moment, AudioFile.erased_at.is_(None))
+        .order_by(AudioFile.created_at, AudioFile.id)
+        .limit(limit)
+    ).all()
+
+
+def with_bytes_from_before(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
+    """List the oldest recordings from before a moment whose bytes are there, and not being used."""
+    return session.scalars(
+        select(AudioFile.id)
+        .where(
+            AudioFile.created_at < moment,
+            AudioFile.uploaded_at.is_not(None),
+            AudioFile.status.in_((AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.UPLOADED)),
+        )
+        .order_by(AudioFile.created_at, AudioFile.id)
+        .limit(limit)
+    ).all()
+
+
+def erase(session: Session, audio_file_ids: Sequence[str]) -> None:
+    """Mark recordings as erased, and end the work on them; `purge_bytes` deletes what is stored."""
+    drop_bytes(session, audio_file_ids)
+    for row in _locked(session, audio_file_ids):
+        if row.erased_at is None:
+            row.erased_at = utc_now()
+        row.file_name, row.labels = "", {}
+        row.search_text = (row.external_id or "").casefold()
+        if row.status in _WAITED:
+            row.status = AudioStatus.EXPIRED
+        _end_work(session, row)
+
+
+def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
+    """Give the bytes up: from the commit on no link leads to them, and they count no more."""
+    for row in _locked(session, audio_file_ids):
+        row.purge_bytes = True
+        row.uploaded_at = row.sha256 = None
+        row.updated_at = utc_now()
+    session.flush()
+    stored = session.scalar(
+        select(func.sum(AudioFile.size_bytes)).where(AudioFile.uploaded_at.is_not(None))
+    )
+    usage.note_storage(session, size_bytes=int(stored or 0), now=utc_now())
+
+
+def to_purge(session: Session, *, limit: int = 100) -> Sequence[str]:
+    """List recordings whose bytes were given up and may lie there still."""
+    return session.scalars(select(AudioFile.id).where(AudioFile.purge_bytes).limit(limit)).all()
+
+
+def note_purged(session: Session, audio_file_ids: Sequence[str]) -> None:
+    """Note that the bytes are gone."""
+    for row in _locked(session, audio_file_ids):
+        row.purge_bytes = False
+
+
+def _end_work(session: Session, row: AudioFile) -> None:
+    jobs = session.scalars(
+        select(ProcessingJob).where(
+            ProcessingJob.audio_file_id == row.id, ProcessingJob.state.in_(OPEN_STATES)
+        )
+    ).all()
+    for job in jobs:
+        job.error = row.error = _ERROR
+        row.status = AudioStatus.FAILED
+        end(job, JobState.FAILED, utc_now())
+        with suppress(NotFound):
+            evaluations.cancel(session, job.evaluation_id)
+
+
+def _locked(session: Session, audio_file_ids: Sequence[str]) -> Sequence[AudioFile]:
+    return session.scalars(
+        select(AudioFile).where(AudioFile.id.in_(audio_file_ids)).with_for_update()
+    ).all()

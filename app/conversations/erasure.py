@@ -1,0 +1,49 @@
+"""Erasure of conversations: who took part and what they wrote goes, the counts and times stay."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from app.conversations.models import Conversation, ConversationSearchText, Message
+from app.core.clock import utc_now
+
+
+def of_customer(session: Session, customer_ref: str, *, limit: int) -> Sequence[str]:
+    """List conversations of a customer that are not erased."""
+    return session.scalars(
+        select(Conversation.id).where(Conversation.customer_ref == customer_ref).limit(limit)
+    ).all()
+
+
+def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
+    """List the oldest conversations from before a moment that are not erased."""
+    return session.scalars(
+        select(Conversation.id)
+        .where(Conversation.created_at < moment, Conversation.erased_at.is_(None))
+        .order_by(Conversation.created_at, Conversation.id)
+        .limit(limit)
+    ).all()
+
+
+def erase(session: Session, conversation_ids: Sequence[str]) -> None:
+    """Erase the words of these conversations; what evaluations hold is theirs to erase."""
+    session.execute(
+        update(Message)
+        .where(Message.conversation_id.in_(conversation_ids))
+        .values(text="", redactions=[], author_name=None, attachments=[], details={})
+        .execution_options(synchronize_session=False)
+    )
+    for row in session.scalars(
+        select(Conversation).where(Conversation.id.in_(conversation_ids)).with_for_update()
+    ):
+        row.subject = row.customer_ref = row.raw_text_id = None
+        row.csat = {**row.csat, "comment": None} if row.csat else None
+        row.labels = {}
+        row.digest = row.messages_digest = ""
+        row.judged_digest = None
+        row.erased_at = row.updated_at = utc_now()
+        found = session.get(ConversationSearchText, row.id)
+        if found is not None:
+            found.text = (row.external_id or "").casefold()

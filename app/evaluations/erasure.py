@@ -1,0 +1,117 @@
+"""Erasure of what evaluations hold of people's words; scores, metrics and dates stay."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session, undefer
+
+from app.core.clock import utc_now
+from app.core.errors import Conflict
+from app.evaluations import outcome, service
+from app.evaluations.model_answers import ModelAnswer
+from app.evaluations.models import (
+    Evaluation,
+    EvaluationJob,
+    EvaluationResult,
+    SearchText,
+    StoredTranscript,
+)
+from app.evaluations.vocabulary import ENDED
+from app.redaction import raw_texts
+
+# Members of a results document that hold sentences, wherever they stand in it.
+_SENTENCES = frozenset({"explanation", "suggestion", "overview", "issue", "outcome"})
+_LISTS = frozenset({"evidence", "strengths", "improvements", "actionItems"})
+
+
+def erase(session: Session, source_ids: Sequence[str]) -> int:
+    """Erase the words of all evaluations and transcripts of these sources; doing it twice is once.
+
+    Returns how many evaluations there are, of every revision. What is judged now ends without a
+    result, and its worker can write no more.
+    """
+    raw_texts.forget(session, source_ids)
+    _erase_transcripts(session, source_ids)
+    evaluations = session.scalars(
+        select(Evaluation).where(Evaluation.source_id.in_(source_ids)).with_for_update()
+    ).all()
+    ids = [each.id for each in evaluations]
+    session.execute(delete(EvaluationJob).where(EvaluationJob.id.in_(ids)))
+    session.execute(delete(ModelAnswer).where(ModelAnswer.evaluation_id.in_(ids)))
+    for evaluation in evaluations:
+        _erase_columns(session, evaluation)
+    for result in _results(session, ids):
+        result.document = without_words(result.document)
+        if result.as_judged is not None:
+            result.as_judged = without_words(result.as_judged)
+    session.flush()
+    return len(ids)
+
+
+def without_words(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return results without a sentence of or about the conversation, numbers and codes as before."""
+    return {name: _without(name, value) for name, value in document.items()}
+
+
+def _without(name: str, value: Any) -> Any:
+    if name in _SENTENCES and not isinstance(value, Mapping):
+        return None
+    if name in _LISTS:
+        return []
+    if name == "moments":
+        return [{**each, "label": ""} for each in value]
+    if name == "reviews":
+        return [without_words({**each, "reason": None}) for each in value]
+    if isinstance(value, Mapping):
+        return without_words(value)
+    if isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
+        reasons = {"reason": None} if name == "criteria" else {}
+        return [without_words({**each, **(reasons if "reason" in each else {})}) for each in value]
+    return value
+
+
+def _erase_columns(session: Session, evaluation: Evaluation) -> None:
+    if evaluation.status not in ENDED:
+        service.cancel(session, evaluation.id)
+    if evaluation.summary is not None:
+        evaluation.summary = without_words(evaluation.summary)
+    evaluation.labels = {}
+    search = session.get(SearchText, evaluation.id)
+    if search is not None:
+        search.text = outcome.search_text(evaluation)
+
+
+def _results(session: Session, evaluation_ids: Sequence[str]) -> Sequence[EvaluationResult]:
+    return session.scalars(
+        select(EvaluationResult)
+        .where(EvaluationResult.evaluation_id.in_(evaluation_ids))
+        .options(undefer(EvaluationResult.as_judged))
+    ).all()
+
+
+def _erase_transcripts(session: Session, source_ids: Sequence[str]) -> None:
+    rows = session.scalars(
+        select(StoredTranscript)
+        .where(StoredTranscript.source_id.in_(source_ids), StoredTranscript.erased_at.is_(None))
+        .options(undefer(StoredTranscript.segments))
+    ).all()
+    for row in rows:
+        row.segments = [
+            {**each, "text": "", "redactions": [], "words": []} for each in row.segments
+        ]
+        row.participants = [{**each, "displayName": None} for each in row.participants]
+        row.raw_text_id = None
+        # A hash of the words tells whether somebody has guessed them.
+        row.digest = ""
+        row.erased_at = utc_now()
+
+
+def require_kept(erased: object) -> None:
+    """Refuse to change what was erased: who brings it in again would undo the erasure.
+
+    Raises:
+        Conflict: there is a moment of erasure.
+    """
+    if erased is not None:
+        raise Conflict("This was erased; what was erased is not brought back.")

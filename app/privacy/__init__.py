@@ -1,0 +1,1 @@
+"""Erasure of what people have said, on request and when its time is over; numbers stay."""

@@ -1,0 +1,39 @@
+"""The commands over personal data: `flask privacy …`."""
+
+import json
+
+import click
+
+from app.core.runtime import runtime
+from app.privacy import erasing, service
+
+
+@click.group()
+def privacy() -> None:
+    """Erase what people have said."""
+
+
+@privacy.command()
+@click.argument("customer_ref")
+@click.option("--yes", is_flag=True, help="Do not ask: what is erased cannot be brought back.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def erase(customer_ref: str, yes: bool, as_json: bool) -> None:
+    """Erase all words of CUSTOMER_REF now: texts, recordings, quotes, summaries; numbers stay.
+
+    Found are conversations by their customerRef, calls and recordings by a label of that name, and
+    calls by their telephone numbers.
+    """
+    if not yes:
+        click.confirm("What is erased cannot be brought back. Go on?", abort=True, err=True)
+    parts = runtime()
+    with parts.db.writing() as session:
+        erasure_id = service.request(session, customer_ref, requested_by="cli")["erasure_id"]
+    erasing.work(parts, erasure_id)
+    with parts.db.reading() as session:
+        done = service.show(session, erasure_id)
+    if as_json:
+        click.echo(json.dumps({"id": erasure_id, "status": done["status"], **done["counts"]}))
+        return
+    click.echo(f"{erasure_id}: {done['status']}")
+    for name, count in done["counts"].items():
+        click.echo(f"  {name}: {count}")

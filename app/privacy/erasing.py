@@ -1,0 +1,44 @@
+"""The erasing itself: short transactions one after the other, and the bytes after each commit."""
+
+from app.audio_files import erasure as audio_files
+from app.core.leased_work import LeasedWork, take
+from app.core.runtime import Runtime
+from app.privacy import service
+from app.privacy.models import Erasure
+
+
+def work(parts: Runtime, erasure_id: str) -> None:
+    """Work on this erasure, or on the one that waits longest.
+
+    Safe to run twice: what is erased is found no more.
+    """
+    lease = take(parts, erasure_id, service.claim, _Erasing)
+    if lease is not None and lease.job_id != erasure_id:
+        parts.doorbell.ring(service.bell(erasure_id))
+
+
+def purge_bytes(parts: Runtime) -> int:
+    """Delete the bytes of recordings that were given up; return how many recordings."""
+    count = 0
+    while True:
+        with parts.db.reading() as session:
+            given_up = audio_files.to_purge(session)
+        if not given_up:
+            return count
+        for audio_file_id in given_up:
+            parts.storage.delete(audio_file_id)
+        with parts.db.writing() as session:
+            audio_files.note_purged(session, given_up)
+        count += len(given_up)
+
+
+class _Erasing(LeasedWork[Erasure]):
+    def work(self) -> None:
+        while self.write(service.erase_some):
+            purge_bytes(self.parts)
+            self.require_going_on()
+        purge_bytes(self.parts)
+        self.write(service.finish)
+
+    def give_up(self, error: Exception) -> None:
+        self.write(service.give_up)

@@ -1,0 +1,39 @@
+"""Endpoints of erasures, beyond the specification."""
+
+from typing import Any
+
+from app.core.runtime import runtime
+from app.privacy import schemas, service
+from app.web.api import Blueprint
+from app.web.principal import current_principal, require_scope
+
+blp = Blueprint(
+    "privacy",
+    __name__,
+    url_prefix="/privacy",
+    description="Extension: erasure of what people have said",
+)
+
+
+@blp.post("/erase", tags=["privacy", "extension"])
+@require_scope("data:erase")
+@blp.arguments(schemas.EraseRequest)
+@blp.response(202, schemas.ErasureSchema)
+def erase_customer(body: dict[str, str]) -> Any:
+    """Erase the words of a customer: texts, recordings, quotes and summaries; numbers stay.
+
+    Found are conversations by their `customerRef`, calls and recordings by a label of that name,
+    and calls by their telephone numbers. A worker does it; asking again does no harm.
+    """
+    key_id = current_principal().key_id
+    with runtime().db.writing() as session:
+        return service.request(session, body["customer_ref"], requested_by=key_id)
+
+
+@blp.get("/erasures/<id:erasure_id>", tags=["privacy", "extension"])
+@require_scope("data:erase")
+@blp.response(200, schemas.ErasureSchema)
+def get_erasure(erasure_id: str) -> Any:
+    """Show an erasure and what it has erased so far."""
+    with runtime().db.reading() as session:
+        return service.show(session, erasure_id)

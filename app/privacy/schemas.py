@@ -1,0 +1,43 @@
+"""Shapes of erasures."""
+
+from marshmallow import fields
+
+from app.web.fields import Choice, Moment, Nested, Text
+from app.web.shapes import CamelSchema
+
+
+class EraseRequest(CamelSchema):
+    """Whom to erase."""
+
+    customer_ref = Text(200, low=1, required=True)
+
+
+class ErasedCountsSchema(CamelSchema):
+    """How many of what were erased so far."""
+
+    conversations = fields.Integer(required=True)
+    voice_calls = fields.Integer(required=True, attribute="voiceCalls")
+    audio_files = fields.Integer(required=True, attribute="audioFiles")
+    evaluations = fields.Integer(required=True)
+    exports = fields.Integer(required=True)
+
+
+class ErasureFailureSchema(CamelSchema):
+    """Why an erasure ended before its end."""
+
+    code = fields.String(required=True)
+    message = fields.String(required=True)
+
+
+class ErasureSchema(CamelSchema):
+    """An erasure and what came of it so far; whom it is about is not kept."""
+
+    erasure_id = fields.String(
+        required=True, metadata={"example": "era_01k9zq4v2me8wb7xq3s5ndt6ha"}
+    )
+    status = Choice(("queued", "running", "completed", "failed"), required=True)
+    counts = Nested(ErasedCountsSchema, required=True)
+    requested_by = fields.String(required=True)
+    created_at = Moment(required=True)
+    completed_at = Moment(required=True, allow_none=True)
+    error = Nested(ErasureFailureSchema, required=True, allow_none=True)

@@ -1,0 +1,145 @@
+"""Erasures: asked for, taken batch by batch through every room that keeps words, and shown."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.analytics import retiring
+from app.audio_files import erasure as audio_files
+from app.conversations import erasure as conversations
+from app.core import leases
+from app.core.clock import utc_now
+from app.core.db import ring_after_commit
+from app.core.errors import NotFound
+from app.core.ids import new_id
+from app.core.leases import JobState, Lease
+from app.core.queue import Bell
+from app.evaluations import erasure as evaluations
+from app.privacy.models import Erasure
+from app.reviews import erasure as reviews
+from app.voice_calls import erasure as voice_calls
+
+# Erasing is like exporting: long, and nobody waits for it on the telephone.
+QUEUE = "exports"
+RUN_ERASURE = "app.privacy.jobs.run_erasure"
+# So many sources are one short transaction.
+BATCH = 20
+_COUNTED = ("conversations", "voiceCalls", "audioFiles", "evaluations", "exports")
+_STATUS = {
+    JobState.QUEUED: "queued",
+    JobState.RUNNING: "running",
+    JobState.SUCCEEDED: "completed",
+    JobState.FAILED: "failed",
+}
+
+Listing = Callable[[Session], Sequence[str]]
+
+
+def bell(erasure_id: str) -> Bell:
+    """Return the bell that tells a worker of an erasure."""
+    return Bell(QUEUE, RUN_ERASURE, (erasure_id,))
+
+
+def request(session: Session, customer_ref: str, *, requested_by: str) -> dict[str, Any]:
+    """Queue the erasure of all that is kept of a customer."""
+    now = utc_now()
+    job = Erasure(
+        id=new_id("era"),
+        customer_ref=customer_ref,
+        counts=dict.fromkeys(_COUNTED, 0),
+        requested_by=requested_by,
+        due_at=now,
+        queued_at=now,
+    )
+    session.add(job)
+    session.flush()
+    ring_after_commit(session, bell(job.id))
+    return _shown(job)
+
+
+def show(session: Session, erasure_id: str) -> dict[str, Any]:
+    """Show an erasure; `NotFound` where there is none."""
+    job = session.get(Erasure, erasure_id)
+    if job is None:
+        raise NotFound("There is no such erasure.")
+    return _shown(job)
+
+
+def claim(session: Session, erasure_id: str) -> Lease[Erasure] | None:
+    """Take an erasure to work on."""
+    return leases.claim(session, Erasure, erasure_id)
+
+
+def erase_some(session: Session, lease: Lease[Erasure]) -> bool:
+    """Erase the next few sources of the customer; False when none is left."""
+    job = leases.held(session, lease)
+    customer_ref = job.customer_ref or ""
+    erased = (
+        erase_conversations(session, conversations.of_customer(session, customer_ref, limit=BATCH))
+        or erase_voice_calls(session, voice_calls.of_customer(session, customer_ref, limit=BATCH))
+        or erase_recordings(session, audio_files.of_customer(session, customer_ref, limit=BATCH))
+    )
+    job.counts = {name: job.counts[name] + erased.get(name, 0) for name in _COUNTED}
+    return bool(erased)
+
+
+def finish(session: Session, lease: Lease[Erasure]) -> None:
+    """End an erasure, and with it the files that could hold what it has erased."""
+    job = leases.held(session, lease)
+    retired = retiring.retire(session) if any(job.counts.values()) else 0
+    job.counts = {**job.counts, "exports": job.counts["exports"] + retired}
+    job.customer_ref = None
+    leases.end(job, JobState.SUCCEEDED, utc_now())
+
+
+def give_up(session: Session, lease: Lease[Erasure]) -> None:
+    """End an erasure that failed again and again; asked for once more, it goes on where it stopped."""
+    job = leases.held(session, lease)
+    job.error = {"code": "INTERNAL", "message": "The erasure failed on our side; ask for it again."}
+    job.customer_ref = None
+    leases.end(job, JobState.FAILED, utc_now())
+
+
+def erase_conversations(session: Session, conversation_ids: Sequence[str]) -> dict[str, int]:
+    """Erase conversations and all that was made of them; return how many of what."""
+    if not conversation_ids:
+        return {}
+    conversations.erase(session, conversation_ids)
+    return {"conversations": len(conversation_ids), **_judged(session, conversation_ids)}
+
+
+def erase_voice_calls(session: Session, voice_call_ids: Sequence[str]) -> dict[str, int]:
+    """Erase voice calls with their recordings and all that was made of them."""
+    if not voice_call_ids:
+        return {}
+    recordings = voice_calls.erase(session, voice_call_ids)
+    counts = _judged(session, voice_call_ids)
+    heard = erase_recordings(session, recordings)
+    counts["evaluations"] += heard.pop("evaluations", 0)
+    return {"voiceCalls": len(voice_call_ids), **counts, **heard}
+
+
+def erase_recordings(session: Session, audio_file_ids: Sequence[str]) -> dict[str, int]:
+    """Erase recordings and all that was made of them; their bytes go after the commit."""
+    if not audio_file_ids:
+        return {}
+    audio_files.erase(session, audio_file_ids)
+    return {"audioFiles": len(audio_file_ids), **_judged(session, audio_file_ids)}
+
+
+def _judged(session: Session, source_ids: Sequence[str]) -> dict[str, int]:
+    reviews.erase(session, source_ids)
+    return {"evaluations": evaluations.erase(session, source_ids)}
+
+
+def _shown(job: Erasure) -> dict[str, Any]:
+    return {
+        "erasure_id": job.id,
+        "status": _STATUS[JobState(job.state)],
+        "counts": job.counts,
+        "requested_by": job.requested_by,
+        "created_at": job.queued_at,
+        "completed_at": job.completed_at,
+        "error": job.error,
+    }

@@ -1,0 +1,60 @@
+"""Erasure of voice calls: numbers, words and what the bot has collected go, times and counts stay."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from app.core.clock import utc_now
+from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurns
+
+# The label by which records that have no `customerRef` of their own are found.
+LABEL = "customerRef"
+
+
+def of_customer(session: Session, customer_ref: str, *, limit: int) -> Sequence[str]:
+    """List calls of a customer that are not erased: by the label, or by the number."""
+    return session.scalars(
+        select(VoiceCall.id)
+        .where(
+            or_(
+                VoiceCall.labels[LABEL].as_string() == customer_ref,
+                VoiceCall.from_number == customer_ref,
+                VoiceCall.to_number == customer_ref,
+            )
+        )
+        .limit(limit)
+    ).all()
+
+
+def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
+    """List the oldest calls from before a moment that are not erased."""
+    return session.scalars(
+        select(VoiceCall.id)
+        .where(VoiceCall.created_at < moment, VoiceCall.erased_at.is_(None))
+        .order_by(VoiceCall.created_at, VoiceCall.id)
+        .limit(limit)
+    ).all()
+
+
+def erase(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:
+    """Erase the words of these calls, and return the ids of their recordings."""
+    recordings = []
+    for row in session.scalars(
+        select(VoiceCall).where(VoiceCall.id.in_(voice_call_ids)).with_for_update()
+    ):
+        if row.recording_id is not None:
+            recordings.append(row.recording_id)
+        row.from_number = row.to_number = row.raw_text_id = None
+        row.collected_fields = row.labels = {}
+        row.digest, row.judged_digest, row.awaits_words = "", None, False
+        row.erased_at = row.updated_at = utc_now()
+        spoken = session.get(VoiceCallTurns, row.id)
+        if spoken is not None:
+            spoken.turns = [{**each, "text": "", "redactions": []} for each in spoken.turns]
+            spoken.digest = ""
+        found = session.get(VoiceCallSearchText, row.id)
+        if found is not None:
+            found.text = (row.external_id or "").casefold()
+    return recordings

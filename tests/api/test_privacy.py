@@ -1,0 +1,226 @@
+"""Erasure: the words of a customer go from everywhere, and the numbers stay as they were."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from app.analytics.models import ExportJob
+from app.audio_files.models import AudioFile
+from app.conversations.models import Conversation
+from app.core.clock import utc_now
+from app.core.db import Table
+from app.core.leases import JobState
+from app.core.runtime import Runtime
+from app.core.settings import Settings
+from app.evaluations.jobs import judge
+from app.privacy import erasing, jobs, retention, service
+from app.privacy.models import Erasure
+from app.redaction.models import RawText
+from tests.caller import Caller
+
+REF = "customer-4711"
+WORDS = ("kettle", "Zebedee", "billing", "tambourine")
+CHAT = [
+    {"role": "agent", "text": "Hello, this is Zebedee speaking, how may I help you?"},
+    {"role": "customer", "text": "My kettle is broken and I am very upset. Call me: 555-123-4567."},
+    {"role": "agent", "text": "I am sorry about the kettle. I have sent a new one, is that all?"},
+    {"role": "customer", "text": "Great, the tambourine works as well. Thank you, goodbye!"},
+]
+
+
+def put(client: Caller, key: str, **fields: Any) -> dict[str, Any]:
+    body = {"messages": CHAT, "subject": "kettle", "customerRef": REF, **fields}
+    answer = client.call("PUT", f"/imports/conversations/{key}", body)
+    assert answer.status_code in (200, 201), answer.text
+    found: dict[str, Any] = answer.json()["data"]
+    return found
+
+
+def read(client: Caller, path: str) -> Any:
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["data"]
+
+
+def everything(house: Runtime) -> str:
+    with house.db.reading() as session:
+        rows = [session.execute(select(table)).all() for table in Table.metadata.sorted_tables]
+    return repr(rows)
+
+
+def erase(client: Caller, house: Runtime, ref: str = REF) -> dict[str, Any]:
+    answer = client.post("/privacy/erase", {"customerRef": ref})
+    assert answer.status_code == 202
+    erasure = answer.json()["data"]
+    assert erasure["status"] == "queued"
+    jobs.run_erasure(erasure["erasureId"])
+    shown: dict[str, Any] = read(client, f"/privacy/erasures/{erasure['erasureId']}")
+    return shown
+
+
+def numbers(client: Caller, made: dict[str, Any]) -> dict[str, Any]:
+    """Return what must not change."""
+    results = read(client, f"/evaluations/{made['evaluationId']}/results")
+    names = ("score", "rawScore", "sections", "metrics", "dimensions", "sentiment", "passed")
+    summary = read(client, "/analytics/summary")
+    return {
+        **{name: results[name] for name in names},
+        "answers": [[each["key"], each["answer"], each["points"]] for each in results["criteria"]],
+        "analytics": {name: value for name, value in summary.items() if name != "period"},
+        "list": client.get("/evaluations").json()["pagination"]["totalCount"],
+    }
+
+
+def test_the_words_of_a_customer_go_and_the_numbers_stay(client: Caller, house: Runtime) -> None:
+    made = put(client, "one")
+    put(client, "two")
+    other = put(client, "three", customerRef="customer-1", messages=CHAT[:1] + CHAT[2:])
+    judge()
+    before = numbers(client, made)
+    assert "kettle" in everything(house)
+    done = erase(client, house)
+    assert done["status"] == "completed"
+    assert done["counts"] == {
+        "conversations": 2,
+        "voiceCalls": 0,
+        "audioFiles": 0,
+        "evaluations": 2,
+        "exports": 0,
+    }
+    assert numbers(client, made) == before
+    transcript = read(client, f"/evaluations/{made['evaluationId']}/transcript")
+    assert [each["text"] for each in transcript["segments"]] == [""] * 4
+    assert transcript["erasedAt"] is not None
+    assert transcript["wordCount"] > 30
+    assert read(client, f"/evaluations/{made['evaluationId']}")["status"] == "completed"
+    assert (
+        read(client, "/evaluations?q=kettle") == read(client, "/conversations?q=tambourine") == []
+    )
+    messages = read(client, f"/conversations/{made['id']}/messages?redacted=false")
+    assert [each["text"] for each in messages] == [""] * 4
+    record = read(client, f"/conversations/{made['id']}")
+    assert (record["subject"], record["customerRef"]) == (None, None)
+    assert record["messageCount"] == 4
+    _is_not_brought_back(client, made)
+    assert erase(client, house)["counts"]["conversations"] == 0
+    assert "kettle" in read(client, f"/conversations/{other['id']}/messages")[1]["text"]
+    assert erase(client, house, "customer-1")["counts"]["conversations"] == 1
+    left = everything(house)
+    assert [word for word in (*WORDS, REF, "555-123") if word in left] == []
+    with house.db.reading() as session:
+        assert session.scalars(select(RawText)).all() == []
+
+
+def _is_not_brought_back(client: Caller, made: dict[str, Any]) -> None:
+    body = {"messages": CHAT, "customerRef": REF}
+    answer = client.call("PUT", "/imports/conversations/one", body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "CONFLICT")
+    answer = client.post(f"/evaluations/{made['evaluationId']}/re-evaluate")
+    if answer.status_code == 202:
+        judge()
+    assert read(client, f"/evaluations/{made['evaluationId']}")["isCurrent"] is True
+
+
+def test_calls_and_recordings_go_by_their_label_and_the_bytes_after_the_commit(
+    client: Caller, house: Runtime, tmp_path: Any
+) -> None:
+    labels = {"customerRef": REF}
+    turns = [{"role": "bot", "text": "Your kettle?", "startMs": 0, "endMs": 900}]
+    call = client.call(
+        "PUT",
+        "/imports/voice-calls/one",
+        {"status": "completed", "turns": turns, "labels": labels, "fromNumber": "+15551234567"},
+    ).json()["data"]
+    audio_file_id = _stored(client, house, labels)
+    with house.db.writing() as session:
+        erasure_id = service.request(session, REF, requested_by="test")["erasure_id"]
+        lease = service.claim(session, erasure_id)
+        assert lease is not None
+    # The worker ends between the commit and the deletion of the bytes.
+    with house.db.writing() as session:
+        assert service.erase_some(session, lease)
+    with house.db.writing() as session:
+        assert service.erase_some(session, lease)
+    assert house.storage.path(audio_file_id) is not None
+    assert client.get(f"/audio-files/{audio_file_id}/download-url").status_code == 404
+    with house.db.writing() as session:
+        session.execute(update(Erasure).values(lease_owner=None))
+    assert jobs.due_ids(house) == [erasure_id]
+    jobs.run_erasure(erasure_id)
+    assert house.storage.path(audio_file_id) is None
+    shown = read(client, f"/privacy/erasures/{erasure_id}")
+    assert shown["status"] == "completed"
+    assert (shown["counts"]["voiceCalls"], shown["counts"]["audioFiles"]) == (1, 1)
+    assert read(client, f"/voice-calls/{call['id']}")["fromNumber"] is None
+    assert client.post(f"/audio-files/{audio_file_id}/process").status_code == 409
+    assert [
+        word for word in ("kettle", REF, "1234567", "secret.wav") if word in everything(house)
+    ] == []
+
+
+def _stored(client: Caller, house: Runtime, labels: dict[str, str]) -> str:
+    body = {
+        "fileName": "secret.wav",
+        "contentType": "audio/wav",
+        "sizeBytes": 20,
+        "labels": labels,
+    }
+    reserved = client.post("/audio-files/upload-url", body).json()["data"]
+    sent = client.session.put(
+        reserved["uploadUrl"], data=b"x" * 20, headers=reserved["headers"], timeout=30
+    )
+    assert sent.status_code == 201
+    found: str = reserved["audioFileId"]
+    return found
+
+
+def test_what_is_being_judged_is_erased_too_and_exports_end(client: Caller, house: Runtime) -> None:
+    made = put(client, "one")
+    export = client.post("/analytics/export", {"dataset": "segments", "format": "csv"}).json()
+    with house.db.writing() as session:
+        session.execute(
+            update(ExportJob).values(
+                state=JobState.SUCCEEDED, expires_at=utc_now() + timedelta(hours=1)
+            )
+        )
+    assert erase(client, house)["counts"]["exports"] == 1
+    assert read(client, f"/analytics/export/{export['data']['jobId']}")["status"] == "expired"
+    assert read(client, f"/evaluations/{made['evaluationId']}")["status"] == "canceled"
+    judge()
+    assert "kettle" not in everything(house)
+
+
+def test_who_may_erase_and_what_is_asked(
+    client: Caller, make_caller: Callable[..., Caller]
+) -> None:
+    other = make_caller(client.base, scopes=["conversations:read"])
+    assert other.post("/privacy/erase", {"customerRef": REF}).status_code == 403
+    assert client.post("/privacy/erase", {}).status_code == 422
+    assert client.post("/privacy/erase", {"customerRef": ""}).status_code == 422
+    assert client.get("/privacy/erasures/era_01k9zq4v2me8wb7xq3s5ndt6ha").status_code == 404
+
+
+@pytest.mark.parametrize("days", [0, 30])
+def test_what_is_older_than_its_period_goes(
+    client: Caller, house: Runtime, days: int, make_settings: Callable[..., Settings]
+) -> None:
+    old, young = put(client, "old"), put(client, "young")
+    audio_file_id = _stored(client, house, {})
+    with house.db.writing() as session:
+        long_ago = utc_now() - timedelta(days=40)
+        session.execute(
+            update(Conversation).where(Conversation.id == old["id"]).values(created_at=long_ago)
+        )
+        session.execute(update(AudioFile).values(created_at=long_ago))
+    periods = {"retention_texts_days": days, "retention_audio_days": days}
+    retention.erase_old(house, make_settings(**periods))
+    erasing.purge_bytes(house)
+    shown = [
+        read(client, f"/conversations/{each['id']}/messages")[3]["text"] == ""
+        for each in (old, young)
+    ]
+    assert shown == [days > 0, False]
+    assert (house.storage.path(audio_file_id) is None) == (days > 0)
