@@ -55,6 +55,8 @@ class ModelServer(Receiver):
 
         def answer(visit: Visit) -> bool:
             prompt = self.prompts[-1]
+            if len(prompt["messages"]) < 2:
+                return completion("ok")(visit)
             document = change(best_answers(prompt, answers))
             content = document if isinstance(document, str) else json.dumps(document)
             return completion(content)(visit)

