@@ -19,6 +19,7 @@ from app.conversations import service as conversation_service
 from app.core import heartbeat, log
 from app.core.db import Database
 from app.core.errors import ServiceUnavailable
+from app.core.request_figures import RequestFigures
 from app.core.runtime import Runtime, build_runtime
 from app.core.schema import is_at_head
 from app.core.settings import Settings
@@ -36,7 +37,7 @@ from app.scorecards import routes as scorecards
 from app.usage import routes as usage
 from app.voice_calls import assessments
 from app.voice_calls import routes as voice_calls
-from app.web import docs, errors, request_id
+from app.web import docs, errors, request_id, request_times
 from app.web.api import Api, Blueprint, OrjsonProvider, register
 from app.web.blobs import Blobs
 from app.web.health import Health
@@ -76,6 +77,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     app = Flask("app", static_folder=None, template_folder="web/templates")
     app.json = OrjsonProvider(app)
     app.url_map.merge_slashes = False
+    if settings.metrics_listen is not None:
+        request_times.install(app, RequestFigures(settings.data_dir))
     request_id.install(app)
     errors.install(app)
     Gate(parts).install(app)

@@ -9,6 +9,7 @@ from app.core.db import Database
 from app.core.metrics_listener import MetricsListener
 from app.core.outbound import RequestsSender
 from app.core.queue import BellListener, redis_url
+from app.core.request_metrics import RequestMetrics
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.webhooks.carrier import Carrier
@@ -59,6 +60,7 @@ def _served(settings: Settings, metrics: SenderMetrics) -> Iterator[None]:
     if settings.metrics_listen is None:
         yield
         return
+    metrics.registry.register(RequestMetrics(settings.data_dir))
     listener = MetricsListener(*settings.metrics_listen, metrics.registry)
     listener.start()
     try:

@@ -1,0 +1,75 @@
+"""How requests are counted for Prometheus, over the processes that come and go."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from app.core.request_figures import RequestFigures, added_up
+from app.core.request_metrics import RequestMetrics
+from app.core.runtime import runtime
+from tests.caller import Caller
+from tests.walks.service_process import environment, wait_until
+
+KILLED = """
+import os, sys, time
+from pathlib import Path
+from app.core.request_figures import RequestFigures, added_up
+folder = Path(sys.argv[1])
+figures = RequestFigures(folder)
+figures.began()
+figures.answered("GET", "/x", 200, 0.02)
+figures.began()
+while added_up(folder)[1] < 2:
+    time.sleep(0.01)
+os.kill(os.getpid(), 9)
+"""
+
+
+def counts(data_dir: Path) -> dict[tuple[str, str, str], float]:
+    return {key: sum(values[1:]) for key, values in added_up(data_dir)[0].items()}
+
+
+def test_requests_are_counted_by_route_and_class_of_status(
+    serve: Callable[..., str], make_caller: Callable[..., Caller]
+) -> None:
+    client = make_caller(serve(metrics_listen=("127.0.0.1", 1)))
+    data_dir = runtime().settings.data_dir
+    for _ in range(3):
+        assert client.get("/engagements").status_code == 200
+    assert client.get("/engagements?page=0").status_code == 422
+    assert client.plain("GET", "/nowhere").status_code in (401, 404)
+    route = "/api/v1/engagements"
+    wait_until(lambda: sum(counts(data_dir).values()) == 5 and added_up(data_dir)[1] == 0, 30)
+    assert counts(data_dir) == {
+        ("GET", route, "2xx"): 3,
+        ("GET", route, "4xx"): 1,
+        ("GET", "none", "4xx"): 1,
+    }
+    registry = CollectorRegistry()
+    registry.register(RequestMetrics(data_dir))
+    text = generate_latest(registry).decode()
+    assert f'cqe_http_requests_total{{method="GET",route="{route}",status="2xx"}} 3.0' in text
+    assert f'duration_seconds_count{{method="GET",route="{route}"}} 4.0' in text
+    assert "cqe_http_in_flight 0.0" in text
+
+
+def test_without_a_listener_nothing_is_counted(client: Caller) -> None:
+    client.get("/engagements")
+    assert not (runtime().settings.data_dir / "figures").exists()
+
+
+def test_a_new_process_goes_on_where_a_killed_one_stopped(tmp_path: Path) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], env=environment(tmp_path), check=False
+    )
+    assert killed.returncode == -9
+    assert (counts(tmp_path), added_up(tmp_path)[1]) == ({("GET", "/x", "2xx"): 1}, 0)
+    figures = RequestFigures(tmp_path)
+    figures.began()
+    figures.answered("GET", "/x", 200, 7)
+    figures.ended()
+    wait_until(lambda: counts(tmp_path) == {("GET", "/x", "2xx"): 2}, 30)
+    assert len([*(tmp_path / "figures").iterdir()]) == 1
