@@ -17,7 +17,7 @@ HELPFUL = (
     ("agent", "Thank you for contacting us. Have a nice day, goodbye."),
 )
 SAID = (
-    ("bot", 0, 4_000, "Hello, this is the automated assistant of Northwind calling."),
+    ("bot", 0, 4_000, "Hello, this is your automated assistant calling."),
     ("customer", 4_600, 6_000, "Yes, who is it?"),
     ("bot", 6_900, 11_000, "I am calling about your delivery. Is tomorrow at noon fine for you?"),
     ("customer", 11_800, 14_000, "Tomorrow at noon is fine, thank you so much."),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from app.ai.context import Context
 from app.ai.cues import Cue, Cues, find_cues
@@ -18,6 +19,7 @@ from app.ai.transcript import Transcript
 # What is said by somebody unknown was said by the side it belongs to more often than not.
 _UNATTRIBUTED_CONFIDENCE = 0.6
 _QUOTES = 5
+_LOOKED_AT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +93,23 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
 
 
 def quoted(cues: Iterable[Cue], polarity: str = SUPPORTS) -> tuple[Evidence, ...]:
-    """Quote the first five cues."""
+    """Quote the first five cues, and of those that overlap the longest."""
+    given = list(islice(cues, _LOOKED_AT))
+    longest = {
+        (cue.line.position, cue.start, cue.end): cue
+        for cue in given
+        if not any(_is_within(cue, other) for other in given)
+    }
     return tuple(
-        evidence_at(cue.line.segment, cue.start, cue.end, polarity) for cue in list(cues)[:_QUOTES]
+        evidence_at(cue.line.segment, cue.start, cue.end, polarity)
+        for cue in list(longest.values())[:_QUOTES]
     )
+
+
+def _is_within(cue: Cue, other: Cue) -> bool:
+    if cue.line.position != other.line.position or cue.end - cue.start >= other.end - other.start:
+        return False
+    return other.start <= cue.start < other.end or other.start < cue.end <= other.end
 
 
 def places(cues: Iterable[Cue]) -> str:
@@ -104,7 +119,8 @@ def places(cues: Iterable[Cue]) -> str:
 
 def segments_named(lines: Iterable[Line]) -> str:
     """Say in words which segments the first three lines are."""
-    ids = list(dict.fromkeys(line.segment.id for line in lines))
+    in_order = sorted(lines, key=lambda line: line.position)
+    ids = list(dict.fromkeys(line.segment.id for line in in_order))
     shown = ", ".join(ids[:3])
     return shown if len(ids) <= 3 else f"{shown} and {len(ids) - 3} more"
 

@@ -82,27 +82,40 @@ def languages_of(
     Hindi are lines told apart, since people switch between these. Without a declaration the first
     20,000 characters decide.
     """
-    main, confidence = language_key(declared), 1.0
+    main = language_key(declared)
+    keys = {tag: language_key(tag) for tag in set(each)}
     sample = " ".join(texts)[:_SAMPLE_CHARS]
-    if main == UNKNOWN:
-        main, confidence = _guess(sample)
-    own = [language_key(tag) for tag in each] or [UNKNOWN] * len(texts)
-    if main == ENGLISH and {main, UNKNOWN}.issuperset(own) and _is_plainly_english(texts, sample):
-        return Languages(main, confidence, (main,) * len(texts))
+    if {ENGLISH, UNKNOWN}.issuperset((main, *keys.values())):
+        sure = _plainly_english(texts, sample, declared=main == ENGLISH)
+        if sure is not None:
+            return Languages(ENGLISH, sure, (ENGLISH,) * len(texts))
+    main, confidence = (main, 1.0) if main != UNKNOWN else _guess(sample)
+    own = [keys[tag] for tag in each] or [UNKNOWN] * len(texts)
     found = tuple(
-        _of_text(text, main if tag == UNKNOWN else tag)
-        for text, tag in zip(texts, own, strict=True)
+        _of_text(text, main if key == UNKNOWN else key)
+        for text, key in zip(texts, own, strict=True)
     )
     return Languages(main, confidence, found)
 
 
-def _is_plainly_english(texts: Sequence[str], sample: str) -> bool:
+def _plainly_english(texts: Sequence[str], sample: str, *, declared: bool) -> float | None:
     # The usual case, and cheap: no other script, and hardly a common word of another language.
     if not sample.isascii() and _BEYOND_LATIN.search(sample):
-        return False
-    if sum(map(len, texts)) > _SAMPLE_CHARS:
-        return False
-    return len(_FOREIGN.intersection(_PLAIN_WORD.findall(sample.lower()))) < _LEAST_HITS
+        return None
+    words = _PLAIN_WORD.findall(sample.lower())
+    if sum(map(len, texts)) > _SAMPLE_CHARS or len(_FOREIGN.intersection(words)) >= _LEAST_HITS:
+        return None
+    if declared:
+        return 1.0
+    hits = sum(map(_COMMON[ENGLISH].__contains__, words))
+    return _sureness(hits, len(words)) or None
+
+
+def _sureness(hits: int, words: int) -> float:
+    share = hits / words if words else 0.0
+    if share < _ENOUGH_SHARE:
+        return 0.0
+    return round(min(1.0, share / _SURE_SHARE) * min(1.0, hits / _SURE_HITS), 2)
 
 
 def _of_text(text: str, hint: str) -> str:
@@ -130,10 +143,8 @@ def _guess(sample: str) -> tuple[str, float]:
     words = len(_WORD.findall(sample))
     ranked = sorted(hits.items(), key=lambda pair: (-pair[1], pair[0] != ENGLISH, pair[0]))
     (code, best), (_, second) = ranked[:2]
-    if not words or best / words < _ENOUGH_SHARE:
-        return UNKNOWN, 0.0
-    sure = min(1.0, best / words / _SURE_SHARE) * min(1.0, best / _SURE_HITS)
-    return code, round(sure * (best - second) / best, 2)
+    sure = _sureness(best, words)
+    return (code, round(sure * (best - second) / best, 2)) if sure else (UNKNOWN, 0.0)
 
 
 def _hits(text: str) -> dict[str, int]:

@@ -18,6 +18,8 @@ _CUES = (
     ("opt_out", Side.CUSTOMER, "warn", "Asks not to be contacted again"),
     ("commitment", Side.SERVICE, "info", "Promises to follow up"),
 )
+# A next step with its time is promised too.
+_MEANT = {"commitment": ("commitment", "next_step")}
 
 
 def moments_of(facts: Facts, scorecard: Scorecard) -> list[dict[str, Any]]:
@@ -44,8 +46,8 @@ def event_types(facts: Facts) -> frozenset[str]:
 
 def _of_cues(facts: Facts) -> Iterable[tuple[Any, dict[str, Any]]]:
     for kind, side, severity, label in _CUES:
-        cues = facts.said(kind) if side is Side.SERVICE else facts.heard(kind)
-        for cue in _one_a_line(cues):
+        found = facts.said if side is Side.SERVICE else facts.heard
+        for cue in _one_a_line(cue for each in _MEANT.get(kind, (kind,)) for cue in found(each)):
             yield _moment(kind, cue.line, severity, label)
 
 

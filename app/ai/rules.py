@@ -106,7 +106,9 @@ def no_repetition(facts: Facts, criterion: Criterion) -> Answer:
     return judged(
         2 if fulfilled else 0,
         float(fulfilled),
-        f"Fallbacks: {count}. Questions asked again in the same words: {len(repeated)}{where}.",
+        f"Fallbacks: {count}. Questions asked again in the same words: {len(repeated)}{where}."
+        if count or repeated
+        else "There is no fallback, and no question is asked again in the same words.",
         confidence=0.6 if fulfilled else 0.75,
         by="metric",
         evidence=[whole(line.segment, CONTRADICTS) for line in list(unique.values())[:5]],

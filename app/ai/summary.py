@@ -1,17 +1,32 @@
 """The summary of a conversation, in its own sentences: none that is not in the transcript."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from app.ai.cues import Cue
+from app.ai.dialogue import Line, Side
 from app.ai.exchanges import content_of
 from app.ai.facts import Facts
+from app.ai.language import ENGLISH
+from app.ai.words import words_in
 
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+# A dot within a number or an address ends nothing.
+_SENTENCE = re.compile(r"(?:[^.!?\u0964\n]|\.(?=\w))+[.!?\u0964]*")
+_END = tuple(".!?\u0964")
 _OPENING_LINES = 4
 _LEAST_WORDS = 3
 _MOST_ITEMS = 5
-_OUTCOMES = ("success", "done", "failure", "no_result", "refusal", "transfer")
+# By these a customer says what is wanted, and by these a caller what the call is about.
+_WANTS = re.compile(
+    r"\b(?:need|want|would like|i'd like|looking for|help|can you|could you|please|how (?:do|can)"
+    r"|where|when|why|chahiye|karna|karni|krna|batao|bataiye)\b|चाहिए|करना|करनी|बताइए",
+    re.IGNORECASE,
+)
+_NAMES = re.compile(r"\bmy name(?: is|'s)\b(?!.*\b(?:and|need|want)\b)", re.IGNORECASE)
+_WRONG = ("problem", "opt_out")
+_CALLS_ABOUT = "purpose"
+_OUTCOMES = ("success", "done", "failure", "no_result", "refusal", "transfer", "opt_out_done")
 _ACTIONS = ("commitment", "next_step")
 
 
@@ -20,25 +35,46 @@ def summary_of(facts: Facts) -> dict[str, Any]:
 
     Empty where the words are not read or it is not known who speaks.
     """
-    if facts.reading is None:
+    if not facts.dialogue.readable or not facts.dialogue.attributed:
         return {"overview": None, "issue": None, "outcome": None, "actionItems": []}
-    issue, outcome = _issue(facts), _outcome(facts)
-    known = list(dict.fromkeys(sentence for sentence in (issue, outcome) if sentence))
+    issue, outcome = issue_of(facts), _outcome(facts)
+    known = dict.fromkeys(sentence for sentence in (issue, outcome) if sentence)
     return {
-        "overview": " ".join(known) or None,
+        "overview": " ".join(map(_closed, known)) or None,
         "issue": issue,
         "outcome": outcome,
         "actionItems": _actions(facts),
     }
 
 
-def _issue(facts: Facts) -> str | None:
-    # What the customer first says that is more than a greeting.
-    for line in facts.dialogue.customer[:_OPENING_LINES]:
-        for match in _SENTENCE.finditer(line.text):
-            if len(content_of(match.group())) >= _LEAST_WORDS:
-                return match.group().strip()
+def issue_of(facts: Facts) -> str | None:
+    """Quote what the conversation is about: why the service calls, or what the customer wants.
+
+    That is the customer's first sentence that tells of a problem, asks for something or says more
+    than a greeting.
+    """
+    if facts.dialogue.lines[:1] and facts.dialogue.lines[0].side is Side.SERVICE:
+        for cue in facts.said(_CALLS_ABOUT, facts.opening(1)):
+            sentence = _sentence_of(cue)
+            if not sentence.endswith("?"):
+                return sentence
+    opening = facts.dialogue.customer[:_OPENING_LINES]
+    wrong = {_sentence_of(cue) for kind in _WRONG for cue in facts.heard(kind, opening)}
+    for line in opening:
+        for sentence in _sentences(line):
+            if sentence in wrong or _says_more(line, sentence):
+                return sentence
     return None
+
+
+def _says_more(line: Line, sentence: str) -> bool:
+    least = _LEAST_WORDS - bool(_WANTS.search(sentence))
+    return _content(line, sentence) >= least and not _NAMES.search(sentence)
+
+
+def _content(line: Line, sentence: str) -> int:
+    # Which words carry no subject is known of English only.
+    return len(content_of(sentence) if line.language == ENGLISH else words_in(sentence))
 
 
 def _outcome(facts: Facts) -> str | None:
@@ -53,8 +89,17 @@ def _actions(facts: Facts) -> list[str]:
     return list(dict.fromkeys(_sentence_of(cue) for cue in cues))[:_MOST_ITEMS]
 
 
+def _sentences(line: Line) -> Iterator[str]:
+    for match in _SENTENCE.finditer(line.text):
+        yield match.group().strip()
+
+
 def _sentence_of(cue: Cue) -> str:
     for match in _SENTENCE.finditer(cue.line.text):
         if match.start() <= cue.start < match.end():
             return match.group().strip()
     return cue.line.text.strip()
+
+
+def _closed(sentence: str) -> str:
+    return sentence if sentence.endswith(_END) else f"{sentence}."

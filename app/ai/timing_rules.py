@@ -1,6 +1,6 @@
 """The rules of time: pace, silence, latency, turn taking and how long a customer waits."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 
 from app.ai.answers import Answer, judged, not_applicable, unjudged
 from app.ai.dialogue import Side
@@ -31,7 +31,7 @@ def pace(facts: Facts, criterion: Criterion) -> Answer:
         round(wpm),
         (calm + patient) / 2,
         f"The agent speaks {wpm:.0f} words a minute (wanted: {parameters['minWpm']:g} to "
-        f"{parameters['maxWpm']:g}) and interrupts the customer {_times(len(interruptions))}.",
+        f"{parameters['maxWpm']:g}) and {_often('interrupts the customer', interruptions)}.",
         confidence=0.9,
         by="metric",
         evidence=_interrupting(interruptions),
@@ -82,8 +82,8 @@ def turn_taking(facts: Facts, criterion: Criterion) -> Answer:
     return judged(
         len(talked_over),
         (polite + (not ignored)) / 2,
-        f"The bot talks over the caller {_times(len(talked_over))} and talks on when barged into "
-        f"{_times(len(ignored))}.",
+        f"The bot {_often('talks over the caller', talked_over)} and "
+        f"{_often('talks on when barged into', ignored)}.",
         confidence=0.85,
         by="metric",
         evidence=_interrupting(talked_over + ignored),
@@ -126,7 +126,7 @@ def _dead_air(facts: Facts, criterion: Criterion, silences: list[Gap]) -> Answer
     if dead:
         longest = max(gap.length for gap in dead) / 1000
         explanation = (
-            f"There is unexplained dead air of {limit_s:g} seconds or more {_times(len(dead))}, the "
+            f"There is unexplained dead air of {limit_s:g} seconds or more{_times(dead)}, the "
             f"longest {longest:.1f} seconds, after {segments_named(gap.before for gap in dead)}."
         )
     elif silences or facts.timing.holds(facts.settings):
@@ -168,8 +168,12 @@ def _level(value: float, full: float, half: float) -> float:
     return 1.0 if value <= full else 0.5 if value <= half else 0.0
 
 
-def _times(count: int) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
+def _often(does: str, times: Sized) -> str:
+    return f"{does}{_times(times)}" if times else f"never {does}"
+
+
+def _times(times: Sized) -> str:
+    return {1: " once", 2: " twice"}.get(len(times), f" {len(times)} times")
 
 
 def _reason(facts: Facts, metric: str) -> str:

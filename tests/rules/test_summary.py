@@ -1,6 +1,7 @@
 import pytest
 
 from app.ai.context import Context
+from app.ai.embedded import EmbeddedJudge
 from app.ai.facts import facts_of
 from app.ai.scorecard import Topic, scorecard_from
 from app.ai.summary import summary_of
@@ -29,6 +30,32 @@ def test_every_sentence_of_a_summary_is_in_the_transcript() -> None:
         assert any(sentence in text for text in said)
 
 
+@pytest.mark.parametrize(
+    ("lines", "issue"),
+    [
+        (("c: Hello! I need help getting to my interview", "a: Sure."), "I need help getting to my interview"),
+        (("c: Hi. My name is Maria Gomez.", "a: Hi.", "c: The kettle is broken."), "The kettle is broken."),
+        (("c: This is awful.", "c: Where is the parcel of last week?"), "Where is the parcel of last week?"),
+        (
+            ("a: Hello, this is Nora. I am calling about your delivery.", "c: I am at work on Monday."),
+            "I am calling about your delivery.",
+        ),
+        (("a: How can I help you?", "c: I want to return a rug"), "I want to return a rug"),
+        (("c: Hello.", "a: Hello."), None),
+    ],
+)  # fmt: skip
+def test_the_issue_is_why_the_service_calls_or_what_the_customer_wants(lines, issue) -> None:
+    said = [(line[0], None, line[3:]) for line in lines]
+    assert summary_of(facts_of(chat(*said), CHAT, Context()))["issue"] == issue
+
+
+def test_a_dot_within_a_number_ends_no_sentence_and_what_has_no_end_gets_one() -> None:
+    said = [("c", None, "I want my money back"), ("a", None, "Well. I have refunded 64.90 pounds.")]
+    found = summary_of(facts_of(chat(*said), CHAT, Context()))
+    assert found["outcome"] == "I have refunded 64.90 pounds."
+    assert found["overview"] == "I want my money back. I have refunded 64.90 pounds."
+
+
 def test_nothing_is_summed_up_where_the_words_or_the_speakers_are_unknown() -> None:
     spanish = chat(("c", None, "Hola, mi pedido no ha llegado."), language="es")
     assert summary_of(facts_of(spanish, CHAT, Context())) == NOTHING
@@ -53,3 +80,37 @@ def test_a_scorecard_may_bring_its_own_topics() -> None:
 def test_topics_without_words_are_refused(topics) -> None:
     with pytest.raises(ValueError, match="topics"):
         scorecard_from({**document("chat"), "topics": topics})
+
+
+def test_a_topic_of_ours_may_be_the_issue_itself() -> None:
+    said = [("c", None, "Where is my parcel?"), ("a", None, "It comes today by train.")]
+    assert topics_of(facts_of(chat(*said), CHAT, Context()), ()) == ("delivery",)
+
+
+def test_strengths_were_done_and_improvements_say_what_was_missed() -> None:
+    said = [
+        ("c", 0, "Hello, there were no screws in the package of my shelf."),
+        ("a", 20, "Hello. Just type the full card number and I will see what I can do for you."),
+        ("c", 40, "This is terrible service."),
+        ("a", 60, "I can't help you with that."),
+    ]
+    coaching = EmbeddedJudge().judge(chat(*said), CHAT, Context()).results["coaching"]
+    strong = [each["criterionKey"] for each in coaching["strengths"]]
+    assert strong == ["opening.greeting", "responsiveness.first_response", "responsiveness.gaps"]
+    weak = coaching["improvements"]
+    assert weak[0]["criterionKey"] == "resolution.completeness"
+    empathy = next(each for each in weak if each["criterionKey"] == "communication.empathy")
+    assert empathy["text"].endswith("What is voiced in seg_0003 is not acknowledged.")
+
+
+def test_of_quotes_that_overlap_the_longest_is_shown() -> None:
+    said = [
+        ("c", None, "Can you book the table?"),
+        ("a", None, "Sorry, I could not complete the booking."),
+        ("c", None, "Why is that?"),
+        ("a", None, "I do not know."),
+    ]
+    found = EmbeddedJudge().judge(chat(*said), CHAT, Context())
+    rows = {row["key"]: row for row in found.results["criteria"]}
+    quotes = [item["quote"] for item in rows["resolution.completeness"]["evidence"]]
+    assert quotes == ["I could not complete"]
