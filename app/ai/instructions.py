@@ -28,11 +28,12 @@ _PATTERNS = (
     r"<\|?(?:im_start|im_end|system|assistant|endoftext)\|?>|\[/?INST\]|<</?SYS>>",
 )
 _INSTRUCTION = re.compile(r"(?<!\w)(?:" + "|".join(_PATTERNS) + ")", re.IGNORECASE)
-_HINT = re.compile(
-    r"ignor|disregard|forget|overrid|bypass|prompt|instruct|message|judge|evaluat|grade|audit"
-    r"|assistant|model|llm|scor|rat(?:e|ing)|mark|points|im_start|im_end|endoftext|inst\]|sys>",
-    re.IGNORECASE,
-)
+# Without one of these no pattern fits; they are looked for first, since that costs next to nothing.
+_HINTS = (
+    "ignor", "disregard", "forget", "overrid", "bypass", "prompt", "instruct", "judge", "evaluat",
+    "grade", "audit", "assistant", "model", "llm", "score", "rate", "rating", "marks", "points",
+    "im_start", "im_end", "endoftext", "|system", "system|", "<system", "inst]", "sys>",
+)  # fmt: skip
 
 
 def lines_with_instructions(lines: Sequence[Line]) -> list[Line]:
@@ -40,4 +41,9 @@ def lines_with_instructions(lines: Sequence[Line]) -> list[Line]:
 
     It is looked for in English whatever the language is, and it changes no score: people are told.
     """
-    return [line for line in lines if _HINT.search(line.text) and _INSTRUCTION.search(line.text)]
+    return [line for line in lines if _is_hinted(line.text) and _INSTRUCTION.search(line.text)]
+
+
+def _is_hinted(text: str) -> bool:
+    lowered = text.lower()
+    return any(hint in lowered for hint in _HINTS)
