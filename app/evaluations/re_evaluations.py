@@ -8,25 +8,22 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 from app.core.clock import iso_utc, utc_now
 from app.core.db import ring_after_commit
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
 from app.core.leases import OPEN_STATES, TRIES_AFTER_FAILURE, JobState
-from app.evaluations import judging, judging_again, listing
+from app.evaluations import judging, judging_again, repeatable
 from app.evaluations.models import Evaluation, ReEvaluation
-from app.evaluations.vocabulary import ENDED, Status
+from app.evaluations.vocabulary import ENDED
 from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
 MOST_OPEN = 20
-# A batch holds the write lock for some tens of milliseconds.
-_BATCH = 10
 _MOMENTS = ("start", "end")
-_OPEN = [status for status in Status if status not in ENDED]
 
 
 def count(
@@ -42,8 +39,7 @@ def count(
         InvalidInput: there is no such scorecard or version.
     """
     scorecard = _scorecard(session, scorecard_id, scorecard_version)
-    wanted = _wanted(filters, scorecard.scorecard.channel if scorecard else None)
-    return session.scalar(select(func.count()).select_from(Evaluation).where(*wanted)) or 0
+    return repeatable.count(session, filters, channel=_channel(scorecard))
 
 
 def start(
@@ -70,15 +66,10 @@ def start(
     row = ReEvaluation(
         id=new_id("reev"),
         filters=_stored(filters),
-        channel=scorecard.scorecard.channel if scorecard else None,
+        channel=_channel(scorecard),
         scorecard_id=scorecard.id if scorecard else None,
         scorecard_version=scorecard.version if scorecard else None,
-        selected=count(
-            session,
-            filters=filters,
-            scorecard_id=scorecard_id,
-            scorecard_version=scorecard_version,
-        ),
+        selected=repeatable.count(session, filters, channel=_channel(scorecard)),
         last_id=session.scalar(select(func.max(Evaluation.id))) or "",
         created_at=utc_now(),
     )
@@ -132,7 +123,7 @@ def take_on(session: Session, re_evaluation_id: str) -> bool:
     row = _locked(session, re_evaluation_id)
     if row is None:
         return False
-    found = _next(session, row)
+    found, reached = _next(session, row)
     known: dict[str, ResolvedScorecard] = {}
     for former in found:
         scorecard_id = row.scorecard_id or former.scorecard_id
@@ -151,8 +142,8 @@ def take_on(session: Session, re_evaluation_id: str) -> bool:
             re_evaluation_id=row.id,
         )
     row.failures = 0
-    row.state = JobState.RUNNING if found else JobState.SUCCEEDED
-    row.cursor = found[-1].id if found else row.last_id
+    row.cursor = reached
+    row.state = JobState.SUCCEEDED if reached == row.last_id else JobState.RUNNING
     return True
 
 
@@ -175,32 +166,17 @@ def _locked(session: Session, re_evaluation_id: str) -> ReEvaluation | None:
     )
 
 
-def _next(session: Session, row: ReEvaluation) -> Sequence[Evaluation]:
-    # What it opens itself is never its own to open again, whatever the clocks of the workers say.
-    not_ours = Evaluation.re_evaluation_id.is_distinct_from(row.id)
-    between = (Evaluation.id > row.cursor, Evaluation.id <= row.last_id)
-    return session.scalars(
-        select(Evaluation)
-        .where(*_wanted(_filters(row), row.channel), *between, not_ours)
-        .order_by(Evaluation.id)
-        .limit(_BATCH)
-    ).all()
-
-
-def _wanted(filters: Mapping[str, Any], channel: str | None) -> list[ColumnElement[bool]]:
-    other = aliased(Evaluation)
-    under_way = select(other.id).where(
-        other.source_id == Evaluation.source_id,
-        other.source_type == Evaluation.source_type,
-        other.status.in_(_OPEN),
+def _next(session: Session, row: ReEvaluation) -> tuple[Sequence[Evaluation], str]:
+    ids, reached = repeatable.next_ids(
+        session,
+        _filters(row),
+        channel=row.channel,
+        after=row.cursor,
+        last=row.last_id,
+        not_of=row.id,
     )
-    wanted = [
-        *listing.conditions(current=True, **filters),
-        Evaluation.status.not_in([*_OPEN, Status.CANCELED]),
-        Evaluation.transcript_id.is_not(None),
-        ~under_way.exists(),
-    ]
-    return wanted if channel is None else [*wanted, Evaluation.channel == channel]
+    wanted = select(Evaluation).where(Evaluation.id.in_(ids)).order_by(Evaluation.id)
+    return session.scalars(wanted).all(), reached
 
 
 def _scorecard(
@@ -209,6 +185,10 @@ def _scorecard(
     if scorecard_id is None:
         return None
     return scorecards.find(session, scorecard_id, version=version)
+
+
+def _channel(scorecard: ResolvedScorecard | None) -> str | None:
+    return None if scorecard is None else scorecard.scorecard.channel
 
 
 def _status(row: ReEvaluation, waiting: int, opened: int) -> str:

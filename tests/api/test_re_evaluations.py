@@ -11,7 +11,7 @@ from app.analytics import rebuilding
 from app.core.errors import Conflict
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.evaluations import jobs, judging, re_evaluations
+from app.evaluations import jobs, judging, re_evaluations, repeatable
 from app.evaluations.models import Evaluation, EvaluationJob, EvaluationResult
 from app.evaluations.re_evaluation_cli import evaluations
 from app.scorecards import service as scorecards
@@ -134,7 +134,7 @@ def test_what_has_no_words_cannot_be_judged_again(client: Caller, house: Runtime
 
 
 def test_many_are_judged_again(client: Caller, house: Runtime, monkeypatch: Any) -> None:
-    monkeypatch.setattr(re_evaluations, "_BATCH", 2)
+    monkeypatch.setattr(repeatable, "BATCH", 2)
     own = create(client)
     made = chats(client, 5)
     put_call(client)
