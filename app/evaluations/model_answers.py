@@ -1,5 +1,6 @@
 """Answers of language models, kept by the hash of what was asked, so that nothing is asked twice."""
 
+import logging
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,9 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import utc_now
 from app.core.db import Database, Table, UtcDateTime
+from app.core.errors import ServiceUnavailable
+
+logger = logging.getLogger(__name__)
 
 MOST_ROWS = 100_000
 _MOST_BYTES = 64 * 1024
@@ -43,9 +47,18 @@ class StoredAnswers:
             return session.scalar(select(ModelAnswer.document).where(ModelAnswer.key == key))
 
     def keep(self, key: str, kept: Mapping[str, Any], *, evaluation_id: str | None) -> None:
-        """Keep a document that is not too long; the first one of a key stays."""
+        """Keep a document that is not too long; the first one of a key stays.
+
+        A database that is too busy for it costs a question asked twice, and not the judgement.
+        """
         if len(orjson.dumps(kept)) > _MOST_BYTES:
             return
+        try:
+            self._insert(key, kept, evaluation_id)
+        except ServiceUnavailable as error:
+            logger.warning("a model's answer was not kept: %s", error)
+
+    def _insert(self, key: str, kept: Mapping[str, Any], evaluation_id: str | None) -> None:
         with self._db.writing() as session:
             upsert = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
             session.execute(
