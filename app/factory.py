@@ -16,6 +16,7 @@ from app.calibration import routes as calibration
 from app.campaigns import routes as campaigns
 from app.conversations import routes as conversations
 from app.conversations import service as conversation_service
+from app.conversations.first_contact import first_contact_resolution
 from app.core import heartbeat, log
 from app.core.db import Database
 from app.core.errors import ServiceUnavailable
@@ -24,8 +25,8 @@ from app.core.runtime import Runtime, build_runtime
 from app.core.schema import is_at_head
 from app.core.settings import Settings
 from app.engagements import routes as engagements
+from app.evaluations import results, settled
 from app.evaluations import routes as evaluations
-from app.evaluations import settled
 from app.events import outbox
 from app.imports import checking, preparing
 from app.imports import routes as imports
@@ -72,6 +73,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     settled.on_settled(conversation_service.note_evaluation)
     settled.on_settled(assessments.note_evaluation)
     settled.on_settled(facts.note)
+    results.on_read(first_contact_resolution)
     preparing.check_with(checking.check)
     guard.install(Guard(settings.redaction, parts.keyring))
     app = Flask("app", static_folder=None, template_folder="web/templates")
