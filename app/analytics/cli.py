@@ -11,6 +11,7 @@ from app.analytics.agreement_shapes import AnalyticsAgreementSchema
 from app.analytics.periods import Period
 from app.analytics.reading import Question
 from app.core.clock import utc_now
+from app.core.errors import NotFound
 from app.core.runtime import runtime
 from app.engagements import service as engagements
 from app.evaluations.vocabulary import Channel
@@ -73,7 +74,10 @@ def agreement(
     end = utc_now()
     period = Period(end - timedelta(days=days), end, ZoneInfo("UTC"))
     with runtime().db.reading() as session:
-        engagement_id = engagements.find(session, engagement).id if engagement else None
+        try:
+            engagement_id = engagements.find(session, engagement).id if engagement else None
+        except NotFound as error:
+            raise click.ClickException(error.message) from error
         question = Question(
             period,
             engagement_id=engagement_id,

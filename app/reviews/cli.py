@@ -1,5 +1,7 @@
 """Commands over calibration: `flask calibrate …`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -8,6 +10,7 @@ from sqlalchemy.orm import Session
 from app.agreement.bootstrap import Estimate
 from app.calibration import service
 from app.calibration.fitting import LEAST_LABELS, Gain, cross_validated, fit
+from app.core.errors import AppError
 from app.core.runtime import runtime
 from app.engagements import service as engagements
 from app.reviews import labels
@@ -48,7 +51,7 @@ def calibrate(
         return
     if engagement is None:
         raise click.UsageError("--engagement is needed.")
-    with runtime().db.reading() as session:
+    with _plainly(), runtime().db.reading() as session:
         engagement_id = engagements.find(session, engagement).id
         found = _labelled(session, engagement_id, file)
     _tell_labels(found)
@@ -85,7 +88,7 @@ def calibrate(
 @click.argument("version", type=click.IntRange(1))
 def activate(engagement: str, version: int) -> None:
     """Calibrate new judgements of an engagement by this VERSION."""
-    with runtime().db.writing() as session:
+    with _plainly(), runtime().db.writing() as session:
         service.activate(session, engagements.find(session, engagement).id, version)
     click.echo(f"version {version} is active")
 
@@ -94,7 +97,7 @@ def activate(engagement: str, version: int) -> None:
 @_engagement
 def deactivate(engagement: str) -> None:
     """Calibrate new judgements of an engagement no more."""
-    with runtime().db.writing() as session:
+    with _plainly(), runtime().db.writing() as session:
         service.deactivate(session, engagements.find(session, engagement).id)
     click.echo("no version is active")
 
@@ -103,9 +106,18 @@ def deactivate(engagement: str) -> None:
 @_engagement
 def rollback(engagement: str) -> None:
     """Go back to the version before the active one, or to none."""
-    with runtime().db.writing() as session:
+    with _plainly(), runtime().db.writing() as session:
         version = service.roll_back(session, engagements.find(session, engagement).id)
     click.echo("no version is active" if version is None else f"version {version} is active")
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Say what cannot be done, without a traceback."""
+    try:
+        yield
+    except AppError as error:
+        raise click.ClickException(error.message) from error
 
 
 def _labelled(session: Session, engagement_id: str, file: Path | None) -> Labelled:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from flask.testing import FlaskCliRunner
 
 from app.agreement import alpha, categories
 from app.ai.transcript import Role
@@ -71,6 +72,15 @@ def people_agree(people: Any) -> None:
     assert people["alpha"]["value"] == pytest.approx(alpha.nominal(units), abs=1e-4)
 
 
+def the_command_shows_it(runner: FlaskCliRunner) -> None:
+    shown = runner.invoke(agreement).output
+    assert shown.startswith("24 reviewed evaluations, 2 reviewers")
+    assert GREETING in shown
+    assert '"leastPairs": 20' in runner.invoke(agreement, ["--json"]).output
+    wrong = runner.invoke(agreement, ["--engagement", "Nowhere"])
+    assert (wrong.exit_code, wrong.output) == (1, "Error: There is no such engagement.\n")
+
+
 def test_figures_come_from_twenty_pairs_on(
     client: Caller, house: Runtime, flask_app: Flask
 ) -> None:
@@ -135,11 +145,7 @@ def test_figures_come_from_twenty_pairs_on(
     # The same question has the same answer, bounds included.
     again = get(client, "/analytics/agreement")
     assert {**again, "period": None} == {**found, "period": None}
-
-    shown = runner.invoke(agreement).output
-    assert shown.startswith("24 reviewed evaluations, 2 reviewers")
-    assert GREETING in shown
-    assert '"leastPairs": 20' in runner.invoke(agreement, ["--json"]).output
+    the_command_shows_it(runner)
 
 
 def test_filters_and_scope_are_those_of_the_house(

@@ -157,8 +157,12 @@ def test_labels_make_a_profile_that_scores_what_comes_next(
     assert command("deactivate", "--engagement", "Spring").exit_code == 0
     assert active(client) == []
     assert judged(house, engagement, 0, key="e")[0].score == plain[0]
-    assert command("rollback", "--engagement", "Spring").exit_code != 0
-    assert command("activate", "--engagement", "Spring", 7).exit_code != 0
+    for wrong in (
+        command("rollback", "--engagement", "Spring"),
+        command("activate", "--engagement", "Spring", 7),
+        command("--engagement", "Nowhere", "--dry-run"),
+    ):
+        assert (wrong.exit_code, wrong.output[:6]) == (1, "Error:")
 
 
 def client_engagement(client: Caller) -> str:

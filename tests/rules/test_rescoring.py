@@ -1,0 +1,65 @@
+"""Scoring anew: nothing moves but what was answered, and what follows from it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.ai.answers import Answer
+from app.ai.context import Context
+from app.ai.embedded import EmbeddedJudge
+from app.ai.rescoring import Unscorable, rescored
+from tests.talks import GOOD_CALL, GOOD_CHAT, scorecard
+
+CARDS = {channel: scorecard(channel) for channel in ("chat", "voice")}
+RESULTS: dict[str, dict[str, Any]] = {
+    channel: EmbeddedJudge().judge(talk, CARDS[channel], Context()).results
+    for channel, talk in (("chat", GOOD_CHAT), ("voice", GOOD_CALL))
+}
+
+
+def human(score: float | None) -> Answer:
+    return Answer(applicable=score is not None, explanation="", judged_by="human", score=score)
+
+
+@pytest.mark.parametrize("channel", CARDS)
+def test_without_new_answers_nothing_moves(channel: str) -> None:
+    found = rescored(RESULTS[channel], CARDS[channel], {})
+    assert found.results == RESULTS[channel]
+
+
+@given(st.data())
+def test_the_engines_answers_bring_the_engines_score_back(data: st.DataObject) -> None:
+    results, card = RESULTS["chat"], CARDS["chat"]
+    criteria = {each["key"]: each for each in results["criteria"]}
+    keys = data.draw(st.sets(st.sampled_from(sorted(criteria)), min_size=1, max_size=4))
+    shares = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+    changed = rescored(results, card, {key: human(data.draw(shares)) for key in keys})
+    originals = {key: human(criteria[key]["normalizedScore"]) for key in keys}
+    back = rescored(changed.results, card, originals)
+    for member in ("score", "rawScore", "complianceScore", "band", "passed", "autoFail"):
+        assert back.results[member] == results[member]
+    assert [each["score"] for each in back.results["sections"]] == [
+        each["score"] for each in results["sections"]
+    ]
+    for each in back.results["criteria"]:
+        if each["key"] in keys:
+            assert each["judgedBy"] == "human"
+            assert each["original"]["judgedBy"] == criteria[each["key"]]["judgedBy"]
+        else:
+            assert each == criteria[each["key"]]
+
+
+def test_a_failed_section_takes_its_points_along() -> None:
+    found = rescored(RESULTS["voice"], CARDS["voice"], {"opening.verification": human(0.0)})
+    opening = [each for each in found.results["criteria"] if each["section"] == "opening"]
+    assert {each["points"] for each in opening if each["applicable"]} == {0}
+    assert found.results["autoFail"]["scope"] == "section"
+    assert "opening.verification" in found.failed_criteria
+
+
+def test_too_little_left_is_no_score() -> None:
+    everything = {each.key: human(None) for each in CARDS["chat"].criteria}
+    with pytest.raises(Unscorable, match="No criterion could be judged"):
+        rescored(RESULTS["chat"], CARDS["chat"], everything)
