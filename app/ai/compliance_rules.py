@@ -1,20 +1,12 @@
 """The rules of what must be said and what must not: disclosure, data handling, abuse."""
 
-import re
-from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 from app.ai.answers import NOT_JUDGED_YET, Answer, judged, not_applicable, unjudged, yes_or_no
-from app.ai.dialogue import Line, Side
-from app.ai.evidence import CONTRADICTS, Evidence, evidence_at
+from app.ai.evidence import CONTRADICTS, Evidence
 from app.ai.facts import Facts, capital, places, quoted
-from app.ai.phrases import PLAIN
 from app.ai.scorecard import Criterion
-from app.ai.words import phrase_pattern
-
-_MOST_BETWEEN = 6
-_NEVER = re.compile(r"(?!)")
+from app.ai.spoken_phrases import statement_said, turns_of
 
 
 def disclosure(facts: Facts, criterion: Criterion) -> Answer:
@@ -80,28 +72,5 @@ def abuse(facts: Facts, criterion: Criterion) -> Answer:
 
 def statement_evidence(facts: Facts, statement: dict[str, Any]) -> tuple[Evidence, ...]:
     """Quote where a required statement is first made, a piece for each segment that it spans."""
-    patterns = [_phrase(phrase) for phrase in statement["anyOf"]]
-    for turn in facts.dialogue.turns:
-        if turn.side not in (Side.SERVICE, Side.UNKNOWN):
-            continue
-        text = " ".join(line.text for line in turn.lines).translate(PLAIN)
-        matches = (pattern.search(text) for pattern in patterns)
-        spans = sorted(match.span() for match in matches if match is not None)
-        if spans:
-            return tuple(_pieces(turn.lines, *spans[0]))
-    return ()
-
-
-def _pieces(lines: Iterable[Line], start: int, end: int) -> Iterable[Evidence]:
-    offset = 0
-    for line in lines:
-        first, last = max(0, start - offset), min(len(line.text), end - offset)
-        if first < last and line.text[first:last].strip():
-            yield evidence_at(line.segment, first, last)
-        offset += len(line.text) + 1
-
-
-@lru_cache(maxsize=512)
-def _phrase(phrase: str) -> re.Pattern[str]:
-    spelled = phrase_pattern(phrase.translate(PLAIN), most_between=_MOST_BETWEEN)
-    return re.compile(spelled, re.IGNORECASE) if spelled else _NEVER
+    found = statement_said(turns_of(facts, "agent"), statement)
+    return () if found is None else found.evidence()

@@ -13,7 +13,8 @@ from typing import Any
 from app.ai.dialogue import Line, Side, Turn
 from app.ai.evidence import SUPPORTS, Evidence, evidence_at
 from app.ai.facts import Facts
-from app.ai.words import LETTER
+from app.ai.phrases import PLAIN
+from app.ai.words import LETTER, is_unspaced
 
 ANYONE = "anyone"
 _SIDES = {"agent": Side.SERVICE, "customer": Side.CUSTOMER}
@@ -22,7 +23,7 @@ _WORD = re.compile(rf"(?:{LETTER})+")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One place where a phrase is said; `place` is its turn and its first word, from 0."""
+    """One place where a phrase is said; `place` is its turn and where it begins in it, from 0."""
 
     place: tuple[int, int]
     lines: tuple[Line, ...]
@@ -56,20 +57,18 @@ def is_known_to_be(facts: Facts, by: str) -> bool:
 def said(turns: Sequence[Turn], phrases: Iterable[str]) -> Iterator[Found]:
     """Find every place where one of the phrases is said, in order."""
     by_first: defaultdict[str, list[list[str]]] = defaultdict(list)
-    for phrase in phrases:
+    unspaced = []
+    for phrase in (each.translate(PLAIN) for each in phrases):
         words = [match[0].casefold() for match in _WORD.finditer(phrase)]
-        if words:
+        if is_unspaced(phrase):
+            unspaced.append(phrase.strip())
+        elif words:
             by_first[words[0]].append(words)
     for number, turn in enumerate(turns):
-        spoken = list(_WORD.finditer(" ".join(line.text for line in turn.lines)))
-        folded = [match[0].casefold() for match in spoken]
-        for index, word in enumerate(folded):
-            for words in by_first.get(word, ()):
-                last = index + len(words) - 1
-                if folded[index : last + 1] == words:
-                    start, end = spoken[index].start(), spoken[last].end()
-                    yield Found((number, index), turn.lines, start, end)
-                    break
+        text = " ".join(line.text for line in turn.lines).translate(PLAIN)
+        spans = {*_by_words(text, by_first), *_by_letters(text, unspaced)}
+        for start, end in sorted(spans):
+            yield Found((number, start), turn.lines, start, end)
 
 
 def statement_said(
@@ -77,6 +76,25 @@ def statement_said(
 ) -> Found | None:
     """Find where a statement is first made, in one of its phrases, after a place."""
     return next((found for found in said(turns, statement["anyOf"]) if found.place > after), None)
+
+
+def _by_words(text: str, by_first: Mapping[str, list[list[str]]]) -> Iterator[tuple[int, int]]:
+    spoken = list(_WORD.finditer(text))
+    folded = [match[0].casefold() for match in spoken]
+    for index, word in enumerate(folded):
+        for words in by_first.get(word, ()):
+            last = index + len(words) - 1
+            if folded[index : last + 1] == words:
+                yield spoken[index].start(), spoken[last].end()
+
+
+def _by_letters(text: str, phrases: Iterable[str]) -> Iterator[tuple[int, int]]:
+    # Scripts that put no space between words have no words to compare.
+    for phrase in phrases:
+        start = text.find(phrase)
+        while start >= 0:
+            yield start, start + len(phrase)
+            start = text.find(phrase, start + len(phrase))
 
 
 def _pieces(lines: Iterable[Line], start: int, end: int, polarity: str) -> Iterator[Evidence]:

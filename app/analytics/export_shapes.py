@@ -1,22 +1,13 @@
 """Shapes of exports (contract B11)."""
 
-from typing import Any
 from zoneinfo import ZoneInfo
 
-from marshmallow import ValidationError, fields, validates_schema
+from marshmallow import fields
 
 from app.analytics.query_fields import Day, Zone
-from app.evaluations.vocabulary import (
-    RESOLUTIONS,
-    TRENDS,
-    Channel,
-    ReviewStatus,
-    SourceType,
-    Status,
-)
-from app.web.fields import Choice, Flag, Items, Moment, Nested, Pattern, Reference, Text, Whole
-from app.web.messages import ENUM, RANGE, TYPE, Message
-from app.web.shapes import CamelSchema, reject
+from app.evaluations.filter_shapes import EvaluationFilters
+from app.web.fields import Choice, Flag, Items, Moment, Nested, Text
+from app.web.shapes import CamelSchema
 
 DATASETS = (
     "evaluations",
@@ -32,59 +23,9 @@ FORMATS = ("csv", "json", "jsonl", "xlsx", "parquet")
 STATUSES = ("queued", "running", "ready", "failed", "canceled", "expired")
 
 
-class Words(fields.Field[list[str]]):
-    """Words of a closed list, as a comma list or as a list; loads as a list."""
-
-    def __init__(self, choices: list[str], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._choices = choices
-        self.metadata = {
-            "oneOf": [
-                {"type": "string", "description": f"Comma list of {', '.join(choices)}"},
-                {"type": "array", "items": {"type": "string", "enum": choices}},
-            ],
-            **self.metadata,
-        }
-
-    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[str]:
-        words = value.split(",") if isinstance(value, str) else value
-        if not isinstance(words, list) or not words:
-            raise ValidationError(Message(TYPE, "This must be a text or a list of texts."))
-        for word in words:
-            if word not in self._choices:
-                raise ValidationError(
-                    Message(ENUM, f"{word!r} is none of {', '.join(self._choices)}.")
-                )
-        return words
-
-
-class ExportFilters(CamelSchema):
+class ExportFilters(EvaluationFilters):
     """The filters of GET /evaluations; leaderboards and trends take those of their views."""
 
-    engagement_id = Reference("eng")
-    campaign_id = Reference("camp")
-    call_center_id = Reference("cc")
-    executive_id = Reference("exec")
-    source_type = Words([str(each) for each in SourceType])
-    source_id = Pattern(
-        "(conv|aud|call)_[0-7][0-9a-hjkmnp-tv-z]{25}",
-        "This must be the id of a conversation, an audio file or a voice call.",
-    )
-    channel = Words([str(each) for each in Channel])
-    status = Words([str(each) for each in Status])
-    review_status = Words([str(each) for each in ReviewStatus])
-    scorecard_id = Reference("sc")
-    min_score = Whole(low=0, high=100)
-    max_score = Whole(low=0, high=100)
-    passed = Flag()
-    auto_failed = Flag()
-    sentiment_trend = Words(list(TRENDS))
-    resolution = Words(list(RESOLUTIONS))
-    topic = Text(100, low=1)
-    language = Pattern(
-        "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", "This must be a language tag such as en or hi-IN."
-    )
-    q = Text(200, low=1)
     current = Flag()
 
 
@@ -113,12 +54,6 @@ class ExportCreate(CamelSchema):
         metadata={"description": "With words of the conversation: quotes, texts of segments."},
     )
     file_name = Text(120, low=1)
-
-    @validates_schema
-    def _check_delimiter(self, data: dict[str, Any], **_: Any) -> None:
-        filters = data["filters"]
-        if filters.get("min_score", 0) > filters.get("max_score", 100):
-            raise reject("filters", "maxScore may not be below minScore.", code=RANGE)
 
 
 class ExportAcceptedSchema(CamelSchema):

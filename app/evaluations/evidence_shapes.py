@@ -2,8 +2,8 @@
 
 from marshmallow import fields
 
-from app.evaluations.stored_shapes import StoredSchema
 from app.web.fields import Choice
+from app.web.shapes import StoredSchema
 
 
 class EvidenceSchema(StoredSchema):

@@ -92,11 +92,13 @@ def open_again(
     It keeps its place in time: lists and trends show it where the former one stood.
 
     Raises:
-        Conflict: there are no words to judge.
+        Conflict: there are no words to judge, or no longer.
     """
     transcript = transcripts.judged_by(session, former)
     if transcript is None:
         raise Conflict("There is no transcript to judge.")
+    if transcript.erased_at is not None:
+        raise Conflict("What was said has been erased.")
     carried_over: dict[str, Any] = {name: getattr(former, name) for name in _CARRIED_OVER}
     evaluation = service.open_evaluation(
         session,

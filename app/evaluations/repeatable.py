@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.sql.visitors import ExternallyTraversible, replacement_traverse
 
 from app.evaluations import listing
-from app.evaluations.models import Evaluation
+from app.evaluations.models import Evaluation, StoredTranscript
 from app.evaluations.vocabulary import ENDED, Status
 
 # How many are found at once, and how many rows are looked through for them: who opens them holds
@@ -64,10 +64,12 @@ def _wanted(filters: Mapping[str, Any], channel: str | None) -> list[ColumnEleme
         other.c.source_type == _OF.source_type,
         other.c.status.in_(_OPEN),
     )
+    words = StoredTranscript.__table__.c
+    kept = select(words.id).where(words.id == _OF.transcript_id, words.erased_at.is_(None))
     wanted = [
         *listing.conditions(current=True, **filters),
         _OF.status.not_in([*_OPEN, Status.CANCELED]),
-        _OF.transcript_id.is_not(None),
+        kept.exists(),
         ~under_way.exists(),
     ]
     return wanted if channel is None else [*wanted, _OF.channel == channel]

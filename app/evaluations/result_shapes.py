@@ -5,9 +5,9 @@ from marshmallow import fields
 from app.evaluations.evidence_shapes import EvidenceSchema
 from app.evaluations.quality_shapes import QualitySchema
 from app.evaluations.review_shapes import OriginalAnswerSchema, ReviewSchema
-from app.evaluations.stored_shapes import StoredSchema
 from app.evaluations.vocabulary import BANDS, RESOLUTIONS, ROLES, TRENDS, Status
 from app.web.fields import Choice, Moment, Nested
+from app.web.shapes import StoredSchema
 
 
 class AutoFailSchema(StoredSchema):

@@ -3,9 +3,9 @@
 from marshmallow import fields
 
 from app.evaluations.evidence_shapes import EvidenceSchema
-from app.evaluations.stored_shapes import StoredSchema
 from app.evaluations.vocabulary import RESOLUTIONS, REVIEW_ACTIONS, ReviewStatus
 from app.web.fields import Choice, Nested
+from app.web.shapes import StoredSchema
 
 
 class OriginalAnswerSchema(StoredSchema):

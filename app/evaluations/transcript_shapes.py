@@ -2,12 +2,11 @@
 
 from marshmallow import fields
 
-from app.evaluations.stored_shapes import StoredSchema
 from app.evaluations.vocabulary import ROLES, TranscriptStatus
 from app.redaction.guard import ENTITY_TYPES
 from app.web.fields import Choice, Moment, Nested
 from app.web.query_fields import QueryFlag
-from app.web.shapes import CamelSchema
+from app.web.shapes import CamelSchema, StoredSchema
 
 
 class TranscriptQuery(CamelSchema):

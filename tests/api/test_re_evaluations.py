@@ -8,11 +8,17 @@ from click.testing import CliRunner
 from sqlalchemy import func, select, update
 
 from app.analytics import rebuilding
+from app.core.clock import utc_now
 from app.core.errors import Conflict
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.evaluations import jobs, judging, re_evaluations, repeatable
-from app.evaluations.models import Evaluation, EvaluationJob, EvaluationResult
+from app.evaluations.models import (
+    Evaluation,
+    EvaluationJob,
+    EvaluationResult,
+    StoredTranscript,
+)
 from app.evaluations.re_evaluation_cli import evaluations
 from app.scorecards import service as scorecards
 from tests.caller import Caller, error_code, findings
@@ -126,10 +132,13 @@ def test_one_that_fails_does_not_take_the_good_one_away(client: Caller, house: R
 
 
 def test_what_has_no_words_cannot_be_judged_again(client: Caller, house: Runtime) -> None:
-    (first,) = chats(client, 1)
+    erased, unheard = chats(client, 2)
     with house.db.writing() as session:
-        session.execute(update(Evaluation).values(transcript_id=None, source_id=new_id("conv")))
-    assert error_code(client.post(f"/evaluations/{first}/re-evaluate", {})) == "CONFLICT"
+        session.execute(update(StoredTranscript).values(erased_at=utc_now()))
+        moved = {"transcript_id": None, "source_id": new_id("conv")}
+        session.execute(update(Evaluation).where(Evaluation.id == unheard).values(moved))
+    for each in (erased, unheard):
+        assert error_code(client.post(f"/evaluations/{each}/re-evaluate", {})) == "CONFLICT"
     assert many(client, dryRun=True)["count"] == 0
 
 
