@@ -139,7 +139,9 @@ def complete(
         evaluation.redacted = transcript.redacted
     if judgement.problem is not None:
         problem = judgement.problem
-        return fail(session, evaluation_id, code=problem.code, message=problem.message)
+        failed = fail(session, evaluation_id, code=problem.code, message=problem.message)
+        failed.language = language or failed.language
+        return failed
     _require_open(evaluation)
     evaluation.language = language or evaluation.language
     if duration_seconds is not None:
