@@ -8,6 +8,7 @@ from app.ai.answers import Answer, judged, not_applicable, unjudged
 from app.ai.cues import Cue
 from app.ai.evidence import CONTRADICTS, SUPPORTS, Evidence, whole
 from app.ai.facts import Facts, capital, places, quoted, segments_named
+from app.ai.friction import friction_of
 from app.ai.reading import Reading
 from app.ai.scorecard import Criterion
 
@@ -23,8 +24,8 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
     reading = _read(facts)
     if isinstance(reading, Answer):
         return reading
-    friction = reading.friction
-    score = friction.fulfilment
+    friction = friction_of(facts.dialogue, facts.cues, criterion.parameters["weights"])
+    score = friction.fulfilment(criterion.parameters["halfAt"])
     if not friction.amount:
         done = facts.said("success") or facts.said("done")
         explanation = "Nothing is refused, fails or is left open" + (

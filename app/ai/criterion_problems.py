@@ -27,6 +27,7 @@ from app.ai.scorecard_shapes import (
     MOST_OPTIONS,
     MOST_STATEMENTS,
     NUMBER,
+    OBSTACLES,
     OPTION,
     STATEMENT,
     WITHIN,
@@ -119,6 +120,14 @@ def _parts(where: str, parts: list[Any]) -> list[Finding]:
     ]
 
 
+def _weights(where: str, weights: Mapping[str, Any]) -> list[Finding]:
+    found = shaped(where, weights, OBSTACLES)
+    for name, weight in weights.items():
+        if not found:
+            found += between(path(where, name), weight, 0, 100)
+    return found
+
+
 def _statements(where: str, statements: list[Any], low: int = 0) -> list[Finding]:
     found = sized(where, statements, low=low, high=MOST_STATEMENTS)
     found += list_of(where, statements, STATEMENT)
@@ -143,6 +152,8 @@ def _within(where: str, within: Mapping[str, Any]) -> list[Finding]:
 
 
 _CHECKS: dict[str, Callable[[str, Any], list[Finding]]] = {
+    "halfAt": partial(between, low=0.01, high=1_000),
+    "weights": _weights,
     "requires": _parts,
     "requiredStatements": _statements,
     "statements": partial(_statements, low=1),

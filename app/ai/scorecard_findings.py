@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.ai.metric_names import KNOWN_METRICS
 from app.ai.scorecard_shapes import (
     BOUNDS,
-    KNOWN_METRICS,
     MOST_CHARS,
     MOST_NAMED,
     MOST_PHRASE_CHARS,

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from app.ai.metric_names import METRICS_OF
 from app.ai.scorecard_findings import Finding
-from app.ai.scorecard_shapes import METRICS_OF, SPOKEN_EVENTS
+from app.ai.scorecard_shapes import SPOKEN_EVENTS
 
 # Words of tone: everybody means something else by them, so that two judges rarely agree.
 _TONE_WORDS = (

@@ -34,7 +34,7 @@ KNOWN_RULES: dict[str, KnownRule] = {
     "abuse": _scale(),
     "bot_identity": _binary({"agentTurns": int, "automationDisclosureRequired": bool}),
     "clean_close": _binary({"lastTurns": int}),
-    "completeness": _scale(),
+    "completeness": _scale({"halfAt": NUMBER, "weights": dict}),
     "data_handling": _binary({"minWords": int}),
     "dead_air": _metric({"maxDeadAirCount": int}),
     "disclosure": _binary({"requiredStatements": list}),
@@ -68,6 +68,21 @@ KNOWN_RULES: dict[str, KnownRule] = {
     "metric_range": _metric({"metric": str, "full": dict}, half=dict),
 }
 PHRASE_RULES = ("required_phrases", "forbidden_phrases")
+# What obstacles weigh against completeness (see `app.ai.friction`).
+OBSTACLES: Shape = {
+    "failure": NUMBER,
+    "apology": NUMBER,
+    "noResult": NUMBER,
+    "badNews": NUMBER,
+    "fallback": NUMBER,
+    "asksAgain": NUMBER,
+    "stillBroken": NUMBER,
+    "complaint": NUMBER,
+    "escalationRequest": NUMBER,
+    "concession": NUMBER,
+    "endsOnFailure": NUMBER,
+    "endsOpen": NUMBER,
+}
 GREETING_PARTS = ("greeting", "brand", "name")
 DIMENSIONS = (
     "resolution",
@@ -188,60 +203,3 @@ MOST_CHARS = {
     "section": 64,
     "answer": 64,
 }
-
-_EVERYWHERE = (
-    "durationSeconds",
-    "firstContactResolution",
-    "questionsAsked",
-    "sentiment.overall",
-    "sentiment.shift",
-    "turnCount",
-    "wordCount",
-)
-_SPOKEN = (
-    "agentTalkMs",
-    "agentTalkPercent",
-    "agentWpm",
-    "customerTalkMs",
-    "customerWpm",
-    "deadAirCount",
-    "deadAirMs",
-    "fillerPerMinute",
-    "handleSeconds",
-    "holdMs",
-    "interruptionsByAgent",
-    "interruptionsByCustomer",
-    "longestMonologueMs",
-    "longestSilenceMs",
-    "nonTalkMs",
-    "overtalkCount",
-    "overtalkMs",
-    "overtalkPercent",
-    "responseOverlapCount",
-    "silenceMs",
-    "silencePercent",
-    "talkRatio",
-)
-_WRITTEN = (
-    "firstResponseSeconds",
-    "resolutionSeconds",
-    "responseSecondsAvg",
-    "responseSecondsP50",
-    "responseSecondsP90",
-)
-_OF_BOTS = (
-    "containment",
-    "fallbackRate",
-    "latencyMsCount",
-    "latencyMsMax",
-    "latencyMsP50",
-    "latencyMsP90",
-    "latencyMsP95",
-)
-# What is measured on each channel: the keys of `metrics` in the results.
-METRICS_OF: dict[str, frozenset[str]] = {
-    "voice": frozenset((*_EVERYWHERE, *_SPOKEN, "responseGapMsP50", "responseGapMsP90")),
-    "chat": frozenset((*_EVERYWHERE, *_WRITTEN)),
-    "voice_bot": frozenset((*_EVERYWHERE, *_SPOKEN, *_OF_BOTS)),
-}
-KNOWN_METRICS = frozenset().union(*METRICS_OF.values())

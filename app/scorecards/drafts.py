@@ -53,10 +53,19 @@ def _from_shipped(criterion: dict[str, Any], shipped: Mapping[str, Any] | None) 
     judge = {**shipped["judge"], **criterion.get("judge", {})}
     if judge.get("rule") == shipped["judge"].get("rule"):
         own = criterion.get("judge", {}).get("parameters", {})
-        judge["parameters"] = {**shipped["judge"].get("parameters", {}), **own}
+        judge["parameters"] = _over(shipped["judge"].get("parameters", {}), own)
     if "rule" not in judge:
         judge.pop("parameters", None)
     return {**deepcopy(dict(shipped)), **criterion, "judge": judge}
+
+
+def _over(shipped: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Put an author's parameters over those that ship, one by one, and so within objects."""
+    merged = {**shipped, **own}
+    for name in shipped.keys() & own.keys():
+        if isinstance(shipped[name], dict) and isinstance(own[name], dict):
+            merged[name] = {**shipped[name], **own[name]}
+    return merged
 
 
 def _plain(criterion: dict[str, Any]) -> dict[str, Any]:

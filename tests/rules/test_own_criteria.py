@@ -6,6 +6,7 @@ import pytest
 
 from app.ai.context import Context
 from app.ai.embedded import EmbeddedJudge
+from app.ai.friction import WEIGHTS
 from app.ai.judge import Judgement
 from app.ai.scorecard import scorecard_from
 from app.ai.transcript import Transcript
@@ -323,3 +324,25 @@ def test_a_draft_takes_over_what_it_does_not_say() -> None:
 def test_a_criterion_that_is_not_there_cannot_be_taken_over() -> None:
     checked = check({"name": "x", "criteria": [{"use": "no.such", "weight": 100}]}, channel="chat")
     assert [(each.field, each.code) for each in checked.errors] == [("criteria[0].use", "ENUM")]
+
+
+def test_what_an_obstacle_weighs_is_a_setting_of_the_version() -> None:
+    talk = chat(
+        ("c", 0, "Please book a table for two at the harbour inn."),
+        ("a", 9, "I could not book the table. I apologize."),
+        ("c", 20, "Thanks, bye."),
+        ("a", 25, "Goodbye."),
+    )
+    light = dict.fromkeys(WEIGHTS, 0)
+    scores = [
+        criteria_of(judged(talk, {"use": "resolution.completeness", "type": "scale", **more}))[0][
+            "normalizedScore"
+        ]
+        for more in (
+            {},
+            {"judge": {"parameters": {"halfAt": 30}}},
+            {"judge": {"parameters": {"weights": {"apology": 0}}}},
+            {"judge": {"parameters": {"weights": light}}},
+        )
+    ]
+    assert scores[0] < scores[2] < scores[1] < scores[3] == 1
