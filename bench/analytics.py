@@ -1,141 +1,34 @@
-"""How long the views of analytics take, and how fast an export is, over made-up evaluations.
+"""How long the views of analytics take, and what recording one more evaluation costs.
 
-`python -m bench.analytics [evaluations] [folder]`; the data set is kept in the folder, if one is
-named, and used again. Times are of whole requests in this process, the best of three.
+`python -m bench.analytics [evaluations] [folder]`; the data set is kept in the folder,
+if one is named, and used again. Requests are whole ones in this process; their times are CPU, so
+that a busy machine doesn't matter: best, median and worst of five, in milliseconds.
 """
 
-import csv
 import json
-import random
-import resource
 import sqlite3
 import sys
 import tempfile
 import time
-from array import array
+from collections import defaultdict
+from contextlib import closing
 from datetime import timedelta
-from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
-from sqlalchemy import insert
-
 from app import tables  # noqa: F401
-from app.analytics import exporter, figures
-from app.analytics.models import Fact, FactCode, FactLayout
+from app.analytics import folding
 from app.api_keys import service as api_keys
 from app.core.clock import utc_now
 from app.core.crypto import create_key_file
 from app.core.db import Table
-from app.core.ids import new_id
 from app.core.runtime import Runtime, runtime
 from app.core.settings import Rate, Settings
-from app.directory.models import Executive
-from app.evaluations.models import Evaluation, EvaluationTotal
 from app.factory import create_app
+from bench.analytics_stage import Stage
 from tests.caller import signature
-
-DAYS = 365
-STEP = 10_000
-LANES = [f"criterion_{number}" for number in range(13)]
-SECTIONS = [f"section_{number}" for number in range(6)]
-
-
-class Maker:
-    """Random evaluations, spread evenly over a year, with their facts."""
-
-    def __init__(self, parts: Runtime, number: int) -> None:
-        self.dice = random.Random(number)
-        self.parts, self.number = parts, number
-        self.ids = {
-            "executive": [new_id("exec") for _ in range(200)],
-            "campaign": [new_id("camp") for _ in range(40)],
-            "call_center": [new_id("cc") for _ in range(10)],
-            "scorecard": [new_id("sc") for _ in range(3)],
-        }
-        self.codes = {key: code for code, key in enumerate(chain(*self.ids.values()), 1)}
-        self.now = utc_now()
-
-    def make(self) -> None:
-        lanes = [{"kind": "criterion", "key": key, "title": key, "section": "s"} for key in LANES]
-        lanes += [{"kind": "section", "key": key, "title": key, "section": key} for key in SECTIONS]
-        with self.parts.db.writing() as session:
-            codes = [{"key": key, "code": code} for key, code in self.codes.items()]
-            session.execute(insert(FactCode), codes)
-            session.add(FactLayout(id=1, digest="bench", lanes=lanes))
-            session.add_all(
-                Executive(id=key, name=f"Agent {n}", created_at=self.now, updated_at=self.now)
-                for n, key in enumerate(self.ids["executive"])
-            )
-            kinds = [{"kind": kind, "quantity": self.number} for kind in ("all", "current")]
-            session.execute(insert(EvaluationTotal), kinds)
-        for begin in range(0, self.number, STEP):
-            rows = [self.row(begin + place) for place in range(min(STEP, self.number - begin))]
-            with self.parts.db.writing() as session:
-                session.execute(insert(Evaluation), [row for row, _ in rows])
-                session.execute(insert(Fact), [fact for _, fact in rows])
-
-    def row(self, place: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        dice = self.dice
-        moment = self.now - timedelta(days=DAYS * (1 - place / self.number))
-        chosen = {noun: dice.choice(keys) for noun, keys in self.ids.items()}
-        score = min(100, max(0, round(dice.gauss(78, 14))))
-        row = {
-            "id": f"eval_{place:026d}",
-            "source_id": f"conv_{place:026d}",
-            "source_type": "conversation",
-            "channel": dice.choice(figures.CHANNELS),
-            **{f"{noun}_id": key for noun, key in chosen.items()},
-            "executive": "Agent",
-            "campaign": "Campaign",
-            "call_center": "Centre",
-            "scorecard_version": 1,
-            "scorecard_name": "Chat",
-            "language": "en",
-            "status": "completed",
-            "score": score,
-            "raw_score": float(score),
-            "passed": score >= 70,
-            "auto_failed": score < 40,
-            "compliance_score": round(dice.uniform(60, 100), 2),
-            "customer_sentiment": round(dice.uniform(-1, 1), 4),
-            "sentiment_trend": dice.choice(["improving", "no_change", "declining"]),
-            "resolution": dice.choice(["resolved", "unresolved"]),
-            "duration_seconds": dice.randrange(60, 1800),
-            "turn_count": dice.randrange(4, 60),
-            "topics": dice.sample(["billing", "refund", "delivery", "login"], 2),
-            "engine": {"kind": "rules", "model": None},
-            "confidence": 0.9,
-            "started_at": moment,
-            "created_at": moment,
-            "completed_at": moment,
-            "updated_at": moment,
-        }
-        metrics = {
-            "talkRatio": round(dice.random(), 4),
-            "silencePercent": round(dice.uniform(0, 40), 4),
-            "interruptionsByAgent": dice.randrange(4),
-            "deadAirCount": dice.randrange(3),
-            "agentWpm": round(dice.uniform(110, 180), 2),
-            "firstResponseSeconds": round(dice.uniform(1, 400), 2),
-        }
-        at = round(moment.timestamp() * 1_000_000)
-        shares = array("H", [dice.choice((0, 5000, 10_000)) for _ in LANES])
-        shares.extend([dice.randrange(10_000) for _ in SECTIONS])
-        fact = {
-            "at": at,
-            "channel": figures.CHANNELS.index(row["channel"]),
-            "layout": 1,
-            **{noun: self.codes[key] for noun, key in chosen.items()},
-            "figures": figures.packed(SimpleNamespace(**row), at // 1_000_000, metrics),
-            "shares": figures.joined(shares),
-            "topics": "\n".join(row["topics"]),
-            "source_id": row["source_id"],
-            "evaluation_id": row["id"],
-        }
-        return row, fact
+from tests.conversations import completed
 
 
 class Client:
@@ -157,71 +50,89 @@ class Client:
         return self.app.open(target, method=method, data=data, headers=headers)
 
 
+def filters(ids: dict[str, list[str]]) -> dict[str, dict[str, str]]:
+    """Return filters by what they are called here; people and campaigns from the middle."""
+    single = {
+        "no filter": {},
+        "engagement": {"engagementId": ids["eng"][1]},
+        "campaign": {"campaignId": ids["camp"][1]},
+        "call centre": {"callCenterId": ids["cc"][0]},
+        "executive": {"executiveId": ids["exec"][50]},
+        "bot": {"executiveId": ids["exec"][0]},
+        "scorecard": {"scorecardId": ids["sc"][0]},
+        "channel": {"channel": "chat"},
+        "Kolkata": {"timezone": "Asia/Kolkata"},
+        "Berlin": {"timezone": "Europe/Berlin"},
+        "compared": {"compare": "previous_period"},
+    }
+    return {
+        **single,
+        "two filters": {**single["engagement"], **single["scorecard"]},
+        "three, compared": {**single["engagement"], **single["channel"], **single["compared"]},
+    }
+
+
 def views(client: Client, ids: dict[str, list[str]]) -> None:
+    """Print the best and the worst of five requests for each view, period and filter, in ms."""
     now = utc_now()
-    year = {"from": (now - timedelta(days=DAYS + 1)).strftime("%Y-%m-%dT%H:%M:%SZ")}
-    asked = [
-        ("summary", {}),
-        ("summary", {"campaignId": ids["campaign"][0]}),
-        ("summary", {"executiveId": ids["executive"][0], **year}),
-        ("summary", {"compare": "previous_period"}),
-        ("executives", {}),
-        ("campaigns", {}),
-        ("call-centers", {}),
-        ("trends", {}),
-        ("trends", {"groupBy": "executive", "granularity": "week"}),
-        ("trends", {"groupBy": "section"}),
-        ("trends", {"groupBy": "topic"}),
-        ("summary", year),
-        ("summary", {"channel": "chat", **year}),
-        ("executives", year),
-        ("trends", {"granularity": "month", **year}),
-    ]
-    for view, params in asked:
-        target = f"/api/v1/analytics/{view}" + (f"?{urlencode(params)}" if params else "")
-        best = 1e9
-        for _ in range(3):
-            started = time.perf_counter()
-            answer = client.call("GET", target)
-            best = min(best, time.perf_counter() - started)
-            assert answer.status_code == 200, answer.text
-        told = ", ".join(name if name != "from" else "a year" for name in params) or "30 days"
-        print(f"{view:14} {told:40} {best * 1000:8.1f} ms")
+    for days in (30, 90, 365):
+        start = (now - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        for name, chosen in filters(ids).items():
+            told = []
+            for view in ("summary", "campaigns", "call-centers", "executives", "trends"):
+                query = urlencode({"from": start, **chosen})
+                times = sorted(timed(client, f"/api/v1/analytics/{view}?{query}") for _ in range(5))
+                told.append(f"{view} {times[0]:5.0f} {times[2]:5.0f} {times[-1]:5.0f}")
+            print(f"{days:3} days, {name:16} {' | '.join(told)}", flush=True)
+        for group in ("campaign", "executive", "topic", "section"):
+            for zone in ("UTC", "Asia/Kolkata"):
+                query = urlencode({"from": start, "groupBy": group, "timezone": zone})
+                times = sorted(timed(client, f"/api/v1/analytics/trends?{query}") for _ in range(3))
+                print(
+                    f"{days:3} days, trends by {group} in {zone:13} {times[0]:6.0f} ms", flush=True
+                )
 
 
-def export(client: Client, format_: str) -> None:
-    body = {"dataset": "evaluations", "format": format_}
-    job = client.call("POST", "/api/v1/analytics/export", body).get_json()["data"]["jobId"]
-    before, started = _peak_mib(), time.perf_counter()
-    exporter.work(runtime())
-    elapsed = time.perf_counter() - started
-    data = client.call("GET", f"/api/v1/analytics/export/{job}").get_json()["data"]
-    assert data["status"] == "ready", data
-    print(
-        f"export {format_:8} {data['rowCount']:9,} rows {elapsed:7.1f} s "
-        f"{data['rowCount'] / elapsed:9,.0f} rows/s {data['fileSizeBytes'] / 1e6:7.1f} MB "
-        f"peak memory {_peak_mib() - before:+.0f} MiB"
-    )
+def timed(client: Client, target: str) -> float:
+    """Return how much CPU a request takes, in milliseconds."""
+    started = time.process_time()
+    answer = client.call("GET", target)
+    elapsed = time.process_time() - started
+    assert answer.status_code == 200, answer.text
+    return elapsed * 1000
 
 
-def bare(file: Path, to: Path) -> None:
-    """Do what nobody could do faster in Python: one select, one writer."""
-    started = time.perf_counter()
-    with sqlite3.connect(file) as connection, to.open("w", newline="") as out:
-        writer = csv.writer(out)
-        cursor = connection.execute("SELECT * FROM evaluations ORDER BY id")
-        count = 0
-        while rows := cursor.fetchmany(1000):
-            writer.writerows(rows)
-            count += len(rows)
-    connection.close()
-    elapsed = time.perf_counter() - started
-    print(f"bare sqlite3 to csv  {count:9,} rows {elapsed:5.1f} s {count / elapsed:9,.0f} rows/s")
-    to.unlink()
+def record(parts: Runtime) -> None:
+    """Print the CPU that one more evaluation takes, from opened to completed, in milliseconds."""
+    times = []
+    for _ in range(60):
+        with parts.db.writing() as session:
+            started = time.process_time()
+            completed(session)
+            times.append((time.process_time() - started) * 1000)
+    times.sort()
+    print(f"one more evaluation: best {times[0]:.2f}, median {times[30]:.2f} ms")
 
 
-def _peak_mib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def fold(parts: Runtime) -> None:
+    """Sum the facts, as the service does in time, and print what that took."""
+    started, count = time.process_time(), 0
+    while folded := folding.fold(parts.db, within_s=3600):
+        count += folded
+    print(f"{count:,} spans folded in {time.process_time() - started:.1f} s of CPU")
+
+
+def sizes(file: Path) -> None:
+    """Print what the tables of analytics take on disk, with their indexes."""
+    with closing(sqlite3.connect(file)) as connection:
+        for table in ("evaluations", "evaluation_facts", "evaluation_fact_cells"):
+            (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+            (size,) = connection.execute(
+                "SELECT sum(pgsize) FROM dbstat WHERE name IN "
+                "(SELECT name FROM sqlite_master WHERE tbl_name = ?)",
+                (table,),
+            ).fetchone()
+            print(f"{table:24} {rows:10,} rows {size / 1e6:8.1f} MB")
 
 
 def main(number: int, folder: Path) -> None:
@@ -234,27 +145,27 @@ def main(number: int, folder: Path) -> None:
         redis_url="none",
         sqlite_synchronous="NORMAL",
         log_level="WARNING",
-        rate_limit_expensive=Rate(1000, 60),
+        rate_limit_default=Rate(1_000_000, 60),
     )
     app = create_app(settings)
     parts = runtime()
     if is_new:
         Table.metadata.create_all(parts.db.engine)
-        started = time.perf_counter()
-        Maker(parts, number).make()
-        print(f"{number:,} evaluations made in {time.perf_counter() - started:.1f} s")
+        started = time.process_time()
+        Stage(parts, number, utc_now()).make()
+        print(f"{number:,} evaluations made in {time.process_time() - started:.1f} s of CPU")
     with parts.db.reading() as session:
-        rows = session.connection().exec_driver_sql("SELECT key FROM evaluation_fact_codes")
-        keys = [key for (key,) in rows]
-    ids = {
-        "campaign": [key for key in keys if key.startswith("camp_")],
-        "executive": [key for key in keys if key.startswith("exec_")],
-    }
+        rows = session.connection().exec_driver_sql(
+            "SELECT key FROM evaluation_fact_codes WHERE key LIKE '%\\_%' ESCAPE '\\' ORDER BY code"
+        )
+        ids: dict[str, list[str]] = defaultdict(list)
+        for (key,) in rows:
+            ids[key.partition("_")[0]].append(key)
     client = Client(app)
+    fold(parts)
+    sizes(folder / "cqe.db")
     views(client, ids)
-    for format_ in ("csv", "jsonl"):
-        export(client, format_)
-    bare(folder / "cqe.db", folder / "bare.csv")
+    record(parts)
 
 
 if __name__ == "__main__":

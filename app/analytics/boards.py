@@ -1,19 +1,21 @@
 """Leaderboards of campaigns, call centres and executives: measured, ranked, and cut to a page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.analytics import codes, lanes, measures, names, reading
-from app.analytics.figures import Columns
+from app.analytics import codes, figures, lanes, layouts, measures, names, reading
 from app.analytics.reading import Question
 from app.analytics.statistics import rounded
+from app.analytics.tallies import Tally
 from app.core.paging import Page, PageRequest
 
 # So many evaluations of average score are added to everybody's, so that few good ones don't lead.
 _PRIOR = 5
 _CHANGED = ("mean_score", "pass_rate")
+_SORTED_BY = ("mean_score", "pass_rate", "auto_fail_rate")
 
 
 def campaigns(session: Session, question: Question, request: PageRequest, **how: Any) -> Page[Any]:
@@ -48,14 +50,14 @@ def _board(
         min_evaluations: how many completed evaluations a rank takes.
         compare: also tell the change since the period before.
     """
-    found = _measured(session, question, group)
+    found = _tallied(session, question, group)
     members = [dict(each) for each in _described(session, group, found)]
     for kind in dict.fromkeys(each["kind"] for each in members):
         rank([each for each in members if each["kind"] == kind], min_evaluations)
     members = _sorted(members, request.sort)
     offset = (request.page - 1) * request.page_size
     shown = members[offset : offset + request.page_size]
-    _add_sections(session, question, group, shown, min_evaluations)
+    _add_details(session, question, group, shown, min_evaluations)
     _add_change(session, question, group, shown, compare=compare)
     if group == "executive":
         names.add_executives(session, question, shown)
@@ -80,13 +82,17 @@ def rank(members: Sequence[dict[str, Any]], min_evaluations: int) -> None:
         each["rank"] = eligible[place - 1]["rank"] if tied else place + 1
 
 
-def _measured(session: Session, question: Question, group: str) -> dict[int, Columns]:
-    every = reading.columns_by(session, question, group)
-    done = {code: measures.completed(each) for code, each in every.items()}
-    return {code: each for code, each in done.items() if len(each)}
+def _tallied(
+    session: Session, question: Question, group: str, members: Collection[int] | None = None
+) -> dict[int, Tally]:
+    """Tally the members with completed evaluations; details of those alone that are named."""
+    whole, details = [reading.whole(question)], members is not None
+    found = reading.tallies(session, question, whole, group, members=members, details=details)
+    return {code: each for (_, code), each in found.items() if each.completed}
 
 
-def _described(session: Session, group: str, found: Mapping[int, Columns]) -> list[dict[str, Any]]:
+def _described(session: Session, group: str, found: Mapping[int, Tally]) -> list[dict[str, Any]]:
+    """Tell of every member what it may be sorted and ranked by."""
     keys = codes.keys_of(session, found)
     told = names.of_group(session, group, keys.values())
     return [
@@ -95,12 +101,11 @@ def _described(session: Session, group: str, found: Mapping[int, Columns]) -> li
             "id": keys[code],
             "kind": "human",
             **told[keys[code]],
-            "evaluations": len(done),
-            "score_sum": done.total("score")[0],
-            **{name: measure(done) for name, measure in measures.BOARD.items()},
-            "last_evaluation_at": done.last_completed(),
+            "evaluations": tally.completed,
+            "score_sum": tally.total("score")[0],
+            **{name: measures.BOARD[name](tally) for name in _SORTED_BY},
         }
-        for code, done in found.items()
+        for code, tally in found.items()
     ]
 
 
@@ -117,22 +122,26 @@ def _sorted(members: list[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
     return known + sorted(missing, key=lambda each: each["id"], reverse=descending)
 
 
-def _add_sections(
+def _add_details(
     session: Session,
     question: Question,
     group: str,
     members: Sequence[dict[str, Any]],
     at_least: int,
 ) -> None:
-    means = lanes.means_by(session, question, group, [each["code"] for each in members])
+    found = _tallied(session, question, group, [each["code"] for each in members])
+    known = layouts.lanes_by_layout(session)
     for each in members:
-        found = means[each["code"]]
+        tally = found[each["code"]]
+        each.update({name: measure(tally) for name, measure in measures.BOARD.items()})
+        each["last_evaluation_at"] = figures.EPOCH + timedelta(milliseconds=tally.last_ms)
+        means = lanes.means_of(tally.shares, known)
         each["sections"] = [
             {"key": lane.key, "mean_score": rounded(lane.mean, measures.SCORE_PLACES)}
-            for lane in found.sections
+            for lane in means.sections
         ]
-        weakest = found.weakest(at_least=at_least, limit=1)
-        strongest = found.strongest(at_least=at_least)
+        weakest = means.weakest(at_least=at_least, limit=1)
+        strongest = means.strongest(at_least=at_least)
         each["top_strength"] = _lane(strongest) if strongest else None
         each["top_weakness"] = _lane(weakest[0]) if weakest else None
 
@@ -153,8 +162,8 @@ def _add_change(
     *,
     compare: bool,
 ) -> None:
-    before = _measured(session, question.former(), group) if compare and members else {}
+    before = _tallied(session, question.former(), group) if compare and members else {}
     for each in members:
-        former = before.get(each["code"], Columns())
+        former = before.get(each["code"], Tally())
         told = {name: measures.BOARD[name](former) for name in _CHANGED}
         each["change"] = measures.change(each, told) if compare else None

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from app.analytics import agreement as agreements
-from app.analytics import agreement_report, exporter, rebuilding
+from app.analytics import agreement_report, exporter, folding, rebuilding, spans
 from app.analytics.agreement_shapes import AnalyticsAgreementSchema
 from app.analytics.periods import Period
 from app.analytics.reading import Question
@@ -17,37 +17,58 @@ from app.engagements import service as engagements
 from app.evaluations.vocabulary import Channel
 
 _SHOWN = 20
+# Progress is told every so many batches of facts, and every so many seconds of folding.
+_TOLD, _FOLDING_S = 20, 10
 
 
 @click.group("analytics")
 def analytics() -> None:
-    """Make the facts of analytics anew, or hold them against the evaluations."""
+    """Make the facts and sums of analytics anew, or hold them against the evaluations."""
 
 
 @analytics.command("rebuild")
-def rebuild() -> None:
-    """Make every fact anew from the evaluations; safe while the service runs."""
-    reached: str | None = ""
-    while reached is not None:
-        with runtime().db.writing() as session:
-            reached = rebuilding.rebuild_after(session, reached)
-    with runtime().db.writing() as session:
+@click.option("--after", default="", metavar="ID", help="Go on after this evaluation.")
+def rebuild(after: str) -> None:
+    """Make every fact and every sum anew from the evaluations; safe while the service runs.
+
+    What is done stays done when it is stopped: go on with the id that was printed last.
+    """
+    db, reached, number = runtime().db, after, 0
+    with db.writing() as session:
+        spans.mark_all_stale(session)
+    while True:
+        with db.writing() as session:
+            next_id = rebuilding.rebuild_after(session, reached)
+        if next_id is None:
+            break
+        reached, number = next_id, number + 1
+        if number % _TOLD == 0:
+            click.echo(f"facts: {number * rebuilding.BATCH:,} evaluations, to {reached}")
+    with db.writing() as session:
         dropped = rebuilding.drop_stale(session)
-    click.echo(f"rebuilt; {dropped} stale facts removed")
+    click.echo(f"facts: rebuilt; {dropped} stale ones removed")
+    folded = 0
+    while more := folding.fold(db, within_s=_FOLDING_S):
+        folded += more
+        click.echo(f"sums: {folded:,} spans of time")
+    click.echo("rebuilt")
 
 
 @analytics.command("check")
 def check() -> None:
-    """Compare every fact with its evaluation; exit code 1 when one differs."""
+    """Compare facts with evaluations, and sums with facts; exit code 1 when anything differs."""
     with runtime().db.reading() as session:
-        found = list(rebuilding.differences(session))
+        wrong_facts = list(rebuilding.differences(session))
+        wrong_spans = list(rebuilding.span_differences(session))
+    found = wrong_facts + wrong_spans
     for each in found[:_SHOWN]:
         click.echo(each)
     if len(found) > _SHOWN:
         click.echo(f"and {len(found) - _SHOWN} more")
     if found:
-        raise click.ClickException(f"{len(found)} facts differ: run `flask analytics rebuild`")
-    click.echo("every fact agrees with its evaluation")
+        told = f"{len(wrong_facts)} facts and {len(wrong_spans)} spans of time differ"
+        raise click.ClickException(f"{told}: run `flask analytics rebuild`")
+    click.echo("every fact agrees with its evaluation, and every sum with its facts")
 
 
 @click.command("agreement")

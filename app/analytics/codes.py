@@ -20,12 +20,12 @@ def code_of(session: Session, key: str) -> int:
 def codes_of(session: Session, keys: Iterable[str | None]) -> dict[str, int]:
     """Return the codes of ids, made where they are new."""
     wanted = {key for key in keys if key}
-    found = _known(session, wanted)
+    found = known(session, wanted)
     missing = sorted(wanted - set(found))
     if missing:
         new = upsert_into(session, FactCode).values([{"key": key} for key in missing])
         session.execute(new.on_conflict_do_nothing())
-        found = _known(session, wanted)
+        found = known(session, wanted)
     return found
 
 
@@ -35,6 +35,7 @@ def keys_of(session: Session, codes: Iterable[int]) -> dict[int, str]:
     return dict(rows.all())
 
 
-def _known(session: Session, keys: Iterable[str]) -> dict[str, int]:
+def known(session: Session, keys: Iterable[str]) -> dict[str, int]:
+    """Return the codes of those ids that have one."""
     rows = session.execute(select(FactCode.key, FactCode.code).where(FactCode.key.in_(keys)))
     return dict(rows.all())

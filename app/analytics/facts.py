@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.analytics import codes, figures, layouts
+from app.analytics import codes, figures, layouts, spans
 from app.analytics.models import Fact
 from app.core.clock import as_utc
 from app.evaluations.models import Evaluation, EvaluationResult
@@ -32,12 +32,16 @@ def note(session: Session, current: Evaluation) -> None:
 
 
 def write(session: Session, rows: list[dict[str, Any]]) -> None:
-    """Write facts, each in place of its source's former one."""
+    """Write facts, each in place of its source's former one; sums of either are stale from now on."""
+    moments = {row["at"] for row in rows}
+    former = select(Fact.at).where(Fact.source_id.in_([row["source_id"] for row in rows]))
+    moments.update(session.scalars(former))
     insert = upsert_into(session, Fact)
     changed = {name: insert.excluded[name] for name in rows[0] if name != "source_id"}
     session.connection().execute(
         insert.on_conflict_do_update(index_elements=["source_id"], set_=changed), rows
     )
+    spans.mark_stale(session, moments)
 
 
 def values_of(

@@ -6,10 +6,8 @@ places. A first response is kept to a hundredth of a second, so that months fit.
 
 import sys
 from array import array
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import compress
 from typing import Any, TypeAlias
 
 from app.core.clock import as_utc
@@ -103,7 +101,7 @@ def joined(numbers: Numbers) -> bytes:
 
 
 def taken(data: bytes, width: str) -> Numbers:
-    """Read numbers from bytes: of four (`I`) or of two (`H`) each."""
+    """Read numbers from bytes: of eight (`Q`), four (`I`) or two (`H`) each."""
     numbers = array(width)
     numbers.frombytes(data)
     if sys.byteorder == "big":
@@ -129,71 +127,6 @@ def reader(*names: str) -> Callable[[bytes], list[Any]]:
         ]
 
     return read
-
-
-class Columns:
-    """The figures of many facts, field by field, each taken out when it is first asked for."""
-
-    def __init__(self, numbers: "Numbers | None" = None) -> None:
-        self._numbers = array("I") if numbers is None else numbers
-        self._mask: list[bool] | None = None
-        self._whole: Columns = self
-        self._columns: dict[str, Numbers] = {}
-        self._counters: dict[str, Counter[int]] = {}
-
-    def __len__(self) -> int:
-        return len(self.raw("at_s"))
-
-    def raw(self, name: str) -> Numbers:
-        """Return a column as it is stored, `NULL` where there is no value."""
-        if name not in self._columns:
-            if self._mask is None:
-                self._columns[name] = self._numbers[_PLACE[name] :: len(FIELDS)]
-            else:
-                self._columns[name] = array("I", compress(self._whole.raw(name), self._mask))
-        return self._columns[name]
-
-    def counted(self, name: str) -> Counter[int]:
-        """Count each value of a column as it is stored, without the missing ones."""
-        if name not in self._counters:
-            self._counters[name] = Counter(self.raw(name))
-            del self._counters[name][NULL]
-        return self._counters[name]
-
-    def ordered(self, name: str) -> list[int]:
-        """Return the values of a column as they are stored, the smallest first."""
-        counted = self.counted(name)
-        found: list[int] = []
-        for value in sorted(counted):
-            found += [value] * counted[value]
-        return found
-
-    def total(self, name: str) -> tuple[int, int]:
-        """Return the sum of the values of a column as they are stored, and how many these are."""
-        column = self.raw(name)
-        missing = column.count(NULL)
-        return sum(column) - NULL * missing, len(column) - missing
-
-    def words(self, name: str) -> dict[str, int]:
-        """Count each word of a closed list; those that do not occur are 0."""
-        counted = self.counted(name)
-        return {word: counted[code] for code, word in enumerate(_WORDS[name])}
-
-    def last_completed(self) -> datetime | None:
-        """Return when the newest of them was completed."""
-        ends = zip(self.raw("completed_s"), self.raw("completed_ms"), strict=True)
-        last = max((each for each in ends if each[0] != NULL), default=None)
-        return last and EPOCH + timedelta(seconds=last[0], milliseconds=last[1])
-
-    def select(self, name: str, word: str) -> "Columns":
-        """Keep the facts whose word in a column is this one."""
-        code = _WORDS[name].index(word)
-        if self.counted(name)[code] == len(self):
-            return self
-        chosen = Columns()
-        chosen._whole = self
-        chosen._mask = [each == code for each in self.raw(name)]
-        return chosen
 
 
 def to_value(name: str, stored: float) -> float:

@@ -1,12 +1,15 @@
-"""Jobs over exports: made by a worker, found by the sweep, deleted when their time is over."""
+"""Jobs over exports, found by the sweep and deleted in time, and over facts, summed in time."""
 
 from collections.abc import Sequence
 
-from app.analytics import exporter, exporting
+from app.analytics import exporter, exporting, folding
 from app.analytics.models import ExportJob
 from app.core import leases
 from app.core.clock import utc_now
 from app.core.runtime import Runtime, runtime
+
+# Other tasks of the same process wait so long.
+_FOLDING_S = 0.5
 
 
 def run_export(job_id: str) -> None:
@@ -28,3 +31,8 @@ def purge_exports(parts: Runtime) -> int:
         parts.storage.delete(object_id)
     exporter.clear_spool(parts)
     return len(objects)
+
+
+def fold_facts(parts: Runtime) -> int:
+    """Sum the facts of spans of time that are over, for a moment; return how many spans."""
+    return folding.fold(parts.db, within_s=_FOLDING_S)

@@ -1,14 +1,11 @@
 """Means of criteria and sections, over all layouts that the facts have."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy.orm import Session
-
-from app.analytics import layouts, reading
-from app.analytics.figures import Numbers
-from app.analytics.layouts import CRITERION, NULL, SECTION
-from app.analytics.reading import Question
+from app.analytics import layouts
+from app.analytics.layouts import CRITERION, SECTION
+from app.analytics.tallies import share_lanes
 
 
 @dataclass(slots=True)
@@ -45,29 +42,17 @@ class LaneMeans:
         return min(often, key=lambda each: (-each.mean, each.key), default=None)
 
 
-def means(session: Session, question: Question) -> LaneMeans:
-    """Take the means over the facts that are meant."""
-    return means_of(reading.shares(session, question), layouts.lanes_by_layout(session))
+def means_of(shares: Mapping[int, int], known: Mapping[int, list[dict[str, str]]]) -> LaneMeans:
+    """Take the means of the shares of a tally; the same key in two layouts is the same criterion.
 
-
-def means_by(
-    session: Session, question: Question, group: str, members: Collection[int]
-) -> dict[int, LaneMeans]:
-    """Take the means for each of some members of a group, by their code."""
-    known = layouts.lanes_by_layout(session)
-    found = reading.shares_by(session, question, group, members)
-    return {code: means_of(shares, known) for code, shares in found.items()}
-
-
-def means_of(shares: Mapping[int, Numbers], known: Mapping[int, list[dict[str, str]]]) -> LaneMeans:
-    """Take the means of shares; the same key in two layouts is the same criterion."""
+    Args:
+        known: the lanes of every layout.
+    """
     found: dict[tuple[str, str], LaneMean] = {}
     for layout in sorted(shares):
         lanes = known[layout]
-        for place, lane in enumerate(lanes):
-            column = shares[layout][place :: len(lanes)]
-            count = len(column) - column.count(NULL)
-            total = sum(column) - NULL * (len(column) - count)
+        numbers = share_lanes(shares[layout], len(lanes))
+        for lane, total, count in zip(lanes, numbers[::2], numbers[1::2], strict=True):
             mean = found.setdefault(
                 (lane["kind"], lane["key"]), LaneMean(lane["key"], lane["title"], lane["section"])
             )

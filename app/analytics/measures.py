@@ -4,95 +4,89 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.analytics import statistics
-from app.analytics.figures import Columns, scale_of, to_value
+from app.analytics.figures import to_value
 from app.analytics.statistics import rounded, share
+from app.analytics.tallies import Tally
 
 SCORE_PLACES, SHARE_PLACES = 2, 4
 _IMPROVING = ("improving", "slightly_improving")
 _DECLINING = ("declining", "slightly_declining")
 _UNTOLD = "not_calculated"
-# Below this a feeling is neither good nor bad, as with the trend (scorecards, section 2).
-_NEUTRAL = 0.1
 
 
-def completed(columns: Columns) -> Columns:
-    """Keep the facts of completed evaluations: only these have figures."""
-    return columns.select("status", "completed")
-
-
-def mean(columns: Columns, name: str, places: int = SHARE_PLACES) -> float | None:
+def mean(tally: Tally, name: str, places: int = SHARE_PLACES) -> float | None:
     """Return the mean of a figure over the facts that have it."""
-    found = statistics.mean(*columns.total(name))
+    found = statistics.mean(*tally.total(name))
     return None if found is None else rounded(to_value(name, found), places)
 
 
-def percentile(columns: Columns, name: str, part: float, places: int = 2) -> float | None:
-    """Return a percentile of a figure over the facts that have it; exact."""
-    found = statistics.percentile(columns.ordered(name), part)
-    return None if found is None else rounded(to_value(name, found), places)
+def wait(tally: Tally, part: float) -> float | None:
+    """Return a percentile of the first responses, each to three significant digits, in seconds."""
+    found = statistics.percentile(tally.waits, part)
+    return None if found is None else rounded(to_value("first_response_seconds", found), 2)
 
 
-def pass_rate(columns: Columns) -> float | None:
+def score(tally: Tally, part: float) -> float | None:
+    """Return a percentile of the scores; exact."""
+    return rounded(statistics.percentile(tally.scores, part), SCORE_PLACES)
+
+
+def pass_rate(tally: Tally) -> float | None:
     """Return the share of those that passed among those that could."""
-    return mean(columns, "passed")
+    return mean(tally, "passed")
 
 
-def resolution_rate(columns: Columns) -> float | None:
+def resolution_rate(tally: Tally) -> float | None:
     """Return the share of the resolved among those of which it is known."""
-    counted = columns.words("resolution")
+    counted = tally.words("resolution")
     return rounded(
         share(counted["resolved"], sum(counted.values()) - counted["unknown"]), SHARE_PLACES
     )
 
 
-def trend_rates(columns: Columns) -> tuple[float | None, float | None]:
+def trend_rates(tally: Tally) -> tuple[float | None, float | None]:
     """Return the shares of improving and of declining feelings among those with a trend."""
-    counted = columns.words("sentiment_trend")
+    counted = tally.words("sentiment_trend")
     known = sum(counted.values()) - counted[_UNTOLD]
     improving = share(sum(counted[each] for each in _IMPROVING), known)
     declining = share(sum(counted[each] for each in _DECLINING), known)
     return rounded(improving, SHARE_PLACES), rounded(declining, SHARE_PLACES)
 
 
-def scores(columns: Columns) -> dict[str, Any]:
+def scores(tally: Tally) -> dict[str, Any]:
     """Return what there is to say of the scores."""
-    ordered = columns.ordered("score")
     return {
-        "mean": mean(columns, "score", SCORE_PLACES),
-        "median": rounded(statistics.percentile(ordered, 0.5), SCORE_PLACES),
-        "p10": rounded(statistics.percentile(ordered, 0.1), SCORE_PLACES),
-        "p90": rounded(statistics.percentile(ordered, 0.9), SCORE_PLACES),
-        "stdev": rounded(statistics.deviation(columns.counted("score")), SCORE_PLACES),
-        "pass_rate": pass_rate(columns),
-        "auto_fail_rate": mean(columns, "auto_failed"),
-        "compliance_mean": mean(columns, "compliance_score", SCORE_PLACES),
+        "mean": mean(tally, "score", SCORE_PLACES),
+        "median": score(tally, 0.5),
+        "p10": score(tally, 0.1),
+        "p90": score(tally, 0.9),
+        "stdev": rounded(statistics.deviation(tally.scores), SCORE_PLACES),
+        "pass_rate": pass_rate(tally),
+        "auto_fail_rate": mean(tally, "auto_failed"),
+        "compliance_mean": mean(tally, "compliance_score", SCORE_PLACES),
     }
 
 
-def distribution(columns: Columns) -> list[dict[str, int]]:
+def distribution(tally: Tally) -> list[dict[str, int]]:
     """Count the scores in ten classes, each up to but without its end; the last one has 100 too."""
     counts = [0] * 10
-    for score, count in columns.counted("score").items():
-        counts[min(score // 10, 9)] += count
+    for value, count in tally.scores.items():
+        counts[min(value // 10, 9)] += count
     return [
         {"low": 10 * index, "high": 10 * index + 10, "count": count}
         for index, count in enumerate(counts)
     ]
 
 
-def sentiment(columns: Columns) -> dict[str, Any]:
+def sentiment(tally: Tally) -> dict[str, Any]:
     """Return how customers felt: counts of feelings, their mean, and where they went."""
-    edge = round(_NEUTRAL * scale_of("customer_sentiment"))
-    middle = scale_of("customer_sentiment")
-    counted = columns.counted("customer_sentiment")
-    positive = sum(count for felt, count in counted.items() if felt >= middle + edge)
-    negative = sum(count for felt, count in counted.items() if felt <= middle - edge)
-    improving, declining = trend_rates(columns)
+    positive, negative = tally.number("positive"), tally.number("negative")
+    improving, declining = trend_rates(tally)
     return {
         "positive": positive,
-        "neutral": counted.total() - positive - negative,
+        "neutral": tally.total("customer_sentiment")[1] - positive - negative,
         "negative": negative,
-        "mean_customer": mean(columns, "customer_sentiment"),
+        "mean_customer": mean(tally, "customer_sentiment"),
         "improving_rate": improving,
         "declining_rate": declining,
     }
@@ -108,23 +102,23 @@ def change(now: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, float
     }
 
 
-def _declining(columns: Columns) -> float | None:
-    return trend_rates(columns)[1]
+def _declining(tally: Tally) -> float | None:
+    return trend_rates(tally)[1]
 
 
-Measure = Callable[[Columns], float | None]
+Measure = Callable[[Tally], float | None]
 
 
 def of(name: str, places: int) -> Measure:
     """Return the function that takes the mean of one figure."""
-    return lambda columns: mean(columns, name, places)
+    return lambda tally: mean(tally, name, places)
 
 
 BOARD: Mapping[str, Measure] = {
     "mean_score": of("score", SCORE_PLACES),
-    "median_score": lambda columns: percentile(columns, "score", 0.5),
-    "p10": lambda columns: percentile(columns, "score", 0.1),
-    "p90": lambda columns: percentile(columns, "score", 0.9),
+    "median_score": lambda tally: score(tally, 0.5),
+    "p10": lambda tally: score(tally, 0.1),
+    "p90": lambda tally: score(tally, 0.9),
     "pass_rate": pass_rate,
     "auto_fail_rate": of("auto_failed", SHARE_PLACES),
     "compliance_mean": of("compliance_score", SCORE_PLACES),
@@ -135,7 +129,5 @@ BOARD: Mapping[str, Measure] = {
     "talk_ratio": of("talk_ratio", SHARE_PLACES),
     "silence_percent": of("silence_percent", 2),
     "interruptions_per_call": of("interruptions", SHARE_PLACES),
-    "first_response_seconds_median": lambda columns: percentile(
-        columns, "first_response_seconds", 0.5
-    ),
+    "first_response_seconds_median": lambda tally: wait(tally, 0.5),
 }

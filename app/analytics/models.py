@@ -1,4 +1,4 @@
-"""The tables of analytics: a narrow fact for each evaluated contact, their codes, and exports."""
+"""The tables of analytics: a narrow fact for each evaluated contact, sums of facts, and exports."""
 
 from datetime import datetime
 from typing import Any
@@ -61,6 +61,49 @@ class FactLayout(Table):
     id: Mapped[int] = mapped_column(primary_key=True)
     digest: Mapped[str] = mapped_column(unique=True)
     lanes: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+
+
+class FactSpan(Table):
+    """One hour, day, … whose facts are summed in cells (see `spans.py`).
+
+    `id` says which one. `views` has the bit of every view that has cells here; they are good while
+    the state is `READY`.
+    """
+
+    __tablename__ = "evaluation_fact_spans"
+    __table_args__ = (Index("ix_evaluation_fact_spans_state", "state"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    state: Mapped[int]
+    views: Mapped[int] = mapped_column(default=0)
+
+
+class FactCell(Table):
+    """The sums of those facts of one span that agree in channel and member.
+
+    What `member` is, the view says: an executive, a campaign, …, or nothing in particular. The
+    other codes are filled in the view of all of them only. What the bytes hold: see `tallies.py`.
+    """
+
+    __tablename__ = "evaluation_fact_cells"
+    __table_args__ = (Index("ix_evaluation_fact_cells_view", "view", "span", "member"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    view: Mapped[int]
+    span: Mapped[int]
+    member: Mapped[int | None]
+    channel: Mapped[int]
+    executive: Mapped[int | None]
+    campaign: Mapped[int | None]
+    call_center: Mapped[int | None]
+    engagement: Mapped[int | None]
+    scorecard: Mapped[int | None]
+    last_ms: Mapped[int]
+    sums: Mapped[bytes] = mapped_column(LargeBinary)
+    scores: Mapped[bytes] = mapped_column(LargeBinary)
+    waits: Mapped[bytes] = mapped_column(LargeBinary)
+    topics: Mapped[bytes] = mapped_column(LargeBinary)
+    shares: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class ExportJob(LeasedJob):

@@ -1,27 +1,17 @@
-"""Reading facts: many at once, as columns, from the narrow table alone."""
+"""Questions, and the tallies that answer them."""
 
-from array import array
-from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, literal, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import Session
 
-from app.analytics import codes, facts, figures
-from app.analytics.figures import CHANNELS, Columns, Numbers
-from app.analytics.models import Fact
+from app.analytics import codes, facts
+from app.analytics.figures import CHANNELS
+from app.analytics.gathering import Gathering, Key
 from app.analytics.periods import Period
-
-# So much of a long period is read at once: memory stays bounded.
-_SPAN = timedelta(days=32)
-GROUPS: dict[str, InstrumentedAttribute[Any]] = {
-    "executive": Fact.executive,
-    "campaign": Fact.campaign,
-    "call_center": Fact.call_center,
-}
+from app.analytics.spans import Range
+from app.analytics.tallies import Tally
+from app.analytics.views import CHANNEL, view_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,99 +41,47 @@ class Question:
         }
         return {name: key for name, key in named.items() if key is not None}
 
-
-def columns(session: Session, question: Question) -> Columns:
-    """Return the figures of all facts that are meant, whatever their status."""
-    numbers = array("I")
-    for where in _spans(session, question):
-        data = session.scalar(select(_joined(session, Fact.figures)).where(*where))
-        numbers.extend(figures.taken(_bytes(data), "I"))
-    return Columns(numbers)
+    def chosen(self, session: Session) -> dict[str, list[int]]:
+        """Return the codes that are filtered by."""
+        found = {name: [codes.code_of(session, key)] for name, key in self.ids().items()}
+        if self.channel:
+            found[CHANNEL] = [CHANNELS.index(each) for each in self.channel]
+        return found
 
 
-def columns_by(session: Session, question: Question, group: str) -> dict[int, Columns]:
-    """Return the figures by the code of what the facts belong to; those without it are left out."""
-    column = GROUPS[group]
-    found: dict[int, Numbers] = {}
-    for where in _spans(session, question):
-        statement = select(column, _joined(session, Fact.figures)).where(
-            *where, column.is_not(None)
-        )
-        for code, data in session.execute(statement.group_by(column)):
-            found.setdefault(code, array("I")).extend(figures.taken(_bytes(data), "I"))
-    return {code: Columns(numbers) for code, numbers in found.items()}
+def tally(session: Session, question: Question) -> Tally:
+    """Tally all facts that are meant, with details."""
+    found = tallies(session, question, [whole(question)])
+    return found.get((0,)) or Tally()
 
 
-def shares(session: Session, question: Question) -> dict[int, Numbers]:
-    """Return the numbers of the shares of all facts that are meant, by their layout."""
-    found: dict[int, Numbers] = {}
-    for where in _spans(session, question):
-        statement = select(Fact.layout, _joined(session, Fact.shares)).where(
-            *where, Fact.layout.is_not(None)
-        )
-        for layout, data in session.execute(statement.group_by(Fact.layout)):
-            found.setdefault(layout, array("H")).extend(figures.taken(_bytes(data), "H"))
-    return found
+def whole(question: Question) -> Range:
+    """Return the whole period of a question."""
+    return facts.microseconds(question.period.start), facts.microseconds(question.period.end)
 
 
-def shares_by(
-    session: Session, question: Question, group: str, members: Collection[int]
-) -> dict[int, dict[int, Numbers]]:
-    """Return the same for each of some members of a group, by their code."""
-    column = GROUPS[group]
-    found: dict[int, dict[int, Numbers]] = {code: {} for code in members}
-    for where in _spans(session, question):
-        statement = select(column, Fact.layout, _joined(session, Fact.shares)).where(
-            *where, column.in_(members), Fact.layout.is_not(None)
-        )
-        for code, layout, data in session.execute(statement.group_by(column, Fact.layout)):
-            numbers = found[code].setdefault(layout, array("H"))
-            numbers.extend(figures.taken(_bytes(data), "H"))
-    return found
+def tallies(
+    session: Session,
+    question: Question,
+    ranges: Sequence[Range],
+    by: str | None = None,
+    *,
+    members: Collection[int] | None = None,
+    details: bool = True,
+) -> dict[Key, Tally]:
+    """Tally the facts that are meant, range by range, and by what they belong to.
 
-
-def topics(session: Session, question: Question) -> Counter[str]:
-    """Count the topics of the facts that are meant."""
-    counted: Counter[str] = Counter()
-    joined = _text_joined(session, Fact.topics)
-    for where in _spans(session, question):
-        data = session.scalar(select(joined).where(*where, Fact.topics != ""))
-        counted.update((data or "").split("\n") if data else ())
-    return counted
-
-
-def rows(session: Session, question: Question, *wanted: Any) -> Iterator[Any]:
-    """Yield columns of each fact that is meant, for what cannot be read in one piece."""
-    for where in _spans(session, question):
-        statement: Select[Any] = select(*wanted).where(*where)
-        yield from session.execute(statement.execution_options(yield_per=5000))
-
-
-def _spans(session: Session, question: Question) -> Iterator[list[ColumnElement[bool]]]:
-    chosen = [
-        getattr(Fact, name) == codes.code_of(session, key) for name, key in question.ids().items()
-    ]
-    if question.channel:
-        channels = [CHANNELS.index(each) for each in question.channel]
-        chosen.append(Fact.channel.in_(channels))
-    begin, end = question.period.start, question.period.end
-    while begin < end:
-        until = min(begin + _SPAN, end)
-        at = Fact.at >= facts.microseconds(begin), Fact.at < facts.microseconds(until)
-        yield [*at, *chosen]
-        begin = until
-
-
-def _joined(session: Session, column: InstrumentedAttribute[bytes]) -> ColumnElement[Any]:
-    if session.get_bind().dialect.name == "sqlite":
-        return func.group_concat(func.hex(column), "")
-    return func.string_agg(func.encode(column, "hex"), literal(""))
-
-
-def _text_joined(session: Session, column: InstrumentedAttribute[str]) -> ColumnElement[Any]:
-    sqlite = session.get_bind().dialect.name == "sqlite"
-    return (func.group_concat if sqlite else func.string_agg)(column, "\n")
-
-
-def _bytes(joined: str | None) -> bytes:
-    return bytes.fromhex(joined or "")
+    Args:
+        ranges: in their order, none over another; a key begins with the place of its range.
+        by: a kind of ids, `channel` or `topic`: the key's second part is its code, or the topic.
+            Facts without any are left out.
+        members: the codes that matter.
+        details: without them only counts, sums and words are known.
+    """
+    chosen = question.chosen(session)
+    names = () if by is None else (by,)
+    view = view_for({*chosen, *names})
+    if by is not None and members is not None:
+        chosen[by] = list(members)
+    found = Gathering(session, names, chosen, details=details).gather(view, ranges)
+    return {key: each for key, each in found.items() if None not in key}

@@ -1,16 +1,23 @@
-"""Making the facts anew from the evaluations, and holding them against the truth."""
+"""Making the facts anew from the evaluations, and holding facts and sums against the truth."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import bindparam, delete, select
 from sqlalchemy.orm import Session
 
-from app.analytics import facts, figures
-from app.analytics.models import Fact
+from app.analytics import codes, facts, figures, folding, spans
+from app.analytics.models import Fact, FactCell, FactSpan
+from app.analytics.views import View
+from app.core.clock import iso_utc
 from app.evaluations.models import Evaluation, EvaluationResult
 
-_BATCH = 500
+BATCH = 500
+_CELL = FactCell.__table__
+_CELLS_OF = select(*(column for column in _CELL.c if column.name != "id")).where(
+    _CELL.c.view.in_(list(View)), _CELL.c.span == bindparam("span")
+)
 _OF = Evaluation.__table__.c
 _COLUMNS = (
     _OF.id,
@@ -40,7 +47,7 @@ _ROWS = (
     .outerjoin(EvaluationResult, EvaluationResult.evaluation_id == _OF.id)
     .where(_OF.is_current)
     .order_by(_OF.id)
-    .limit(_BATCH)
+    .limit(BATCH)
 )
 
 
@@ -60,8 +67,10 @@ def rebuild_after(session: Session, reached: str) -> str | None:
 def drop_stale(session: Session) -> int:
     """Remove facts of evaluations that are not current, or gone; return how many."""
     current = select(_OF.id).where(_OF.is_current)
-    stale = delete(Fact).where(Fact.evaluation_id.not_in(current)).returning(Fact.id)
-    return len(session.scalars(stale).all())
+    stale = delete(Fact).where(Fact.evaluation_id.not_in(current)).returning(Fact.at)
+    moments = session.scalars(stale).all()
+    spans.mark_stale(session, moments)
+    return len(moments)
 
 
 def differences(session: Session) -> Iterator[str]:
@@ -86,6 +95,24 @@ def differences(session: Session) -> Iterator[str]:
     )
     for evaluation_id in session.scalars(stray):
         yield f"{evaluation_id}: a fact of what is not current"
+
+
+def span_differences(session: Session) -> Iterator[str]:
+    """Name each span whose sums are given out and are not those of its facts."""
+    ready = select(FactSpan).where(FactSpan.state == spans.READY).order_by(FactSpan.id)
+    for span in session.scalars(ready).all():
+        summed = folding.sum_up(session, span.id, from_facts=True)
+        topics = codes.known(session, folding.topics_of(summed))
+        ought = {_named(cell): cell for cell in folding.cells(span.id, summed, topics)}
+        rows = [row._asdict() for row in session.execute(_CELLS_OF, {"span": span.id})]
+        found = {_named(row): row for row in rows}
+        if found != ought or span.views != sum(1 << view for view in summed):
+            start = figures.EPOCH + timedelta(microseconds=spans.range_of(span.id)[0])
+            yield f"{spans.LEVELS[spans.level_of(span.id)]} h from {iso_utc(start)}: other sums"
+
+
+def _named(cell: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(cell[name] for name in ("view", "member", *View.FULL.names))
 
 
 def _next(session: Session, reached: str) -> Sequence[Any]:

@@ -67,7 +67,11 @@ class AnalyticsPeriodSchema(CamelSchema):
 
 
 class AnalyticsTotalsSchema(CamelSchema):
-    """How many contacts of each kind have an evaluation, and how far those are."""
+    """How many contacts of each kind there are, evaluated or not, and how far evaluations are.
+
+    A contact counts when its evaluation was made, or without one when it came in. Calls that nobody
+    took and uploads that never came are none.
+    """
 
     conversations = fields.Integer(required=True)
     voice_calls = fields.Integer(required=True)
@@ -132,7 +136,7 @@ class AnalyticsSpeechSchema(CamelSchema):
 
 
 class AnalyticsResponseSchema(CamelSchema):
-    """The time until the first answer of a person."""
+    """The time until the first answer of a person, each to three significant digits."""
 
     first_response_seconds_median = _mean()
     first_response_seconds_p90 = _mean()
@@ -184,7 +188,7 @@ class AnalyticsSummarySchema(CamelSchema):
 
     period = Nested(AnalyticsPeriodSchema, required=True)
     totals = Nested(AnalyticsTotalsSchema, required=True)
-    coverage = _mean("Share of the evaluations that are completed.")
+    coverage = _mean("Share of the contacts that have a completed evaluation.")
     score = Nested(AnalyticsScoreSchema, required=True)
     sentiment = Nested(AnalyticsSentimentSchema, required=True)
     resolution = Nested(AnalyticsResolutionSchema, required=True)

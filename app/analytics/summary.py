@@ -1,13 +1,17 @@
 """The summary of a period: everything at a glance (contract B11)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.analytics import lanes, measures, reading
-from app.analytics.figures import CHANNELS, Columns
+from app.analytics import contacts, layouts, measures, reading
+from app.analytics.figures import CHANNELS
+from app.analytics.lanes import LaneMeans, means_of
 from app.analytics.reading import Question
 from app.analytics.statistics import rounded, share
+from app.analytics.tallies import Tally
+from app.analytics.views import CHANNEL
 
 _PENDING = ("queued", "transcribing", "evaluating")
 _COUNTED = {
@@ -26,90 +30,103 @@ def summarize(
         min_evaluations: how often a criterion must have applied to count among the weakest.
         compare: also tell the change since the period before.
     """
-    every = reading.columns(session, question)
-    done = measures.completed(every)
+    by_channel = _tallies(session, question)
+    tally = Tally()
+    for each in by_channel.values():
+        tally.add(each)
+    totals = _totals(tally, contacts.unevaluated(session, question))
     return {
         "period": question.period.shown(),
-        "totals": _totals(every),
-        "coverage": rounded(share(len(done), len(every)), measures.SHARE_PLACES),
-        "score": {**measures.scores(done), "distribution": measures.distribution(done)},
-        "sentiment": measures.sentiment(done),
-        "resolution": _resolution(done),
-        "speech": _speech(done),
+        "totals": totals,
+        "coverage": _coverage(totals),
+        "score": {**measures.scores(tally), "distribution": measures.distribution(tally)},
+        "sentiment": measures.sentiment(tally),
+        "resolution": _resolution(tally),
+        "speech": _speech(tally),
         "response": {
-            "first_response_seconds_median": measures.percentile(
-                done, "first_response_seconds", 0.5
-            ),
-            "first_response_seconds_p90": measures.percentile(done, "first_response_seconds", 0.9),
+            "first_response_seconds_median": measures.wait(tally, 0.5),
+            "first_response_seconds_p90": measures.wait(tally, 0.9),
         },
-        "by_channel": _by_channel(done),
-        "top_topics": _top_topics(session, question, len(done)),
-        "weakest_criteria": _weakest(session, question, min_evaluations),
-        "change": _change(session, question, done) if compare else None,
+        "by_channel": _by_channel(by_channel),
+        "top_topics": _top_topics(tally),
+        "weakest_criteria": _weakest(
+            means_of(tally.shares, layouts.lanes_by_layout(session)), min_evaluations
+        ),
+        "change": _change(session, question, tally) if compare else None,
     }
 
 
-def _totals(every: Columns) -> dict[str, int]:
-    sources, statuses = every.words("source_type"), every.words("status")
+def _tallies(session: Session, question: Question, *, details: bool = True) -> dict[int, Tally]:
+    """Tally the period by the codes of channels."""
+    whole = [reading.whole(question)]
+    found = reading.tallies(session, question, whole, CHANNEL, details=details)
+    return {channel: each for (_, channel), each in found.items()}
+
+
+def _totals(tally: Tally, others: Mapping[str, int]) -> dict[str, int]:
+    sources, statuses = tally.words("source_type"), tally.words("status")
     return {
-        **{name: sources[source] for name, source in _COUNTED.items()},
-        "evaluations": len(every),
-        "completed": statuses["completed"],
+        **{name: sources[source] + others[name] for name, source in _COUNTED.items()},
+        "evaluations": tally.number("evaluations"),
+        "completed": tally.completed,
         "failed": statuses["failed"],
         "pending": sum(statuses[each] for each in _PENDING),
     }
 
 
-def _resolution(done: Columns) -> dict[str, int]:
-    counted = done.words("resolution")
+def _coverage(totals: Mapping[str, int]) -> float | None:
+    contacts = sum(totals[name] for name in _COUNTED)
+    return rounded(share(totals["completed"], contacts), measures.SHARE_PLACES)
+
+
+def _resolution(tally: Tally) -> dict[str, int]:
+    counted = tally.words("resolution")
     # An engine that cannot tell leaves it out.
-    counted["unknown"] += len(done) - sum(counted.values())
+    counted["unknown"] += tally.completed - sum(counted.values())
     return counted
 
 
-def _speech(done: Columns) -> dict[str, float | None]:
+def _speech(tally: Tally) -> dict[str, float | None]:
     return {
-        "talk_ratio": measures.mean(done, "talk_ratio"),
-        "silence_percent": measures.mean(done, "silence_percent", 2),
-        "dead_air_per_call": measures.mean(done, "dead_air_count"),
-        "interruptions_per_call": measures.mean(done, "interruptions"),
-        "agent_wpm": measures.mean(done, "agent_wpm", 2),
+        "talk_ratio": measures.mean(tally, "talk_ratio"),
+        "silence_percent": measures.mean(tally, "silence_percent", 2),
+        "dead_air_per_call": measures.mean(tally, "dead_air_count"),
+        "interruptions_per_call": measures.mean(tally, "interruptions"),
+        "agent_wpm": measures.mean(tally, "agent_wpm", 2),
     }
 
 
-def _by_channel(done: Columns) -> list[dict[str, Any]]:
-    found = []
-    for channel in CHANNELS:
-        own = done.select("channel", channel)
-        if len(own):
-            found.append({"channel": channel, "evaluations": len(own), **_headline(own)})
-    return found
+def _by_channel(tallies: Mapping[int, Tally]) -> list[dict[str, Any]]:
+    return [
+        {"channel": CHANNELS[channel], "evaluations": own.completed, **_headline(own)}
+        for channel, own in sorted(tallies.items())
+        if own.completed
+    ]
 
 
-def _headline(done: Columns) -> dict[str, Any]:
+def _headline(tally: Tally) -> dict[str, Any]:
     return {
-        "mean_score": measures.mean(done, "score", measures.SCORE_PLACES),
-        "pass_rate": measures.pass_rate(done),
-        "auto_fail_rate": measures.mean(done, "auto_failed"),
-        "compliance_mean": measures.mean(done, "compliance_score", measures.SCORE_PLACES),
-        "mean_customer_sentiment": measures.mean(done, "customer_sentiment"),
+        "mean_score": measures.mean(tally, "score", measures.SCORE_PLACES),
+        "pass_rate": measures.pass_rate(tally),
+        "auto_fail_rate": measures.mean(tally, "auto_failed"),
+        "compliance_mean": measures.mean(tally, "compliance_score", measures.SCORE_PLACES),
+        "mean_customer_sentiment": measures.mean(tally, "customer_sentiment"),
     }
 
 
-def _top_topics(session: Session, question: Question, number: int) -> list[dict[str, Any]]:
-    counted = reading.topics(session, question)
-    top = sorted(counted.items(), key=lambda each: (-each[1], each[0]))[:10]
+def _top_topics(tally: Tally) -> list[dict[str, Any]]:
+    top = sorted(tally.topics.items(), key=lambda each: (-each[1], each[0]))[:10]
     return [
         {
             "topic": topic,
             "count": count,
-            "share": rounded(share(count, number), measures.SHARE_PLACES),
+            "share": rounded(share(count, tally.completed), measures.SHARE_PLACES),
         }
         for topic, count in top
     ]
 
 
-def _weakest(session: Session, question: Question, at_least: int) -> list[dict[str, Any]]:
+def _weakest(means: LaneMeans, at_least: int) -> list[dict[str, Any]]:
     return [
         {
             "key": each.key,
@@ -118,15 +135,16 @@ def _weakest(session: Session, question: Question, at_least: int) -> list[dict[s
             "mean_score": rounded(each.mean, measures.SCORE_PLACES),
             "evaluations": each.count,
         }
-        for each in lanes.means(session, question).weakest(at_least=at_least, limit=5)
+        for each in means.weakest(at_least=at_least, limit=5)
     ]
 
 
-def _change(session: Session, question: Question, done: Columns) -> dict[str, Any]:
-    former = question.former()
-    before = measures.completed(reading.columns(session, former))
+def _change(session: Session, question: Question, tally: Tally) -> dict[str, Any]:
+    former, before = question.former(), Tally()
+    for each in _tallies(session, former, details=False).values():
+        before.add(each)
     return {
         "period": former.period.shown(),
-        "evaluations": len(done) - len(before),
-        **measures.change(_headline(done), _headline(before)),
+        "evaluations": tally.completed - before.completed,
+        **measures.change(_headline(tally), _headline(before)),
     }

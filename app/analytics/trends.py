@@ -1,22 +1,23 @@
 """Trends: one figure over time, of all facts or group by group (contract B11)."""
 
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 from sqlalchemy.orm import Session
 
-from app.analytics import codes, layouts, names, reading
-from app.analytics.figures import COMPLETED as COMPLETED_CODE
-from app.analytics.figures import FIELDS, NULL, Columns, taken, to_value
-from app.analytics.models import Fact
+from app.analytics import codes, facts, layouts, names, reading
+from app.analytics.figures import CHANNELS, to_value
+from app.analytics.lanes import means_of
 from app.analytics.periods import Granularity
 from app.analytics.reading import Question
+from app.analytics.spans import Range
 from app.analytics.statistics import rounded, slope
-from app.evaluations.vocabulary import RESOLUTIONS
+from app.analytics.tallies import Tally
 
 
 class Metric(StrEnum):
@@ -49,44 +50,45 @@ class GroupBy(StrEnum):
     TOPIC = "topic"
 
 
-_COLUMNS = {
+_FIGURES = {
     Metric.SCORE: "score",
     Metric.PASS_RATE: "passed",
     Metric.AUTO_FAIL_RATE: "auto_failed",
     Metric.COMPLIANCE_SCORE: "compliance_score",
     Metric.CUSTOMER_SENTIMENT: "customer_sentiment",
-    Metric.EVALUATIONS: "status",
     Metric.TALK_RATIO: "talk_ratio",
     Metric.SILENCE_PERCENT: "silence_percent",
     Metric.INTERRUPTIONS: "interruptions",
     Metric.AGENT_WPM: "agent_wpm",
     Metric.FIRST_RESPONSE_SECONDS: "first_response_seconds",
-    Metric.RESOLUTION_RATE: "resolution",
     Metric.DURATION_SECONDS: "duration_seconds",
 }
 _PLACES = {Metric.SCORE: 2, Metric.COMPLIANCE_SCORE: 2, Metric.AGENT_WPM: 2}
-_GROUPS = {
+_BY = {
+    GroupBy.NONE: None,
     GroupBy.CAMPAIGN: "campaign",
     GroupBy.CALL_CENTER: "call_center",
     GroupBy.EXECUTIVE: "executive",
+    GroupBy.CHANNEL: "channel",
+    GroupBy.TOPIC: "topic",
 }
-_RESOLVED, _UNKNOWN = RESOLUTIONS.index("resolved"), RESOLUTIONS.index("unknown")
+
+# A value, or None for a mean of nothing, and how many evaluations it is of.
+Point: TypeAlias = tuple[float | None, int]
 
 
 @dataclass(slots=True)
 class Series:
-    """Sums and counts of one series, period by period; `name` is for people."""
+    """One course: its points by the place of their period; `name` is for people."""
 
     key: str
     name: str
-    totals: Counter[int] = field(default_factory=Counter)
-    counts: Counter[int] = field(default_factory=Counter)
+    points: dict[int, Point] = field(default_factory=dict)
 
-    def add(self, places: Iterable[int], values: Iterable[int]) -> None:
-        """Add values to the periods at these places."""
-        for place, value in zip(places, values, strict=True):
-            self.totals[place] += value
-            self.counts[place] += 1
+    @property
+    def count(self) -> int:
+        """How many evaluations it is of."""
+        return sum(count for _, count in self.points.values())
 
 
 def show(
@@ -100,130 +102,87 @@ def show(
 ) -> dict[str, Any]:
     """Show the course of a metric; groups are those with the most values, at most `limit`."""
     moments = question.period.bounds(granularity)
-    cuts = [moment.timestamp() for moment in moments[1:-1]]
+    ranges = list(pairwise(facts.microseconds(moment) for moment in moments))
     if group_by is GroupBy.SECTION:
-        found = _by_section(session, question, cuts)
-    elif group_by is GroupBy.TOPIC:
-        found = _by_topic(session, question, metric, cuts)
+        found = _by_section(session, question, ranges)
     else:
-        found = _by_group(session, question, metric, group_by, cuts)
-    found.sort(key=lambda each: (-each.counts.total(), each.key))
+        found = _by_group(session, question, ranges, metric, group_by)
+    found.sort(key=lambda each: (-each.count, each.key))
     return {
         "period": question.period.shown(),
         "metric": metric,
         "granularity": granularity,
         "group_by": group_by,
-        "series": [_shown(each, metric, group_by, moments) for each in found[:limit]],
+        "series": [_shown(each, metric, moments) for each in found[:limit]],
     }
 
 
 def _by_group(
-    session: Session, question: Question, metric: Metric, group_by: GroupBy, cuts: Sequence[float]
+    session: Session,
+    question: Question,
+    ranges: Sequence[Range],
+    metric: Metric,
+    group_by: GroupBy,
 ) -> list[Series]:
+    tallies = reading.tallies(session, question, ranges, _BY[group_by], details=False)
+    points: dict[Any, dict[int, Point]] = defaultdict(dict)
     if group_by is GroupBy.NONE:
-        found = [(Series("all", "All"), reading.columns(session, question))]
-    elif group_by is GroupBy.CHANNEL:
-        every = reading.columns(session, question)
-        counted = every.words("channel")
-        found = [
-            (Series(name, name), every.select("channel", name)) for name in counted if counted[name]
-        ]
-    else:
-        group = _GROUPS[group_by]
-        by_code = reading.columns_by(session, question, group)
-        keys = codes.keys_of(session, by_code)
-        told = names.of_group(session, group, keys.values())
-        found = [
-            (Series(keys[code], told[keys[code]]["name"]), each) for code, each in by_code.items()
-        ]
-    for series, columns in found:
-        _fill(series, columns, metric, cuts)
-    return [series for series, _ in found if series.counts or group_by is GroupBy.NONE]
+        points["all"] = {}
+    for (place, *group), tally in tallies.items():
+        points[group[0] if group else "all"][place] = _point(tally, metric)
+    if group_by is GroupBy.NONE:
+        return [Series("all", "All", points["all"])]
+    told = _told(session, group_by, points)
+    found = [Series(*told[group], own) for group, own in points.items()]
+    return [each for each in found if each.count]
 
 
-def _fill(series: Series, columns: Columns, metric: Metric, cuts: Sequence[float]) -> None:
-    places: list[int] = []
-    values: list[int] = []
-    name = _COLUMNS[metric]
-    rows = zip(columns.raw("status"), columns.raw("at_s"), columns.raw(name), strict=True)
-    for status, at_s, number in rows:
-        value = _counted(metric, number) if status == COMPLETED_CODE else None
-        if value is not None:
-            places.append(bisect_right(cuts, at_s))
-            values.append(value)
-    series.add(places, values)
+def _told(
+    session: Session, group_by: GroupBy, groups: Collection[Any]
+) -> dict[Any, tuple[str, str]]:
+    """Map what tallies are told apart by to key and name."""
+    if group_by is GroupBy.TOPIC:
+        return {topic: (topic, topic) for topic in groups}
+    if group_by is GroupBy.CHANNEL:
+        return {code: (CHANNELS[code], CHANNELS[code]) for code in groups}
+    keys = codes.keys_of(session, groups)
+    told = names.of_group(session, str(_BY[group_by]), keys.values())
+    return {code: (key, told[key]["name"]) for code, key in keys.items()}
 
 
-def _by_section(session: Session, question: Question, cuts: Sequence[float]) -> list[Series]:
+def _by_section(session: Session, question: Question, ranges: Sequence[Range]) -> list[Series]:
     known = layouts.lanes_by_layout(session)
     found: dict[str, Series] = {}
-    wanted = Fact.at, Fact.layout, Fact.shares
-    for at, layout, shares in reading.rows(session, question, *wanted):
-        if layout is None:
-            continue
-        place = bisect_right(cuts, at // 1_000_000)
-        for lane, number in zip(known[layout], taken(shares, "H"), strict=True):
-            if lane["kind"] == layouts.SECTION and number != layouts.NULL:
-                series = found.setdefault(lane["key"], Series(lane["key"], lane["title"]))
-                series.add((place,), (number,))
+    for (place,), tally in reading.tallies(session, question, ranges).items():
+        for section in means_of(tally.shares, known).sections:
+            series = found.setdefault(section.key, Series(section.key, section.title))
+            series.points[place] = rounded(section.mean, 2), section.count
     return list(found.values())
 
 
-def _by_topic(
-    session: Session, question: Question, metric: Metric, cuts: Sequence[float]
-) -> list[Series]:
-    found: dict[str, Series] = {}
-    place_of = FIELDS.index(_COLUMNS[metric])
-    for at, data, topics in reading.rows(session, question, Fact.at, Fact.figures, Fact.topics):
-        numbers = taken(data, "I")
-        value = _counted(metric, numbers[place_of])
-        if not topics or value is None or numbers[FIELDS.index("status")] != COMPLETED_CODE:
-            continue
-        place = bisect_right(cuts, at // 1_000_000)
-        for topic in topics.split("\n"):
-            found.setdefault(topic, Series(topic, topic)).add((place,), (value,))
-    return list(found.values())
-
-
-def _counted(metric: Metric, number: int) -> int | None:
-    """Return what a stored number adds to the sum of a metric; None where it does not count."""
+def _point(tally: Tally, metric: Metric) -> Point:
     if metric is Metric.EVALUATIONS:
-        return 1
-    if number == NULL:
-        return None
+        return tally.completed, tally.completed
     if metric is Metric.RESOLUTION_RATE:
-        return None if number == _UNKNOWN else int(number == _RESOLVED)
-    return number
+        words = tally.words("resolution")
+        count = sum(words.values()) - words["unknown"]
+        return rounded(words["resolved"] / count, 4) if count else None, count
+    figure = _FIGURES[metric]
+    total, count = tally.total(figure)
+    if not count:
+        return None, 0
+    return rounded(to_value(figure, total / count), _PLACES.get(metric, 4)), count
 
 
-def _shown(
-    series: Series, metric: Metric, group_by: GroupBy, moments: Sequence[Any]
-) -> dict[str, Any]:
-    values = [_value(series, place, metric, group_by) for place in range(len(moments) - 1)]
+def _shown(series: Series, metric: Metric, moments: Sequence[datetime]) -> dict[str, Any]:
+    nothing: Point = (0 if metric is Metric.EVALUATIONS else None), 0
+    points = [series.points.get(place, nothing) for place in range(len(moments) - 1)]
     return {
         "key": series.key,
         "name": series.name,
         "points": [
-            {
-                "period_start": moments[place],
-                "period_end": moments[place + 1],
-                "value": value,
-                "count": series.counts[place],
-            }
-            for place, value in enumerate(values)
+            {"period_start": start, "period_end": end, "value": value, "count": count}
+            for (start, end), (value, count) in zip(pairwise(moments), points, strict=True)
         ],
-        "slope_per_period": rounded(slope(values), 6),
+        "slope_per_period": rounded(slope([value for value, _ in points]), 6),
     }
-
-
-def _value(series: Series, place: int, metric: Metric, group_by: GroupBy) -> float | None:
-    count, total = series.counts[place], series.totals[place]
-    if metric is Metric.EVALUATIONS:
-        return count
-    if not count:
-        return None
-    if group_by is GroupBy.SECTION:
-        return rounded(total / count / layouts.SECTION_SCALE, 2)
-    if metric is Metric.RESOLUTION_RATE:
-        return rounded(total / count, 4)
-    return rounded(to_value(_COLUMNS[metric], total / count), _PLACES.get(metric, 4))

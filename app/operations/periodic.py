@@ -81,6 +81,7 @@ TASKS: tuple[Task, ...] = (
     Task("request state", 60, _purge_request_state),
     Task("checkpoint", 60, lambda parts: database_files.checkpoint(parts.settings)),
     Task("exports", 60, exports.purge_exports),
+    Task("facts", 5, exports.fold_facts),
     Task("partial uploads", 3600, _purge_partial_uploads),
     Task("kept answers", 3600, _purge_kept_answers),
     Task("deliveries", 3600, _purge_deliveries),

@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 08:59:15.356367
+Created: 2026-11-21 09:02:20.237489
 """
 
 import sqlalchemy as sa
@@ -86,6 +86,28 @@ def upgrade() -> None:
     with op.batch_alter_table('erasures', schema=None) as batch_op:
         batch_op.create_index('ix_erasures_due', ['state', 'priority', 'queued_at', 'id'], unique=False)
 
+    op.create_table('evaluation_fact_cells',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('view', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('span', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('member', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('channel', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('executive', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('campaign', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('call_center', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('engagement', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('scorecard', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('last_ms', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('sums', sa.LargeBinary(), nullable=False),
+    sa.Column('scores', sa.LargeBinary(), nullable=False),
+    sa.Column('waits', sa.LargeBinary(), nullable=False),
+    sa.Column('topics', sa.LargeBinary(), nullable=False),
+    sa.Column('shares', sa.LargeBinary(), nullable=False),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_evaluation_fact_cells'))
+    )
+    with op.batch_alter_table('evaluation_fact_cells', schema=None) as batch_op:
+        batch_op.create_index('ix_evaluation_fact_cells_view', ['view', 'span', 'member'], unique=False)
+
     op.create_table('evaluation_fact_codes',
     sa.Column('code', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('key', sa.String(), nullable=False),
@@ -99,6 +121,15 @@ def upgrade() -> None:
     sa.PrimaryKeyConstraint('id', name=op.f('pk_evaluation_fact_layouts')),
     sa.UniqueConstraint('digest', name=op.f('uq_evaluation_fact_layouts_digest'))
     )
+    op.create_table('evaluation_fact_spans',
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), autoincrement=False, nullable=False),
+    sa.Column('state', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('views', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_evaluation_fact_spans'))
+    )
+    with op.batch_alter_table('evaluation_fact_spans', schema=None) as batch_op:
+        batch_op.create_index('ix_evaluation_fact_spans_state', ['state'], unique=False)
+
     op.create_table('evaluation_facts',
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('at', sa.BigInteger(), nullable=False),
@@ -1078,8 +1109,16 @@ def downgrade() -> None:
         batch_op.drop_index('ix_evaluation_facts_at')
 
     op.drop_table('evaluation_facts')
+    with op.batch_alter_table('evaluation_fact_spans', schema=None) as batch_op:
+        batch_op.drop_index('ix_evaluation_fact_spans_state')
+
+    op.drop_table('evaluation_fact_spans')
     op.drop_table('evaluation_fact_layouts')
     op.drop_table('evaluation_fact_codes')
+    with op.batch_alter_table('evaluation_fact_cells', schema=None) as batch_op:
+        batch_op.drop_index('ix_evaluation_fact_cells_view')
+
+    op.drop_table('evaluation_fact_cells')
     with op.batch_alter_table('erasures', schema=None) as batch_op:
         batch_op.drop_index('ix_erasures_due')
 

@@ -1,0 +1,129 @@
+"""The sums behind analytics: folded beside writers, checked, made anew; contacts without figures."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import update
+
+from app.analytics import folding, rebuilding, spans
+from app.analytics.cli import analytics
+from app.analytics.models import FactCell, FactSpan
+from app.core.clock import iso_utc, utc_now
+from app.core.ids import new_id
+from app.core.runtime import Runtime
+from app.evaluations import settled
+from app.evaluations.models import Evaluation
+from tests.caller import Caller
+from tests.contacts import call, chat
+from tests.conversations import completed
+from tests.evaluation_rows import rows_of
+
+HOUR = (utc_now() - timedelta(days=40)).replace(minute=0, second=0, microsecond=0)
+CAMPAIGNS = [new_id("camp"), new_id("camp")]
+
+
+def written(house: Runtime) -> list[str]:
+    """Write sixty evaluations of one hour, long over, with their facts; return their ids."""
+    rows = [
+        {
+            "created_at": HOUR + timedelta(seconds=50 * number),
+            "score": number,
+            "campaign_id": CAMPAIGNS[number % 2],
+            "topics": ["billing"],
+        }
+        for number in range(60)
+    ]
+    ids = rows_of(house, *rows)
+    with house.db.writing() as session:
+        rebuilding.rebuild_after(session, "")
+    return ids
+
+
+def summary_of(client: Caller, **params: Any) -> Any:
+    period = {"from": iso_utc(HOUR - timedelta(days=9)), "to": iso_utc(HOUR + timedelta(days=9))}
+    return client.get("/analytics/summary", params={**period, **params}).json()["data"]
+
+
+def span_of(moment: datetime) -> int:
+    return spans.id_of(0, int(moment.timestamp()) // 3600)
+
+
+def override(house: Runtime, evaluation_id: str, score: int) -> None:
+    with house.db.writing() as session:
+        evaluation = session.get_one(Evaluation, evaluation_id)
+        evaluation.score = score
+        session.flush()
+        settled.tell(session, evaluation)
+
+
+def ready(house: Runtime) -> int:
+    with house.db.reading() as session:
+        return session.get_one(FactSpan, span_of(HOUR)).state
+
+
+def test_answers_are_the_same_before_and_after_folding(client: Caller, house: Runtime) -> None:
+    ids = written(house)
+    before = summary_of(client), summary_of(client, campaignId=CAMPAIGNS[0])
+    assert folding.fold(house.db, within_s=60) > 24
+    assert ready(house) == spans.READY
+    assert (summary_of(client), summary_of(client, campaignId=CAMPAIGNS[0])) == before
+    assert folding.fold(house.db, within_s=60) == 0
+    override(house, ids[0], 100)
+    assert ready(house) == spans.STALE
+    assert summary_of(client)["score"]["mean"] == pytest.approx(
+        (sum(range(60)) + 100) / 60, abs=0.01
+    )
+    # The hour, and the day, the 4 and (if they are over) the 32 days around it.
+    assert folding.fold(house.db, within_s=60) in (3, 4)
+
+
+def test_what_changes_while_it_is_summed_is_not_kept(client: Caller, house: Runtime) -> None:
+    ids = written(house)
+    folding.fold(house.db, within_s=60)
+    override(house, ids[1], 99)
+    with house.db.writing() as session:
+        ticket, taken = folding.take(session, 0)
+    with house.db.reading() as session:
+        summed = folding.sum_up(session, taken[0])
+    override(house, ids[1], 51)
+    with house.db.writing() as session:
+        assert not folding.keep(session, ticket, taken[0], summed)
+    assert summary_of(client)["score"]["mean"] == pytest.approx(
+        (sum(range(60)) + 50) / 60, abs=0.01
+    )
+    folding.fold(house.db, within_s=60)
+    assert summary_of(client)["score"]["mean"] == pytest.approx(
+        (sum(range(60)) + 50) / 60, abs=0.01
+    )
+
+
+def test_a_wrong_sum_is_found_and_made_anew(client: Caller, house: Runtime) -> None:
+    written(house)
+    folding.fold(house.db, within_s=60)
+    right = summary_of(client)
+    assert CliRunner().invoke(analytics, ["check"]).exit_code == 0
+    with house.db.writing() as session:
+        session.execute(update(FactCell).where(FactCell.id == 1).values(last_ms=1))
+    found = CliRunner().invoke(analytics, ["check"])
+    assert found.exit_code == 1
+    assert "0 facts and 1 spans of time differ" in found.output
+    assert CliRunner().invoke(analytics, ["rebuild"]).exit_code == 0
+    assert CliRunner().invoke(analytics, ["check"]).exit_code == 0
+    assert summary_of(client) == right
+
+
+def test_contacts_without_an_evaluation_count_in_the_totals(client: Caller, house: Runtime) -> None:
+    with house.db.writing() as session:
+        completed(session)
+    for kind, body in (("conversations", chat()), ("voice-calls", call(status="no_answer"))):
+        answer = client.call("PUT", f"/imports/{kind}/1?evaluate=false", body)
+        assert answer.status_code == 201, answer.text
+    data = client.get("/analytics/summary").json()["data"]
+    assert data["totals"]["conversations"] == 2
+    assert data["totals"]["voiceCalls"] == 0
+    assert data["totals"]["evaluations"] == data["totals"]["completed"] == 1
+    assert data["coverage"] == 0.5
+    params = {"channel": "voice"}
+    assert client.get("/analytics/summary", params=params).json()["data"]["coverage"] is None
