@@ -17,17 +17,18 @@ _LAST_LINES = 4
 def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when near the end it is asked or said that the issue is solved, and not denied.
 
-    That the agent has done something and the customer thanks for it says so as well; that the
-    customer needs nothing more doesn't, since who has given up says the same.
+    That the customer closes content says so as well, with thanks or nothing more to ask; but where
+    something failed, thanks alone are courtesy. Who is refused on a stated ground has nothing to
+    confirm.
     """
     if is_transferred(facts):
         return not_applicable("The customer was transferred.")
     ending = facts.ending(criterion.parameters["lastTurns"])
     solved, checks = facts.heard("solved", ending), facts.said("solved_check", ending)
-    accepted = _accepted(facts)
-    denied = facts.heard("still_broken", ending)
-    last = _last(solved + checks + accepted)
-    if denied and (last is None or _place(denied[-1]) > _place(last)):
+    content = _content(facts)
+    denied = facts.heard("still_broken", ending) + facts.heard("gives_up", ending)
+    last = _last(solved + checks + content)
+    if denied and (last is None or _place(_latest(denied)) > _place(last)):
         return yes_or_no(
             False,
             f"Near the end it is said that the issue remains ({places(denied)}).",
@@ -37,11 +38,13 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     who = "the customer says" if facts.dialogue.attributed else "it is said"
     for cues, explanation in (
         (solved, f"{capital(who)} that it is solved ({places(solved)})."),
-        (accepted, f"It is done and the customer thanks for it ({places(accepted)})."),
+        (content, f"The customer closes content ({places(content)})."),
         (checks, f"{capital(facts.agent)} asks whether it is solved ({places(checks)})."),
     ):
         if cues:
             return yes_or_no(True, explanation, confidence=facts.sure(0.85), evidence=quoted(cues))
+    if _ends_refused(facts):
+        return not_applicable("What is asked for is refused on a stated ground.")
     return yes_or_no(
         False,
         "Near the end nobody asks or says whether the issue is solved.",
@@ -49,14 +52,32 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     )
 
 
-def _accepted(facts: Facts) -> list[Cue]:
-    # What the agent did last, unless the agent refused or failed at something after it.
-    done = _last(facts.said("done"))
-    failure = _last(facts.said("failure") + facts.said("bad_news"))
-    if done is None or (failure is not None and _place(failure) > _place(done)):
+def _content(facts: Facts) -> list[Cue]:
+    # What was done last, and what the customer says to it.
+    done = _last(_all_said(facts, "done", "success"))
+    grounded = {cue.line.position for cue in _refusals(facts)}
+    failed = _all_said(facts, "failure", "no_result")
+    failed += [cue for cue in facts.said("bad_news") if done and _place(cue) > _place(done)]
+    if any(cue.line.position not in grounded for cue in failed):
         return []
-    thanks = [cue for cue in facts.heard("thanks") if _place(cue) > _place(done)]
-    return [done, thanks[0]] if thanks else []
+    said = [cue for kind in ("thanks", "praise", "nothing_more") for cue in facts.heard(kind)]
+    after = [cue for cue in said if done is None or _place(cue) > _place(done)]
+    if not after:
+        return []
+    return [*([] if done is None else [done]), _latest(after)]
+
+
+def _refusals(facts: Facts) -> tuple[Cue, ...]:
+    return () if facts.reading is None else facts.reading.friction.refusals
+
+
+def _ends_refused(facts: Facts) -> bool:
+    refused, done = _last(list(_refusals(facts))), _last(_all_said(facts, "done", "success"))
+    return refused is not None and (done is None or _place(refused) > _place(done))
+
+
+def _all_said(facts: Facts, *kinds: str) -> list[Cue]:
+    return [cue for kind in kinds for cue in facts.said(kind)]
 
 
 def recap(facts: Facts, criterion: Criterion) -> Answer:
@@ -160,6 +181,10 @@ def left_first(facts: Facts) -> bool:
 
 def _last(cues: list[Cue]) -> Cue | None:
     return max(cues, key=_place, default=None)
+
+
+def _latest(cues: list[Cue]) -> Cue:
+    return max(cues, key=_place)
 
 
 def _place(cue: Cue) -> tuple[int, int]:

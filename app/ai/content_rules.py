@@ -4,8 +4,11 @@ Each rests on events that are quoted. Where a scale has anchors, the score may l
 them and the answer is the nearest.
 """
 
+from itertools import pairwise
+
 from app.ai.answers import Answer, judged, not_applicable, unjudged
 from app.ai.cues import Cue
+from app.ai.dialogue import Side
 from app.ai.evidence import CONTRADICTS, SUPPORTS, Evidence, whole
 from app.ai.facts import Facts, capital, places, quoted, segments_named
 from app.ai.friction import friction_of
@@ -16,7 +19,7 @@ _FULL, _HALF = 0.8, 0.25
 _LEAST_LINES = 4
 _SHORT = "The conversation is too short to tell."
 _NOT_READ = "Without known speakers in English it is not judged."
-_REPAIRS = ("correction", "asks_again")
+_OBSTACLES = ("failure", "no_result", "bad_news", "refusal")
 
 
 def completeness(facts: Facts, criterion: Criterion) -> Answer:
@@ -50,10 +53,10 @@ def understanding(facts: Facts, criterion: Criterion) -> Answer:
     reading = _read(facts)
     if isinstance(reading, Answer):
         return reading
-    cues = [cue for kind in _REPAIRS for cue in facts.heard(kind)]
-    cues += facts.said("fallback")
+    cues = facts.said("fallback") + _repairs(facts)
     cues.sort(key=lambda cue: (cue.line.position, cue.start))
-    repeated = [line for line, _ in reading.exchanges.repeated_requests]
+    met = _met_by(facts, *_OBSTACLES)
+    repeated = [line for line, _ in reading.exchanges.repeated_requests if line.position not in met]
     positions = {cue.line.position for cue in cues} | {line.position for line in repeated}
     score = 1 / (1 + len(positions))
     if not positions:
@@ -67,6 +70,23 @@ def understanding(facts: Facts, criterion: Criterion) -> Answer:
         f"Something is corrected, asked again or not understood in {segments_named(lines)}."
     )
     return _scaled(score, explanation, 0.6, evidence)
+
+
+def _repairs(facts: Facts) -> list[Cue]:
+    # To amend what the agent reads back is no misunderstanding.
+    asked = _met_by(facts, "asks_confirmation")
+    amended = [cue for cue in facts.heard("correction") if cue.line.position not in asked]
+    return facts.heard("restates") + amended
+
+
+def _met_by(facts: Facts, *kinds: str) -> set[int]:
+    # Where the lines of the customer are that answer any of it.
+    return {
+        line.position
+        for told, reply in pairwise(facts.dialogue.turns)
+        if reply.side is Side.CUSTOMER and any(facts.said(kind, told.lines) for kind in kinds)
+        for line in reply.lines
+    }
 
 
 def listening(facts: Facts, criterion: Criterion) -> Answer:

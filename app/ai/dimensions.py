@@ -9,6 +9,8 @@ from app.ai.scoring import Score
 
 # The word list's share of the customer's sentiment; the rest is how unlikely annoyance is.
 _FEELING = 0.2
+# The share of a course without obstacles in the resolution; the rest is how likely it is.
+_EASE = 2 / 3
 _HOSTILE = 0.35
 _OPEN = 0.25
 
@@ -19,7 +21,7 @@ def dimensions_of(facts: Facts, score: Score, outcome: Outcome) -> dict[str, flo
     reading = facts.reading
     if reading is not None and outcome.probability is not None:
         ease = reading.friction.ease
-        found["resolution"] = (ease + outcome.probability) / 2
+        found["resolution"] = _EASE * ease + (1 - _EASE) * outcome.probability
         found["effort"] = ease
         found["professionalism"] = _professionalism(facts, found["professionalism"])
         found["responsiveness"] = _responsiveness(facts, found["responsiveness"])

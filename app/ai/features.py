@@ -160,7 +160,8 @@ def _order(cues: Cues) -> dict[str, float]:
 
 
 def _ending(values: dict[str, float]) -> float:
-    # The rule that needs no training: what worked less what failed in the last agent lines.
+    # The rule that needs no training: what worked in the last agent lines less what failed there,
+    # and less what the customer says of it in the end.
     met = max(values["agentEnd.failure"], values["agentEnd.no_result"])
     return (
         values["agentEnd.success"]
@@ -169,6 +170,8 @@ def _ending(values: dict[str, float]) -> float:
         + values["doneAfterFailure"] / 2
         - values["failureAfterDone"]
         + float(values["agent.success"] > 0) / 2
+        - 2 * values["customerEnd.gives_up"]
+        - values["customerEnd.complaint"]
     )
 
 

@@ -6,7 +6,7 @@ What nothing speaks for stays unknown; it is never taken for the language that s
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,7 +126,9 @@ def _of_text(text: str, hint: str) -> str:
     if hint not in _SWITCHED and hint != UNKNOWN:
         return hint
     latin = ROMANISED_HINDI if hint == HINDI else hint
-    hits = Counter({code: count for code, count in _hits(text).items() if count >= _LEAST_HITS})
+    # Each word once: a timetable says EST in every row, and is not French for it.
+    told = _hits(set(_words_of(text)))
+    hits = Counter({code: count for code, count in told.items() if count >= _LEAST_HITS})
     ours = hits.get(latin, 0)
     for code, count in hits.most_common():
         least = _LEAST_HITS if hint == UNKNOWN or code in _SWITCHED else _AGAINST_ENGLISH
@@ -139,7 +141,7 @@ def _guess(sample: str) -> tuple[str, float]:
     letters, script = _main_script(sample)
     if script is not None and letters >= len(_LATIN.findall(sample)):
         return _among(script, sample)
-    hits = _hits(sample)
+    hits = _hits(_words_of(sample))
     words = len(_WORD.findall(sample))
     ranked = sorted(hits.items(), key=lambda pair: (-pair[1], pair[0] != ENGLISH, pair[0]))
     (code, best), (_, second) = ranked[:2]
@@ -147,9 +149,13 @@ def _guess(sample: str) -> tuple[str, float]:
     return (code, round(sure * (best - second) / best, 2)) if sure else (UNKNOWN, 0.0)
 
 
-def _hits(text: str) -> dict[str, int]:
+def _words_of(text: str) -> list[str]:
+    return _WORD.findall(text.lower().replace("\u2019", "'"))
+
+
+def _hits(words: Iterable[str]) -> dict[str, int]:
     hits = dict.fromkeys(_COMMON, 0)
-    for word in _WORD.findall(text.lower().replace("\u2019", "'")):
+    for word in words:
         for code in _SPEAKING_FOR.get(word, ()):
             hits[code] += 1
     return hits

@@ -2,14 +2,37 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from app.ai.ngrams import AGENT
+
 MODELS = Path(__file__).parent / "models"
 LIMIT = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What judges where the words are strange to a model: features weighed by hand.
+
+    The model takes the rule's place as the share of the agent's grams that it knows rises from
+    `strange` to `familiar`.
+    """
+
+    bias: float
+    weights: tuple[tuple[str, float], ...]
+    strange: float
+    familiar: float
+
+    def logit(self, values: Mapping[str, float]) -> float:
+        return self.bias + math.fsum(weight * values[name] for name, weight in self.weights)
+
+    def trust(self, known: float) -> float:
+        """Return how far the model is to be trusted, 0 to 1, that knows this share of the grams."""
+        return min(1.0, max(0.0, (known - self.strange) / (self.familiar - self.strange)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +43,9 @@ class LinearModel:
     bias: float
     features: tuple[tuple[str, float, float, float], ...]
     ngrams: Mapping[str, float]
+    rule: Rule | None = None
 
-    def probability(self, values: Mapping[str, float], grams: Iterable[str]) -> float:
+    def probability(self, values: Mapping[str, float], grams: Collection[str]) -> float:
         """Return the probability, 0 to 1, that what the model was trained on is so.
 
         A feature counts by its distance from the mean in scales, at most three; the grams by the
@@ -30,15 +54,24 @@ class LinearModel:
         logit = self.bias
         for name, mean, scale, weight in self.features:
             logit += weight * min(LIMIT, max(-LIMIT, (values[name] - mean) / scale))
-        # In one order, whatever the set's, so that the same input gives the same sum.
-        known = sorted(self.ngrams[gram] for gram in grams if gram in self.ngrams)
+        known = self.ngrams.keys() & grams
         if known:
-            logit += math.fsum(known) / math.sqrt(len(known))
+            # In one order, whatever the set's, so that the same input gives the same sum.
+            weights = sorted(map(self.ngrams.__getitem__, known))
+            logit += math.fsum(weights) / math.sqrt(len(weights))
+        if self.rule is not None:
+            trust = self.rule.trust(_said_by_agent(known) / max(1, _said_by_agent(grams)))
+            logit = trust * logit + (1 - trust) * self.rule.logit(values)
         return 1 / (1 + math.exp(-min(30.0, max(-30.0, logit))))
+
+
+def _said_by_agent(grams: Collection[str]) -> int:
+    return sum([gram[0] in AGENT for gram in grams])
 
 
 def model_from(document: Mapping[str, Any]) -> LinearModel:
     """Read a model from its JSON document."""
+    rule = document["rule"]
     return LinearModel(
         name=document["name"],
         bias=document["bias"],
@@ -46,6 +79,16 @@ def model_from(document: Mapping[str, Any]) -> LinearModel:
             (name, mean, scale, weight) for name, mean, scale, weight in document["features"]
         ),
         ngrams=document["ngrams"],
+        rule=None if rule is None else _rule_from(rule),
+    )
+
+
+def _rule_from(document: Mapping[str, Any]) -> Rule:
+    return Rule(
+        bias=document["bias"],
+        weights=tuple(document["weights"].items()),
+        strange=document["strange"],
+        familiar=document["familiar"],
     )
 
 

@@ -1,7 +1,8 @@
 """The words of a dialogue as the linear models read them: n-grams that say whose they are.
 
 A gram is `a:` or `c:` (agent, customer) or, of the last lines of a side, `A:` or `C:`, and one or
-two to three words. Names and numbers are masked, so that it doesn't matter who speaks of what.
+two to three words. Names and numbers are masked, so that it doesn't matter who speaks of what, nor
+whether a text was masked before.
 """
 
 import re
@@ -11,7 +12,10 @@ from itertools import pairwise
 from app.ai.dialogue import Dialogue
 
 NAME, NUMBER = "@", "0"
-_TOKEN = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\d+|[?!]")
+# How the grams of the service side begin, those of its last lines included.
+AGENT = "aA"
+_TOKEN = re.compile(r"\[[A-Z_]{2,20}\]|[A-Za-z]+(?:'[a-z]+)?|\d+|[?!]")
+_MASKS = {"[NAME]": NAME, "[ADDRESS]": NAME, "[EMAIL]": NAME}
 _STARTS = re.compile(r"(?:^|[.!?:\n]\s*)$")
 _AT_END = 3
 _MOST_CHARS = 1_000
@@ -40,7 +44,9 @@ def tokens_of(text: str) -> list[str]:
     found = []
     for match in _TOKEN.finditer(plain):
         word = match.group()
-        if word[0].isdigit():
+        if word[0] == "[":
+            found.append(_MASKS.get(word, NUMBER))
+        elif word[0].isdigit():
             found.append(NUMBER)
         elif word[0].isupper() and _is_name(plain, match.start(), word):
             found.append(NAME)

@@ -49,7 +49,8 @@ def outcome_of(facts: Facts, score: Score) -> Outcome:
     if reading is not None and facts.dialogue.customer and _enough(facts):
         probability = round(shipped("resolved").probability(reading.features, reading.grams), 4)
         annoyed = round(shipped("annoyed").probability(reading.features, reading.grams), 4)
-        satisfaction = _satisfaction(reading, probability)
+        abusive = {cue.line.position for cue in facts.said("profanity")}
+        satisfaction = _satisfaction(reading, probability, len(abusive))
     status, explanation, evidence = _status(facts, score, probability)
     transferred = is_transferred(facts)
     readable = facts.dialogue.readable
@@ -81,10 +82,28 @@ def _status(
             if probability is not None and probability < _UNRESOLVED:
                 break
             return "resolved", item.answer.explanation, item.answer.evidence
+    if (remains := _remains(facts)) is not None:
+        return remains
     if probability is None:
         reason = "" if facts.dialogue.readable else f" {facts.dialogue.unread}"
         return "unknown", f"Whether it was resolved is not judged.{reason}", ()
     return _likely(facts, probability)
+
+
+def _remains(facts: Facts) -> tuple[str, str, tuple[Evidence, ...]] | None:
+    # What the customer says last of it: after all that was done, or without any thanks for it.
+    done = facts.said("success") + facts.said("done")
+    pleased = [cue for kind in ("thanks", "praise", "solved") for cue in facts.heard(kind)]
+    for kind, says, answers in (
+        ("gives_up", "gives it up", pleased),
+        ("still_broken", "says that it remains", done),
+    ):
+        answered = max((cue.line.position for cue in answers), default=-1)
+        cues = [cue for cue in facts.heard(kind) if cue.line.position >= answered]
+        if cues:
+            status = "partially_resolved" if done and kind == "still_broken" else "unresolved"
+            return status, f"The customer {says} ({places(cues)}).", quoted(cues, CONTRADICTS)
+    return None
 
 
 def _likely(facts: Facts, probability: float) -> tuple[str, str, tuple[Evidence, ...]]:
@@ -113,7 +132,7 @@ def _last_words(facts: Facts, polarity: str = "supports") -> tuple[Evidence, ...
     return tuple(whole(line.segment, polarity) for line in facts.dialogue.customer[-1:])
 
 
-def _satisfaction(reading: Reading, probability: float) -> float:
+def _satisfaction(reading: Reading, probability: float, abusive_lines: int) -> float:
     # Weights set by hand: feeling first, then what is said of it, then how it ended.
     values = reading.features
     raw = (
@@ -127,5 +146,6 @@ def _satisfaction(reading: Reading, probability: float) -> float:
         - 0.1 * values["agent.bad_news"] ** 2
         - 0.5 * values["agentQuestions"]
         + 0.5 * (probability - 0.5)
+        - abusive_lines
     )
     return round(min(5.0, max(1.0, _MIDDLE + _SPREAD * raw)), 2)

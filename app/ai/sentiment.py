@@ -90,6 +90,8 @@ class Sentiment:
 def sentiment_of(dialogue: Dialogue, settings: MetricSettings) -> Sentiment:
     """Score every line whose language is read; without times a line counts by its place.
 
+    That is its place among the lines of its side, whatever the other side says in between.
+
     Only the first 1,000 characters of a line are read.
     """
     if not dialogue.readable:
@@ -102,7 +104,8 @@ def sentiment_of(dialogue: Dialogue, settings: MetricSettings) -> Sentiment:
             continue
         item = _scored(line, offset, polarity, settings)
         scored.append(item)
-        start = line.position if offset is None else offset
+        own = sum(place[0] is line.side for place in places)
+        start = own if offset is None else offset
         timed = offset is not None and dialogue.channel != "chat"
         last = line.segment.end_ms if timed else None
         places.append((line.side, item.score, start, start if last is None else last))

@@ -89,3 +89,22 @@ def test_the_score_of_a_good_chat_stays_full() -> None:
     facts = facts_of(GOOD_CHAT, card, Context())
     scores = [answer(facts, item).score for item in card.criteria]
     assert {score for score in scores if score is not None} == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("told", "reply"),
+    [
+        ("Would you like a taxi as well?", "No, I don't need one."),
+        ("Please confirm: the lesson at nine.", "No, I meant the one at ten."),
+        ("I could not move it.", OPENING[0][1]),
+        ("It is on Tuesday.", "Are you sure? Could you double check?"),
+    ],
+)
+def test_declining_amending_or_trying_again_is_no_misunderstanding(told, reply) -> None:
+    lines = (*OPENING, ("c", "The one at nine."), ("a", told), ("c", reply), ("a", "I see."))
+    assert judge("chat", "discovery.understanding", *lines).score == 1
+
+
+def test_who_is_talked_over_has_to_repeat() -> None:
+    lines = (*OPENING, ("c", "Wait, I was not finished, I asked whether it is far."), ("a", "No."))
+    assert judge("voice_bot", "understanding.intent", *lines).score == 0.5

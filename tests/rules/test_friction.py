@@ -87,3 +87,49 @@ def test_every_feature_is_a_finite_number() -> None:
         values = reading_of(dialogue, find_cues(dialogue)).features
         assert tuple(values) == FEATURES
         assert all(abs(value) < 1e6 for value in values.values())
+
+
+GROUND = ("a", "Unfortunately a basic ticket is non-refundable.")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["Please check again.", "This is ridiculous.", "Let me speak to a supervisor.", "Half, then?"],
+)
+def test_who_presses_for_what_is_refused_on_its_ground_meets_no_new_obstacle(reply) -> None:
+    found = friction(ASKS, GROUND, ("c", reply))
+    assert (found.amount, found.ends_open) == (0, False)
+    assert [cue.quote for cue in found.refusals] == ["Unfortunately"]
+
+
+def test_to_ask_for_the_colleague_that_is_offered_is_no_obstacle() -> None:
+    offer = ("a", "I can transfer you to a human agent. Shall I?")
+    yes = ("c", "Yes, I want to speak to a human.")
+    assert friction(ASKS, offer, yes).amount == 0
+    assert friction(ASKS, ("a", "Which evening?"), yes).amount > 0
+
+
+@pytest.mark.parametrize(
+    ("told", "reply", "is_open"),
+    [
+        ("Have a nice day!", "You too!", False),
+        ("Anything else?", "No.", False),
+        ("Which evening?", "No.", True),
+        ("Anything else?", "Is it far?", True),
+    ],
+)
+def test_the_last_word_is_open_unless_it_answers_a_farewell(told, reply, is_open) -> None:
+    assert friction(ASKS, ("a", told), ("c", reply)).ends_open is is_open
+
+
+def test_abuse_is_an_obstacle_and_nothing_else_moves() -> None:
+    lines = [ASKS, ("a", "I could not book it."), ("c", "Oh."), ("a", "It failed."), BYE]
+    plain, insulted = (
+        reading_of(dialogue, find_cues(dialogue))
+        for given in (lines, [*lines, ("a", "You idiot.")])
+        for dialogue in [dialogue_of(written(*given), channel="chat", language="en")]
+    )
+    moved = {name for name in FEATURES if plain.features[name] != insulted.features[name]}
+    assert moved == {"friction"}
+    assert insulted.grams == plain.grams
+    assert insulted.friction.amount > plain.friction.amount

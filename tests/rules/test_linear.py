@@ -3,7 +3,7 @@ import json
 import pytest
 
 from app.ai.dialogue import dialogue_of
-from app.ai.linear import MODELS, LinearModel, shipped
+from app.ai.linear import MODELS, LinearModel, Rule, shipped
 from app.ai.ngrams import grams_of, tokens_of
 from tests.talks import chat
 
@@ -15,6 +15,7 @@ from tests.talks import chat
         ("I'm at gate 12!", ["i'm", "at", "gate", "0", "!"]),
         ("I DID IT", ["i", "did", "it"]),
         ("Done. Next?", ["done", "next", "?"]),
+        ("I am [NAME] at [PHONE].", ["i", "am", "@", "at", "0"]),
     ],
 )
 def test_names_and_numbers_are_masked(text, words) -> None:
@@ -37,9 +38,24 @@ def test_a_model_adds_up_features_and_known_grams() -> None:
     assert model.probability({"x": 1.0}, ["a:yes", "a:no"]) == 0.5
 
 
+def test_a_rule_judges_where_the_agents_words_are_strange() -> None:
+    rule = Rule(0.0, (("x", 1.0),), strange=0.5, familiar=0.75)
+    model = LinearModel("m", 0.0, (), {"a:yes": 4.0, "a:yes sir": 4.0, "c:well": 1.0}, rule)
+    strange = model.probability({"x": -1.0}, ["a:yes", "A:yes", "c:well"])
+    assert strange == pytest.approx(0.2689, abs=1e-4)
+    assert model.probability({"x": -1.0}, ["a:yes", "a:yes sir"]) > 0.99
+
+
 @pytest.mark.parametrize("name", ["resolved", "annoyed"])
 def test_a_shipped_model_says_what_it_was_made_from(name) -> None:
     manifest = json.loads((MODELS / "manifest.json").read_text("utf-8"))
     assert manifest["source"]["licence"] == "MIT"
     assert manifest["models"][name]["ngrams"] == len(shipped(name).ngrams)
     assert manifest["models"][name]["dev"]["auc"] > 0.8
+
+
+def test_the_manifest_tells_of_families_that_were_not_seen() -> None:
+    manifest = json.loads((MODELS / "manifest.json").read_text("utf-8"))
+    figures = manifest["models"]["resolved"]["unseenFamilies"]
+    assert sum(fold["conversations"] for fold in figures["folds"]) == figures["conversations"]
+    assert figures["auc"] > 0.8

@@ -119,3 +119,36 @@ def test_dimensions_are_shares() -> None:
         values = found.results["dimensions"].values()
         assert all(value is None or 0 <= value <= 1 for value in values)
         assert found.results["dimensions"]["effort"] == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        ([*REFUND[:3], ("a", "You have to wait."), ("c", "Forget it.")], "unresolved"),
+        (
+            [
+                *REFUND[:3],
+                ("a", "Please send me your full card number."),
+                ("c", "I'd rather call."),
+            ],
+            "unresolved",
+        ),
+        ([*REFUND[:4], ("c", "This is useless, I will call the shop."), REFUND[5]], "unresolved"),
+        ([*REFUND[:4], ("c", "And the fee? That's still open then.")], "partially_resolved"),
+        ([*REFUND[:3], ("c", "Never mind, I found it."), *REFUND[3:]], "resolved"),
+        ([*REFUND[:3], ("a", "I have escalated this to my supervisor.")], "escalated"),
+    ],
+)
+def test_what_the_customer_says_last_of_it_decides(lines, status) -> None:
+    found = judge(lines)
+    assert found.resolution == status
+    assert found.results["resolution"]["evidence"]
+
+
+def test_where_the_words_are_strange_the_course_decides() -> None:
+    thrown = ("a", "Alas, the gryphon threw the rider; I was unable to saddle it.")
+    tale = [("c", "Pray saddle my gryphon."), ("a", "Which gryphon, my liege?"), ("c", "Ash.")]
+    saddled = ("a", "Behold, the gryphon is saddled and your ride has been arranged.")
+    glad, sad = ("c", "Wonderful, thank you!"), ("c", "That is terrible.")
+    assert probability([*tale, saddled, glad]) > 0.8
+    assert probability([*tale, thrown, sad]) < 0.3

@@ -23,7 +23,11 @@ def record(number: int, replies: list[str], label: bool, split: str) -> dict:
             {"role": "agent", "text": replies[number % 3]},
             {"role": "customer", "text": "Okay, bye."},
         ],
-        "labels": {"resolved": label, "customer_annoyed": not label},
+        "labels": {
+            "resolved": label,
+            "customer_annoyed": not label,
+            "resolved_question": "Was the hotel booked?" if number % 3 else "Was the trivia fun?",
+        },
     }
 
 
@@ -42,6 +46,12 @@ def test_training_tells_done_from_failed_and_repeats_to_the_byte(data, tmp_path)
     train(data, tmp_path / "two")
     assert manifest["models"]["resolved"]["dev"] == {"conversations": 6, "yes": 3, "auc": 1.0}
     assert manifest["models"]["resolved"]["trainedOn"] == 24
+    unseen = manifest["models"]["resolved"]["unseenFamilies"]
+    assert [fold["families"] for fold in unseen["folds"]] == [
+        ["hotel", "service request"],
+        ["trivia"],
+    ]
+    assert (unseen["conversations"], unseen["auc"]) == (30, 1.0)
     for name in ("resolved.json", "annoyed.json", "manifest.json"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
