@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import and_, select
+from sqlalchemy.orm import Session, aliased
 
 from app.calibration.fitting import Sample
 from app.evaluations.models import Evaluation, EvaluationResult
@@ -41,14 +41,24 @@ class Labelled:
 
 
 def from_reviews(session: Session, engagement_id: str) -> list[Label]:
-    """Return the last overall score that each reviewer gave to each current evaluation."""
+    """Return the last overall score that each reviewer gave to each conversation.
+
+    It holds for the current evaluation, whichever revision was reviewed: the words are the same.
+    """
+    current = aliased(Evaluation)
     rows = session.execute(
-        select(Review.evaluation_id, Review.rater, Review.score)
+        select(current.id, Review.rater, Review.score)
         .join(Evaluation, Evaluation.id == Review.evaluation_id)
-        .where(
-            Evaluation.engagement_id == engagement_id,
-            Evaluation.is_current.is_not(False),
+        .join(
+            current,
+            and_(
+                current.source_id == Evaluation.source_id,
+                current.source_type == Evaluation.source_type,
+                current.is_current.is_not(False),
+                current.transcript_id == Evaluation.transcript_id,
+            ),
         )
+        .where(current.engagement_id == engagement_id)
         .order_by(Review.created_at, Review.id)
     )
     last = {

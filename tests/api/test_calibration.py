@@ -190,16 +190,30 @@ def test_labels_come_from_reviews_too(
             body if score is None else body | {"score": score},
         )
         assert answer.status_code == 201, answer.text
-    with house.db.reading() as session:
-        given = labels.from_reviews(session, engagement)
-        found = labels.labelled(session, given, engagement)
     # The last word of each reviewer, and the mean of both.
-    assert [sample.label for sample in found.samples] == [50]
-    assert found.samples[0].signals["score"] == first.raw_score
+    assert learnt_from(house, engagement) == [(50, first.raw_score)]
+
+    # Judged again, it is still the same conversation; with other words it is another one.
+    def judge_again(failures: int) -> Evaluation:
+        source = {"source_id": first.source_id, "engagement_id": engagement}
+        with house.db.writing() as session:
+            return completed(session, transcript=chat(lines(failures)), **source)
+
+    anew = judge_again(0)
+    assert anew.revision == 2
+    assert learnt_from(house, engagement) == [(50, anew.raw_score)]
+    judge_again(1)
+    assert learnt_from(house, engagement) == []
     refused = command("--engagement", "Spring")
     assert refused.exit_code == 1
-    assert "1 labels can be used" in refused.output
+    assert "0 labels can be used" in refused.output
     assert command("--dry-run").exit_code == 2
+
+
+def learnt_from(house: Runtime, engagement: str) -> list[tuple[float, float]]:
+    with house.db.reading() as session:
+        found = labels.labelled(session, labels.from_reviews(session, engagement), engagement)
+    return [(sample.label, sample.signals["score"]) for sample in found.samples]
 
 
 def test_profiles_need_the_scope(client: Caller, base: str, make_caller: Any) -> None:
