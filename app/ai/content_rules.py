@@ -11,7 +11,7 @@ from app.ai.cues import Cue
 from app.ai.dialogue import Side
 from app.ai.evidence import CONTRADICTS, SUPPORTS, Evidence, whole
 from app.ai.facts import Facts, capital, places, quoted, segments_named
-from app.ai.friction import friction_of
+from app.ai.friction import HALF_AT, WEIGHTS, friction_of
 from app.ai.reading import Reading
 from app.ai.scorecard import Criterion
 
@@ -27,8 +27,9 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
     reading = _read(facts)
     if isinstance(reading, Answer):
         return reading
-    friction = friction_of(facts.dialogue, facts.cues, criterion.parameters["weights"])
-    score = friction.fulfilment(criterion.parameters["halfAt"])
+    weights = {**WEIGHTS, **criterion.parameters.get("weights", {})}
+    friction = friction_of(facts.dialogue, facts.cues, weights)
+    score = friction.fulfilment(criterion.parameters.get("halfAt", HALF_AT))
     if not friction.amount:
         done = facts.said("success") or facts.said("done")
         explanation = "Nothing is refused, fails or is left open" + (

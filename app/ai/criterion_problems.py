@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from app.ai.condition_problems import problems_of_conditions
+from app.ai.friction import WEIGHTS
 from app.ai.scorecard_findings import (
     Finding,
     between,
@@ -27,7 +28,6 @@ from app.ai.scorecard_shapes import (
     MOST_OPTIONS,
     MOST_STATEMENTS,
     NUMBER,
-    OBSTACLES,
     OPTION,
     STATEMENT,
     WITHIN,
@@ -121,7 +121,7 @@ def _parts(where: str, parts: list[Any]) -> list[Finding]:
 
 
 def _weights(where: str, weights: Mapping[str, Any]) -> list[Finding]:
-    found = shaped(where, weights, OBSTACLES)
+    found = shaped(where, weights, {}, dict.fromkeys(WEIGHTS, NUMBER))
     for name, weight in weights.items():
         if not found:
             found += between(path(where, name), weight, 0, 100)

@@ -2,34 +2,49 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from app.ai.cues import Cue, Cues
 from app.ai.dialogue import Dialogue, Line, Side
 
-# An obstacle counts once a line. What fails weighs most; what is merely not there, least.
-_SERVICE = {
+# An obstacle counts once a line. What fails weighs most; what is merely not there, least. By these
+# weights the models were fitted; a scorecard may bring others for what it scores.
+WEIGHTS: Mapping[str, float] = {
     "failure": 2.0,
     "profanity": 2.0,
     "apology": 1.0,
-    "no_result": 1.0,
-    "bad_news": 0.3,
+    "noResult": 1.0,
+    "badNews": 0.3,
     "fallback": 0.5,
+    "asksAgain": 0.4,
+    "stillBroken": 0.6,
+    "complaint": 0.5,
+    "escalationRequest": 0.5,
+    "givesUp": 2.0,
+    "concession": 0.6,
+    "endsOnFailure": 2.0,
+    "endsOpen": 1.5,
+}
+# The friction that halves how much was fulfilled: e to the power of -0.4 for what weighs 1.
+HALF_AT = 1.7329
+_SERVICE = {
+    "failure": "failure",
+    "profanity": "profanity",
+    "apology": "apology",
+    "no_result": "noResult",
+    "bad_news": "badNews",
+    "fallback": "fallback",
 }
 _CUSTOMER = {
-    "asks_again": 0.4,
-    "still_broken": 0.6,
-    "complaint": 0.5,
-    "escalation_request": 0.5,
-    "gives_up": 2.0,
+    "asks_again": "asksAgain",
+    "still_broken": "stillBroken",
+    "complaint": "complaint",
+    "escalation_request": "escalationRequest",
+    "gives_up": "givesUp",
 }
-_CONCESSION = 0.6
-_ENDS_ON_FAILURE = 2.0
-_ENDS_OPEN = 1.5
 _HALF = 3.0
-_FULFILLED = 2.5
 # A refusal that names its rule or its ground may be right, and only the policy could tell.
 _GROUNDS = re.compile(
     r"\b(?:polic(?:y|ies)|since|because|requirements?|restrictions?|regulations?|rules?|eligible"
@@ -64,14 +79,13 @@ class Friction:
         """Return 1 for no friction, a half for that of a failure with its apology, towards 0 for more."""
         return _HALF / (_HALF + self.amount)
 
-    @property
-    def fulfilment(self) -> float:
-        """Return the same more strictly: two thirds for what one thing not found weighs, and so on."""
-        return math.exp(-self.amount / _FULFILLED)
+    def fulfilment(self, half_at: float) -> float:
+        """Return 1 for no friction, a half for this amount, a quarter for twice it, and so on."""
+        return math.pow(0.5, self.amount / half_at)
 
 
-def friction_of(dialogue: Dialogue, cues: Cues) -> Friction:
-    """Count the obstacles of an attributed English dialogue."""
+def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = WEIGHTS) -> Friction:
+    """Count the obstacles of an attributed dialogue; `weights` has the keys of `WEIGHTS`."""
     refusals = [
         cue
         for kind in _REFUSALS
@@ -82,20 +96,20 @@ def friction_of(dialogue: Dialogue, cues: Cues) -> Friction:
     excused = grounded | _pressing(dialogue, grounded) | _accepting(dialogue, cues)
     obstacles: dict[tuple[str, int], Cue] = {}
     amount = 0.0
-    for weights, side in ((_SERVICE, Side.SERVICE), (_CUSTOMER, Side.CUSTOMER)):
-        for kind, weight in weights.items():
+    for names, side in ((_SERVICE, Side.SERVICE), (_CUSTOMER, Side.CUSTOMER)):
+        for kind, name in names.items():
             for cue in cues.of(kind, None, side):
                 key = (kind, cue.line.position)
                 if cue.line.position in excused:
                     continue
-                amount += 0.0 if key in obstacles else weight
+                amount += 0.0 if key in obstacles else weights[name]
                 obstacles.setdefault(key, cue)
     met = {cue.line.position for kind in _OBSTACLES for cue in cues.of(kind, None, Side.SERVICE)}
     concessions = _concessions(cues, met - grounded)
     ends_open = _ends_open(dialogue, cues, excused)
     ends_on_failure = _ends_on_failure(cues, grounded)
-    amount += _CONCESSION * len(concessions)
-    amount += _ENDS_OPEN * ends_open + _ENDS_ON_FAILURE * ends_on_failure
+    amount += weights["concession"] * len(concessions)
+    amount += weights["endsOpen"] * ends_open + weights["endsOnFailure"] * ends_on_failure
     return Friction(
         amount=round(amount, 4),
         obstacles=_in_order(obstacles.values()),

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-Shape: TypeAlias = dict[str, type | tuple[type, ...]]
+Kind: TypeAlias = type | tuple[type, ...]
+Shape: TypeAlias = dict[str, Kind]
 NUMBER = (int, float)
 HALF_FULL_SECONDS: Shape = {"fullSeconds": NUMBER, "halfSeconds": NUMBER}
 
@@ -17,15 +18,15 @@ class KnownRule:
     optional: Shape
 
 
-def _binary(parameters: Shape | None = None, **optional: type) -> KnownRule:
+def _binary(parameters: Shape | None = None, **optional: Kind) -> KnownRule:
     return KnownRule("binary", parameters or {}, {**optional})
 
 
-def _scale(parameters: Shape | None = None) -> KnownRule:
-    return KnownRule("scale", parameters or {}, {})
+def _scale(parameters: Shape | None = None, **optional: Kind) -> KnownRule:
+    return KnownRule("scale", parameters or {}, {**optional})
 
 
-def _metric(parameters: Shape, **optional: type) -> KnownRule:
+def _metric(parameters: Shape, **optional: Kind) -> KnownRule:
     return KnownRule("metric", parameters, {**optional})
 
 
@@ -34,7 +35,7 @@ KNOWN_RULES: dict[str, KnownRule] = {
     "abuse": _scale(),
     "bot_identity": _binary({"agentTurns": int, "automationDisclosureRequired": bool}),
     "clean_close": _binary({"lastTurns": int}),
-    "completeness": _scale({"halfAt": NUMBER, "weights": dict}),
+    "completeness": _scale(halfAt=NUMBER, weights=dict),
     "data_handling": _binary({"minWords": int}),
     "dead_air": _metric({"maxDeadAirCount": int}),
     "disclosure": _binary({"requiredStatements": list}),
@@ -68,21 +69,6 @@ KNOWN_RULES: dict[str, KnownRule] = {
     "metric_range": _metric({"metric": str, "full": dict}, half=dict),
 }
 PHRASE_RULES = ("required_phrases", "forbidden_phrases")
-# What obstacles weigh against completeness (see `app.ai.friction`).
-OBSTACLES: Shape = {
-    "failure": NUMBER,
-    "apology": NUMBER,
-    "noResult": NUMBER,
-    "badNews": NUMBER,
-    "fallback": NUMBER,
-    "asksAgain": NUMBER,
-    "stillBroken": NUMBER,
-    "complaint": NUMBER,
-    "escalationRequest": NUMBER,
-    "concession": NUMBER,
-    "endsOnFailure": NUMBER,
-    "endsOpen": NUMBER,
-}
 GREETING_PARTS = ("greeting", "brand", "name")
 DIMENSIONS = (
     "resolution",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+from app.ai.friction import HALF_AT, WEIGHTS
 from app.ai.scorecard_findings import Finding
 from app.scorecards import default_scorecards as defaults
 
@@ -41,7 +42,7 @@ def completed(
         if use is not None and use not in known:
             message = f"{use!r} is not one of {', '.join(known)}."
             found.append(Finding(f"criteria[{index}].use", "ENUM", message))
-        criteria.append(_from_shipped(criterion, known.get(use)))
+        criteria.append(_pinned(_from_shipped(criterion, known.get(use))))
     document["criteria"] = criteria
     document.setdefault("sections", _sections(criteria, shipped["sections"]))
     return document, found
@@ -53,19 +54,21 @@ def _from_shipped(criterion: dict[str, Any], shipped: Mapping[str, Any] | None) 
     judge = {**shipped["judge"], **criterion.get("judge", {})}
     if judge.get("rule") == shipped["judge"].get("rule"):
         own = criterion.get("judge", {}).get("parameters", {})
-        judge["parameters"] = _over(shipped["judge"].get("parameters", {}), own)
+        judge["parameters"] = {**shipped["judge"].get("parameters", {}), **own}
     if "rule" not in judge:
         judge.pop("parameters", None)
     return {**deepcopy(dict(shipped)), **criterion, "judge": judge}
 
 
-def _over(shipped: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Put an author's parameters over those that ship, one by one, and so within objects."""
-    merged = {**shipped, **own}
-    for name in shipped.keys() & own.keys():
-        if isinstance(shipped[name], dict) and isinstance(own[name], dict):
-            merged[name] = {**shipped[name], **own[name]}
-    return merged
+def _pinned(criterion: dict[str, Any]) -> dict[str, Any]:
+    """Write down what a version would otherwise take from the release that judges by it."""
+    judge = criterion["judge"]
+    if judge.get("rule") == "completeness":
+        pinned = {"halfAt": HALF_AT, "weights": {}, **judge.get("parameters", {})}
+        if isinstance(pinned["weights"], dict):
+            pinned["weights"] = {**WEIGHTS, **pinned["weights"]}
+        judge["parameters"] = pinned
+    return criterion
 
 
 def _plain(criterion: dict[str, Any]) -> dict[str, Any]:

@@ -321,6 +321,25 @@ def test_a_draft_takes_over_what_it_does_not_say() -> None:
     assert judged(GOOD_CALL, says("thank you"), channel="voice").score == 100
 
 
+@pytest.mark.parametrize(
+    ("parameters", "field"),
+    [
+        ({"weights": 5}, "weights"),
+        ({"weights": {"apology": "much"}}, "weights.apology"),
+        ({"weights": {"weather": 1}}, "weights.weather"),
+        ({"halfAt": 0}, "halfAt"),
+    ],
+)
+def test_weights_that_are_none_are_refused(parameters: dict[str, Any], field: str) -> None:
+    criterion = {
+        "use": "resolution.completeness",
+        "weight": 100,
+        "judge": {"parameters": parameters},
+    }
+    checked = check({"name": "x", "criteria": [criterion]}, channel="chat")
+    assert [each.field for each in checked.errors] == [f"criteria[0].judge.parameters.{field}"]
+
+
 def test_a_criterion_that_is_not_there_cannot_be_taken_over() -> None:
     checked = check({"name": "x", "criteria": [{"use": "no.such", "weight": 100}]}, channel="chat")
     assert [(each.field, each.code) for each in checked.errors] == [("criteria[0].use", "ENUM")]
