@@ -15,6 +15,8 @@ MONTHS = split_words(
     feb mar apr jun jul aug sep sept oct nov dec born
     """
 )
+# Without one of these, a conversation tells no birth.
+_ANNOUNCED_BY = split_words("birth born birthday birthdate dob b")
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
@@ -50,6 +52,8 @@ _BIRTH_YEAR = re.compile(rf"\bborn (?:in|back in) ({_YEAR})\b", re.IGNORECASE)
 
 def find(talk: Talk, turn: int) -> Iterator[Found]:
     """Find the dates of a turn that are of a birth."""
+    if not talk.has_any(_ANNOUNCED_BY):
+        return
     text = talk.turns[turn].text
     for match in _DATE.finditer(text):
         if talk.cue_at(turn, match.start()) is Cue.BIRTH or _is_named_after(text, match.end()):

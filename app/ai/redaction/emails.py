@@ -18,14 +18,17 @@ _PART = r"[a-z0-9_'-]+"
 _LINK = r"(?:dot|period|point|underscore|under score|dash|hyphen|minus|plus)"
 _SPOKEN = re.compile(
     rf"\b(?:{_PART}|(?:[a-z0-9][ -]){{2,}}[a-z0-9])(?:\.{_PART}|\s{_LINK}\s{_PART})*"
-    rf"(?:\s\d{{1,4}})?\s(?:at|@)\s(?:the rate\s)?{_PART}(?:\s{_PART})?\s?(?:dot\s|\.\s?){_DOMAIN}\b",
+    rf"(?:\s\d{{1,4}})?\s(?:at|@)\s(?:the rate\s)?{_PART}(?:\s{_PART})?"
+    rf"(?:\s?(?:dot\s|\.){_PART}){{0,2}}\s?(?:dot\s|\.){_DOMAIN}\b",
     re.IGNORECASE,
 )
+# Without one of these, no address is spoken.
+_SPOKEN_BY = split_words("dot com org net co uk in io edu gov info de fr es eu")
 # What may come before " at something dot com" and is no address: "visit us at example dot com".
 _NO_NAMES = split_words(
     """
     us me you him her them it look looking online site website webpage page go live available
-    order visit book shop check that out more info information details help support here found
+    order visit book shop check that out more information details help here found
     are is or and email e-mail mail reach contact write again up store buy
     """
 )
@@ -38,13 +41,12 @@ _VERSION = re.compile(
 )
 
 
-def find(text: str) -> Iterator[Found]:
-    """Find e-mail addresses."""
+def find(text: str, words: frozenset[str]) -> Iterator[Found]:
+    """Find e-mail addresses; `words` are those of the text."""
     if "@" in text:
         for match in _WRITTEN.finditer(text):
             yield Found(match.start(), match.end(), Entity.EMAIL)
-    folded = text.lower()
-    if " at " in folded or " @ " in folded:
+    if not words.isdisjoint(_SPOKEN_BY) and ("at" in words or "@" in text):
         for match in _SPOKEN.finditer(text):
             first = match[0].split()[0].lower()
             if first not in _NO_NAMES:

@@ -64,10 +64,9 @@ def _cue_of(talk: Talk, stream: Stream, run: Run) -> Cue | None:
 
 
 def _words(talk: Talk, turn: int, has_digits: bool) -> Iterator[Found]:
-    text = talk.turns[turn].text
-    words = talk.words(turn)
+    text, words = talk.turns[turn].text, talk.words(turn)
     if "@" in text or "at" in words:
-        yield from emails.find(text)
+        yield from emails.find(text, words)
     if has_digits:
         yield from emails.find_ip_addresses(text)
         yield from national_ids.find_codes(text)

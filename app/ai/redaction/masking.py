@@ -33,10 +33,8 @@ def mask(text: str) -> Masked:
 def mask_turns(turns: Sequence[Turn]) -> list[Masked]:
     """Mask the turns of one conversation, in their order."""
     masked = [Masked(turn.text, (), ()) for turn in turns]
+    talk = Talk(turns)
     for _ in range(_MOST_ROUNDS):
-        talk = Talk(
-            [Turn(turn.speaker, each.text) for turn, each in zip(turns, masked, strict=True)]
-        )
         found = found_in(talk)
         if not found:
             break
@@ -45,6 +43,7 @@ def mask_turns(turns: Sequence[Turn]) -> list[Masked]:
             entities = [_widened(each, before) for each in entities]
             originals = united([*before.originals, *(_original(each, before) for each in entities)])
             masked[place] = _masked(turns[place].text, originals)
+        talk = talk.changed({place: masked[place].text for place in found})
     return masked
 
 

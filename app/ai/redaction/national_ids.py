@@ -11,6 +11,9 @@ from app.ai.redaction.entities import Entity, Found
 # United States: never 000, 666 or 9xx, 00, 0000 (Social Security Administration, 2011 scheme).
 _SSN = re.compile(r"(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}")
 # United Kingdom, HMRC's rules on prefixes; the last letter is A to D.
+_MIXED = re.compile(
+    r"[A-Za-z][ -]?\d\d|passport|licen[cs]e|identity card|national id", re.IGNORECASE
+)
 _NINO = re.compile(
     r"\b(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]"
     r"[ -]?\d{2}[ -]?\d{2}[ -]?\d{2}[ -]?[A-D]\b",
@@ -121,6 +124,8 @@ def find(run: Run, cue: Cue | None) -> Iterator[Found]:
 
 def find_codes(text: str) -> Iterator[Found]:
     """Find what has letters and digits."""
+    if not _MIXED.search(text):
+        return
     for match in _NINO.finditer(text):
         yield Found(match.start(), match.end(), Entity.NATIONAL_ID)
     for match in _PAN.finditer(text):

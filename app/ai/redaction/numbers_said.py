@@ -15,7 +15,7 @@ _SAID: dict[Cue, tuple[Entity, int, int]] = {
     Cue.NATIONAL_ID: (Entity.NATIONAL_ID, 7, 14),
 }
 # Signs of a price, a share, a time or a date.
-_PRICE_SIGNS = "$€£¥₹%"
+_PRICE_SIGNS = "$€£¥₹"
 
 
 def find(run: Run, cue: Cue | None, text: str) -> Iterator[Found]:
@@ -31,7 +31,9 @@ def find(run: Run, cue: Cue | None, text: str) -> Iterator[Found]:
 
 def _is_price(run: Run, text: str) -> bool:
     start, end = run.start, run.end
-    return (text[start - 1 : start] in _PRICE_SIGNS and start > 0) or text[end : end + 1] == "%"
+    if any(token.gap == "," and len(token.digits) == 3 for token in run.tokens):
+        return True
+    return text[end : end + 1] == "%" or (start > 0 and text[start - 1] in _PRICE_SIGNS)
 
 
 def _suits(entity: Entity, run: Run) -> bool:

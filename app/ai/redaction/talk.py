@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.ai.redaction.cues import Cue, Said, cues_of
@@ -31,13 +31,31 @@ class Talk:
 
     turns: Sequence[Turn]
     _words: dict[int, frozenset[str]] = field(default_factory=dict)
+    _all_words: frozenset[str] | None = None
     _cues: dict[int, list[Said]] = field(default_factory=dict)
+
+    def changed(self, texts: Mapping[int, str]) -> "Talk":
+        """Return the talk with these turns' texts in place; what was read of the others is kept."""
+        turns = [
+            Turn(turn.speaker, texts[place]) if place in texts else turn
+            for place, turn in enumerate(self.turns)
+        ]
+        words = {turn: words for turn, words in self._words.items() if turn not in texts}
+        cues = {turn: cues for turn, cues in self._cues.items() if turn not in texts}
+        return Talk(turns, _words=words, _cues=cues)
 
     def words(self, turn: int) -> frozenset[str]:
         """Return the words of a turn, in lower case."""
         if turn not in self._words:
             self._words[turn] = words_of(self.turns[turn].text)
         return self._words[turn]
+
+    def has_any(self, words: frozenset[str]) -> bool:
+        """Whether one of these words stands in the conversation."""
+        if self._all_words is None:
+            each_turn = (self.words(turn) for turn in range(len(self.turns)))
+            self._all_words = frozenset().union(*each_turn)
+        return not self._all_words.isdisjoint(words)
 
     def cues(self, turn: int) -> list[Said]:
         """Return the cues of a turn."""
@@ -56,14 +74,17 @@ class Talk:
             cues = self.cues(back)
             if cues:
                 return cues[-1].cue
+            # A question that names no number asks for something else.
+            if "?" in self.turns[back].text:
+                return None
         return None
 
-    def before(self, turn: int) -> str:
-        """Return what another speaker has said right before a turn, or nothing."""
+    def before(self, turn: int) -> int | None:
+        """Return the turn of another speaker right before a turn."""
         for back in range(turn - 1, max(-1, turn - 3), -1):
             if self.turns[back].speaker != self.turns[turn].speaker:
-                return self.turns[back].text
-        return ""
+                return back
+        return None
 
     def streams(self, turns: Sequence[int]) -> list["Stream"]:
         """Join these turns, speaker by speaker; what is read on over a short "okay" runs on."""
@@ -79,7 +100,7 @@ class Talk:
         for place, turn in enumerate(turns):
             if place:
                 between = range(turns[place - 1] + 1, turn)
-                joint = _JOINT if all(self._is_short(each) for each in between) else CUT
+                joint = _JOINT if all(self._says_go_on(each) for each in between) else CUT
                 parts.append(joint)
                 length += len(joint)
             starts.append(length)
@@ -87,8 +108,9 @@ class Talk:
             length += len(parts[-1])
         return Stream("".join(parts), tuple(turns), tuple(starts))
 
-    def _is_short(self, turn: int) -> bool:
-        return len(self.turns[turn].text.split()) <= _FEW_WORDS
+    def _says_go_on(self, turn: int) -> bool:
+        text = self.turns[turn].text
+        return "?" not in text and len(text.split()) <= _FEW_WORDS and not self.cues(turn)
 
 
 @dataclass(frozen=True, slots=True)
