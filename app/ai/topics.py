@@ -16,36 +16,38 @@ _MOST_BETWEEN = 3
 # is no topic.
 _LEAST_LINES = 2
 
-DEFAULTS: tuple[Topic, ...] = (
-    Topic("account access", ("password", "log in", "login", "locked out", "sign in")),
-    Topic("billing", ("bill", "invoice", "charged", "overcharged", "billing")),
-    Topic("booking", ("book", "booked", "booking", "reserve", "reservation", "appointment")),
-    Topic("cancellation", ("cancel", "cancelled", "canceled", "cancellation")),
-    Topic(
-        "delivery",
+# Each in English, and then in Hindi where Hindi has words of its own for it.
+DEFAULTS: tuple[Topic, ...] = tuple(
+    Topic(name, tuple(phrases.split(", ")))
+    for name, phrases in (
+        ("account access", "password, log in, login, locked out, sign in, पासवर्ड, लॉगिन"),
+        ("billing", "bill, invoice, charged, overcharged, billing, बिल"),
+        ("booking", "book, booked, booking, reserve, reservation, appointment, बुक, बुकिंग"),
+        ("cancellation", "cancel, cancelled, canceled, cancellation, रद्द, कैंसिल"),
         (
-            *("delivery", "delivered", "parcel", "package", "shipping", "shipment"),
-            *("courier", "dispatched", "not arrived", "hasn't arrived"),
+            "delivery",
+            "delivery, delivered, parcel, package, shipping, shipment, courier, dispatched, "
+            "not arrive, not arrived, hasn't arrived, डिलीवरी, पार्सल",
         ),
-    ),
-    Topic("faulty product", ("faulty", "defective", "damaged", "broken", "missing part")),
-    Topic("fraud", ("fraud", "fraudulent", "stolen", "scam", "hacked")),
-    Topic(
-        "payment",
-        ("payment", "pay", "paid", "credit card", "debit card", "instalment", "instalments"),
-    ),
-    Topic("refund", ("refund", "refunded", "money back", "reimbursed")),
-    Topic("repair", ("repair", "repaired", "technician", "warranty", "guarantee")),
-    Topic("return", ("return", "returned", "exchange", "replacement", "send it back")),
-    Topic("technical problem", ("error", "not working", "crashed", "internet")),
-    Topic("travel", ("flight", "train", "hotel", "taxi", "bus")),
+        ("faulty product", "faulty, defective, damaged, broken, missing part, toota, टूटा, टूटी"),
+        ("fraud", "fraud, fraudulent, stolen, scam, hacked, dhokha, धोखा"),
+        (
+            "payment",
+            "payment, pay, paid, credit card, debit card, instalment, instalments, भुगतान, पेमेंट",
+        ),
+        ("refund", "refund, refunded, money back, reimbursed, paise wapas, रिफंड, रिफ़ंड, पैसे वापस"),
+        ("repair", "repair, repaired, technician, warranty, guarantee, मरम्मत, वारंटी"),
+        ("return", "return, returned, exchange, replacement, send it back, वापसी"),
+        ("technical problem", "error, not working, crashed, internet, kaam nahi, काम नहीं, इंटरनेट"),
+        ("travel", "flight, train, hotel, taxi, bus, फ्लाइट, फ़्लाइट, ट्रेन, होटल"),
+    )
 )
 
 
 def topics_of(facts: Facts, own: Iterable[Topic]) -> tuple[str, ...]:
     """Name up to five topics, the scorecard's own first, then ours by how many lines speak of them.
 
-    The scorecard's own are looked for in every language, ours where English is spoken or mixed in.
+    The scorecard's own are looked for in every language, ours in those that are read.
     """
     texts = [line.text.translate(PLAIN).lower() for line in facts.dialogue.lines]
     words = frozenset(words_in(" ".join(texts)))
@@ -61,15 +63,22 @@ def topics_of(facts: Facts, own: Iterable[Topic]) -> tuple[str, ...]:
 
 def _lines_with(topic: Topic, texts: list[str], words: frozenset[str]) -> int:
     # Most conversations are not about most topics, and hold no word that one begins with.
-    begins, pattern = _pattern(topic.any_of)
+    begins, in_ascii, in_any = _patterns(topic.any_of)
     if begins.isdisjoint(words):
         return 0
-    return sum(pattern.search(text) is not None for text in texts)
+    return sum(bool((in_ascii if text.isascii() else in_any).search(text)) for text in texts)
 
 
 @lru_cache(maxsize=512)
-def _pattern(phrases: tuple[str, ...]) -> tuple[frozenset[str], re.Pattern[str]]:
+def _patterns(
+    phrases: tuple[str, ...],
+) -> tuple[frozenset[str], re.Pattern[str], re.Pattern[str]]:
+    # Finding phrases of other scripts costs more, and no text in ASCII holds any.
     plain = [phrase.translate(PLAIN).lower() for phrase in phrases]
-    spelled = [phrase_pattern(phrase, most_between=_MOST_BETWEEN) for phrase in plain]
     begins = frozenset(words[0] for phrase in plain if (words := words_in(phrase)))
-    return begins, re.compile("|".join(filter(None, spelled)) or "(?!)")
+    return begins, _pattern(filter(str.isascii, plain)), _pattern(plain)
+
+
+def _pattern(phrases: Iterable[str]) -> re.Pattern[str]:
+    spelled = (phrase_pattern(phrase, most_between=_MOST_BETWEEN) for phrase in phrases)
+    return re.compile("|".join(filter(None, spelled)) or "(?!)")

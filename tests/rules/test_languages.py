@@ -192,6 +192,16 @@ def test_topics_of_a_scorecard_are_found_in_any_script() -> None:
     assert topics_of(facts, own) == ("insurance",)
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("मेरा रिफ़ंड अभी तक नहीं आया है।", "hi"), ("Mujhe mere paise wapas chahiye.", "hi-Latn")],
+)
+def test_our_topics_are_found_in_hindi(text, language) -> None:
+    said = [("c", 0, text), ("a", 9, "जी, एक मिनट।")]
+    facts = facts_of(chat(*said, language=language), CHAT, Context())
+    assert topics_of(facts, ()) == ("refund",)
+
+
 def test_a_negation_turns_a_feeling_around_on_either_side() -> None:
     def score(text: str) -> float:
         dialogue = dialogue_of(

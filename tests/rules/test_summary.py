@@ -2,7 +2,7 @@ import pytest
 
 from app.ai.context import Context
 from app.ai.embedded import EmbeddedJudge
-from app.ai.facts import facts_of
+from app.ai.facts import facts_of, quoted
 from app.ai.scorecard import Topic, scorecard_from
 from app.ai.summary import summary_of
 from app.ai.topics import topics_of
@@ -98,19 +98,12 @@ def test_strengths_were_done_and_improvements_say_what_was_missed() -> None:
     strong = [each["criterionKey"] for each in coaching["strengths"]]
     assert strong == ["opening.greeting", "responsiveness.first_response", "responsiveness.gaps"]
     weak = coaching["improvements"]
-    assert weak[0]["criterionKey"] == "resolution.completeness"
     empathy = next(each for each in weak if each["criterionKey"] == "communication.empathy")
     assert empathy["text"].endswith("What is voiced in seg_0003 is not acknowledged.")
 
 
 def test_of_quotes_that_overlap_the_longest_is_shown() -> None:
-    said = [
-        ("c", None, "Can you book the table?"),
-        ("a", None, "Sorry, I could not complete the booking."),
-        ("c", None, "Why is that?"),
-        ("a", None, "I do not know."),
-    ]
-    found = EmbeddedJudge().judge(chat(*said), CHAT, Context())
-    rows = {row["key"]: row for row in found.results["criteria"]}
-    quotes = [item["quote"] for item in rows["resolution.completeness"]["evidence"]]
-    assert quotes == ["I could not complete"]
+    facts = facts_of(chat(("a", None, "Sorry, I could not complete the booking.")), CHAT, Context())
+    cues = [facts.said(kind)[0] for kind in ("apology", "bad_news", "failure")]
+    assert [cue.quote for cue in cues] == ["Sorry", "Sorry, I", "I could not complete"]
+    assert [each.quote for each in quoted(cues)] == ["I could not complete"]
