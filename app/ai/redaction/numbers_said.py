@@ -12,7 +12,8 @@ _SAID: dict[Cue, tuple[Entity, int, int]] = {
     Cue.PHONE: (Entity.PHONE, 7, 15),
     Cue.ACCOUNT: (Entity.BANK_ACCOUNT, 6, 18),
     Cue.PASSCODE: (Entity.PASSCODE, 4, 8),
-    Cue.NATIONAL_ID: (Entity.NATIONAL_ID, 7, 14),
+    # People are asked for the last four digits alone.
+    Cue.NATIONAL_ID: (Entity.NATIONAL_ID, 4, 14),
 }
 # Signs of a price, a share, a time or a date.
 _PRICE_SIGNS = "$€£¥₹"
@@ -46,9 +47,14 @@ def _no_date(run: Run) -> bool:
     return run.groups not in ((2, 2, 4), (1, 2, 4), (2, 1, 4), (1, 1, 4), (4, 2, 2))
 
 
+def _no_year(run: Run) -> bool:
+    is_year = run.groups == (4,) and run.digits[:2] in ("19", "20") and run.tokens[0].written
+    return _no_date(run) and not is_year
+
+
 _CHECKS: dict[Entity, Callable[[Run], bool]] = {
     Entity.PHONE: _no_date,
     Entity.BANK_ACCOUNT: _no_date,
     Entity.PASSCODE: _no_date,
-    Entity.NATIONAL_ID: _no_date,
+    Entity.NATIONAL_ID: _no_year,
 }
