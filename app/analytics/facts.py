@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from app.analytics import codes, figures, layouts, spans
@@ -14,6 +14,7 @@ from app.evaluations.models import Evaluation, EvaluationResult
 from app.evaluations.vocabulary import Status
 from app.usage.records import upsert_into
 
+_FORMER = select(Fact.at).where(Fact.source_id.in_(bindparam("sources", expanding=True)))
 _GROUPS = ("executive", "campaign", "call_center", "engagement", "scorecard")
 
 
@@ -34,8 +35,8 @@ def note(session: Session, current: Evaluation) -> None:
 def write(session: Session, rows: list[dict[str, Any]]) -> None:
     """Write facts, each in place of its source's former one; sums of either are stale from now on."""
     moments = {row["at"] for row in rows}
-    former = select(Fact.at).where(Fact.source_id.in_([row["source_id"] for row in rows]))
-    moments.update(session.scalars(former))
+    sources = {"sources": [row["source_id"] for row in rows]}
+    moments.update(session.connection().execute(_FORMER, sources).scalars())
     insert = upsert_into(session, Fact)
     changed = {name: insert.excluded[name] for name in rows[0] if name != "source_id"}
     session.connection().execute(

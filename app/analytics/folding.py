@@ -40,6 +40,11 @@ _ALIKE = (
     .where(Fact.at >= bindparam("begin"), Fact.at < bindparam("end"))
     .group_by(*(fact_column(name) for name in _FULL))
 )
+_OF_TOPICS = (
+    select(Fact.topics, Fact.channel)
+    .where(Fact.at >= bindparam("begin"), Fact.at < bindparam("end"), Fact.topics != "")
+    .distinct()
+)
 
 Summed: TypeAlias = dict[View, dict[Key, Tally]]
 
@@ -84,14 +89,14 @@ def sum_up(session: Session, span: int, *, from_facts: bool = False) -> Summed:
     if number < _FEW:
         return found
     for view in View:
-        if apart.get(view, 0) * _WORTH <= number:
-            gathering = Gathering(session, view.names, {})
+        if apart[view] * _WORTH <= number:
+            gathering = Gathering(session, view.names, {}, details=view is not View.TOPIC)
             found[view] = gathering.gather(view, [spans.range_of(span)], from_facts=from_facts)
     return found
 
 
 def _told_apart(session: Session, span: int) -> tuple[int, dict[View, int]]:
-    """Count the facts of a span, and what each view but that of topics would tell apart."""
+    """Count the facts of a span, and what each view would tell apart."""
     start, end = spans.range_of(span)
     rows = session.execute(_ALIKE, {"begin": start, "end": end}).all()
     apart: dict[View, int] = {
@@ -99,6 +104,8 @@ def _told_apart(session: Session, span: int) -> tuple[int, dict[View, int]]:
         for view in View
         if view is not View.TOPIC
     }
+    alike = session.execute(_OF_TOPICS, {"begin": start, "end": end})
+    apart[View.TOPIC] = len({(each, row[1]) for row in alike for each in row[0].split("\n")})
     return sum(row[-1] for row in rows), apart
 
 

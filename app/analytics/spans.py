@@ -8,7 +8,7 @@ from smaller spans or from the facts, until `folding.py` has summed them anew.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 
 from app.analytics.models import FactSpan
@@ -22,6 +22,12 @@ _BRIDGED = 3
 
 # What the state of a span may be; anything higher is the ticket of who has taken it for folding.
 READY, STALE = 0, 1
+
+_MARK = (
+    update(FactSpan)
+    .where(FactSpan.id.in_(bindparam("spans", expanding=True)), FactSpan.state != STALE)
+    .values(state=STALE)
+)
 
 # From (inclusive) to (exclusive), in microseconds since 1970.
 Range: TypeAlias = tuple[int, int]
@@ -61,11 +67,7 @@ def around(moments: Iterable[int]) -> set[int]:
 
 def mark_stale(session: Session, moments: Iterable[int]) -> None:
     """Say that facts of these moments have changed; called after the facts are written."""
-    session.connection().execute(
-        update(FactSpan)
-        .where(FactSpan.id.in_(around(moments)), FactSpan.state != STALE)
-        .values(state=STALE)
-    )
+    session.connection().execute(_MARK, {"spans": list(around(moments))})
 
 
 def mark_all_stale(session: Session) -> None:

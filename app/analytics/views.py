@@ -13,7 +13,8 @@ TOPIC, CHANNEL = "topic", "channel"
 class View(IntEnum):
     """Every view tells the channels apart, and besides what its name says.
 
-    In `TOPIC` a fact counts with each topic that it has; `FULL` tells all ids apart.
+    In `TOPIC` a fact counts with each topic that it has, and there are no details; `FULL` tells all
+    ids apart.
     """
 
     OVERALL = 0
