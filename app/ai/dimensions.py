@@ -12,6 +12,8 @@ _FEELING = 0.2
 # The share of a course without obstacles in the resolution; the rest is how likely it is.
 _EASE = 2 / 3
 _HOSTILE = 0.35
+# How much the tone of the agent's words, -1 to 1, takes from or leaves of the professionalism.
+_TONE = 0.25
 _OPEN = 0.25
 
 
@@ -50,10 +52,11 @@ def _feeling(facts: Facts, outcome: Outcome) -> float | None:
 
 
 def _professionalism(facts: Facts, of_criteria: float | None) -> float:
-    # Abuse pulls down whatever else was courteous.
+    # Abuse pulls down whatever else was courteous, and so does, by far less, an unfriendly tone.
     abusive = {cue.line.position for cue in facts.said("profanity")}
-    start = 1.0 if of_criteria is None else (1 + of_criteria) / 2
-    return start * _HOSTILE ** len(abusive)
+    manners = 1.0 if of_criteria is None else (1 + of_criteria) / 2
+    tone = facts.sentiment.agent.overall or 0.0
+    return manners * (1 - _TONE + _TONE * tone) * _HOSTILE ** len(abusive)
 
 
 def _responsiveness(facts: Facts, of_criteria: float | None) -> float | None:
