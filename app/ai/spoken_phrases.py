@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from app.ai.dialogue import Line, Side, Turn
 from app.ai.evidence import SUPPORTS, Evidence, evidence_at
@@ -18,6 +18,8 @@ from app.ai.words import LETTER, is_unspaced
 
 ANYONE = "anyone"
 _SIDES = {"agent": Side.SERVICE, "customer": Side.CUSTOMER}
+# Phrases by their first word and by how many words they have.
+_ByFirst: TypeAlias = defaultdict[str, defaultdict[int, set[tuple[str, ...]]]]
 _WORD = re.compile(rf"(?:{LETTER})+")
 
 
@@ -56,14 +58,14 @@ def is_known_to_be(facts: Facts, by: str) -> bool:
 
 def said(turns: Sequence[Turn], phrases: Iterable[str]) -> Iterator[Found]:
     """Find every place where one of the phrases is said, in order."""
-    by_first: defaultdict[str, list[list[str]]] = defaultdict(list)
+    by_first: _ByFirst = defaultdict(lambda: defaultdict(set))
     unspaced = []
     for phrase in (each.translate(PLAIN) for each in phrases):
-        words = [match[0].casefold() for match in _WORD.finditer(phrase)]
+        words = tuple(match[0].casefold() for match in _WORD.finditer(phrase))
         if is_unspaced(phrase):
             unspaced.append(phrase.strip())
         elif words:
-            by_first[words[0]].append(words)
+            by_first[words[0]][len(words)].add(words)
     for number, turn in enumerate(turns):
         text = " ".join(line.text for line in turn.lines).translate(PLAIN)
         spans = {*_by_words(text, by_first), *_by_letters(text, unspaced)}
@@ -78,14 +80,14 @@ def statement_said(
     return next((found for found in said(turns, statement["anyOf"]) if found.place > after), None)
 
 
-def _by_words(text: str, by_first: Mapping[str, list[list[str]]]) -> Iterator[tuple[int, int]]:
+def _by_words(text: str, by_first: _ByFirst) -> Iterator[tuple[int, int]]:
     spoken = list(_WORD.finditer(text))
-    folded = [match[0].casefold() for match in spoken]
+    folded = tuple(match[0].casefold() for match in spoken)
     for index, word in enumerate(folded):
-        for words in by_first.get(word, ()):
-            last = index + len(words) - 1
-            if folded[index : last + 1] == words:
-                yield spoken[index].start(), spoken[last].end()
+        # One look for all phrases of a length, however many begin with the same word.
+        for length, phrases in by_first.get(word, {}).items():
+            if folded[index : index + length] in phrases:
+                yield spoken[index].start(), spoken[index + length - 1].end()
 
 
 def _by_letters(text: str, phrases: Iterable[str]) -> Iterator[tuple[int, int]]:
