@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-
 # One character for one, so that offsets into the plain text hold in the text as written. A nasal
 # sign has two spellings, and letters with a nukta one of their own.
 PLAIN = str.maketrans(
