@@ -15,7 +15,7 @@ from app.core.runtime import build_runtime
 from app.core.settings import Settings
 from app.events import outbox
 from app.webhooks.deliveries import fan_out
-from app.webhooks.jobs import run_sender
+from app.webhooks.sender_process import run_sender
 from tests import halting
 
 ROOT = Path(__file__).parent.parent

@@ -11,7 +11,7 @@ from app.core.schema import is_at_head
 from app.operations import periodic_process
 from app.operations.children import Service
 from app.operations.supervisor import Supervisor
-from app.webhooks.jobs import run_sender
+from app.webhooks.sender_process import run_sender
 
 logger = logging.getLogger(__name__)
 

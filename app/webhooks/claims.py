@@ -13,6 +13,7 @@ from app.webhooks.models import Delivery, DeliveryState, Subscription, Trigger
 
 # Literals, not parameters: with these SQLite knows that a partial index will do.
 _PENDING = Delivery.state == literal_column("'pending'")
+_DELIVERING = Delivery.state == literal_column("'delivering'")
 _TEST = Delivery.trigger == literal_column("'test'")
 _OF_SUBSCRIPTION = Delivery.subscription_id == Subscription.id
 
@@ -72,6 +73,14 @@ _RECEIVERS = (
 def receivers(session: Session) -> list[Receiver]:
     """List every subscription with the oldest moment at which something was or is due to it."""
     return [Receiver(*row) for row in session.execute(_RECEIVERS)]
+
+
+def is_busy(session: Session, *, holder: str, now: datetime) -> bool:
+    """Whether something is due, or this holder has something in hand."""
+    if any(each.due_at is not None and each.due_at <= now for each in receivers(session)):
+        return True
+    in_hand = select(Delivery.id).where(_DELIVERING, Delivery.lease_owner == holder).limit(1)
+    return session.scalar(in_hand) is not None
 
 
 def claim(

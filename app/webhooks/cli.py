@@ -12,7 +12,7 @@ from app.core.errors import AppError
 from app.core.paging import Page, PageRequest
 from app.core.runtime import runtime
 from app.webhooks import deliveries as making
-from app.webhooks import history, recovery, service
+from app.webhooks import history, recovery, sender_process, service
 from app.webhooks.models import DeliveryState
 
 
@@ -93,6 +93,20 @@ def recover(subscription_id: str, since: str | None, until: str | None, status: 
     except (AppError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{count} deliveries made")
+
+
+@webhooks.command("drain")
+@click.option(
+    "--within", "within_s", type=click.FloatRange(1), default=60, show_default=True, help="Seconds."
+)
+def drain(within_s: float) -> None:
+    """Send what is due, here and now, until nothing is; exit code 1 when time runs out.
+
+    For a machine where no worker runs, or before it is switched off. What fails stays for later.
+    """
+    if not sender_process.drain(runtime(), within_s=within_s):
+        raise click.ClickException("time ran out, and something is still due")
+    click.echo("nothing is due")
 
 
 def _moment(text: str | None) -> datetime | None:

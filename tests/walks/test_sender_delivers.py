@@ -13,7 +13,7 @@ from sqlalchemy import func, select, update
 from app.core.clock import utc_now
 from app.events.catalogue import EventType, schema_of
 from app.usage.models import UsageRecord
-from app.webhooks import deliveries, recovery, service
+from app.webhooks import deliveries, recovery, sender_process, service
 from app.webhooks.models import Delivery, Subscription
 from tests import receiver as answers
 from tests.receiver import Receiver
@@ -313,3 +313,15 @@ def test_the_body_is_kept_as_bytes_and_not_made_anew(desk: Desk, receiver: Recei
     [request] = receiver.wait_for(1)
     assert request.body == odd
     desk.wait_for_status(subscription_id, "succeeded")
+
+
+def test_a_command_sends_what_is_due_and_ends(desk: Desk, receiver: Receiver) -> None:
+    receiver.script("/bad", answers.status(500, b""))
+    subscription_id, _ = desk.subscribe(receiver.url())
+    failing_id, _ = desk.subscribe(receiver.url("/bad"))
+    desk.publish(20)
+    assert sender_process.drain(desk.parts, within_s=60)
+    assert {each["status"] for each in desk.history(subscription_id)} == {"succeeded"}
+    assert {each["attempt_count"] for each in desk.history(failing_id)} <= {1, 2, 3}
+    desk.publish()
+    assert not sender_process.drain(desk.parts, within_s=0)

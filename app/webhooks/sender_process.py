@@ -1,0 +1,84 @@
+"""The sender as a process runs it, for good or until nothing is due."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from app.core import owner
+from app.core.clock import utc_now
+from app.core.db import Database
+from app.core.metrics_listener import MetricsListener
+from app.core.outbound import RequestsSender
+from app.core.queue import BellListener, redis_url
+from app.core.request_metrics import RequestMetrics
+from app.core.runtime import Runtime
+from app.core.settings import Settings
+from app.webhooks import claims
+from app.webhooks.carrier import Carrier
+from app.webhooks.metrics import SenderMetrics
+from app.webhooks.policy import address_policy
+from app.webhooks.sender import Engine
+
+awake = threading.Event()
+
+
+def run_sender(parts: Runtime, should_stop: Callable[[], bool]) -> None:
+    """Send webhooks until `should_stop`; then finish what runs, within 12 seconds.
+
+    Call it in a process of its own, after the fork.
+    """
+    # A lost result only causes a duplicate: the sender need not wait for the disk at each commit.
+    settings = replace(parts.settings, sqlite_synchronous="NORMAL")
+    db = Database(settings, parts.doorbell.ring)
+    outbound = RequestsSender(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
+    listener = BellListener("webhooks", redis_url(settings))
+    metrics = SenderMetrics()
+    engine = Engine(
+        settings=settings,
+        db=db,
+        outbound=outbound,
+        carrier=Carrier(outbound, parts.keyring, timeout_s=settings.webhook_timeout_s),
+        listener=listener,
+        awake=awake,
+        metrics=metrics,
+    )
+    listener.start()
+    try:
+        with _served(settings, metrics):
+            engine.run(should_stop)
+    finally:
+        listener.stop()
+        outbound.close()
+        db.engine.dispose()
+
+
+def drain(parts: Runtime, *, within_s: float) -> bool:
+    """Send what is due, here and now, until nothing is; False when that took too long.
+
+    What fails is due again later, and is left to a sender.
+    """
+    until = time.monotonic() + within_s
+    quiet = replace(parts, settings=replace(parts.settings, metrics_listen=None))
+    run_sender(quiet, lambda: time.monotonic() > until or not _has_work(parts.db))
+    return not _has_work(parts.db)
+
+
+def _has_work(db: Database) -> bool:
+    with db.reading() as session:
+        return claims.is_busy(session, holder=owner.this_process(), now=utc_now())
+
+
+@contextmanager
+def _served(settings: Settings, metrics: SenderMetrics) -> Iterator[None]:
+    if settings.metrics_listen is None:
+        yield
+        return
+    metrics.registry.register(RequestMetrics(settings.data_dir))
+    listener = MetricsListener(*settings.metrics_listen, metrics.registry)
+    listener.start()
+    try:
+        yield
+    finally:
+        listener.stop()
