@@ -120,6 +120,6 @@ def _best(question: dict[str, Any]) -> str:
 
 
 def model_settings(server: ModelServer, folder: Any, **changes: Any) -> Settings:
-    """Settings for a judge without a service around it; waits are short."""
-    quick = {"judge_timeout_s": 5.0, "judge_deadline_s": 20.0, "data_dir": folder, **changes}
-    return Settings(**server.settings(**quick))
+    """Settings for a judge without a service around it."""
+    values = {"judge_timeout_s": 30.0, "judge_deadline_s": 60.0, "data_dir": folder, **changes}
+    return Settings(**server.settings(**values))

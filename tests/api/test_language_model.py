@@ -39,7 +39,7 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def client(serve: Serve, server: ModelServer, make_caller: MakeCaller) -> Caller:
-    return make_caller(serve(**server.settings(judge_timeout_s=5.0, judge_deadline_s=8.0)))
+    return make_caller(serve(**server.settings(judge_timeout_s=90.0, judge_deadline_s=120.0)))
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_a_slow_answer_holds_up_no_other_and_no_transaction(
     def slow_for_one(visit: answers.Visit) -> bool:
         body = server.received("/v1/chat/completions")[-1].body
         if b"SLOWPOKE" in body:
-            release.wait(20)
+            release.wait(60)
         return server.judged()(visit)
 
     server.answer_with(slow_for_one)
@@ -153,13 +153,13 @@ def test_a_slow_answer_holds_up_no_other_and_no_transaction(
     server.wait_for(1, "/v1/chat/completions")
     # Comes in while the other is at work: the running job takes it up, and it can be written.
     quick = put_chat(client, "quick", messages=messages(UNLIKE))
-    until = time.monotonic() + 15
+    until = time.monotonic() + 45
     while get(client, f"/evaluations/{quick['evaluationId']}")["status"] != "completed":
         assert time.monotonic() < until
         time.sleep(0.05)
     assert get(client, f"/evaluations/{slow['evaluationId']}")["status"] == "evaluating"
     release.set()
-    work.join(30)
+    work.join(90)
     assert get(client, f"/evaluations/{slow['evaluationId']}")["status"] == "completed"
 
 

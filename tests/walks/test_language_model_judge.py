@@ -12,6 +12,7 @@ from app.ai.context import Context
 from app.ai.judge import Judgement
 from app.ai.judges import build_judge
 from app.ai.language_model import endpoint, endpoint_memory
+from app.core.judge_settings import TokenPrices
 from app.core.stopping import Stopped
 from tests import receiver as answers
 from tests.model_server import (
@@ -105,8 +106,8 @@ def test_the_model_is_asked_once_and_only_what_is_a_models(server: ModelServer, 
 
 
 def test_the_same_question_is_asked_once(server: ModelServer, ask: Ask) -> None:
-    first = ask(judge_prices=endpoint_prices())
-    again = ask(judge_prices=endpoint_prices())
+    prices = TokenPrices(prompt=1.0, answer=4.0)
+    first, again = ask(judge_prices=prices), ask(judge_prices=prices)
     assert len(server.prompts) == 1
     assert first.score == again.score
     assert quality(first)["costEstimate"] == pytest.approx(0.0009 + 0.0012)
@@ -114,12 +115,6 @@ def test_the_same_question_is_asked_once(server: ModelServer, ask: Ask) -> None:
     assert quality(again)["model"]["cached"] is True
     ask(judge_model="another")
     assert len(server.prompts) == 2
-
-
-def endpoint_prices() -> Any:
-    from app.core.judge_settings import TokenPrices
-
-    return TokenPrices(prompt=1.0, answer=4.0)
 
 
 def test_the_conversation_is_data_between_marks_of_its_own(server: ModelServer, ask: Ask) -> None:
@@ -163,9 +158,6 @@ def test_three_retries_are_the_end(
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (answers.hang, "timeout"),
-        (answers.trickle_headers, "timeout"),
-        (answers.trickle_body, "timeout"),
         (answers.endless_body, "answer_too_large"),
         (answers.hang_up, "connection_error"),
         (answers.not_http, "connection_error"),
@@ -180,15 +172,28 @@ def test_every_failure_leaves_the_word_to_the_rules(
     server: ModelServer,
     ask: Ask,
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
     answer: answers.Answer,
     reason: str,
 ) -> None:
+    monkeypatch.setattr("app.ai.language_model.asking._FIRST_PAUSE_S", 0.01)
     server.answer_with(answer)
-    judgement = ask(judge_timeout_s=0.5, judge_deadline_s=0.6)
+    judgement = ask()
     assert fell_back(judgement) == reason
     assert judgement.score == quality(judgement)["model"]["embeddedScore"]
     assert "sk-test" not in caplog.text
     assert "sk-test" not in json.dumps(judgement.results)
+
+
+@pytest.mark.parametrize("answer", [answers.hang, answers.trickle_headers, answers.trickle_body])
+def test_the_deadline_is_one_for_everything(
+    server: ModelServer, ask: Ask, answer: answers.Answer
+) -> None:
+    server.answer_with(answer)
+    judgement = ask(judge_timeout_s=30.0, judge_deadline_s=0.5, judge_prices=TokenPrices(1.0, 4.0))
+    assert fell_back(judgement) == "timeout"
+    assert quality(judgement)["modelCalls"] == 1
+    assert quality(judgement)["costEstimate"] is None
 
 
 def test_what_the_server_refuses_is_not_asked_for_again(server: ModelServer, ask: Ask) -> None:

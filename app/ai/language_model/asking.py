@@ -30,6 +30,10 @@ _FIRST_PAUSE_S = 0.5
 _LEAST_TIME_S = 0.05
 
 
+class _NotSent(Unanswered):
+    """No request was made; what failed before is the better reason."""
+
+
 @dataclass(slots=True)
 class Tally:
     """What asking has taken so far."""
@@ -128,7 +132,7 @@ class Asking:
             try:
                 completion = self._attempted(sender, messages, schema)
             except Unanswered as error:
-                if error.reason is Reason.CIRCUIT_OPEN and before is not None:
+                if isinstance(error, _NotSent) and before is not None:
                     raise before from error
                 if not self._may_try_again(error):
                     raise
@@ -142,10 +146,10 @@ class Asking:
     ) -> Completion:
         left_s = self._until - time.monotonic()
         if left_s < _LEAST_TIME_S:
-            raise Unanswered(Reason.TIMEOUT, "The time for this conversation is over.")
+            raise _NotSent(Reason.TIMEOUT, "The time for this conversation is over.")
         if not self.memory.may_call(self.limits.timeout_s):
             told = "The endpoint has failed too often and is left alone for a moment."
-            raise Unanswered(Reason.CIRCUIT_OPEN, told)
+            raise _NotSent(Reason.CIRCUIT_OPEN, told)
         self.tally.requests += 1
         call = partial(
             self.endpoint.complete,
