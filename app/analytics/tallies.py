@@ -8,7 +8,7 @@ scores exactly, first responses to three significant digits.
 
 import struct
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -71,10 +71,10 @@ class Tally:
     def __init__(self) -> None:
         self.sums = 0
         self.last_ms = 0
-        self.scores: Counter[int] = Counter()
-        self.waits: Counter[int] = Counter()
-        self.topics: Counter[str] = Counter()
-        self.shares: Counter[int] = Counter()
+        self.scores: dict[int, int] = defaultdict(int)
+        self.waits: dict[int, int] = defaultdict(int)
+        self.topics: dict[str, int] = defaultdict(int)
+        self.shares: dict[int, int] = defaultdict(int)
 
     def add(self, other: "Tally") -> None:
         """Add what another one has counted."""
@@ -168,10 +168,11 @@ def _measure(lanes: list[int], numbers: figures.Numbers) -> None:
 
 
 def _count_values(tally: Tally, numbers: figures.Numbers) -> None:
-    tally.scores.update(numbers[_PLACE["score"] :: _WIDTH])
-    del tally.scores[NULL]
+    scores = Counter(numbers[_PLACE["score"] :: _WIDTH])
+    del scores[NULL]
+    _merge(tally.scores, scores.items())
     waits = numbers[_PLACE["first_response_seconds"] :: _WIDTH]
-    tally.waits.update([significant(each) for each in waits if each != NULL])
+    _merge(tally.waits, Counter([significant(each) for each in waits if each != NULL]).items())
     ends_s = numbers[_PLACE["completed_s"] :: _WIDTH]
     ends_ms = numbers[_PLACE["completed_ms"] :: _WIDTH]
     ends = zip(ends_s, ends_ms, strict=True)
@@ -182,7 +183,7 @@ def _count_shares(tally: Tally, rows: Sequence[Any]) -> None:
     by_layout: dict[int, list[bytes]] = {}
     for row in rows:
         if row.topics:
-            tally.topics.update(row.topics.split("\n"))
+            _merge(tally.topics, ((topic, 1) for topic in row.topics.split("\n")))
         if row.layout is not None:
             by_layout.setdefault(row.layout, []).append(row.shares)
     for layout, several in by_layout.items():
@@ -201,7 +202,8 @@ def share_lanes(packed: int, width: int) -> list[int]:
     return list(figures.taken(packed.to_bytes(2 * width * _BITS // 8, "little"), "Q"))
 
 
-def _merge(mine: "Counter[Any]", theirs: Iterable[tuple[Any, int]]) -> None:
+def _merge(mine: dict[Any, int], theirs: Iterable[tuple[Any, int]]) -> None:
+    # A plain dict with a default takes half the time of a `Counter`.
     for key, count in theirs:
         mine[key] += count
 
