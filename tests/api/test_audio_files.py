@@ -24,6 +24,7 @@ from app.core.runtime import Runtime, runtime
 from app.evaluations.models import Evaluation
 from app.events.models import Event
 from tests.caller import Caller, error_code, findings
+from tests.own_scorecards import create
 from tests.recordings import (
     AUDIO,
     CALL,
@@ -261,9 +262,10 @@ def test_what_cannot_be_processed(client: Caller) -> None:
     waiting = reserve(client)["audioFileId"]
     assert client.post(f"/audio-files/{waiting}/process").status_code == 409
     there = upload(client, b"x" * 20)
-    unknown = {"scorecardId": ENGAGEMENT.replace("eng", "sc")}
-    answer = client.post(f"/audio-files/{there}/process", unknown)
-    assert findings(answer) == {"scorecardId": "FORMAT"}
+    for scorecard_id in (ENGAGEMENT.replace("eng", "sc"), create(client)["id"]):
+        wrong = {"scorecardId": scorecard_id}
+        answer = client.post(f"/audio-files/{there}/process", wrong)
+        assert findings(answer) == {"scorecardId": "FORMAT"}
     assert show(client, there)["status"] == "uploaded"
     absent = ENGAGEMENT.replace("eng", "aud")
     for path in ("", "/transcript", "/processing-status", "/download-url"):
