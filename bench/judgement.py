@@ -59,7 +59,7 @@ def table(name: str, rows: list[Row], measure: Measure) -> list[Judgement]:
     spent = time.process_time() - began
     print(f"\n{name}: {len(rows)} conversations, {1000 * spent / len(rows):.2f} ms CPU each")
     labels = sorted({label for row in rows for label in row["labels"] if _is_rated(rows, label)})
-    print(f"  {'':28}" + "".join(f"{label:>22}" for label in labels))
+    print(f"  {'':32}" + "".join(f"{label:>22}" for label in labels))
     given = [outputs(item) for item in found]
     without_digits = [outputs(judge(masked(row["messages"]))) for row in rows]
     for output in given[0]:
@@ -77,7 +77,7 @@ def _line(
     for label in labels:
         rated = [(value, _rating(row, label)) for value, row in zip(values, rows, strict=True)]
         cells.append(measure([(ours, theirs) for ours, theirs in rated if theirs is not None]))
-    print(f"  {name:28}" + "".join(f"{cell:>22}" for cell in cells))
+    print(f"  {name:32}" + "".join(f"{cell:>22}" for cell in cells))
 
 
 def _is_rated(rows: list[Row], label: str) -> bool:
