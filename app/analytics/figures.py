@@ -6,7 +6,7 @@ places. A first response is kept to a hundredth of a second, so that months fit.
 
 import sys
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
@@ -113,20 +113,6 @@ def unpacked(data: bytes) -> dict[str, Any]:
     """Return the figures of one fact as its evaluation has them."""
     numbers = taken(data, "I")
     return {name: _value(name, numbers[place]) for name, place in _PLACE.items()}
-
-
-def reader(*names: str) -> Callable[[bytes], list[Any]]:
-    """Return what reads some figures of one fact, quickly; they are numbers from 0 on."""
-    plan = [(_PLACE[name], _SCALES.get(name)) for name in names]
-
-    def read(data: bytes) -> list[Any]:
-        numbers = taken(data, "I")
-        return [
-            None if (number := numbers[place]) == NULL else number / scale if scale else number
-            for place, scale in plan
-        ]
-
-    return read
 
 
 def to_value(name: str, stored: float) -> float:

@@ -22,6 +22,7 @@ from app.analytics.formats import csv_cells
 from app.analytics.formats.safety import safe
 from app.analytics.models import ExportJob
 from app.core.clock import iso_utc, utc_now
+from app.core.errors import ServiceUnavailable
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation, EvaluationResult
@@ -273,6 +274,25 @@ def test_an_export_that_fails_is_tried_again_and_then_told(
     assert data["status"] == "failed"
     assert data["error"] == {"code": "INTERNAL", "message": "The export failed on our side."}
     assert list((house.settings.data_dir / "spool").iterdir()) == []
+
+
+def test_a_busy_database_costs_an_export_no_attempt(
+    client: Caller, house: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object) -> Any:
+        raise ServiceUnavailable("busy")
+
+    job_id = asked(client)
+    with monkeypatch.context() as patched:
+        patched.setattr(exporter.catalogue, "batches", busy)
+        for _ in range(5):
+            jobs.run_export(job_id)
+            with house.db.writing() as session:
+                job = session.get_one(ExportJob, job_id)
+                assert (job.state, job.attempts, job.due_at > utc_now()) == ("queued", 0, True)
+                job.due_at = utc_now()
+    jobs.run_export(job_id)
+    assert shown(client, job_id)["status"] == "ready"
 
 
 def test_a_sheet_that_is_full_fails_the_export(
