@@ -120,7 +120,9 @@ class ProcessWish(CamelSchema):
     language = _language()
     scorecard_id = Reference("sc")
     channel_map = Nested(ChannelMapSchema)
-    redact = Flag()
+    redact = Flag(
+        metadata={"description": "Mask personal data; without it, as the service is set."}
+    )
     force = Flag()
     priority = Choice(("normal", "high"))
 

@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 09:18:46.054099
+Created: 2026-11-21 09:21:38.690467
 """
 
 import sqlalchemy as sa

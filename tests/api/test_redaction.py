@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from app.audio_files.models import ProcessingJob
 from app.core.crypto import Keyring
 from app.core.db import Table
 from app.core.runtime import Runtime
 from app.evaluations.jobs import judge
 from app.redaction import raw_texts
 from tests.caller import Caller
+from tests.recordings import upload
 
 CARD = "4111 1111 1111 1111"
 SAID = [
@@ -145,3 +147,13 @@ def test_the_turns_of_a_call_are_masked_in_the_order_in_which_they_are_read(
     path = f"/evaluations/{answer.json()['data']['evaluationId']}/transcript"
     assert texts(client, path)[1] == "[DATE_OF_BIRTH]"
     assert texts(client, f"{path}?redacted=false")[1] == "the fourth of July 1985"
+
+
+@pytest.mark.parametrize(("wish", "expected"), [({}, True), ({"redact": False}, False)])
+def test_a_recording_is_masked_unless_that_is_declined(
+    client: Caller, house: Runtime, wish: dict[str, bool], expected: bool
+) -> None:
+    audio_file_id = upload(client, b"x" * 20)
+    assert client.post(f"/audio-files/{audio_file_id}/process", wish).status_code == 202
+    with house.db.reading() as session:
+        assert session.scalar(select(ProcessingJob.redact)) is expected

@@ -23,7 +23,7 @@ _NUMBER = r"(?:(?:flat|apartment|apt\.?|unit|house|plot)\s?(?:number )?#?\w{1,5}
 _NAME = r"(?:(?:[nsew]|north|south|east|west)\.?\s)?(?:[\w'.-]+\s){0,4}?"
 # What may follow the street: a flat, the place, the state and its code.
 _UNIT = r"(?:,?\s(?:apt|apartment|unit|suite|flat|floor|#)\.?\s?#?\w{1,6})?"
-_PLACE = r"(?:,\s?[A-Z][\w'.-]+(?:\s[A-Z][\w'.-]+){0,2}){0,3}"
+_PLACE = r"(?:,\s?[A-Z][^\W\d_'.-]+(?:\s[A-Z][^\W\d_'.-]+){0,2}){0,3}"
 _CODE = (
     r"(?:,?\s[A-Z]{2}\b)?(?:,?\s(?:\d{5}(?:-\d{4})?\b|\d{6}\b|[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2}\b"
     r"|[A-Z]\d[A-Z]\s?\d[A-Z]\d\b))?"

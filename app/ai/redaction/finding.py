@@ -49,7 +49,8 @@ def _numbers(talk: Talk, stream: Stream) -> Iterator[Found]:
         if len(run.digits) < 3:
             continue
         cue = _cue_of(talk, stream, run)
-        found = list(cards.find(run, cue))
+        is_dialled = phones.plus_before(run, stream.text) is not None
+        found = [] if is_dialled else list(cards.find(run, cue))
         yield from found
         if found and any(each.start <= run.start and run.end <= each.end for each in found):
             continue

@@ -9,7 +9,7 @@ from app.ai.redaction.entities import Entity, Found
 
 # E.164: at most fifteen digits; no country has numbers of fewer than eight with its code.
 _SHORTEST, _LONGEST = 8, 15
-_PLUS = re.compile(r"(?:\+|(?<!\d)00 ?)[ (]{0,2}$")
+_PLUS = re.compile(r"\+[ (]{0,2}$")
 _TIGHT = re.compile(r"[ .\-\u2010-\u2013()/\u00a0]{0,3}")
 # Groups of digits, and what the number begins with: North America, Britain, India, France, Germany.
 _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
@@ -18,6 +18,7 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (re.compile(r"5,6|5,3,3|4,3,4|4,7|3,4,4|3,8|4,3,3|11|4,6"), re.compile(r"0[1-9]")),
     (re.compile(r"2,2,2,2,2"), re.compile(r"0[1-9]")),
     (re.compile(r"5,5"), re.compile(r"[6-9]")),
+    (re.compile(r"[2-6],\d(?:\d?,\d+){0,4}|[2-6],\d+"), re.compile(r"00[1-9]\d{8,14}$")),
     (re.compile(r"[345],[5678]"), re.compile(r"0[1-9]")),
 )
 
@@ -26,11 +27,11 @@ def find(run: Run, cue: Cue | None, text: str) -> Iterator[Found]:
     """Find numbers by their shape, unless the nearest cue says that it is something else."""
     if len(run.digits) < _SHORTEST or run.glued:
         return
-    lead = _PLUS.search(text, max(0, run.start - 5), run.start)
-    if lead is not None and text[lead.start()] == "+":
+    lead = plus_before(run, text)
+    if lead is not None:
         end = _international(run)
         if end is not None:
-            yield Found(lead.start(), end, Entity.PHONE)
+            yield Found(lead, end, Entity.PHONE)
         return
     if cue is not None and cue is not Cue.PHONE:
         return
@@ -40,6 +41,12 @@ def find(run: Run, cue: Cue | None, text: str) -> Iterator[Found]:
         digits = "".join(token.digits for token in tokens)
         if any(shape.fullmatch(groups) and begin.match(digits) for shape, begin in _SHAPES):
             yield Found(_opened(text, tokens[0].start), tokens[-1].end, Entity.PHONE)
+
+
+def plus_before(run: Run, text: str) -> int | None:
+    """Return where the plus stands that makes a run a telephone number, whatever else it is."""
+    lead = _PLUS.search(text, max(0, run.start - 4), run.start)
+    return lead.start() if lead else None
 
 
 def _international(run: Run) -> int | None:
