@@ -57,6 +57,13 @@ class Evaluation(Table):
         Index("ix_evaluations_duration", "is_current", "duration_seconds", "id"),
         Index("ix_evaluations_created", "created_at", "id"),
         Index(
+            "ix_evaluations_reviewed",
+            "executive_id",
+            *("created_at", "is_current", "status", "review_status"),
+            sqlite_where=text("review_status <> 'none'"),
+            postgresql_where=text("review_status <> 'none'"),
+        ),
+        Index(
             "ix_evaluations_re_evaluation",
             "re_evaluation_id",
             "status",

@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 09:21:38.690467
+Created: 2026-11-21 09:24:26.413960
 """
 
 import sqlalchemy as sa
@@ -630,6 +630,7 @@ def upgrade() -> None:
         batch_op.create_index('ix_evaluations_executive', ['executive_id', 'created_at', 'id', 'is_current', 'status', 'channel', 'score', 'passed', 'auto_failed', 'review_status', 'sentiment_trend', 'resolution'], unique=False)
         batch_op.create_index('ix_evaluations_facets', ['is_current', 'created_at', 'id', 'status', 'channel', 'score', 'passed', 'auto_failed', 'review_status', 'sentiment_trend', 'resolution', 'source_type', 'language', 'scorecard_id'], unique=False)
         batch_op.create_index('ix_evaluations_re_evaluation', ['re_evaluation_id', 'status'], unique=False, sqlite_where=sa.text('re_evaluation_id IS NOT NULL'), postgresql_where=sa.text('re_evaluation_id IS NOT NULL'))
+        batch_op.create_index('ix_evaluations_reviewed', ['executive_id', 'created_at', 'is_current', 'status', 'review_status'], unique=False, sqlite_where=sa.text("review_status <> 'none'"), postgresql_where=sa.text("review_status <> 'none'"))
         batch_op.create_index('ix_evaluations_score', ['is_current', 'score', 'id'], unique=False)
         batch_op.create_index('ix_evaluations_started', ['is_current', 'started_at', 'id'], unique=False)
         batch_op.create_index('ix_evaluations_status', ['is_current', 'status', 'created_at', 'id'], unique=False)
@@ -979,6 +980,7 @@ def downgrade() -> None:
         batch_op.drop_index('ix_evaluations_status')
         batch_op.drop_index('ix_evaluations_started')
         batch_op.drop_index('ix_evaluations_score')
+        batch_op.drop_index('ix_evaluations_reviewed', sqlite_where=sa.text("review_status <> 'none'"), postgresql_where=sa.text("review_status <> 'none'"))
         batch_op.drop_index('ix_evaluations_re_evaluation', sqlite_where=sa.text('re_evaluation_id IS NOT NULL'), postgresql_where=sa.text('re_evaluation_id IS NOT NULL'))
         batch_op.drop_index('ix_evaluations_facets')
         batch_op.drop_index('ix_evaluations_executive')
