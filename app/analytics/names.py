@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import func, literal_column, select
+from sqlalchemy import ColumnElement, func, literal_column, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.analytics.reading import Question
@@ -24,7 +24,7 @@ _NOTED: dict[str, tuple[InstrumentedAttribute[Any], InstrumentedAttribute[Any]]]
     "executive": (Evaluation.executive_id, Evaluation.executive),
 }
 # Said as the partial index of the reviewed says it: a parameter would hide that it fits.
-_NOT_REVIEWED = literal_column("'none'")
+_NOT_REVIEWED: ColumnElement[str] = literal_column("'none'")
 _REVIEWED = (
     ReviewStatus.REVIEWED,
     ReviewStatus.DISPUTED,
