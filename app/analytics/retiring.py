@@ -1,10 +1,11 @@
 """Exports that could hold what was erased: their files end, and those that run begin anew."""
 
-from sqlalchemy import select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session
 
 from app.analytics.models import ExportJob
 from app.analytics.wishes import Dataset
+from app.core import leases
 from app.core.clock import utc_now
 from app.core.leases import JobState
 
@@ -12,25 +13,24 @@ _WITH_WORDS = (Dataset.EVALUATIONS, Dataset.CRITERIA, Dataset.SEGMENTS)
 
 
 def retire(session: Session) -> int:
-    """End the life of ready files now, and start running exports again; return how many files."""
+    """End the life of ready files now, and start running exports again; return how many files.
+
+    That a running one begins anew does not count as an attempt of its own.
+    """
     now = utc_now()
-    ready = session.scalars(
+    is_ready = and_(ExportJob.state == JobState.SUCCEEDED, ExportJob.expires_at > now)
+    found = session.scalars(
         select(ExportJob)
         .where(
             ExportJob.dataset.in_(_WITH_WORDS),
-            ExportJob.state == JobState.SUCCEEDED,
-            ExportJob.expires_at > now,
+            or_(is_ready, ExportJob.state == JobState.RUNNING),
         )
         .with_for_update()
     ).all()
-    for job in ready:
-        job.expires_at = now
-    running = session.scalars(
-        select(ExportJob).where(
-            ExportJob.dataset.in_(_WITH_WORDS), ExportJob.state == JobState.RUNNING
-        )
-    ).all()
-    for job in running:
-        job.state, job.due_at = JobState.QUEUED, now
-        job.lease_token = job.lease_owner = job.lease_until = None
+    ready = [job for job in found if job.state == JobState.SUCCEEDED]
+    for job in found:
+        if job.state == JobState.SUCCEEDED:
+            job.expires_at = now
+        else:
+            leases.hand_back(job, due_at=now, counts=False)
     return len(ready)

@@ -161,11 +161,16 @@ def put_down(session: Session, lease: Lease[Job], *, due_at: datetime, counts: b
         LeaseLost: it is another's.
     """
     job = held(session, lease)
+    hand_back(job, due_at=due_at, counts=counts)
+    return job
+
+
+def hand_back(job: LeasedJob, *, due_at: datetime, counts: bool) -> None:
+    """Queue a job once more, as `put_down` does, whoever held it; they can write no more."""
     job.state = JobState.QUEUED
     job.attempts -= 0 if counts else 1
     job.due_at = due_at
     _release(job)
-    return job
 
 
 def end(job: LeasedJob, state: JobState, now: datetime) -> None:

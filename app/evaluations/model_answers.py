@@ -13,6 +13,8 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 from app.core.clock import utc_now
 from app.core.db import Database, Table, UtcDateTime
 from app.core.errors import ServiceUnavailable
+from app.evaluations.models import Evaluation
+from app.evaluations.vocabulary import ENDED
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +51,9 @@ class StoredAnswers:
     def keep(self, key: str, kept: Mapping[str, Any], *, evaluation_id: str | None) -> None:
         """Keep a document that is not too long; the first one of a key stays.
 
-        A database that is too busy for it costs a question asked twice, and not the judgement.
+        An answer that comes when its evaluation has ended is not kept: the words that it quotes may
+        have been erased meanwhile. A database that is too busy for it costs a question asked twice,
+        and not the judgement.
         """
         if len(orjson.dumps(kept)) > _MOST_BYTES:
             return
@@ -60,6 +64,8 @@ class StoredAnswers:
 
     def _insert(self, key: str, kept: Mapping[str, Any], evaluation_id: str | None) -> None:
         with self._db.writing() as session:
+            if evaluation_id is not None and not _is_open(session, evaluation_id):
+                return
             upsert = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
             session.execute(
                 upsert.insert(ModelAnswer)
@@ -68,6 +74,12 @@ class StoredAnswers:
                 )
                 .on_conflict_do_nothing()
             )
+
+
+def _is_open(session: Session, evaluation_id: str) -> bool:
+    """Whether an evaluation has not ended, nor will before the commit."""
+    status = select(Evaluation.status).where(Evaluation.id == evaluation_id)
+    return session.scalar(status.with_for_update(read=True)) not in (None, *ENDED)
 
 
 def purge(session: Session, *, before: datetime, most: int = MOST_ROWS) -> int:

@@ -86,19 +86,17 @@ def erase_some(session: Session, lease: Lease[Erasure]) -> bool:
 
 def finish(session: Session, lease: Lease[Erasure]) -> None:
     """End an erasure, and with it the files that could hold what it has erased."""
-    job = leases.held(session, lease)
-    retired = retiring.retire(session) if any(job.counts.values()) else 0
-    job.counts = {**job.counts, "exports": job.counts["exports"] + retired}
-    job.customer_ref = None
-    leases.end(job, JobState.SUCCEEDED, utc_now())
+    _end(session, leases.held(session, lease), JobState.SUCCEEDED)
 
 
 def give_up(session: Session, lease: Lease[Erasure]) -> None:
-    """End an erasure that failed again and again; asked for once more, it goes on where it stopped."""
+    """End an erasure that failed again and again; asked for once more, it goes on where it stopped.
+
+    The files that could hold what it has erased end now: the next one wouldn't know of it.
+    """
     job = leases.held(session, lease)
     job.error = {"code": "INTERNAL", "message": "The erasure failed on our side; ask for it again."}
-    job.customer_ref = None
-    leases.end(job, JobState.FAILED, utc_now())
+    _end(session, job, JobState.FAILED)
 
 
 def erase_conversations(session: Session, conversation_ids: Sequence[str]) -> dict[str, int]:
@@ -131,6 +129,13 @@ def erase_recordings(session: Session, audio_file_ids: Sequence[str]) -> dict[st
 def _judged(session: Session, source_ids: Sequence[str]) -> dict[str, int]:
     reviews.erase(session, source_ids)
     return {"evaluations": evaluations.erase(session, source_ids)}
+
+
+def _end(session: Session, job: Erasure, state: JobState) -> None:
+    retired = retiring.retire(session) if any(job.counts.values()) else 0
+    job.counts = {**job.counts, "exports": job.counts["exports"] + retired}
+    job.customer_ref = None
+    leases.end(job, state, utc_now())
 
 
 def _shown(job: Erasure) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from app.analytics import exporting
 from app.analytics.models import ExportJob
 from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation
@@ -16,6 +17,7 @@ from app.core.leases import JobState
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.evaluations.jobs import judge
+from app.evaluations.model_answers import StoredAnswers
 from app.privacy import erasing, jobs, retention, service
 from app.privacy.models import Erasure
 from app.redaction.models import RawText
@@ -190,7 +192,46 @@ def test_what_is_being_judged_is_erased_too_and_exports_end(client: Caller, hous
     assert read(client, f"/analytics/export/{export['data']['jobId']}")["status"] == "expired"
     assert read(client, f"/evaluations/{made['evaluationId']}")["status"] == "canceled"
     judge()
+    # A model that was asked before the erasure may answer after it.
+    answers, late = StoredAnswers(house.db), {"quote": "my kettle is broken"}
+    answers.keep("asked before", late, evaluation_id=made["evaluationId"])
+    assert answers.find("asked before") is None
     assert "kettle" not in everything(house)
+    young = put(client, "young", customerRef="another")
+    answers.keep("asked now", late, evaluation_id=young["evaluationId"])
+    assert answers.find("asked now") == late
+
+
+def test_an_erasure_that_fails_half_way_ends_the_exports_too(
+    client: Caller, house: Runtime
+) -> None:
+    put(client, "one")
+    ready, running = (
+        client.post("/analytics/export", {"dataset": "segments", "format": each}).json()["data"]
+        for each in ("csv", "jsonl")
+    )
+    with house.db.writing() as session:
+        lease = exporting.claim(session, running["jobId"])
+        assert lease is not None
+        session.execute(
+            update(ExportJob)
+            .where(ExportJob.id == ready["jobId"])
+            .values(state=JobState.SUCCEEDED, expires_at=utc_now() + timedelta(hours=1))
+        )
+    erasure_id = client.post("/privacy/erase", {"customerRef": REF}).json()["data"]["erasureId"]
+    with house.db.writing() as session:
+        erasing_lease = service.claim(session, erasure_id)
+        assert erasing_lease is not None
+        service.erase_some(session, erasing_lease)
+        service.give_up(session, erasing_lease)
+    shown = read(client, f"/privacy/erasures/{erasure_id}")
+    assert (shown["status"], shown["counts"]["exports"]) == ("failed", 1)
+    assert read(client, f"/analytics/export/{ready['jobId']}")["status"] == "expired"
+    assert read(client, f"/analytics/export/{running['jobId']}")["status"] == "queued"
+    with house.db.writing() as session:
+        again = exporting.claim(session, running["jobId"])
+    assert again is not None
+    assert (lease.attempt, again.attempt) == (1, 1)
 
 
 def test_who_may_erase_and_what_is_asked(
