@@ -88,11 +88,10 @@ def re_evaluate(
     try:
         if evaluation_id is not None:
             shown = _one(evaluation_id, by, wait=wait)
-        elif dry_run:
-            with runtime().db.reading() as session:
-                shown = {"count": re_evaluations.count(session, filters=filters, **by)}
         else:
-            shown = _many(filters, by, wait=wait)
+            with runtime().db.reading() as session:
+                count = re_evaluations.count(session, filters=filters, **by)
+            shown = {"count": count} if dry_run else _many(count, filters, by, wait=wait)
     except AppError as error:
         raise click.ClickException(_sentence(error)) from error
     click.echo(json.dumps(shown) if as_json else _told(shown))
@@ -113,9 +112,11 @@ def _one(evaluation_id: str, by: dict[str, Any], *, wait: bool) -> dict[str, Any
     return shown
 
 
-def _many(filters: dict[str, Any], by: dict[str, Any], *, wait: bool) -> dict[str, Any]:
+def _many(
+    selected: int, filters: dict[str, Any], by: dict[str, Any], *, wait: bool
+) -> dict[str, Any]:
     with runtime().db.writing() as session:
-        started = re_evaluations.start(session, filters=filters, **by)
+        started = re_evaluations.start(session, selected=selected, filters=filters, **by)
     shown = _wait(runtime(), started) if wait else started
     return {name: shown[name] for name in ("id", "status", "count", "counts")}
 

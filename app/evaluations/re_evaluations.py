@@ -45,6 +45,7 @@ def count(
 def start(
     session: Session,
     *,
+    selected: int,
     filters: Mapping[str, Any],
     scorecard_id: str | None = None,
     scorecard_version: int | None = None,
@@ -52,6 +53,8 @@ def start(
     """Keep what is asked for; the workers take it on when nothing else is due.
 
     Args:
+        selected: what `count` has told just before. Of many evaluations that takes seconds, for
+            which nobody else could write.
         filters: those of `listing.list_page`; only current evaluations that have ended and whose
             words are kept are meant, and with a scorecard only those of its channel.
 
@@ -69,7 +72,7 @@ def start(
         channel=_channel(scorecard),
         scorecard_id=scorecard.id if scorecard else None,
         scorecard_version=scorecard.version if scorecard else None,
-        selected=repeatable.count(session, filters, channel=_channel(scorecard)),
+        selected=selected,
         last_id=session.scalar(select(func.max(Evaluation.id))) or "",
         created_at=utc_now(),
     )
@@ -94,17 +97,19 @@ def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
     ended = {status.value: by_status.get(status, 0) for status in ENDED}
     waiting = opened - sum(ended.values())
     is_taken_on = row.state not in OPEN_STATES
-    skipped = max(0, row.selected - opened) if is_taken_on else 0
+    # What was still being judged when they were counted may have ended before its turn came.
+    selected = max(row.selected, opened)
+    to_open = selected - opened
     return {
         "id": row.id,
         "status": _status(row, waiting, opened),
-        "count": row.selected,
+        "count": selected,
         "scorecard_id": row.scorecard_id,
         "scorecard_version": row.scorecard_version,
         "counts": {
-            "selected": row.selected,
-            "queued": waiting if is_taken_on else max(row.selected - opened, 0) + waiting,
-            "skipped": skipped,
+            "selected": selected,
+            "queued": waiting if is_taken_on else to_open + waiting,
+            "skipped": to_open if is_taken_on else 0,
             **ended,
         },
         "error": row.error,

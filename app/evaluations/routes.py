@@ -87,12 +87,13 @@ def re_evaluate(body: dict[str, Any], evaluation_id: str) -> Any:
 @blp.response(202, re_evaluation_shapes.ReEvaluationManyAcceptedSchema)
 def re_evaluate_many(body: dict[str, Any]) -> Any:
     """Judge many once more, when nothing else is to be done; with `dryRun` only count them."""
-    if body.pop("dry_run"):
-        with runtime().db.reading() as session:
-            count = re_evaluations.count(session, **body)
+    dry_run = body.pop("dry_run")
+    with runtime().db.reading() as session:
+        count = re_evaluations.count(session, **body)
+    if dry_run:
         return {"count": count, "dry_run": True, "id": None, "status": None, "status_url": None}
     with runtime().db.writing() as session:
-        started = re_evaluations.start(session, **body)
+        started = re_evaluations.start(session, selected=count, **body)
     url = _url(f"/evaluations/re-evaluations/{started['id']}")
     return {**started, "dry_run": False, "status_url": url}
 

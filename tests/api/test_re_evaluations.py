@@ -192,6 +192,18 @@ def test_what_is_fresh_goes_before_a_re_evaluation(client: Caller, house: Runtim
     assert sorted(waiting) == [-1] * len(old) + [0]
 
 
+def test_what_was_judged_for_the_first_time_meanwhile_counts_too(
+    client: Caller, house: Runtime
+) -> None:
+    put_chat(client, "fresh")
+    started = many(client)
+    assert started["count"] == 0
+    judge()
+    counts = get(client, f"/evaluations/re-evaluations/{started['id']}")["counts"]
+    assert (counts["selected"], counts["completed"], counts["skipped"]) == (1, 1, 0)
+    assert wrong_facts(house) == []
+
+
 def test_a_source_that_changes_meanwhile_is_passed_over(client: Caller, house: Runtime) -> None:
     chats(client, 3)
     started = many(client)
