@@ -22,6 +22,8 @@ from app.reviews.models import Review
 from app.reviews.ratings import Rating, ratings_of
 from app.reviews.transitions import status_after
 
+# Results show all of them.
+MOST_REVIEWS = 200
 _EFFECTIVE = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
 _SORTABLE = {"created_at": Review.created_at}
 
@@ -40,10 +42,13 @@ def add(
 
     Raises:
         NotFound: there is no such evaluation.
-        Conflict: it is not completed, or superseded, or its status doesn't allow the action.
+        Conflict: it is not completed, or superseded, or its status doesn't allow the action, or it
+            has too many reviews.
         InvalidInput: the ratings don't fit the scorecard or the transcript, or leave no score.
     """
     evaluation, result = amending.taken_up(session, evaluation_id)
+    if len(result.document["reviews"]) >= MOST_REVIEWS:
+        raise Conflict(f"There are {MOST_REVIEWS} reviews, and no more may be given.")
     action = ReviewAction(given["action"])
     before = ReviewStatus(evaluation.review_status)
     after = status_after(action, before)
@@ -183,5 +188,8 @@ def _scorecard(session: Session, evaluation: Evaluation) -> Scorecard:
 def _segments(session: Session, evaluation: Evaluation) -> dict[str, Segment]:
     if evaluation.transcript_id is None:
         return {}
-    transcript = transcripts.load_stored(session, evaluation.transcript_id)
+    try:
+        transcript = transcripts.load_stored(session, evaluation.transcript_id)
+    except NotFound as erased:
+        raise Conflict(erased.message) from erased
     return {segment.id: segment for segment in transcript.segments}

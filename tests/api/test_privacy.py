@@ -123,6 +123,11 @@ def _is_not_brought_back(client: Caller, made: dict[str, Any]) -> None:
     answer = client.post(f"/evaluations/{made['evaluationId']}/re-evaluate")
     if answer.status_code == 202:
         judge()
+    quote = {"segmentId": "seg_0001", "quote": "Hello"}
+    rating = {"key": "opening.greeting", "answer": "yes", "evidence": [quote]}
+    review = {"action": "comment", "reviewer": "N", "reason": "so", "criteria": [rating]}
+    answer = client.post(f"/evaluations/{made['evaluationId']}/reviews", review)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "CONFLICT")
     assert read(client, f"/evaluations/{made['evaluationId']}")["isCurrent"] is True
 
 
