@@ -62,7 +62,7 @@ class AudioFile(Table):
         Index(
             "ix_audio_files_purge",
             "purge_bytes",
-            sqlite_where=text("purge_bytes"),
+            sqlite_where=text("purge_bytes = 1"),
             postgresql_where=text("purge_bytes"),
         ),
     )

@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 09:24:26.413960
+Created: 2026-11-21 09:35:45.715467
 """
 
 import sqlalchemy as sa
@@ -441,7 +441,7 @@ def upgrade() -> None:
         batch_op.create_index('ix_audio_files_engagement', ['engagement_id', 'created_at', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_executive', ['executive_id', 'created_at', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_kept', ['created_at', 'id'], unique=False, sqlite_where=sa.text('erased_at IS NULL'), postgresql_where=sa.text('erased_at IS NULL'))
-        batch_op.create_index('ix_audio_files_purge', ['purge_bytes'], unique=False, sqlite_where=sa.text('purge_bytes'), postgresql_where=sa.text('purge_bytes'))
+        batch_op.create_index('ix_audio_files_purge', ['purge_bytes'], unique=False, sqlite_where=sa.text('purge_bytes = 1'), postgresql_where=sa.text('purge_bytes'))
         batch_op.create_index('ix_audio_files_recorded', ['recorded_at', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_size', ['size_bytes', 'id'], unique=False)
         batch_op.create_index('ix_audio_files_status', ['status', 'created_at', 'id'], unique=False)
@@ -1029,7 +1029,7 @@ def downgrade() -> None:
         batch_op.drop_index('ix_audio_files_status')
         batch_op.drop_index('ix_audio_files_size')
         batch_op.drop_index('ix_audio_files_recorded')
-        batch_op.drop_index('ix_audio_files_purge', sqlite_where=sa.text('purge_bytes'), postgresql_where=sa.text('purge_bytes'))
+        batch_op.drop_index('ix_audio_files_purge', sqlite_where=sa.text('purge_bytes = 1'), postgresql_where=sa.text('purge_bytes'))
         batch_op.drop_index('ix_audio_files_kept', sqlite_where=sa.text('erased_at IS NULL'), postgresql_where=sa.text('erased_at IS NULL'))
         batch_op.drop_index('ix_audio_files_executive')
         batch_op.drop_index('ix_audio_files_engagement')

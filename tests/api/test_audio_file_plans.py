@@ -1,11 +1,14 @@
 """How the database finds recordings: the usual filters and every order from an index."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import sqlalchemy
+from sqlalchemy.orm import Session
 
-from app.audio_files import service
+from app.audio_files import erasure, service
+from app.core.clock import utc_now
 from app.core.paging import PageRequest
 from app.core.runtime import Runtime
 from tests.caller import Caller
@@ -16,8 +19,8 @@ ENGAGEMENT, CAMPAIGN, CALL_CENTER, EXECUTIVE = (
 )
 
 
-def plans_of(house: Runtime, sort: str, filters: dict[str, Any]) -> list[str]:
-    """List a page and explain every select on recordings that it made."""
+def plans_of(house: Runtime, ask: Callable[[Session], object]) -> list[str]:
+    """Ask, and explain every select on recordings that it took."""
     if house.db.engine.dialect.name != "sqlite":
         pytest.skip("plans are read as SQLite writes them")
     seen: list[tuple[str, Any]] = []
@@ -29,7 +32,7 @@ def plans_of(house: Runtime, sort: str, filters: dict[str, Any]) -> list[str]:
     sqlalchemy.event.listen(house.db.engine, "before_cursor_execute", collect)
     try:
         with house.db.reading() as session:
-            service.list_page(session, PageRequest(sort=sort), **filters)
+            ask(session)
             connection = session.connection()
             asked = tuple(seen)
             return [
@@ -40,6 +43,11 @@ def plans_of(house: Runtime, sort: str, filters: dict[str, Any]) -> list[str]:
             ]
     finally:
         sqlalchemy.event.remove(house.db.engine, "before_cursor_execute", collect)
+
+
+def listing(sort: str, **filters: Any) -> Callable[[Session], object]:
+    """Ask for a page."""
+    return lambda session: service.list_page(session, PageRequest(sort=sort), **filters)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +65,7 @@ def test_usual_filters_are_answered_from_an_index(
     client: Caller, house: Runtime, filters: dict[str, Any], index: str
 ) -> None:
     reserve(client)
-    plans = plans_of(house, "-created_at", filters)
+    plans = plans_of(house, listing("-created_at", **filters))
     assert plans
     for plan in plans:
         assert "INDEX" in plan
@@ -72,6 +80,13 @@ def test_every_order_is_read_from_an_index(
     client: Caller, house: Runtime, sort: str, sign: str
 ) -> None:
     reserve(client)
-    page = plans_of(house, sign + sort, {})[-1]
+    page = plans_of(house, listing(sign + sort))[-1]
     assert "USING INDEX ix_audio_files_" in page
     assert "TEMP B-TREE" not in page
+
+
+def test_what_is_to_be_purged_is_found_without_reading_all(house: Runtime) -> None:
+    (given_up,) = plans_of(house, erasure.to_purge)
+    assert "ix_audio_files_purge" in given_up
+    (old,) = plans_of(house, lambda session: erasure.older_than(session, utc_now(), limit=20))
+    assert "ix_audio_files_kept" in old
