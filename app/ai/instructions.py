@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from app.ai.dialogue import Line
 
-# Bounded everywhere, so that looking is linear in the length of the text.
-_GAP = r"[\s\W]{1,4}"
-_WORDS = r"(?:[\w'-]{1,20}[\s\W]{1,4}){0,4}"
+# Bounded everywhere, and each word taken whole, so that looking is linear in the length of the text.
+_GAP = r"\W{1,4}"
+_WORDS = r"(?:[\w'-]{1,20}+\W{1,4}){0,4}"
 # "I give you full marks" is said to the agent.
-_NOT_YOU = r"(?:(?!you\b)[\w'-]{1,20}[\s\W]{1,4}){0,4}"
+_NOT_YOU = r"(?:(?!you\b)[\w'-]{1,20}+\W{1,4}){0,4}"
 _PATTERNS = (
     rf"(?:ignore|disregard|forget|override|bypass){_GAP}{_WORDS}(?:previous|prior|above|earlier"
     rf"|preceding|your|system|all){_GAP}{_WORDS}(?:instructions?|prompts?|rules|guidelines|criteria)",

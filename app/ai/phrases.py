@@ -83,7 +83,9 @@ def _plain(pattern: str, fragments: Mapping[str, str]) -> str:
 def _compiled(pattern: str) -> re.Pattern[str]:
     marks = "" if pattern.isascii() else _DEVANAGARI
     separator = rf"[^\w{marks}.!?\u0964\n]{{1,3}}"
-    words = rf"(?:[\w{marks}'$-]{{1,20}}{separator}){{0,%s}}"
+    # A word is taken whole (the plus): an apostrophe or a dash could end it or part it from the next,
+    # and trying out every way to read a row of dashes takes hours.
+    words = rf"(?:[\w{marks}'$-]{{1,20}}+{separator}){{0,%s}}"
     spelled = _UP_TO_WORDS.sub(lambda match: words % match[1], pattern)
     edge = _EDGE if marks else r"\b"
     return re.compile(f"{edge}(?:{_whole_words(spelled.replace(' ', separator))})")

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from app.ai.cues import find_cues
 from app.ai.dialogue import Side, dialogue_of
+from app.ai.instructions import lines_with_instructions
 from app.ai.lexicon import lexicon_of
 from tests.talks import chat
 
@@ -149,12 +150,17 @@ def test_letters_that_change_length_in_lower_case_shift_no_offset(letter) -> Non
         "sorry, " * 14_000,
         "a" * 100_000 + " pin",
         "it" + " " * 100_000 + "is fixed",
+        "we will " + "$" * 60,
+        "may i get " + "-" * 60,
+        "ok, no " + "'" * 60,
+        "ignore " + "-" * 60,
     ],
 )
 def test_no_text_keeps_the_patterns_busy(text) -> None:
     dialogue = dialogue_of(chat(("u", 0, text)), channel="chat", language="en")
     began = time.process_time()
     find_cues(dialogue)
+    lines_with_instructions(dialogue.lines)
     # In line with the length it is a fraction of a second; a pattern that goes back and forth
     # over a text of this length takes hours.
     assert time.process_time() - began < 30
