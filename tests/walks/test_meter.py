@@ -105,6 +105,14 @@ def kill(tally: Tally) -> None:
     tally.process.join()
 
 
+def at_work(*tallies: Tally, number: int) -> None:
+    """Wait until each process has been answered so often."""
+    until = time.monotonic() + 30
+    while any(each.answered.value < number for each in tallies):
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
 def hammer(settings: Settings, number: int, asked: Any, answered: Any) -> None:
     """Count calls as a web process does."""
     state = RequestState(settings.redis_url.replace("none", ""), settings.data_dir)
@@ -127,7 +135,7 @@ def test_killed_flushers_lose_nothing_and_double_nothing(
     web = [start(hammer, settings, 600) for _ in range(3)]
     flushers = [start(flush_again_and_again, settings) for _ in range(3)]
     flushes, kills = 0, 0
-    while any(each.process.is_alive() for each in web) or kills < 15:
+    while any(each.process.is_alive() for each in web) or kills < 15 or not flushes:
         time.sleep(random.uniform(0.01, 0.06))
         victim = flushers.pop(random.randrange(len(flushers)))
         kill(victim)
@@ -137,7 +145,6 @@ def test_killed_flushers_lose_nothing_and_double_nothing(
         kill(each)
     meter.flush(parts)
     assert [each.answered.value for each in web] == [600] * 3
-    assert flushes > 0
     assert counted(parts) == 1800
 
 
@@ -146,7 +153,8 @@ def test_killed_web_processes_lose_no_answered_call(parts: Runtime, settings: Se
     web = []
     for _ in range(12):
         one, other = (start(hammer, settings, 10**6) for _ in range(2))
-        time.sleep(random.uniform(0.02, 0.08))
+        at_work(one, other, number=5)
+        time.sleep(random.uniform(0.0, 0.05))
         kill(one)
         kill(other)
         web += [one, other]
@@ -154,7 +162,6 @@ def test_killed_web_processes_lose_no_answered_call(parts: Runtime, settings: Se
     meter.flush(parts)
     answered = sum(each.answered.value for each in web)
     in_flight = sum(each.asked.value - each.answered.value for each in web)
-    assert answered > 100
     assert in_flight <= len(web)
     assert answered <= counted(parts) <= answered + in_flight
 
@@ -272,13 +279,13 @@ def test_deliveries_and_storage_survive_any_kill(
     senders = []
     for _ in range(6):
         one, other = (start(deliver, settings, 10**6) for _ in range(2))
-        time.sleep(random.uniform(0.05, 0.12))
+        at_work(one, other, number=2)
+        time.sleep(random.uniform(0.0, 0.05))
         kill(one)
         kill(other)
         senders += [one, other]
     done = sum(each.answered.value for each in senders)
     begun = sum(each.asked.value for each in senders)
-    assert done > 20
     assert done <= counted(parts, Metric.WEBHOOKS) <= begun
     peak = counted(parts, Metric.STORAGE_GB)
     assert max(each.answered.value for each in senders) * 1_000_000 <= peak
