@@ -2,8 +2,9 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import datetime, timedelta
+
+from app.core.retry_after import retry_after_s
 
 _MAX_JITTER_S = 2.0
 _ASKS_FOR_TIME = (429, 503)
@@ -31,17 +32,3 @@ def next_attempt_at(
         asked_s = retry_after_s((headers or {}).get("retry-after", ""), ended_at)
         wait_s = max(delay_s, min(asked_s, 2 * delay_s))
     return ended_at + timedelta(seconds=wait_s + jitter() * min(_MAX_JITTER_S, delay_s))
-
-
-def retry_after_s(value: str, now: datetime) -> float:
-    """Read a Retry-After header, seconds or a date; 0 when it says nothing that is understood."""
-    text = value.strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):  # a year or a zone of more digits than a C int holds
-        return 0.0
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - now).total_seconds())

@@ -13,7 +13,6 @@ from app.ai.dialogue import dialogue_of
 from app.ai.evidence import whole
 from app.ai.instructions import lines_with_instructions
 from app.ai.language_model.answers import Source, answers_of
-from app.ai.language_model.endpoint import retry_after_s
 from app.ai.language_model.endpoint_memory import FAILURES_TO_OPEN, OPEN_S, EndpointMemory
 from app.ai.language_model.excerpt import Message, excerpt_of, tokens_of
 from app.ai.language_model.fusion import answer_of_both
@@ -278,15 +277,6 @@ def test_a_spoilt_memory_is_none(tmp_path: Path, content: bytes) -> None:
     memory(tmp_path, Clock()).failed()
     next(tmp_path.iterdir()).write_bytes(content)
     assert memory(tmp_path, Clock()).may_call(1)
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [(None, None), ("7", 7), ("soon", None), ("-1", None), ("9" * 30, 86400),
-     ("Wed, 21 Oct 2015 07:28:00 GMT", 0)],
-)  # fmt: skip
-def test_retry_after_is_seconds_or_a_date(value: str | None, seconds: float | None) -> None:
-    assert retry_after_s(value) == seconds
 
 
 STEERING = (

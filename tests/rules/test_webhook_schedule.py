@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.webhooks.schedule import next_attempt_at, retry_after_s
+from app.core.retry_after import retry_after_s
+from app.webhooks.schedule import next_attempt_at
 from app.webhooks.standing import CLEAN, Standing
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -204,7 +204,7 @@ class Asking:
         if not error.retryable or self.tally.retries >= MAX_RETRIES:
             return False
         wait_s = _FIRST_PAUSE_S * 2**self.tally.retries * random.uniform(0.5, 1.5)  # noqa: S311
-        wait_s = max(wait_s, error.retry_after_s or 0.0)
+        wait_s = max(wait_s, error.retry_after_s)
         if time.monotonic() + wait_s + _LEAST_TIME_S > self._until:
             return False
         self.tally.retries += 1

@@ -1,21 +1,20 @@
 """One request to an OpenAI-compatible endpoint: what it answered, or what was wrong."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any
 
 import orjson
 
+from app.core.clock import utc_now
 from app.core.exchange import Body, Outcome
 from app.core.outbound import Reply, Sender
+from app.core.retry_after import retry_after_s
 
 # A few thousand tokens and their wrapping; more is no answer to a question of ours.
 ANSWER_BODY = Body(2 * 1024 * 1024, within_s=None)
 _RETRYABLE_STATUS = frozenset({408, 409, 429})
-_LONGEST_RETRY_AFTER_S = 86_400.0
 _SHOWN_CHARS = 300
 
 
@@ -46,7 +45,7 @@ class Unanswered(Exception):
         *,
         retryable: bool = False,
         status: int | None = None,
-        retry_after_s: float | None = None,
+        retry_after_s: float = 0.0,
         detail: str = "",
     ) -> None:
         super().__init__(message)
@@ -113,7 +112,7 @@ class Endpoint:
             f"The endpoint answered with the status {status}.",
             retryable=status in _RETRYABLE_STATUS or status >= 500,
             status=status,
-            retry_after_s=retry_after_s(reply.headers.get("retry-after")),
+            retry_after_s=retry_after_s(reply.headers.get("retry-after", ""), utc_now()),
             detail=self._told_by(reply.body),
         )
 
@@ -126,19 +125,6 @@ class Endpoint:
             pass
         text = " ".join(str(text).split())
         return (text.replace(self.api_key, "…") if self.api_key else text)[:_SHOWN_CHARS]
-
-
-def retry_after_s(value: str | None) -> float | None:
-    """Read a Retry-After header, seconds or a date; None where it says nothing usable."""
-    if value is None:
-        return None
-    if value.isascii() and value.isdigit():
-        return min(float(value), _LONGEST_RETRY_AFTER_S)
-    try:
-        moment = parsedate_to_datetime(value).timestamp()
-    except ValueError:
-        return None
-    return min(max(0.0, moment - time.time()), _LONGEST_RETRY_AFTER_S)
 
 
 def _completion(reply: Reply) -> Completion:
