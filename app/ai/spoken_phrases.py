@@ -14,7 +14,7 @@ from app.ai.dialogue import Line, Side, Turn
 from app.ai.evidence import SUPPORTS, Evidence, evidence_at
 from app.ai.facts import Facts
 from app.ai.phrases import PLAIN
-from app.ai.words import LETTER, is_unspaced
+from app.ai.words import LETTER, holds_unspaced
 
 ANYONE = "anyone"
 _SIDES = {"agent": Side.SERVICE, "customer": Side.CUSTOMER}
@@ -62,8 +62,8 @@ def said(turns: Sequence[Turn], phrases: Iterable[str]) -> Iterator[Found]:
     unspaced = []
     for phrase in (each.translate(PLAIN) for each in phrases):
         words = tuple(match[0].casefold() for match in _WORD.finditer(phrase))
-        if is_unspaced(phrase):
-            unspaced.append(phrase.strip())
+        if holds_unspaced(phrase):
+            unspaced.append(re.compile(re.escape(phrase.strip()), re.IGNORECASE))
         elif words:
             by_first[words[0]][len(words)].add(words)
     for number, turn in enumerate(turns):
@@ -90,13 +90,11 @@ def _by_words(text: str, by_first: _ByFirst) -> Iterator[tuple[int, int]]:
                 yield spoken[index].start(), spoken[index + length - 1].end()
 
 
-def _by_letters(text: str, phrases: Iterable[str]) -> Iterator[tuple[int, int]]:
+def _by_letters(text: str, phrases: Iterable[re.Pattern[str]]) -> Iterator[tuple[int, int]]:
     # Scripts that put no space between words have no words to compare.
     for phrase in phrases:
-        start = text.find(phrase)
-        while start >= 0:
-            yield start, start + len(phrase)
-            start = text.find(phrase, start + len(phrase))
+        for match in phrase.finditer(text):
+            yield match.span()
 
 
 def _pieces(lines: Iterable[Line], start: int, end: int, polarity: str) -> Iterator[Evidence]:

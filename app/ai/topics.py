@@ -8,7 +8,7 @@ from app.ai.facts import Facts
 from app.ai.phrases import PLAIN
 from app.ai.scorecard import Topic
 from app.ai.summary import issue_of
-from app.ai.words import phrase_pattern, words_in
+from app.ai.words import holds_unspaced, phrase_pattern, words_in
 
 _MOST = 5
 _MOST_BETWEEN = 3
@@ -64,7 +64,7 @@ def topics_of(facts: Facts, own: Iterable[Topic]) -> tuple[str, ...]:
 def _lines_with(topic: Topic, texts: list[str], words: frozenset[str]) -> int:
     # Most conversations are not about most topics, and hold no word that one begins with.
     begins, in_ascii, in_any = _patterns(topic.any_of)
-    if begins.isdisjoint(words):
+    if begins is not None and begins.isdisjoint(words):
         return 0
     return sum(bool((in_ascii if text.isascii() else in_any).search(text)) for text in texts)
 
@@ -72,10 +72,12 @@ def _lines_with(topic: Topic, texts: list[str], words: frozenset[str]) -> int:
 @lru_cache(maxsize=512)
 def _patterns(
     phrases: tuple[str, ...],
-) -> tuple[frozenset[str], re.Pattern[str], re.Pattern[str]]:
+) -> tuple[frozenset[str] | None, re.Pattern[str], re.Pattern[str]]:
     # Finding phrases of other scripts costs more, and no text in ASCII holds any.
     plain = [phrase.translate(PLAIN).lower() for phrase in phrases]
-    begins = frozenset(words[0] for phrase in plain if (words := words_in(phrase)))
+    begins = None  # a phrase of a script without spaces begins anywhere
+    if not any(map(holds_unspaced, plain)):
+        begins = frozenset(words[0] for phrase in plain if (words := words_in(phrase)))
     return begins, _pattern(filter(str.isascii, plain)), _pattern(plain)
 
 

@@ -30,14 +30,22 @@ def words_in(text: str) -> list[str]:
 def phrase_pattern(phrase: str, *, most_between: int) -> str:
     """Spell a phrase as a pattern: its words in their order, up to so many other signs between.
 
-    Empty for a phrase without words. A phrase is a text: nothing in it is read as a pattern.
+    Empty for a phrase without words. Where a script puts no space between words it is found within
+    other letters. A phrase is a text: nothing in it is read as a pattern.
     """
+    if holds_unspaced(phrase):
+        return re.escape(phrase.strip())
     words = [re.escape(word) for word in words_in(phrase)]
     if not words:
         return ""
     if phrase.isascii():
         return r"\b" + rf"[\W_]{{1,{most_between}}}".join(words) + r"\b"
     return EDGE + rf"(?:{NO_LETTER}){{1,{most_between}}}".join(words) + EDGE
+
+
+def holds_unspaced(phrase: str) -> bool:
+    """Tell whether a phrase holds letters of a script without spaces, so that it has no edges."""
+    return not phrase.isascii() and _UNSPACED.search(phrase) is not None
 
 
 def is_unspaced(text: str) -> bool:

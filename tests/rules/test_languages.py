@@ -190,6 +190,9 @@ def test_topics_of_a_scorecard_are_found_in_any_script() -> None:
     facts = facts_of(chat(("c", 0, "मेरी गाड़ी की बीमा पॉलिसी"), language="hi"), CHAT, Context())
     own = (Topic("insurance", ("बीमा पॉलिसी",)), Topic("part of a word", ("बीम",)))
     assert topics_of(facts, own) == ("insurance",)
+    chinese = facts_of(chat(("c", 0, "我忘记密码了"), language="zh"), CHAT, Context())
+    own = (Topic("password", ("pass word", "密码")), Topic("refund", ("退款",)))
+    assert topics_of(chinese, own) == ("password",)
 
 
 @pytest.mark.parametrize(

@@ -116,8 +116,9 @@ def test_phrases_are_looked_for_where_the_author_says(
 def test_a_phrase_may_go_over_two_messages_and_any_script() -> None:
     talk = chat(("a", 0, "Your call may be"), ("a", 5, "recorded. नमस्ते जी!"), ("c", 9, "ठीक है"))
     split, hindi = criteria_of(judged(talk, says("may be recorded"), says("नमस्ते")))
-    chinese = chat(("a", 0, "您好，请稍等一下。"), ("c", 5, "好的"))
-    assert quotes(criteria_of(judged(chinese, says("请稍等")))[0], chinese) == ["请稍等"]
+    chinese = chat(("a", 0, "您好，请稍等一下。WiFi密码是什么？"), ("c", 5, "好的"))
+    wait, password = criteria_of(judged(chinese, says("请稍等"), says("wifi密码")))
+    assert (quotes(wait, chinese), quotes(password, chinese)) == (["请稍等"], ["WiFi密码"])
     assert quotes(split, talk) == ["may be", "recorded"]
     assert quotes(hindi, talk) == ["नमस्ते"]
 
