@@ -82,10 +82,11 @@ def _repairs(facts: Facts) -> list[Cue]:
 
 def _met_by(facts: Facts, *kinds: str) -> set[int]:
     # Where the lines of the customer are that answer any of it.
+    told = {cue.line.position for kind in kinds for cue in facts.said(kind)}
     return {
         line.position
-        for told, reply in pairwise(facts.dialogue.turns)
-        if reply.side is Side.CUSTOMER and any(facts.said(kind, told.lines) for kind in kinds)
+        for before, reply in pairwise(facts.dialogue.turns)
+        if reply.side is Side.CUSTOMER and any(each.position in told for each in before.lines)
         for line in reply.lines
     }
 

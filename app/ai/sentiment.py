@@ -4,6 +4,7 @@ English is scored by VADER, other languages by the words of their lexicon; witho
 sentiment. Feeling is not quality: these numbers are told beside the score and are no part of it.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -98,14 +99,15 @@ def sentiment_of(dialogue: Dialogue, settings: MetricSettings) -> Sentiment:
         return Sentiment(SideSentiment(), SideSentiment(), ())
     scored = []
     places: list[tuple[Side, float, int, int]] = []
+    own: Counter[Side] = Counter()
     for line, offset in offsets_ms(dialogue):
         polarity = _polarity(line)
         if polarity is None:
             continue
         item = _scored(line, offset, polarity, settings)
         scored.append(item)
-        own = sum(place[0] is line.side for place in places)
-        start = own if offset is None else offset
+        start = own[line.side] if offset is None else offset
+        own[line.side] += 1
         timed = offset is not None and dialogue.channel != "chat"
         last = line.segment.end_ms if timed else None
         places.append((line.side, item.score, start, start if last is None else last))
