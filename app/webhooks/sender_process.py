@@ -61,8 +61,15 @@ def drain(parts: Runtime, *, within_s: float) -> bool:
     """
     until = time.monotonic() + within_s
     quiet = replace(parts, settings=replace(parts.settings, metrics_listen=None))
-    run_sender(quiet, lambda: time.monotonic() > until or not _has_work(parts.db))
-    return not _has_work(parts.db)
+    emptied = False
+
+    def is_over() -> bool:
+        nonlocal emptied
+        emptied = emptied or not _has_work(parts.db)
+        return emptied or time.monotonic() > until
+
+    run_sender(quiet, is_over)
+    return emptied
 
 
 def _has_work(db: Database) -> bool:
