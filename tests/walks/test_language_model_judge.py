@@ -273,6 +273,19 @@ def test_a_model_that_only_invents_fails_the_evaluation(server: ModelServer, ask
     assert judgement.problem.code == "ENGINE_OUTPUT_INVALID"
 
 
+def test_a_conversation_that_is_refused_spoils_nothing_for_the_next(
+    server: ModelServer, ask: Ask
+) -> None:
+    server.answer_with(refusal(400, "This content is not allowed; max_tokens does not matter"))
+    assert fell_back(ask()) == "http_error"
+    assert len(server.prompts) == 4
+    server.answer_with(server.judged())
+    ask()
+    last = server.prompts[-1]
+    assert last["response_format"]["type"] == "json_schema"
+    assert "max_tokens" in last
+
+
 def test_an_outage_is_left_alone_for_a_moment(
     server: ModelServer, ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

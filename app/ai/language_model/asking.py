@@ -80,6 +80,10 @@ class Asking:
     should_stop: Callable[[], bool]
     tally: Tally = field(default_factory=Tally)
     _until: float = 0.0
+    # What was refused here; it is remembered only when the request was taken without it, since a
+    # server may refuse a request for what this one conversation holds.
+    _form: int = 0
+    _without: tuple[str, ...] = ()
 
     def ask(self, messages: ChatMessages, questions: Sequence[Question]) -> Told:
         """Ask, and once more where the answer has not the form that was asked for.
@@ -163,17 +167,18 @@ class Asking:
             self._note(error)
             raise
         self.memory.succeeded()
+        self._remember()
         return completion
 
     def _request(self, messages: ChatMessages, schema: dict[str, Any]) -> dict[str, Any]:
-        self.tally.form = form = FORMS[min(self.memory.form, len(FORMS) - 1)]
+        self.tally.form = form = FORMS[self._step]
         request: dict[str, Any] = {
             "messages": messages,
             "temperature": 0,
             "seed": SEED,
             "max_tokens": self.limits.output_tokens,
         }
-        for name in self.memory.without:
+        for name in (*self.memory.without, *self._without):
             request.pop(name, None)
         if form == "json_schema":
             named = {"name": "judgement", "strict": True, "schema": schema}
@@ -213,13 +218,23 @@ class Asking:
 
     def _changes_form(self, error: Unanswered) -> bool:
         for member in _DISPENSABLE:
-            if member in error.detail and member not in self.memory.without:
-                self.memory.refused(member=member)
+            if member in error.detail and member not in (*self.memory.without, *self._without):
+                self._without += (member,)
                 return True
-        if error.status != 404 and self.memory.form < len(FORMS) - 1:
-            self.memory.refused(form=self.memory.form + 1)
+        if error.status != 404 and self._step < len(FORMS) - 1:
+            self._form = self._step + 1
             return True
         return False
+
+    @property
+    def _step(self) -> int:
+        return min(max(self._form, self.memory.form), len(FORMS) - 1)
+
+    def _remember(self) -> None:
+        for member in set(self._without).difference(self.memory.without):
+            self.memory.refused(member=member)
+        if self._form > self.memory.form:
+            self.memory.refused(form=self._form)
 
     def _count(self, completion: Completion) -> None:
         if completion.prompt_tokens is None or completion.answer_tokens is None:
