@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from app.campaigns import service as campaigns
 from app.core.clock import utc_now
-from app.core.errors import Conflict, NotFound
-from app.evaluations import settled
+from app.core.errors import Conflict
+from app.evaluations import service, settled
 from app.evaluations.models import Evaluation, EvaluationResult
 from app.evaluations.vocabulary import Status
 
@@ -28,9 +28,7 @@ def taken_up(session: Session, evaluation_id: str) -> tuple[Evaluation, Evaluati
         NotFound: there is no such evaluation.
         Conflict: it is not completed, or a newer revision has taken its place.
     """
-    evaluation = session.get(Evaluation, evaluation_id, with_for_update=True)
-    if evaluation is None:
-        raise NotFound("There is no such evaluation.")
+    evaluation = service.find(session, evaluation_id, for_update=True)
     if evaluation.status != Status.COMPLETED:
         raise Conflict(f"The evaluation is {evaluation.status}: only a completed one is reviewed.")
     if not evaluation.is_current:

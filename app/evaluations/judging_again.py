@@ -59,7 +59,8 @@ def request(
             no words to judge.
         InvalidInput: there is no such scorecard or version, or it is made for another channel.
     """
-    former = service.find(session, evaluation_id)
+    # Who asks at the same time waits here, and then sees the revision that was opened meanwhile.
+    former = service.find(session, evaluation_id, for_update=True)
     scorecard = scorecards.resolve(
         session,
         scorecard_id=scorecard_id or former.scorecard_id,

@@ -181,9 +181,9 @@ def cancel(session: Session, evaluation_id: str) -> Evaluation:
     return evaluation
 
 
-def find(session: Session, evaluation_id: str) -> Evaluation:
-    """Return the row of an evaluation; `NotFound` where there is none."""
-    evaluation = session.get(Evaluation, evaluation_id)
+def find(session: Session, evaluation_id: str, *, for_update: bool = False) -> Evaluation:
+    """Return the row of an evaluation, locked if asked; `NotFound` where there is none."""
+    evaluation = session.get(Evaluation, evaluation_id, with_for_update=for_update)
     if evaluation is None:
         raise NotFound("There is no such evaluation.")
     return evaluation

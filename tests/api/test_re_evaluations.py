@@ -1,6 +1,7 @@
 """Judging once more: one evaluation or many, by another scorecard or by a newer version."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -268,3 +269,16 @@ def test_mistakes_are_named(client: Caller, make_caller: Any, base: str) -> None
         assert findings(client.post(path, body)) == found
     reader = make_caller(base, scopes=["evaluations:read"])
     assert error_code(reader.post(path, {"filters": {}})) == "INSUFFICIENT_SCOPE"
+
+
+def test_of_several_who_ask_at_once_one_is_served(
+    client: Caller, base: str, house: Runtime
+) -> None:
+    (first,) = chats(client, 1)
+    callers = [Caller(base, client.api_key, client.secret) for _ in range(6)]
+    with ThreadPoolExecutor(len(callers)) as crowd:
+        path = f"/evaluations/{first}/re-evaluate"
+        answers = list(crowd.map(lambda each: each.post(path, {}).status_code, callers))
+    for each in callers:
+        each.close()
+    assert sorted(answers) == [202, *[409] * 5]
