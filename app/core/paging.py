@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Select, func, select
+from sqlalchemy import Column, ColumnElement, Integer, Select, bindparam, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 Item = TypeVar("Item")
@@ -47,37 +48,44 @@ def select_page(
 ) -> Page[Any]:
     """Run a filtered select for one page, ordered by one column and by `tail`, a unique one.
 
-    What has no value in that column comes last, whichever the direction. Rows come as mappings of
-    the selected columns. Pass `total_count` where a counter knows it.
+    What has no value in that column comes last, whichever the direction. Rows come as mappings from
+    the names of the selected columns. Pass `total_count` where a counter knows it.
     """
     if total_count is None:
         inner = statement.with_only_columns(tail).order_by(None).subquery()
         total_count = session.scalar(select(func.count()).select_from(inner)) or 0
     offset = (request.page - 1) * request.page_size
-    rows: Sequence[Any] = []
+    rows: list[dict[str, Any]] = []
     if offset < total_count:
         column = sortable[request.sort.lstrip("-")]
         size = min(request.page_size, total_count - offset)
         behind = total_count - offset - size
         # What is nearer to the end is counted from there, so that the last page costs one page.
         backwards = behind < offset
-        order = _order(column, tail, request.sort.startswith("-"), backwards=backwards)
-        ordered = statement.order_by(*order).limit(size).offset(min(offset, behind))
-        found = session.execute(ordered).mappings().all()
-        rows = found[::-1] if backwards else found
+        descending = request.sort.startswith("-")
+        ordered = _ordered(statement, column, tail, descending=descending, backwards=backwards)
+        found = session.execute(ordered, {"_size": size, "_offset": min(offset, behind)})
+        names = tuple(found.keys())
+        rows = [dict(zip(names, row, strict=True)) for row in found]
+        if backwards:
+            rows.reverse()
     return Page(rows, request.page, request.page_size, total_count)
 
 
-def _order(
+# To put a statement in order costs more than to run it; a list without filters has always the same.
+@lru_cache(maxsize=64)
+def _ordered(
+    statement: Select[*tuple[Any, ...]],
     column: AnyColumn,
     tail: AnyColumn,
-    descending: bool,
     *,
+    descending: bool,
     backwards: bool,
-) -> list[ColumnElement[Any]]:
+) -> Select[*tuple[Any, ...]]:
     order: list[ColumnElement[Any]] = [
         each.desc() if descending != backwards else each.asc() for each in (column, tail)
     ]
     if getattr(column.expression, "nullable", False):
         order[0] = order[0].nulls_first() if backwards else order[0].nulls_last()
-    return order
+    size, offset = (bindparam(name, type_=Integer) for name in ("_size", "_offset"))
+    return statement.order_by(*order).limit(size).offset(offset)

@@ -5,7 +5,7 @@ compiled here gives the same answer; `tests/rules/test_dumping.py` holds the two
 """
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from marshmallow import Schema, fields
@@ -36,12 +36,9 @@ def compiled(schema: Schema) -> Convert:
 
     def write(row: Any) -> dict[str, Any]:
         written: dict[str, Any] = {}
-        is_mapping = isinstance(row, Mapping)
+        value_of = row.get if isinstance(row, Mapping) else partial(getattr, row)
         for key, attribute, convert in plan:
-            if is_mapping:
-                value = row.get(attribute, _MISSING)
-            else:
-                value = getattr(row, attribute, _MISSING)
+            value = value_of(attribute, _MISSING)
             if value is _MISSING:
                 continue
             written[key] = value if convert is None or value is None else convert(value)
