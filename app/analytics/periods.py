@@ -9,6 +9,8 @@ from app.core.errors import InvalidInput
 
 LONGEST = timedelta(days=400)
 USUAL = timedelta(days=30)
+# Far enough from both ends of the calendar for the period before and for weeks and months beyond.
+FIRST_YEAR, LAST_YEAR = 1900, 2999
 
 
 class Granularity(StrEnum):
@@ -58,8 +60,12 @@ def period_of(
         start: a moment, or a date that begins in the zone; so is `end`.
 
     Raises:
-        InvalidInput: the period is empty, or longer than 400 days.
+        InvalidInput: the period is empty, longer than 400 days, or out of all time.
     """
+    for field, value in (("from", start), ("to", end)):
+        if value is not None and not FIRST_YEAR <= value.year <= LAST_YEAR:
+            message = f"This must lie in the years {FIRST_YEAR} to {LAST_YEAR}."
+            raise InvalidInput.field(field, message, code="RANGE", location=location)
     last = moment_of(end, zone) if end else None
     first = moment_of(start, zone) if start else (last or now) - USUAL
     if last is None:
@@ -78,7 +84,11 @@ def moment_of(value: date, zone: ZoneInfo) -> datetime:
     """Return the moment that is meant: a date begins in the zone."""
     if isinstance(value, datetime):
         return value.astimezone(UTC)
-    return datetime.combine(value, time(), zone).astimezone(UTC)
+    try:
+        return datetime.combine(value, time(), zone).astimezone(UTC)
+    except OverflowError:
+        # The first of all days begins in the east when there is no time yet in UTC.
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def _floor(local: datetime, granularity: Granularity) -> datetime:

@@ -4,7 +4,7 @@ It takes a week to know, so that the judge can't: neither the days before a conv
 after it may hold another one of the same customer (scorecards.md, section 2).
 """
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -17,6 +17,7 @@ from app.evaluations.vocabulary import SourceType
 
 _METRIC = "firstContactResolution"
 _WINDOW = timedelta(days=7)
+_BEGIN_OF_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 def first_contact_resolution(session: Session, evaluation: Evaluation) -> LateMetric | None:
@@ -33,7 +34,8 @@ def first_contact_resolution(session: Session, evaluation: Evaluation) -> LateMe
     if row.started_at is None:
         return LateMetric(_METRIC, None, "The conversation has no times.")
     ended_at = row.ended_at or row.started_at
-    if _has_another(session, row, row.started_at - _WINDOW, ended_at + _WINDOW):
+    since = max(row.started_at, _BEGIN_OF_TIME + _WINDOW) - _WINDOW
+    if _has_another(session, row, since, ended_at + _WINDOW):
         return LateMetric(_METRIC, 0)
     if utc_now() < ended_at + _WINDOW:
         return LateMetric(_METRIC, None, "Seven days have not passed since the conversation.")

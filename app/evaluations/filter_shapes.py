@@ -40,7 +40,7 @@ class Words(fields.Field[list[str]]):
                 raise ValidationError(
                     Message(ENUM, f"{word!r} is none of {', '.join(self._choices)}.")
                 )
-        return words
+        return list(dict.fromkeys(words))
 
 
 class EvaluationFilters(CamelSchema):

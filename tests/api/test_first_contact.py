@@ -41,9 +41,12 @@ def test_a_concern_is_settled_at_the_first_contact_if_nobody_comes_back_in_a_wee
     )
     unknown = put_chat(client, "unknown", startedAt=at(1), endedAt=at(1))
     an_hour_ago = iso_utc(utc_now() - timedelta(hours=1))
+    oldest = "0001-01-01T00:00:00Z"
+    first = put_chat(client, "first", customerRef="adam", startedAt=oldest, endedAt=oldest)
     fresh = put_chat(client, "fresh", customerRef="eve", startedAt=an_hour_ago, endedAt=an_hour_ago)
     judge()
     assert told(client, alone) == (1, None)
+    assert told(client, first) == (1, None)
     assert told(client, later) == (0, None)
     assert told(client, again) == (0, None)
     assert told(client, rude) == (0, None)

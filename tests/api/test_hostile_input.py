@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.caller import Caller, error_code
+from tests.caller import Caller, error_code, findings
 
 GOOD = b'{"name":"A","type":"qa"}'
 BOM = b"\xef\xbb\xbf"
@@ -126,3 +126,26 @@ def test_odd_signature_headers_are_401(client: Caller, name: str, value: str) ->
     answer = client.get("/engagements", headers={name: value.encode("latin-1")})  # type: ignore[dict-item]
     assert answer.status_code == 401
     assert error_code(answer) in ("INVALID_SIGNATURE", "TIMESTAMP_EXPIRED")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "summary?to=0001-01-20",
+        "summary?from=0001-01-01&to=0001-01-02&compare=previous_period",
+        "executives?from=0001-01-01&to=0001-01-02&timezone=Asia/Tokyo",
+        "agreement?to=0001-01-01",
+        "trends?metric=score&granularity=month&from=9999-12-30&to=9999-12-31",
+    ],
+)
+def test_periods_at_the_ends_of_the_calendar_are_422(client: Caller, query: str) -> None:
+    answer = client.get(f"/analytics/{query}")
+    assert set(findings(answer).values()) == {"RANGE"}
+    assert answer.status_code == 422
+
+
+def test_exports_reach_to_the_ends_of_the_calendar_where_lists_do(client: Caller) -> None:
+    ends = {"from": "0001-01-01", "to": "9999-12-31", "timezone": "Asia/Tokyo", "format": "csv"}
+    assert client.post("/analytics/export", {"dataset": "criteria", **ends}).status_code == 202
+    figures = {"dataset": "trends", "format": "csv", "to": "0001-01-01"}
+    assert findings(client.post("/analytics/export", figures)) == {"to": "RANGE"}
