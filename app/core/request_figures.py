@@ -129,12 +129,15 @@ def _taken_over(folder: Path, file: Path) -> Figures:
 def _documents(folder: Path) -> Mapping[Path, Any]:
     """Read every file; while one is being taken over, begin again."""
     while True:
+        found = {}
         try:
-            return {
-                file: orjson.loads(file.read_bytes()) for file in folder.glob(_NAME.format("*"))
-            }
+            for file in folder.glob(_NAME.format("*")):
+                # A power cut may leave a file empty; its figures are lost, and no others.
+                with suppress(orjson.JSONDecodeError):
+                    found[file] = orjson.loads(file.read_bytes())
         except FileNotFoundError:
             continue
+        return found
 
 
 def _read(document: Any) -> Iterator[tuple[tuple[str, str, str], list[float]]]:

@@ -73,3 +73,6 @@ def test_a_new_process_goes_on_where_a_killed_one_stopped(tmp_path: Path) -> Non
     figures.ended()
     wait_until(lambda: counts(tmp_path) == {("GET", "/x", "2xx"): 2}, 30)
     assert len([*(tmp_path / "figures").iterdir()]) == 1
+    (tmp_path / "figures" / "requests-cut.json").write_bytes(b"")
+    RequestFigures(tmp_path).began()
+    assert counts(tmp_path) == {("GET", "/x", "2xx"): 2}
