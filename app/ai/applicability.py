@@ -5,14 +5,13 @@ from typing import Any
 
 from app.ai.answers import Answer, not_applicable, unjudged
 from app.ai.facts import Facts
+from app.ai.language import UNKNOWN, primary_language
 from app.ai.measures import NO_ROLES
 from app.ai.moments import event_types
 from app.ai.own_rules import holds, spelled
 from app.ai.scorecard import Criterion
 from app.ai.scorecard_shapes import WRITTEN_EVENTS
 from app.ai.spoken_phrases import ANYONE, is_known_to_be, said, turns_of
-
-_UNKNOWN = "und"
 
 
 def unmet(facts: Facts, criterion: Criterion) -> Answer | None:
@@ -30,10 +29,10 @@ def speaks(facts: Facts, languages: Iterable[str]) -> bool | None:
 
     None where its language is not known.
     """
-    spoken = _primary(facts.dialogue.language)
-    if spoken == _UNKNOWN:
+    spoken = primary_language(facts.dialogue.language)
+    if spoken == UNKNOWN:
         return None
-    return spoken in {_primary(each) for each in languages}
+    return spoken in {primary_language(each) for each in languages}
 
 
 def _languages(facts: Facts, languages: list[str]) -> Answer | None:
@@ -97,10 +96,6 @@ def _unknown_speaker() -> Answer:
 
 def _only(to: str) -> Answer:
     return not_applicable(f"It applies only {to}.")
-
-
-def _primary(tag: str | None) -> str:
-    return (tag or _UNKNOWN).replace("_", "-").split("-")[0].lower()
 
 
 # The cheap ones first: what does not apply costs nothing then.

@@ -67,6 +67,11 @@ def language_key(tag: str | None) -> str:
     return f"{primary}-Latn" if primary == HINDI and "latn" in parts[1:] else primary
 
 
+def primary_language(tag: str | None) -> str:
+    """Reduce a BCP-47 tag to its language, whatever the region and script; `und` without one."""
+    return language_key(tag).split("-")[0]
+
+
 def name_of(tag: str) -> str:
     """Name a language in English; a tag whose language has no name here stays a tag."""
     name: str = _DATA["names"].get(language_key(tag), tag)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from app.ai.language import primary_language
 from app.ai.metric_names import METRICS_OF
 from app.ai.scorecard_findings import Finding
 from app.ai.scorecard_shapes import SPOKEN_EVENTS
@@ -123,11 +124,7 @@ def _lies_within(inner: Mapping[str, float], outer: Mapping[str, float]) -> bool
 
 
 def _meet(some: Iterable[str], others: Iterable[str]) -> bool:
-    return not {_primary(each) for each in some}.isdisjoint(_primary(each) for each in others)
-
-
-def _primary(tag: str) -> str:
-    return tag.split("-")[0].lower()
+    return not set(map(primary_language, some)).isdisjoint(map(primary_language, others))
 
 
 def _finding(field: str, message: str) -> Finding:

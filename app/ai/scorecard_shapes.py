@@ -68,7 +68,6 @@ KNOWN_RULES: dict[str, KnownRule] = {
     "forbidden_phrases": _binary({"anyOf": list}, by=str, within=dict),
     "metric_range": _metric({"metric": str, "full": dict}, half=dict),
 }
-PHRASE_RULES = ("required_phrases", "forbidden_phrases")
 GREETING_PARTS = ("greeting", "brand", "name")
 DIMENSIONS = (
     "resolution",

@@ -232,6 +232,9 @@ def test_a_scorecard_for_other_languages_judges_nothing() -> None:
     assert found.problem is not None
     assert found.problem.code == "UNSUPPORTED_LANGUAGE"
     assert found.score is None
+    checked = check({**own(says("good morning")), "languages": ["eng"]}, channel="chat")
+    found = EmbeddedJudge().judge(GOOD_CHAT, scorecard_from(checked.document), Context())
+    assert found.problem is None
 
 
 def test_a_critical_criterion_fails_its_section_or_everything() -> None:
