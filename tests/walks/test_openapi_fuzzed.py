@@ -34,7 +34,7 @@ def test_no_answer_breaks_the_documents_promises(
         [
             *(Path(sys.executable).parent / "st", "run", f"{caller.base}/openapi.json"),
             *("--checks", ",".join(CHECKS), "--phases", "coverage,fuzzing"),
-            *("--max-examples", "6", "--seed", "20261121", "--no-color"),
+            *("--max-examples", "3", "--seed", "20261121", "--no-color"),
             *("--exclude-path-regex", LEFT_ALONE, "--exclude-method", "DELETE"),
         ],
         env={
@@ -47,7 +47,7 @@ def test_no_answer_breaks_the_documents_promises(
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]
