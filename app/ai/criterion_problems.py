@@ -152,6 +152,8 @@ def _within(where: str, within: Mapping[str, Any]) -> list[Finding]:
 
 
 _CHECKS: dict[str, Callable[[str, Any], list[Finding]]] = {
+    "agentTurns": partial(between, low=1, high=_MOST_TURNS),
+    "lastTurns": partial(between, low=1, high=_MOST_TURNS),
     "halfAt": partial(between, low=0.01, high=1_000),
     "weights": _weights,
     "requires": _parts,

@@ -344,6 +344,15 @@ def test_weights_that_are_none_are_refused(parameters: dict[str, Any], field: st
     assert [each.field for each in checked.errors] == [f"criteria[0].judge.parameters.{field}"]
 
 
+@pytest.mark.parametrize("turns", [0, -1, 1_001])
+def test_at_least_one_turn_is_looked_at(turns: int) -> None:
+    judge = {"parameters": {"lastTurns": turns}}
+    criterion = {"use": "closing.recap", "weight": 100, "judge": judge}
+    checked = check({"name": "x", "criteria": [criterion]}, channel="chat")
+    fields = {each.field for each in checked.errors}
+    assert fields == {"criteria[0].judge.parameters.lastTurns"}
+
+
 def test_a_criterion_that_is_not_there_cannot_be_taken_over() -> None:
     checked = check({"name": "x", "criteria": [{"use": "no.such", "weight": 100}]}, channel="chat")
     assert [(each.field, each.code) for each in checked.errors] == [("criteria[0].use", "ENUM")]
