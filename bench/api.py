@@ -164,7 +164,7 @@ def prepare(folder: Path, rows: int) -> dict[str, str]:
         "CQE_LOG_LEVEL": "WARNING",
         "BENCH_KEY": issued.pair.api_key,
         "BENCH_SECRET": issued.pair.secret,
-        "BENCH_ENGAGEMENT": made.id,
+        "BENCH_ENGAGEMENT": made["id"],
     }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import RowMapping, bindparam, func, select, update
+from sqlalchemy import RowMapping, bindparam, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -18,6 +18,7 @@ _TABLE = Table.metadata.tables[Engagement.__tablename__]
 _SORTABLE = {name: _TABLE.c[name] for name in ("created_at", "updated_at", "name")}
 _ROWS = select(_TABLE)
 _ROW = _ROWS.where(_TABLE.c.id == bindparam("engagement_id"))
+_INSERT = insert(_TABLE).returning(*_TABLE.c)
 _COUNT = select(func.count()).select_from(_TABLE)
 
 
@@ -28,8 +29,8 @@ def create(
     type: str,
     description: str | None = None,
     known_types: tuple[str, ...] = (),
-) -> Engagement:
-    """Make an active engagement.
+) -> RowMapping:
+    """Make an active engagement and return its row, to be shown.
 
     Args:
         known_types: the closed list of types; empty where any label will do.
@@ -41,17 +42,15 @@ def create(
         message = f"This must be one of {', '.join(known_types)}."
         raise InvalidInput.field("type", message, code="ENUM")
     now = utc_now()
-    engagement = Engagement(
-        id=new_id("eng"),
-        name=name,
-        description=description,
-        type=type,
-        created_at=now,
-        updated_at=now,
-    )
-    session.add(engagement)
-    session.flush()
-    return engagement
+    values = {
+        "id": new_id("eng"),
+        "name": name,
+        "description": description,
+        "type": type,
+        "created_at": now,
+        "updated_at": now,
+    }
+    return session.execute(_INSERT, values).mappings().one()
 
 
 def get(session: Session, engagement_id: str) -> Engagement:

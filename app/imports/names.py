@@ -69,7 +69,8 @@ class Names:
     def _make(self, field: str, name: str) -> str:
         session, key, values = self._session, _key(name), {"name": name}
         if field == "engagement":
-            return engagements.create(session, name=name, type=self._engagement_type).id
+            made = engagements.create(session, name=name, type=self._engagement_type)
+            return str(made["id"])
         if field == "campaign":
             return str(campaigns.upsert(session, key, values)[0]["id"])
         if field == "callCenter":

@@ -66,7 +66,7 @@ def plans_of(
 ) -> list[str]:
     """List a page over a row that the filters find; explain the count and the page."""
     with house.db.writing() as session:
-        engagement_id = engagements.create(session, name="E", type="qa").id
+        engagement_id = engagements.create(session, name="E", type="qa")["id"]
         values = {"name": "N", "status": "active", "type": "sales", "engagement_id": engagement_id}
         service.upsert(session, "row", values)
     if "engagement_id" in filters:

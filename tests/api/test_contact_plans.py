@@ -56,7 +56,7 @@ def engagement_id(house: Runtime) -> str:
     if house.db.engine.dialect.name != "sqlite":
         pytest.skip("the plans are SQLite's")
     with house.db.writing() as session:
-        made = engagements.create(session, name="E", type="qa").id
+        made = engagements.create(session, name="E", type="qa")["id"]
         for table, prefix, values in (
             (Conversation, "conv", {"platform": "web", "messages_digest": ""} | counts()),
             (VoiceCall, "call", {"direction": "inbound", "outcome": "unknown"} | flags()),

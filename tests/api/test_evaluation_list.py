@@ -98,7 +98,7 @@ def test_ids_filter_exactly(
 
 def test_an_engagement_and_a_topic_filter_exactly(client: Caller, house: Runtime) -> None:
     with house.db.writing() as session:
-        wanted = engagements.create(session, name="Audit", type="qa").id
+        wanted = engagements.create(session, name="Audit", type="qa")["id"]
     ids = rows_of(house, {"engagement_id": wanted}, {})
     with house.db.writing() as session:
         session.add(EvaluationTopic(topic="billing", evaluation_id=ids[1]))

@@ -21,7 +21,7 @@ def many(house: Runtime) -> dict[str, list[str]]:
     """Four thousand evaluations; returns the ids that they refer to."""
     dice = random.Random(1)
     with house.db.writing() as session:
-        eng = [engagements.create(session, name="E", type="qa").id for _ in range(5)]
+        eng = [engagements.create(session, name="E", type="qa")["id"] for _ in range(5)]
     known = {
         "engagement_id": eng,
         **{f"{noun}_id": [new_id(prefix) for _ in range(9)] for noun, prefix in PREFIXES.items()},
