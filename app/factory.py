@@ -1,6 +1,8 @@
 """The application factory: builds the parts, then opens the rooms behind the gate."""
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 from flask import Flask
 
@@ -64,6 +66,14 @@ ROOMS: tuple[Blueprint, ...] = (
 )
 
 
+class Service(Flask):
+    """The application; no view or hook of it is asynchronous."""
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function as it is; Flask would inspect each one on every request."""
+        return func
+
+
 def create_app(settings: Settings | None = None) -> Flask:
     """Build the web application; nothing connects before the first request."""
     settings = settings or Settings.from_env(os.environ)
@@ -76,7 +86,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     results.on_read(first_contact_resolution)
     preparing.check_with(checking.check)
     guard.install(Guard(settings.redaction, parts.keyring))
-    app = Flask("app", static_folder=None, template_folder="web/templates")
+    app = Service("app", static_folder=None, template_folder="web/templates")
     app.json = OrjsonProvider(app)
     app.url_map.merge_slashes = False
     if settings.metrics_listen is not None:

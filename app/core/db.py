@@ -74,14 +74,14 @@ class Database:
     def __init__(self, settings: Settings, ring: Callable[[Bell], object]) -> None:
         self._ring = ring
         self.engine = _make_engine(settings)
+        self._reading_engine = self.engine.execution_options(sqlite_begin="DEFERRED")
         self._turn = WriteTurn(self.engine.url.database) if settings.is_sqlite else nullcontext()
         _dispose_in_children(self.engine)
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """Open one snapshot for reading; nothing written in it is kept."""
-        options = {"sqlite_begin": "DEFERRED"}
-        with translated_errors(), Session(self.engine, execution_options=options) as session:
+        with translated_errors(), Session(self._reading_engine) as session:
             yield session
 
     @contextmanager

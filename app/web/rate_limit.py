@@ -48,14 +48,20 @@ def add_headers(response: Response, statuses: Sequence[LimitStatus], now: dateti
     """Tell the policies and what is left, in the current and in the older headers."""
     if not statuses:
         return
-    response.headers["RateLimit-Policy"] = ", ".join(
+    policies = ", ".join(
         f'"{each.limit.policy}";q={each.limit.limit};w={each.limit.window_s}' for each in statuses
     )
-    response.headers["RateLimit"] = ", ".join(
+    left = ", ".join(
         f'"{each.limit.policy}";r={each.remaining};t={math.ceil(each.refill_s)}'
         for each in statuses
     )
     tightest = min(statuses, key=lambda each: each.remaining)
-    response.headers["X-RateLimit-Limit"] = str(tightest.limit.limit)
-    response.headers["X-RateLimit-Remaining"] = str(tightest.remaining)
-    response.headers["X-RateLimit-Reset"] = str(math.ceil(now.timestamp() + tightest.full_s))
+    response.headers.extend(
+        {
+            "RateLimit-Policy": policies,
+            "RateLimit": left,
+            "X-RateLimit-Limit": str(tightest.limit.limit),
+            "X-RateLimit-Remaining": str(tightest.remaining),
+            "X-RateLimit-Reset": str(math.ceil(now.timestamp() + tightest.full_s)),
+        }
+    )

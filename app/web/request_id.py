@@ -31,6 +31,8 @@ def install(app: Flask) -> None:
     @app.after_request
     def finish(response: Response) -> Response:
         response.headers["X-Request-Id"] = request_id()
+        if not logger.isEnabledFor(logging.DEBUG):
+            return response
         inbound = request.headers.get("X-Request-Id", "")
         logger.debug(
             "%s %s %s",
