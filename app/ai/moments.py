@@ -35,7 +35,9 @@ def moments_of(facts: Facts, scorecard: Scorecard) -> list[dict[str, Any]]:
         *_silences(facts),
         *_overlaps(facts),
     ]
-    return [moment for _, moment in sorted(found, key=lambda item: item[0])]
+    # Where one of them has no time, the order in which things were said is all that is known.
+    timed = all(begins is not None for (begins, *_), _ in found)
+    return [m for _, m in sorted(found, key=lambda item: item[0] if timed else item[0][1:])]
 
 
 def event_types(facts: Facts) -> frozenset[str]:
@@ -122,8 +124,7 @@ def _moment(
         "severity": severity,
         "label": label,
     }
-    begins = moment["startMs"]
-    return (line.position if begins is None else begins, line.position, kind), moment
+    return (moment["startMs"], line.position, kind), moment
 
 
 def _seconds(gap: Gap) -> int:

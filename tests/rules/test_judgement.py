@@ -233,6 +233,16 @@ def test_the_moments_are_in_order_and_of_their_kinds() -> None:
     assert found.results["resolution"]["followUpPromised"] is True
 
 
+def test_where_a_time_is_missing_moments_are_in_the_order_of_what_was_said() -> None:
+    lines = [
+        ("c", 60_000, 65_000, "I want to speak to a manager."),
+        ("a", None, None, "I will call you back."),
+        ("c", 90_000, 91_000, "You are an idiot."),
+    ]
+    moments = [item["segmentId"] for item in judge(call(*lines)).results["moments"]]
+    assert moments == ["seg_0001", "seg_0002", "seg_0003"]
+
+
 def test_a_required_statement_is_a_moment() -> None:
     statements = [{"key": "r", "title": "Recording", "anyOf": ["this call is recorded"]}]
     card = scorecard("voice", disclosure={"requiredStatements": statements})
