@@ -41,3 +41,6 @@ class LeaseKeeper:
             except AppError as error:
                 # The lease outlasts a few renewals that the database was too busy for.
                 logger.warning("a lease was not renewed: %s", error)
+            except Exception:
+                # Without its keeper the work would be done a second time beside this one.
+                logger.exception("a lease was not renewed")

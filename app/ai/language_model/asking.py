@@ -189,11 +189,10 @@ class Asking:
 
     def _note(self, error: Unanswered) -> None:
         """Tell the memory of a failure of the endpoint; a refused request is none."""
-        logger.warning(
-            "the judge's endpoint: %s%s",
-            error.message,
-            f" ({error.detail})" if error.detail else "",
-        )
+        logger.warning("the judge's endpoint: %s", error.message)
+        if error.detail:
+            # Some servers repeat what they were asked: the words of a conversation.
+            logger.debug("the endpoint's own word: %s", error.detail)
         if error.reason in (Reason.TIMEOUT, Reason.ANSWER_TOO_LARGE):
             # The model may have worked, and be paid for it.
             self.tally.tokens_known = False
