@@ -6,7 +6,8 @@ The order of the checks is that of security, 1.2: each step sees only what earli
 import logging
 from datetime import datetime
 
-from flask import Flask, Response, current_app, g, request
+from flask import Flask, Request, Response, current_app, g
+from flask import request as current_request
 
 from app.api_keys import proof
 from app.api_keys.key_cache import KeyCache, KnownKey
@@ -47,7 +48,9 @@ class Gate:
         app.register_error_handler(errors.TimestampExpired, self._refuse)
 
     def _check(self) -> None:
-        self._require_tls()
+        # The proxy looks the request up at every use, and here it is used all over.
+        request: Request = current_request._get_current_object()  # type: ignore[attr-defined]
+        self._require_tls(request)
         if request.endpoint in PUBLIC_ENDPOINTS or not _under_a_base(request.path):
             return
         if request.method == "OPTIONS" and request.routing_exception is None:
@@ -58,19 +61,22 @@ class Gate:
         key = _usable(self._keys.find(key_hash), now)
         signed = proof.read(request, key, self._settings, now)
         proof.verify(request, key, signed)
-        key = self._admit(key, key_hash, signed.nonce if signed else "", now)
+        nonce = signed.nonce if signed else ""
+        key = self._admit(request, key, key_hash, nonce, now)
         g.principal = key.principal
 
-    def _admit(self, key: KnownKey, key_hash: str, nonce: str, now: datetime) -> KnownKey:
-        address = self._client_address()
+    def _admit(
+        self, request: Request, key: KnownKey, key_hash: str, nonce: str, now: datetime
+    ) -> KnownKey:
+        address = self._client_address(request)
         allowed = key.allows(address)
         key_id = key.principal.key_id
         visit = Visit(
             now=now,
             nonce=f"{key_id}:{nonce}" if nonce else "",
             nonce_life_s=2 * self._settings.signature_window_s + 1,
-            limits=self._policies.for_key(key_id, _rate_policy()) if allowed else (),
-            count=CallCount(key_id, now.date().isoformat(), _operation()),
+            limits=self._policies.for_key(key_id, _rate_policy(request)) if allowed else (),
+            count=CallCount(key_id, now.date().isoformat(), _operation(request)),
         )
         admission = self._visit(visit)
         if admission.admitted:
@@ -107,7 +113,7 @@ class Gate:
 
     def _refuse(self, error: errors.AppError) -> Response:
         """Answer a failed authentication; one address may fail only so often."""
-        address = self._client_address()
+        address = self._client_address(current_request)
         trusted = self._settings.trusted_proxies
         if address is None or address.is_loopback or is_trusted(str(address), trusted):
             return render(error)
@@ -118,14 +124,14 @@ class Gate:
             return render(error)
         return render(error if admission.admitted else rate_limit.refuse(admission.limits))
 
-    def _client_address(self) -> Address | None:
+    def _client_address(self, request: Request) -> Address | None:
         return client_address(
             request.environ.get("REMOTE_ADDR", ""),
             request.headers.get("X-Forwarded-For", ""),
             self._settings.trusted_proxies,
         )
 
-    def _require_tls(self) -> None:
+    def _require_tls(self, request: Request) -> None:
         policy = self._settings.require_tls
         peer = request.environ.get("REMOTE_ADDR", "")
         believed = is_trusted(peer, self._settings.trusted_proxies)
@@ -149,11 +155,11 @@ def _under_a_base(path: str) -> bool:
     return any(path == base or path.startswith(f"{base}/") for base in BASES)
 
 
-def _operation() -> str:
+def _operation(request: Request) -> str:
     endpoint = request.endpoint or "unknown"
     return endpoint.rsplit(".", 1)[-1]
 
 
-def _rate_policy() -> str:
+def _rate_policy(request: Request) -> str:
     view = current_app.view_functions.get(request.endpoint or "")
     return str(getattr(view, "rate_policy", DEFAULT))

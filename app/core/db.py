@@ -1,6 +1,7 @@
 """The database: one engine, transactions that say whether they write, and bells after commit."""
 
 import os
+import sqlite3
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -208,7 +209,11 @@ def _make_engine(settings: Settings) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Any) -> None:
         mode = connection.get_execution_options().get("sqlite_begin", "IMMEDIATE")
-        connection.exec_driver_sql(f"BEGIN {mode}")
+        statement = f"BEGIN {mode}"
+        try:
+            connection.connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            raise OperationalError(statement, None, error) from error
 
     return engine
 
