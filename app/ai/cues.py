@@ -31,21 +31,20 @@ class Cues:
     """All cues of a dialogue, in the order in which they were said."""
 
     def __init__(self, found: Iterable[Cue] = ()) -> None:
-        self._by_kind: dict[str, list[Cue]] = defaultdict(list)
+        self._found: dict[tuple[str, Side | None], list[Cue]] = defaultdict(list)
         for cue in found:
-            self._by_kind[cue.kind].append(cue)
+            self._found[cue.kind, None].append(cue)
+            self._found[cue.kind, cue.line.side].append(cue)
 
     def of(
         self, kind: str, lines: Sequence[Line] | None = None, side: Side | None = None
     ) -> list[Cue]:
         """List the cues of a kind, of the given lines and side only."""
-        found = self._by_kind.get(kind, [])
-        if lines is not None:
-            positions = {line.position for line in lines}
-            found = [cue for cue in found if cue.line.position in positions]
-        if side is not None:
-            found = [cue for cue in found if cue.line.side is side]
-        return found
+        found = self._found.get((kind, side), [])
+        if lines is None or not found:
+            return found
+        positions = {line.position for line in lines}
+        return [cue for cue in found if cue.line.position in positions]
 
 
 def find_cues(dialogue: Dialogue) -> Cues:

@@ -41,9 +41,10 @@ def lines_with_instructions(lines: Sequence[Line]) -> list[Line]:
 
     It is looked for in English whatever the language is, and it changes no score: people are told.
     """
-    return [line for line in lines if _is_hinted(line.text) and _INSTRUCTION.search(line.text)]
-
-
-def _is_hinted(text: str) -> bool:
-    lowered = text.lower()
-    return any(hint in lowered for hint in _HINTS)
+    said = "\n".join(line.text for line in lines).lower()
+    hints = [hint for hint in _HINTS if hint in said]
+    return [
+        line
+        for line in lines
+        if any(hint in line.text.lower() for hint in hints) and _INSTRUCTION.search(line.text)
+    ]

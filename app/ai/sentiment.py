@@ -5,9 +5,10 @@ sentiment. Feeling is not quality: these numbers are told beside the score and a
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from string import punctuation
 from typing import Any, Protocol
 
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
@@ -24,6 +25,8 @@ _MAX_CHARS = 1_000
 
 
 class _Analyzer(Protocol):
+    lexicon: Mapping[str, float]
+
     def polarity_scores(self, text: str) -> dict[str, float]: ...
 
 
@@ -120,10 +123,7 @@ def sentiment_of(dialogue: Dialogue, settings: MetricSettings) -> Sentiment:
 
 def customer_scores(dialogue: Dialogue) -> list[float]:
     """Score the customer's lines of an English dialogue, each -1 to 1."""
-    return [
-        _analyzer().polarity_scores(line.text[:_MAX_CHARS])["compound"]
-        for line in dialogue.customer
-    ]
+    return [_of_english(line.text[:_MAX_CHARS]).score for line in dialogue.customer]
 
 
 def offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:
@@ -145,13 +145,25 @@ def offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:
 def _polarity(line: Line) -> Polarity | None:
     text = line.text[:_MAX_CHARS]
     if line.language == ENGLISH:
-        found = _analyzer().polarity_scores(text)
-        mixed = found["pos"] >= _MIXED_SHARE and found["neg"] >= _MIXED_SHARE
-        return Polarity(found["compound"], mixed)
+        return _of_english(text)
     lexicon = lexicon_of(line.language)
     if lexicon is None or lexicon.feelings is None:
         return None
     return polarity_of(text, lexicon.feelings)
+
+
+def _of_english(text: str) -> Polarity:
+    analyzer = _analyzer()
+    if text.isascii():
+        # Without emoji only a word of the lexicon feels like anything, and looking for one is cheap.
+        words = text.lower().split()
+        bare = [word.strip(punctuation) for word in words]
+        known = analyzer.lexicon.keys()
+        if known.isdisjoint(words) and known.isdisjoint(bare):
+            return Polarity(0.0, mixed=False)
+    found = analyzer.polarity_scores(text)
+    mixed = found["pos"] >= _MIXED_SHARE and found["neg"] >= _MIXED_SHARE
+    return Polarity(found["compound"], mixed)
 
 
 def _scored(

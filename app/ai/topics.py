@@ -1,7 +1,8 @@
 """What a conversation is about: topics known by their words, the scorecard's own among them."""
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from app.ai.facts import Facts
@@ -49,24 +50,39 @@ def topics_of(facts: Facts, own: Iterable[Topic]) -> tuple[str, ...]:
 
     The scorecard's own are looked for in every language, ours in those that are read.
     """
-    texts = [line.text.translate(PLAIN).lower() for line in facts.dialogue.lines]
-    words = frozenset(words_in(" ".join(texts)))
-    found = [topic.name for topic in own if _lines_with(topic, texts, words)]
+    lines = [line.text for line in facts.dialogue.lines]
     if facts.dialogue.readable:
         # The issue is a line already, and says the same as one more.
-        issue = (issue_of(facts) or "").translate(PLAIN).lower()
-        counted = [(topic.name, _lines_with(topic, [*texts, issue], words)) for topic in DEFAULTS]
+        lines.append(issue_of(facts) or "")
+    texts = [line.translate(PLAIN).lower() for line in lines]
+    holding = _holding(texts)
+    found = [topic.name for topic in own if _lines_with(topic, texts, holding)]
+    if facts.dialogue.readable:
+        counted = [(topic.name, _lines_with(topic, texts, holding)) for topic in DEFAULTS]
         ranked = sorted(counted, key=lambda pair: -pair[1])
         found += [name for name, count in ranked if count >= _LEAST_LINES]
     return tuple(dict.fromkeys(found))[:_MOST]
 
 
-def _lines_with(topic: Topic, texts: list[str], words: frozenset[str]) -> int:
-    # Most conversations are not about most topics, and hold no word that one begins with.
+def _holding(texts: Sequence[str]) -> dict[str, list[int]]:
+    # Which of the texts hold a word.
+    found = defaultdict(list)
+    for index, text in enumerate(texts):
+        for word in words_in(text):
+            found[word].append(index)
+    return found
+
+
+def _lines_with(topic: Topic, texts: Sequence[str], holding: Mapping[str, list[int]]) -> int:
+    # Most lines are not about most topics, and hold no word that one begins with.
     begins, in_ascii, in_any = _patterns(topic.any_of)
-    if begins is not None and begins.isdisjoint(words):
-        return 0
-    return sum(bool((in_ascii if text.isascii() else in_any).search(text)) for text in texts)
+    near: Iterable[int] = range(len(texts))
+    if begins is not None:
+        near = {index for word in begins for index in holding.get(word, ())}
+    return sum(
+        bool((in_ascii if texts[index].isascii() else in_any).search(texts[index]))
+        for index in near
+    )
 
 
 @lru_cache(maxsize=512)
