@@ -167,16 +167,12 @@ def _repeats(
 
 
 def _open_questions(dialogue: Dialogue) -> tuple[Line, ...]:
-    # Asked in the last turn, or passed over: the answer to it is only another question, or none.
-    found = []
+    # Only what is asked in the last turn of the two sides is left open.
     turns = [turn for turn in dialogue.turns if turn.side in _SIDES]
-    for turn, answer in zip(turns, [*turns[1:], None], strict=True):
-        if turn.side is not Side.CUSTOMER:
-            continue
-        asking = [line for line in turn.lines if line.text.rstrip().endswith("?")]
-        if asking and answer is None:
-            found.append(asking[-1])
-    return tuple(found)
+    if not turns or turns[-1].side is not Side.CUSTOMER:
+        return ()
+    asking = [line for line in turns[-1].lines if line.text.rstrip().endswith("?")]
+    return tuple(asking[-1:])
 
 
 def _overlap(dialogue: Dialogue, content: dict[int, frozenset[str]]) -> float | None:

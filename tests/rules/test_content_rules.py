@@ -108,3 +108,8 @@ def test_declining_amending_or_trying_again_is_no_misunderstanding(told, reply) 
 def test_who_is_talked_over_has_to_repeat() -> None:
     lines = (*OPENING, ("c", "Wait, I was not finished, I asked whether it is far."), ("a", "No."))
     assert judge("voice_bot", "understanding.intent", *lines).score == 0.5
+
+
+def test_a_conversation_of_nothing_but_abuse_is_judged() -> None:
+    found = judge("chat", "resolution.completeness", ("a", "You are an idiot."))
+    assert found.explanation == "The conversation is too short to tell."
