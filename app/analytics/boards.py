@@ -9,11 +9,12 @@ from sqlalchemy.orm import Session
 from app.analytics import codes, figures, lanes, layouts, measures, names, reading
 from app.analytics.reading import Question
 from app.analytics.statistics import rounded
-from app.analytics.tallies import Tally
+from app.analytics.tallies import Detail, Tally
 from app.core.paging import Page, PageRequest
 
 # So many evaluations of average score are added to everybody's, so that few good ones don't lead.
 _PRIOR = 5
+_DETAILS = (Detail.LAST_MS, Detail.SCORES, Detail.WAITS, Detail.SHARES)
 _CHANGED = ("mean_score", "pass_rate")
 _SORTED_BY = ("mean_score", "pass_rate", "auto_fail_rate")
 
@@ -83,10 +84,14 @@ def rank(members: Sequence[dict[str, Any]], min_evaluations: int) -> None:
 
 
 def _tallied(
-    session: Session, question: Question, group: str, members: Collection[int] | None = None
+    session: Session,
+    question: Question,
+    group: str,
+    members: Collection[int] | None = None,
+    details: Collection[Detail] = (),
 ) -> dict[int, Tally]:
-    """Tally the members with completed evaluations; details of those alone that are named."""
-    whole, details = [reading.whole(question)], members is not None
+    """Tally the members with completed evaluations, or those alone that are named."""
+    whole = [reading.whole(question)]
     found = reading.tallies(session, question, whole, group, members=members, details=details)
     return {code: each for (_, code), each in found.items() if each.completed}
 
@@ -129,7 +134,7 @@ def _add_details(
     members: Sequence[dict[str, Any]],
     at_least: int,
 ) -> None:
-    found = _tallied(session, question, group, [each["code"] for each in members])
+    found = _tallied(session, question, group, [each["code"] for each in members], _DETAILS)
     known = layouts.lanes_by_layout(session)
     for each in members:
         tally = found[each["code"]]
@@ -162,7 +167,8 @@ def _add_change(
     *,
     compare: bool,
 ) -> None:
-    before = _tallied(session, question.former(), group) if compare and members else {}
+    shown = [each["code"] for each in members]
+    before = _tallied(session, question.former(), group, shown) if compare else {}
     for each in members:
         former = before.get(each["code"], Tally())
         told = {name: measures.BOARD[name](former) for name in _CHANGED}

@@ -18,7 +18,7 @@ from app.analytics import codes, facts, spans
 from app.analytics.gathering import Gathering, Key
 from app.analytics.models import Fact, FactCell, FactSpan
 from app.analytics.spans import LEVELS, READY, STALE
-from app.analytics.tallies import Tally
+from app.analytics.tallies import Detail, Tally
 from app.analytics.views import CHANNEL, View, fact_column
 from app.core.clock import utc_now
 from app.core.db import Database
@@ -84,21 +84,24 @@ def take(session: Session, level: int) -> tuple[int, Sequence[int]]:
 
 def sum_up(session: Session, span: int, *, from_facts: bool = False) -> Summed:
     """Tally a span for each view that is worth its cells; also of cells of the spans inside it."""
-    number, apart = _told_apart(session, span)
-    found: Summed = {}
+    start, end = spans.range_of(span)
+    alike = session.execute(_ALIKE, {"begin": start, "end": end}).all()
+    number = sum(row[-1] for row in alike)
     if number < _FEW:
-        return found
+        return {}
+    found: Summed = {}
+    apart = _told_apart(session, span, alike)
     for view in View:
         if apart[view] * _WORTH <= number:
-            gathering = Gathering(session, view.names, {}, details=view is not View.TOPIC)
+            details = () if view is View.TOPIC else tuple(Detail)
+            gathering = Gathering(session, view.names, {}, details)
             found[view] = gathering.gather(view, [spans.range_of(span)], from_facts=from_facts)
     return found
 
 
-def _told_apart(session: Session, span: int) -> tuple[int, dict[View, int]]:
-    """Count the facts of a span, and what each view would tell apart."""
+def _told_apart(session: Session, span: int, rows: Sequence[Any]) -> dict[View, int]:
+    """Count what each view would tell apart of a span, of which there are these rows of `_ALIKE`."""
     start, end = spans.range_of(span)
-    rows = session.execute(_ALIKE, {"begin": start, "end": end}).all()
     apart: dict[View, int] = {
         view: len({tuple(row[_FULL[name]] for name in view.names) for row in rows})
         for view in View
@@ -106,24 +109,29 @@ def _told_apart(session: Session, span: int) -> tuple[int, dict[View, int]]:
     }
     alike = session.execute(_OF_TOPICS, {"begin": start, "end": end})
     apart[View.TOPIC] = len({(each, row[1]) for row in alike for each in row[0].split("\n")})
-    return sum(row[-1] for row in rows), apart
+    return apart
 
 
-def keep(session: Session, ticket: int, span: int, summed: Summed) -> bool:
-    """Replace the cells of a span, unless facts of it were written since it was taken."""
-    kept = session.execute(
+def keep(session: Session, ticket: int, summed: Mapping[int, Summed]) -> int:
+    """Replace the cells of spans, but for those of which facts were written since they were taken.
+
+    Returns:
+        Of how many they are kept.
+    """
+    kept = session.scalars(
         update(FactSpan)
-        .where(FactSpan.id == span, FactSpan.state == ticket)
-        .values(state=READY, views=sum(1 << view for view in summed))
+        .where(FactSpan.id.in_(summed), FactSpan.state == ticket)
+        .values(state=READY, views=0)
         .returning(FactSpan.id)
-    ).first()
-    if kept is None:
-        return False
-    session.execute(delete(FactCell).where(FactCell.view.in_(list(View)), FactCell.span == span))
-    rows = cells(span, summed, codes.codes_of(session, topics_of(summed)))
-    if rows:
-        session.execute(insert(FactCell), rows)
-    return True
+    ).all()
+    session.execute(delete(FactCell).where(FactCell.view.in_(list(View)), FactCell.span.in_(kept)))
+    for span in kept:
+        if own := summed[span]:
+            rows = cells(span, own, codes.codes_of(session, topics_of(own)))
+            session.execute(insert(FactCell), rows)
+            views = sum(1 << view for view in own)
+            session.execute(update(FactSpan).where(FactSpan.id == span).values(views=views))
+    return len(kept)
 
 
 def cells(span: int, summed: Summed, topics: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -185,4 +193,4 @@ def _fold(db: Database, ticket: int, taken: Sequence[int]) -> int:
     with db.reading() as session:
         summed = {span: sum_up(session, span) for span in taken}
     with db.writing() as session:
-        return sum(keep(session, ticket, *each) for each in summed.items())
+        return keep(session, ticket, summed)

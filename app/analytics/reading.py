@@ -10,7 +10,7 @@ from app.analytics.figures import CHANNELS
 from app.analytics.gathering import Gathering, Key
 from app.analytics.periods import Period
 from app.analytics.spans import Range
-from app.analytics.tallies import Tally
+from app.analytics.tallies import Detail, Tally
 from app.analytics.views import CHANNEL, view_for
 
 
@@ -49,12 +49,6 @@ class Question:
         return found
 
 
-def tally(session: Session, question: Question) -> Tally:
-    """Tally all facts that are meant, with details."""
-    found = tallies(session, question, [whole(question)])
-    return found.get((0,)) or Tally()
-
-
 def whole(question: Question) -> Range:
     """Return the whole period of a question."""
     return facts.microseconds(question.period.start), facts.microseconds(question.period.end)
@@ -67,7 +61,7 @@ def tallies(
     by: str | None = None,
     *,
     members: Collection[int] | None = None,
-    details: bool = True,
+    details: Collection[Detail] = (),
 ) -> dict[Key, Tally]:
     """Tally the facts that are meant, range by range, and by what they belong to.
 
@@ -76,12 +70,12 @@ def tallies(
         by: a kind of ids, `channel` or `topic`: the key's second part is its code, or the topic.
             Facts without any are left out.
         members: the codes that matter.
-        details: without them only counts, sums and words are known.
+        details: what is to be known besides counts, sums and words.
     """
     chosen = question.chosen(session)
     names = () if by is None else (by,)
     view = view_for({*chosen, *names})
     if by is not None and members is not None:
         chosen[by] = list(members)
-    found = Gathering(session, names, chosen, details=details).gather(view, ranges)
+    found = Gathering(session, names, chosen, details).gather(view, ranges)
     return {key: each for key, each in found.items() if None not in key}

@@ -1,6 +1,6 @@
 """The summary of a period: everything at a glance (contract B11)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -10,10 +10,11 @@ from app.analytics.figures import CHANNELS
 from app.analytics.lanes import LaneMeans, means_of
 from app.analytics.reading import Question
 from app.analytics.statistics import rounded, share
-from app.analytics.tallies import Tally
+from app.analytics.tallies import Detail, Tally
 from app.analytics.views import CHANNEL
 
 _PENDING = ("queued", "transcribing", "evaluating")
+_DETAILS = (Detail.SCORES, Detail.WAITS, Detail.TOPICS, Detail.SHARES)
 _COUNTED = {
     "conversations": "conversation",
     "voice_calls": "voice_call",
@@ -30,7 +31,7 @@ def summarize(
         min_evaluations: how often a criterion must have applied to count among the weakest.
         compare: also tell the change since the period before.
     """
-    by_channel = _tallies(session, question)
+    by_channel = _tallies(session, question, _DETAILS)
     tally = Tally()
     for each in by_channel.values():
         tally.add(each)
@@ -56,7 +57,9 @@ def summarize(
     }
 
 
-def _tallies(session: Session, question: Question, *, details: bool = True) -> dict[int, Tally]:
+def _tallies(
+    session: Session, question: Question, details: Collection[Detail] = ()
+) -> dict[int, Tally]:
     """Tally the period by the codes of channels."""
     whole = [reading.whole(question)]
     found = reading.tallies(session, question, whole, CHANNEL, details=details)
@@ -141,7 +144,7 @@ def _weakest(means: LaneMeans, at_least: int) -> list[dict[str, Any]]:
 
 def _change(session: Session, question: Question, tally: Tally) -> dict[str, Any]:
     former, before = question.former(), Tally()
-    for each in _tallies(session, former, details=False).values():
+    for each in _tallies(session, former).values():
         before.add(each)
     return {
         "period": former.period.shown(),

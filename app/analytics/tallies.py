@@ -6,15 +6,13 @@ first responses are counted value by value, so that percentiles come out of any 
 scores exactly, first responses to three significant digits.
 """
 
-import struct
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
-import orjson
-
-from app.analytics import figures, layouts
+from app.analytics import cell_bytes, figures, layouts
 from app.analytics.figures import COMPLETED, FIELDS, NULL, scale_of
 from app.evaluations.vocabulary import RESOLUTIONS, TRENDS
 
@@ -59,8 +57,27 @@ _STATUS = _PLACE["status"]
 _MEASURED_AT = [_PLACE[name] for name in _MEASURED]
 _BITS = 64
 _ONE = (1 << _BITS) - 1
-# Before the shares of each layout: its id, and how many bytes follow.
-_HEAD = struct.Struct("<QI")
+
+
+class Detail(StrEnum):
+    """What a tally may know besides counts and sums; a column of the cells."""
+
+    LAST_MS = "last_ms"
+    SCORES = "scores"
+    WAITS = "waits"
+    TOPICS = "topics"
+    SHARES = "shares"
+
+
+# What can be taken off again, besides counts and sums.
+SUBTRACTED = frozenset({Detail.SHARES})
+# What is counted value by value, and how a cell has it.
+_COUNTED: Mapping[Detail, Callable[[bytes], Iterable[tuple[Any, int]]]] = {
+    Detail.SCORES: cell_bytes.pairs,
+    Detail.WAITS: cell_bytes.pairs,
+    Detail.TOPICS: cell_bytes.topics,
+    Detail.SHARES: cell_bytes.shares,
+}
 
 
 class Tally:
@@ -76,32 +93,31 @@ class Tally:
         self.topics: dict[str, int] = defaultdict(int)
         self.shares: dict[int, int] = defaultdict(int)
 
-    def add(self, other: "Tally") -> None:
-        """Add what another one has counted."""
-        self.sums += other.sums
+    def add(self, other: "Tally", sign: int = 1) -> None:
+        """Add what another one has counted; with -1 take it off, of `SUBTRACTED` alone."""
+        self.sums += sign * other.sums
         self.last_ms = max(self.last_ms, other.last_ms)
-        for name in ("scores", "waits", "topics", "shares"):
-            _merge(getattr(self, name), getattr(other, name).items())
+        for name in _COUNTED:
+            _merge(getattr(self, name), getattr(other, name).items(), sign)
 
-    def add_stored(self, row: Any, *, details: bool) -> None:
-        """Add a cell; without details it is enough that its `sums` were read."""
-        self.sums += int.from_bytes(row.sums, "little")
-        if details:
+    def add_stored(self, row: Any, details: Collection[Detail], sign: int = 1) -> None:
+        """Add a cell, or take it off, with those details that were read."""
+        self.sums += sign * int.from_bytes(row.sums, "little")
+        if Detail.LAST_MS in details:
             self.last_ms = max(self.last_ms, row.last_ms)
-            _merge(self.scores, _from_pairs(row.scores))
-            _merge(self.waits, _from_pairs(row.waits))
-            _merge(self.topics, orjson.loads(row.topics).items())
-            _merge(self.shares, _from_shares(row.shares))
+        for name, decoded in _COUNTED.items():
+            if name in details:
+                _merge(getattr(self, name), decoded(getattr(row, name)), sign)
 
     def stored(self) -> dict[str, Any]:
         """Return the columns of a cell."""
         return {
             "last_ms": self.last_ms,
             "sums": self.sums.to_bytes(len(_LANES) * _BITS // 8, "little"),
-            "scores": _pairs(self.scores),
-            "waits": _pairs(self.waits),
-            "topics": orjson.dumps(self.topics, option=orjson.OPT_SORT_KEYS),
-            "shares": b"".join(_shares(self.shares)),
+            "scores": cell_bytes.of_pairs(self.scores),
+            "waits": cell_bytes.of_pairs(self.waits),
+            "topics": cell_bytes.of_topics(self.topics),
+            "shares": cell_bytes.of_shares(self.shares),
         }
 
     def number(self, lane: str) -> int:
@@ -122,7 +138,7 @@ class Tally:
         return {word: self.number(f"{name}:{word}") for word in _WORDS[name]}
 
 
-def tally_of(rows: Sequence[Any], *, details: bool) -> Tally:
+def tally_of(rows: Sequence[Any], details: Collection[Detail]) -> Tally:
     """Tally facts: rows with `figures`, and for details `layout`, `shares` and `topics`."""
     tally = Tally()
     numbers = figures.taken(b"".join([row.figures for row in rows]), "I")
@@ -137,8 +153,9 @@ def tally_of(rows: Sequence[Any], *, details: bool) -> Tally:
         numbers = figures.taken(b"".join([row.figures for row in done]), "I")
     if done:
         _measure(lanes, numbers)
-        if details:
+        if not SUBTRACTED.issuperset(details):
             _count_values(tally, numbers)
+        if details:
             _count_shares(tally, done)
     tally.sums = _packed(lanes)
     return tally
@@ -202,36 +219,11 @@ def share_lanes(packed: int, width: int) -> list[int]:
     return list(figures.taken(packed.to_bytes(2 * width * _BITS // 8, "little"), "Q"))
 
 
-def _merge(mine: dict[Any, int], theirs: Iterable[tuple[Any, int]]) -> None:
+def _merge(mine: dict[Any, int], theirs: Iterable[tuple[Any, int]], sign: int = 1) -> None:
     # A plain dict with a default takes half the time of a `Counter`.
     for key, count in theirs:
-        mine[key] += count
+        mine[key] += sign * count
 
 
 def _packed(lanes: Sequence[int]) -> int:
     return int.from_bytes(figures.joined(array("Q", lanes)), "little")
-
-
-def _pairs(counted: Mapping[int, int]) -> bytes:
-    numbers = [number for pair in sorted(counted.items()) for number in pair]
-    return figures.joined(array("I", numbers))
-
-
-def _from_pairs(data: bytes) -> Iterable[tuple[int, int]]:
-    numbers = figures.taken(data, "I")
-    return zip(numbers[::2], numbers[1::2], strict=True)
-
-
-def _shares(by_layout: Mapping[int, int]) -> Iterable[bytes]:
-    for layout, packed in sorted(by_layout.items()):
-        size = (packed.bit_length() + 7) // 8
-        yield _HEAD.pack(layout, size)
-        yield packed.to_bytes(size, "little")
-
-
-def _from_shares(data: bytes) -> Iterable[tuple[int, int]]:
-    place = 0
-    while place < len(data):
-        layout, size = _HEAD.unpack_from(data, place)
-        place += _HEAD.size + size
-        yield layout, int.from_bytes(data[place - size : place], "little")

@@ -17,7 +17,8 @@ from app.analytics.periods import Granularity
 from app.analytics.reading import Question
 from app.analytics.spans import Range
 from app.analytics.statistics import rounded, slope
-from app.analytics.tallies import Tally
+from app.analytics.tallies import Detail, Tally
+from app.analytics.views import IDS
 
 
 class Metric(StrEnum):
@@ -106,7 +107,7 @@ def show(
     if group_by is GroupBy.SECTION:
         found = _by_section(session, question, ranges)
     else:
-        found = _by_group(session, question, ranges, metric, group_by)
+        found = _by_group(session, question, ranges, metric, group_by, limit)
     found.sort(key=lambda each: (-each.count, each.key))
     return {
         "period": question.period.shown(),
@@ -123,8 +124,11 @@ def _by_group(
     ranges: Sequence[Range],
     metric: Metric,
     group_by: GroupBy,
+    limit: int,
 ) -> list[Series]:
-    tallies = reading.tallies(session, question, ranges, _BY[group_by], details=False)
+    by = _BY[group_by]
+    largest = _largest(session, question, metric, by, limit) if by in IDS else None
+    tallies = reading.tallies(session, question, ranges, by, members=largest)
     points: dict[Any, dict[int, Point]] = defaultdict(dict)
     if group_by is GroupBy.NONE:
         points["all"] = {}
@@ -135,6 +139,16 @@ def _by_group(
     told = _told(session, group_by, points)
     found = [Series(*told[group], own) for group, own in points.items()]
     return [each for each in found if each.count]
+
+
+def _largest(
+    session: Session, question: Question, metric: Metric, by: str, limit: int
+) -> list[int]:
+    """Return the codes of the groups with the most values over the whole period."""
+    tallies = reading.tallies(session, question, [reading.whole(question)], by)
+    counts = {code: _point(tally, metric)[1] for (_, code), tally in tallies.items()}
+    keys = codes.keys_of(session, counts)
+    return sorted(counts, key=lambda code: (-counts[code], keys[code]))[:limit]
 
 
 def _told(
@@ -153,7 +167,9 @@ def _told(
 def _by_section(session: Session, question: Question, ranges: Sequence[Range]) -> list[Series]:
     known = layouts.lanes_by_layout(session)
     found: dict[str, Series] = {}
-    for (place,), tally in reading.tallies(session, question, ranges).items():
+    for (place,), tally in reading.tallies(
+        session, question, ranges, details=(Detail.SHARES,)
+    ).items():
         for section in means_of(tally.shares, known).sections:
             series = found.setdefault(section.key, Series(section.key, section.title))
             series.points[place] = rounded(section.mean, 2), section.count

@@ -79,6 +79,16 @@ def test_answers_are_the_same_before_and_after_folding(client: Caller, house: Ru
     assert folding.fold(house.db, within_s=60) in (3, 4)
 
 
+def test_of_a_day_that_a_period_cuts_only_its_part_counts(client: Caller, house: Runtime) -> None:
+    written(house)
+    folding.fold(house.db, within_s=60)
+    cut, days = HOUR + timedelta(seconds=50 * 20), timedelta(days=9)
+    for start, end, ought in ((cut - days, cut, (9.5, 20)), (cut, cut + days, (39.5, 40))):
+        params = {"from": iso_utc(start), "to": iso_utc(end), "granularity": "month"}
+        (series,) = client.get("/analytics/trends", params=params).json()["data"]["series"]
+        assert [(p["value"], p["count"]) for p in series["points"] if p["count"]] == [ought]
+
+
 def test_what_changes_while_it_is_summed_is_not_kept(client: Caller, house: Runtime) -> None:
     ids = written(house)
     folding.fold(house.db, within_s=60)
@@ -89,7 +99,7 @@ def test_what_changes_while_it_is_summed_is_not_kept(client: Caller, house: Runt
         summed = folding.sum_up(session, taken[0])
     override(house, ids[1], 51)
     with house.db.writing() as session:
-        assert not folding.keep(session, ticket, taken[0], summed)
+        assert folding.keep(session, ticket, {taken[0]: summed}) == 0
     assert summary_of(client)["score"]["mean"] == pytest.approx(
         (sum(range(60)) + 50) / 60, abs=0.01
     )
