@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app.ai.ngrams import AGENT
-
 MODELS = Path(__file__).parent / "models"
 LIMIT = 3.0
 
@@ -18,8 +16,8 @@ LIMIT = 3.0
 class Rule:
     """What judges where the words are strange to a model: features weighed by hand.
 
-    The model takes the rule's place as the share of the agent's grams that it knows rises from
-    `strange` to `familiar`.
+    The model takes the rule's place as the share of the phrases that it knows, grams of two or
+    three words of either side, rises from `strange` to `familiar`.
     """
 
     bias: float
@@ -31,7 +29,7 @@ class Rule:
         return self.bias + math.fsum(weight * values[name] for name, weight in self.weights)
 
     def trust(self, known: float) -> float:
-        """Return how far the model is to be trusted, 0 to 1, that knows this share of the grams."""
+        """Return how far the model is to be trusted, 0 to 1, that knows this share of the phrases."""
         return min(1.0, max(0.0, (known - self.strange) / (self.familiar - self.strange)))
 
 
@@ -60,13 +58,13 @@ class LinearModel:
             weights = sorted(map(self.ngrams.__getitem__, known))
             logit += math.fsum(weights) / math.sqrt(len(weights))
         if self.rule is not None:
-            trust = self.rule.trust(_said_by_agent(known) / max(1, _said_by_agent(grams)))
+            trust = self.rule.trust(_phrases_in(known) / max(1, _phrases_in(grams)))
             logit = trust * logit + (1 - trust) * self.rule.logit(values)
         return 1 / (1 + math.exp(-min(30.0, max(-30.0, logit))))
 
 
-def _said_by_agent(grams: Collection[str]) -> int:
-    return sum([gram[0] in AGENT for gram in grams])
+def _phrases_in(grams: Collection[str]) -> int:
+    return sum([" " in gram for gram in grams])
 
 
 def model_from(document: Mapping[str, Any]) -> LinearModel:

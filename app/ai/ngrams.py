@@ -12,8 +12,6 @@ from itertools import pairwise
 from app.ai.dialogue import Dialogue
 
 NAME, NUMBER = "@", "0"
-# How the grams of the service side begin, those of its last lines included.
-AGENT = "aA"
 _TOKEN = re.compile(r"\[[A-Z_]{2,20}\]|[A-Za-z]+(?:'[a-z]+)?|\d+|[?!]")
 _MASKS = {"[NAME]": NAME, "[ADDRESS]": NAME, "[EMAIL]": NAME}
 _STARTS = re.compile(r"(?:^|[.!?:\n]\s*)$")

@@ -38,12 +38,12 @@ def test_a_model_adds_up_features_and_known_grams() -> None:
     assert model.probability({"x": 1.0}, ["a:yes", "a:no"]) == 0.5
 
 
-def test_a_rule_judges_where_the_agents_words_are_strange() -> None:
+def test_a_rule_judges_where_the_phrases_are_strange() -> None:
     rule = Rule(0.0, (("x", 1.0),), strange=0.5, familiar=0.75)
     model = LinearModel("m", 0.0, (), {"a:yes": 4.0, "a:yes sir": 4.0, "c:well": 1.0}, rule)
-    strange = model.probability({"x": -1.0}, ["a:yes", "A:yes", "c:well"])
+    strange = model.probability({"x": -1.0}, ["a:yes", "c:well", "a:yes sir", "c:well then"])
     assert strange == pytest.approx(0.2689, abs=1e-4)
-    assert model.probability({"x": -1.0}, ["a:yes", "a:yes sir"]) > 0.99
+    assert model.probability({"x": -1.0}, ["a:yes", "a:yes sir", "c:what"]) > 0.99
 
 
 @pytest.mark.parametrize("name", ["resolved", "annoyed"])

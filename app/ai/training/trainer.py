@@ -21,8 +21,8 @@ _SOURCE = {
 _COURSE = Rule(
     bias=0.9,
     weights=(("ending", 1.0), ("friction", -0.5), ("sentimentMean", 2.0)),
-    strange=0.75,
-    familiar=0.9,
+    strange=0.5,
+    familiar=0.7,
 )
 RECIPES = (
     Recipe("resolved", "resolved", 3, 0.5, 0.3, _COURSE),
