@@ -18,6 +18,7 @@ from tests.caller import Caller
 from tests.recordings import progress, reserve, show
 from tests.walks.service_process import ROOT, ServiceProcess, environment, wait_until
 
+
 @pytest.fixture
 def loaded(house: Runtime) -> loading.Loaded:
     return loading.load(house)
