@@ -42,14 +42,16 @@ class Keyring:
         """
         version, key_id, nonce, sealed = token.split(".")
         if version != "v1" or key_id not in self._keys:
-            raise UnknownMasterKey(f"no master key {key_id!r}: add it to CQE_MASTER_KEYS")
+            raise UnknownMasterKey(
+                f"the master key {key_id!r} is missing, add it to CQE_MASTER_KEYS"
+            )
         try:
             return AESGCM(self._keys[key_id]).decrypt(
                 _decode(nonce), _decode(sealed), purpose.encode()
             )
         except InvalidTag as error:
             raise UnknownMasterKey(
-                f"master key {key_id!r} does not open a stored secret"
+                f"the master key {key_id!r} is another than the one that sealed it"
             ) from error
 
     def key_id_of(self, token: str) -> str:

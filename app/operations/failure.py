@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
+from app.core.crypto import UnknownMasterKey
 from app.core.errors import AppError
 from app.core.settings import SettingsError
 
@@ -20,7 +21,7 @@ def told_plainly() -> Iterator[None]:
         yield
     except SettingsError as error:
         _end(str(error), 2)
-    except CannotRun as error:
+    except (CannotRun, UnknownMasterKey) as error:
         _end(str(error), 1)
     except AppError as error:
         _end(error.message, 1)

@@ -4,6 +4,7 @@ import click
 
 from app.core.runtime import runtime
 from app.operations import sealed_secrets
+from app.operations.failure import told_plainly
 
 
 @click.group("secrets")
@@ -14,5 +15,7 @@ def secrets() -> None:
 @secrets.command("rewrap")
 def rewrap() -> None:
     """Seal every stored secret anew under the first master key."""
-    for kind, count in sealed_secrets.rewrap(runtime()).items():
+    with told_plainly():
+        sealed = sealed_secrets.rewrap(runtime())
+    for kind, count in sealed.items():
         click.echo(f"{count} {kind} secrets sealed anew, 0 left")

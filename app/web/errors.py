@@ -9,6 +9,7 @@ from werkzeug.exceptions import HTTPException
 
 from app.core import errors
 from app.core.clock import utc_now
+from app.core.crypto import UnknownMasterKey
 from app.web.request_id import request_id
 from app.web.shapes import CamelSchema
 
@@ -58,6 +59,7 @@ class ErrorSchema(CamelSchema):
 def install(app: Flask) -> None:
     """Register the handlers."""
     app.register_error_handler(errors.AppError, render)
+    app.register_error_handler(UnknownMasterKey, _render_sealed)
     app.register_error_handler(HTTPException, _render_http)
     app.register_error_handler(Exception, _render_unexpected)
 
@@ -82,6 +84,12 @@ def render(error: errors.AppError) -> Response:
         response.headers["WWW-Authenticate"] = "CQE1-HMAC-SHA256, Bearer"
         response.date = utc_now()
     return response
+
+
+def _render_sealed(error: UnknownMasterKey) -> Response:
+    message = f"What is stored here cannot be opened: {error}."
+    logger.error("%s %s: %s", request.method, request.path, message)
+    return render(errors.ServiceUnavailable(message))
 
 
 def _render_http(error: HTTPException) -> Response:

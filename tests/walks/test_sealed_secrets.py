@@ -6,8 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import requests
 
+from app.api_keys import credentials
 from app.cli import register
+from app.core.crypto import Keyring
 from app.core.runtime import runtime
 from app.factory import create_app
 from app.operations import first_start
@@ -50,6 +53,45 @@ def test_a_start_without_a_needed_master_key_is_refused(
     make_caller(serve(master_keys=OLD))
     with pytest.raises(CannotRun, match="k7"):
         first_start.prepare(make_settings(master_keys=NEW))  # type: ignore[arg-type]
+
+
+def test_what_a_lost_master_key_sealed_is_told_and_all_else_is_served(
+    serve: Callable[..., str], make_caller: Callable[..., Caller]
+) -> None:
+    made = make_caller(serve(master_keys=OLD))
+    old_ring = runtime().keyring
+    said = {"messages": [{"role": "customer", "text": "My card is 4111 1111 1111 1111."}]}
+    put = made.call("PUT", "/imports/conversations/one", said).json()["data"]
+    once = {"Idempotency-Key": "once"}
+    wanted = {"name": "kept", "type": "qa"}
+    assert made.post("/engagements", wanted, headers=once).status_code == 201
+
+    caller = Caller(serve(master_keys=NEW), made.api_key, made.secret)
+    app = serve.apps[-1]  # type: ignore[attr-defined]
+    _is_told(caller.get("/engagements"))
+    with runtime().db.writing() as session:
+        ring = Keyring({**runtime().keyring._keys, **old_ring._keys})
+        assert credentials.rewrap(session, ring) == 1
+    messages = f"/conversations/{put['id']}/messages"
+    for path in (messages, f"/evaluations/{put['evaluationId']}/transcript"):
+        assert caller.get(path).status_code == 200
+    _is_told(caller.get(f"{messages}?redacted=false"))
+    _is_told(caller.post("/engagements", wanted, headers=once))
+    assert caller.get("/engagements").json()["totalCount"] == 1
+    caller.close()
+
+    register(app)
+    told = app.test_cli_runner().invoke(args=["secrets", "rewrap"])
+    assert (told.exit_code, told.exception.__class__) == (1, SystemExit)
+    assert "'k7'" in told.stderr
+
+
+def _is_told(answer: requests.Response) -> None:
+    """The answer names the key that is missing, and where it belongs."""
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (503, "SERVICE_UNAVAILABLE")
+    assert "'k7'" in error["message"]
+    assert "CQE_MASTER_KEYS" in error["message"]
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
