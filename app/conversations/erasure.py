@@ -10,11 +10,14 @@ from app.conversations.models import Conversation, ConversationSearchText, Messa
 from app.core.clock import utc_now
 
 
-def of_customer(session: Session, customer_ref: str, *, limit: int) -> Sequence[str]:
-    """List conversations of a customer that are not erased."""
-    return session.scalars(
-        select(Conversation.id).where(Conversation.customer_ref == customer_ref).limit(limit)
-    ).all()
+def of_customer(
+    session: Session, customer_ref: str, *, limit: int, among: Sequence[str] | None = None
+) -> Sequence[str]:
+    """List conversations of a customer that are not erased, all or those among these."""
+    theirs = select(Conversation.id).where(Conversation.customer_ref == customer_ref).limit(limit)
+    if among is not None:
+        theirs = theirs.where(Conversation.id.in_(among))
+    return session.scalars(theirs).all()
 
 
 def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:

@@ -15,7 +15,7 @@ from app.webhooks.sender_process import run_sender
 
 logger = logging.getLogger(__name__)
 
-QUEUES = ("audio", "evaluations", "imports", "exports")
+QUEUES = ("audio", "evaluations", "imports", "exports", "erasures")
 
 
 def services(parts: Runtime) -> list[Service]:

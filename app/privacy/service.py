@@ -1,7 +1,8 @@
 """Erasures: asked for, taken batch by batch through every room that keeps words, and shown."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from sqlalchemy.orm import Session
 
@@ -20,11 +21,11 @@ from app.privacy.models import Erasure
 from app.reviews import erasure as reviews
 from app.voice_calls import erasure as voice_calls
 
-# Erasing is like exporting: long, and nobody waits for it on the telephone.
-QUEUE = "exports"
+QUEUE = "erasures"
 RUN_ERASURE = "app.privacy.jobs.run_erasure"
 # So many sources are one short transaction.
 BATCH = 20
+_FOUND_AT_ONCE = 1000
 _COUNTED = ("conversations", "voiceCalls", "audioFiles", "evaluations", "exports")
 _STATUS = {
     JobState.QUEUED: "queued",
@@ -33,7 +34,31 @@ _STATUS = {
     JobState.FAILED: "failed",
 }
 
-Listing = Callable[[Session], Sequence[str]]
+
+class OfCustomer(Protocol):
+    """Lists the ids of a customer's sources: all of a kind, or those among these."""
+
+    def __call__(
+        self,
+        session: Session,
+        customer_ref: str,
+        /,
+        *,
+        limit: int,
+        among: Sequence[str] | None = None,
+    ) -> Sequence[str]: ...
+
+
+Erase = Callable[[Session, Sequence[str]], dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A few sources of one kind, the customer's when they were found."""
+
+    of_customer: OfCustomer
+    erase: Erase
+    source_ids: Sequence[str]
 
 
 def bell(erasure_id: str) -> Bell:
@@ -71,17 +96,28 @@ def claim(session: Session, erasure_id: str) -> Lease[Erasure] | None:
     return leases.claim(session, Erasure, erasure_id)
 
 
-def erase_some(session: Session, lease: Lease[Erasure]) -> bool:
-    """Erase the next few sources of the customer; False when none is left."""
+def look(session: Session, erasure_id: str) -> list[Batch]:
+    """Find what there is of the customer by now, up to a thousand of a kind; none when all is gone.
+
+    Calls and recordings are found by looking at each: not a thing for a write transaction.
+    """
+    customer_ref = session.get_one(Erasure, erasure_id).customer_ref
+    if customer_ref is None:
+        return []
+    return [
+        Batch(of_customer, erase, found[first : first + BATCH])
+        for of_customer, erase in _KINDS
+        for found in [of_customer(session, customer_ref, limit=_FOUND_AT_ONCE)]
+        for first in range(0, len(found), BATCH)
+    ]
+
+
+def erase_batch(session: Session, lease: Lease[Erasure], batch: Batch) -> None:
+    """Erase what was found, as far as it is the customer's still."""
     job = leases.held(session, lease)
-    customer_ref = job.customer_ref or ""
-    erased = (
-        erase_conversations(session, conversations.of_customer(session, customer_ref, limit=BATCH))
-        or erase_voice_calls(session, voice_calls.of_customer(session, customer_ref, limit=BATCH))
-        or erase_recordings(session, audio_files.of_customer(session, customer_ref, limit=BATCH))
-    )
+    theirs = batch.of_customer(session, job.customer_ref or "", limit=BATCH, among=batch.source_ids)
+    erased = batch.erase(session, theirs)
     job.counts = {name: job.counts[name] + erased.get(name, 0) for name in _COUNTED}
-    return bool(erased)
 
 
 def finish(session: Session, lease: Lease[Erasure]) -> None:
@@ -124,6 +160,13 @@ def erase_recordings(session: Session, audio_file_ids: Sequence[str]) -> dict[st
         return {}
     audio_files.erase(session, audio_file_ids)
     return {"audioFiles": len(audio_file_ids), **_judged(session, audio_file_ids)}
+
+
+_KINDS: tuple[tuple[OfCustomer, Erase], ...] = (
+    (conversations.of_customer, erase_conversations),
+    (voice_calls.of_customer, erase_voice_calls),
+    (audio_files.of_customer, erase_recordings),
+)
 
 
 def _judged(session: Session, source_ids: Sequence[str]) -> dict[str, int]:

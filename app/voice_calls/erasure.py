@@ -13,19 +13,23 @@ from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurn
 LABEL = "customerRef"
 
 
-def of_customer(session: Session, customer_ref: str, *, limit: int) -> Sequence[str]:
-    """List calls of a customer that are not erased: by the label, or by the number."""
-    return session.scalars(
-        select(VoiceCall.id)
-        .where(
-            or_(
-                VoiceCall.labels[LABEL].as_string() == customer_ref,
-                VoiceCall.from_number == customer_ref,
-                VoiceCall.to_number == customer_ref,
-            )
-        )
-        .limit(limit)
-    ).all()
+def of_customer(
+    session: Session, customer_ref: str, *, limit: int, among: Sequence[str] | None = None
+) -> Sequence[str]:
+    """List calls of a customer that are not erased: by the label, or by the number.
+
+    Args:
+        among: look at these alone; without it each row is looked at.
+    """
+    is_theirs = or_(
+        VoiceCall.labels[LABEL].as_string() == customer_ref,
+        VoiceCall.from_number == customer_ref,
+        VoiceCall.to_number == customer_ref,
+    )
+    theirs = select(VoiceCall.id).where(is_theirs).limit(limit)
+    if among is not None:
+        theirs = theirs.where(VoiceCall.id.in_(among))
+    return session.scalars(theirs).all()
 
 
 def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:

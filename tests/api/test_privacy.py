@@ -13,7 +13,7 @@ from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
 from app.core.db import Table
-from app.core.leases import JobState
+from app.core.leases import JobState, Lease
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.evaluations.jobs import judge
@@ -142,19 +142,13 @@ def test_calls_and_recordings_go_by_their_label_and_the_bytes_after_the_commit(
         {"status": "completed", "turns": turns, "labels": labels, "fromNumber": "+15551234567"},
     ).json()["data"]
     audio_file_id = _stored(client, house, labels)
-    with house.db.writing() as session:
-        erasure_id = service.request(session, REF, requested_by="test")["erasure_id"]
-        lease = service.claim(session, erasure_id)
-        assert lease is not None
+    lease = _begun(client, house)
+    erasure_id = lease.job_id
     # The worker ends between the commit and the deletion of the bytes.
-    with house.db.writing() as session:
-        assert service.erase_some(session, lease)
-    with house.db.writing() as session:
-        assert service.erase_some(session, lease)
+    assert _erase_found(house, lease) == 2
     assert house.storage.path(audio_file_id) is not None
     assert client.get(f"/audio-files/{audio_file_id}/download-url").status_code == 404
-    with house.db.writing() as session:
-        session.execute(update(Erasure).values(lease_owner=None))
+    _left_by_its_worker(house)
     assert jobs.due_ids(house) == [erasure_id]
     jobs.run_erasure(erasure_id)
     assert house.storage.path(audio_file_id) is None
@@ -166,6 +160,63 @@ def test_calls_and_recordings_go_by_their_label_and_the_bytes_after_the_commit(
     assert [
         word for word in ("kettle", REF, "1234567", "secret.wav") if word in everything(house)
     ] == []
+
+
+def _begun(client: Caller, house: Runtime) -> Lease[Erasure]:
+    asked = client.post("/privacy/erase", {"customerRef": REF}).json()["data"]
+    with house.db.writing() as session:
+        lease = service.claim(session, asked["erasureId"])
+    assert lease is not None
+    return lease
+
+
+def _erase_found(house: Runtime, lease: Lease[Erasure]) -> int:
+    with house.db.reading() as session:
+        batches = service.look(session, lease.job_id)
+    for batch in batches:
+        with house.db.writing() as session:
+            service.erase_batch(session, lease, batch)
+    return len(batches)
+
+
+def _left_by_its_worker(house: Runtime) -> None:
+    with house.db.writing() as session:
+        session.execute(update(Erasure).values(lease_owner=None))
+
+
+def test_what_changes_while_an_erasure_runs_is_neither_missed_nor_taken_for_the_customers(
+    client: Caller, house: Runtime
+) -> None:
+    def call(key: str, **changes: Any) -> str:
+        turns = [{"role": "customer", "text": f"The {key} kettle?", "startMs": 0, "endMs": 900}]
+        body = {"status": "completed", "turns": turns, **changes}
+        made: str = client.call("PUT", f"/imports/voice-calls/{key}", body).json()["data"]["id"]
+        return made
+
+    theirs = {"labels": {"customerRef": REF}}
+    call("early")
+    wrong = call("wrong", **theirs)
+    chat = put(client, "chat")["id"]
+    lease = _begun(client, house)
+    with house.db.reading() as session:
+        batches = service.look(session, lease.job_id)
+    # Between the look and the writing: one was not theirs, one turns out to be, one comes in.
+    call("wrong", labels={"customerRef": "another"})
+    call("early", **theirs)
+    call("late", fromNumber=REF)
+    put(client, "late")
+    for batch in batches:
+        with house.db.writing() as session:
+            service.erase_batch(session, lease, batch)
+    _left_by_its_worker(house)
+    jobs.run_erasure(lease.job_id)
+    shown = read(client, f"/privacy/erasures/{lease.job_id}")
+    counts = shown["counts"]
+    assert (shown["status"], counts["conversations"], counts["voiceCalls"]) == ("completed", 2, 2)
+    text = everything(house)
+    assert [key for key in ("early", "wrong", "late") if f"The {key} kettle" in text] == ["wrong"]
+    assert read(client, f"/voice-calls/{wrong}")["labels"] == {"customerRef": "another"}
+    assert read(client, f"/conversations/{chat}")["customerRef"] is None
 
 
 def _stored(client: Caller, house: Runtime, labels: dict[str, str]) -> str:
@@ -223,13 +274,11 @@ def test_an_erasure_that_fails_half_way_ends_the_exports_too(
             .where(ExportJob.id == ready["jobId"])
             .values(state=JobState.SUCCEEDED, expires_at=utc_now() + timedelta(hours=1))
         )
-    erasure_id = client.post("/privacy/erase", {"customerRef": REF}).json()["data"]["erasureId"]
+    erasing_lease = _begun(client, house)
+    assert _erase_found(house, erasing_lease) == 1
     with house.db.writing() as session:
-        erasing_lease = service.claim(session, erasure_id)
-        assert erasing_lease is not None
-        service.erase_some(session, erasing_lease)
         service.give_up(session, erasing_lease)
-    shown = read(client, f"/privacy/erasures/{erasure_id}")
+    shown = read(client, f"/privacy/erasures/{erasing_lease.job_id}")
     assert (shown["status"], shown["counts"]["exports"]) == ("failed", 1)
     assert read(client, f"/analytics/export/{ready['jobId']}")["status"] == "expired"
     assert read(client, f"/analytics/export/{running['jobId']}")["status"] == "queued"
