@@ -16,21 +16,25 @@ from app.imports.cli import import_
 from app.operations import commands
 from app.operations.environment import settings_here
 from app.operations.failure import told_plainly
+from app.operations.openapi_command import openapi
 from app.operations.secrets_commands import secrets
 from app.privacy.cli import privacy
 from app.reviews.cli import calibrate
 from app.scorecards.authoring_cli import scorecards
 from app.scorecards.cli import judge
 from app.usage.cli import usage
-from app.web.docs import openapi
 from app.webhooks.cli import webhooks
 
-# They work without an application: before the first start, and with a database that is away.
+# They work without an application: before the first start, without master keys, and with a database
+# that is away. `flask` finds them as entry points of the package.
 OPERATIONS: tuple[click.Command, ...] = (
     commands.up,
     commands.worker,
     commands.doctor,
     commands.db,
+    judge,
+    openapi,
+    signing,
 )
 # They find the parts of this process through `runtime()`.
 ROOMS: tuple[click.Command, ...] = (
@@ -41,13 +45,10 @@ ROOMS: tuple[click.Command, ...] = (
     evaluations,
     exports,
     import_,
-    judge,
     keys,
-    openapi,
     privacy,
     scorecards,
     secrets,
-    signing,
     usage,
     webhooks,
 )

@@ -4,13 +4,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import click
-import orjson
 from flask import (
     Blueprint,
     Flask,
     Response,
-    current_app,
     jsonify,
     render_template,
     send_from_directory,
@@ -25,7 +22,7 @@ _POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' 
 
 
 def install(app: Flask, api: Api) -> None:
-    """Serve the pages, and keep the document at hand for `flask openapi`."""
+    """Serve the pages, and keep the document at hand for `document_of`."""
     pages = Blueprint("docs", __name__)
 
     @cache
@@ -50,13 +47,7 @@ def install(app: Flask, api: Api) -> None:
     app.register_blueprint(pages)
 
 
-@click.command("openapi")
-@click.option("--write", type=click.Path(dir_okay=False), help="Write to this file instead.")
-def openapi(write: str | None) -> None:
-    """Print the OpenAPI document, generated from the code."""
-    document = current_app.extensions[_EXTENSION]()
-    text = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
-    if write:
-        Path(write).write_text(text + "\n")
-    else:
-        click.echo(text)
+def document_of(app: Flask) -> dict[str, Any]:
+    """Return the document of an application."""
+    built: dict[str, Any] = app.extensions[_EXTENSION]()
+    return built

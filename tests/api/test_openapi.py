@@ -1,11 +1,19 @@
 """The OpenAPI document: valid, complete, and with examples that hold."""
 
+import configparser
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from flask import Flask
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
+
+from app.cli import OPERATIONS, cqe
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -55,3 +63,23 @@ def test_every_operation_is_named_described_guarded_and_answers_errors(
             if path != "/health":
                 assert operation["security"]
                 assert {"401", "403", "429", "500", "503"} <= operation["responses"].keys()
+
+
+def test_what_needs_no_start_runs_in_an_empty_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without master keys, and nothing is left in the data folder; `flask` knows these, too."""
+    monkeypatch.delenv("CQE_MASTER_KEYS", raising=False)
+    monkeypatch.setenv("CQE_DATA_DIR", str(tmp_path / "instance"))
+    printed = CliRunner().invoke(cqe, ["openapi"])
+    assert json.loads(printed.output) == json.loads((ROOT / "openapi.json").read_text())
+    trained = CliRunner().invoke(cqe, ["judge", "train", str(tmp_path)])
+    assert "there is no" in trained.output
+    assert CliRunner().invoke(cqe, ["signing", "vectors"]).exit_code == 0
+    refused = CliRunner().invoke(cqe, ["usage", "show"])
+    assert (refused.exit_code, "no master keys" in refused.output) == (2, True)
+    assert not (tmp_path / "instance").exists()
+    declared = configparser.ConfigParser()
+    declared.read(ROOT / "setup.cfg")
+    plugins = declared["options.entry_points"]["flask.commands"].split()[::3]
+    assert plugins == [command.name for command in OPERATIONS]
