@@ -17,9 +17,9 @@ from typing import Any
 from app.agreement import scores
 from app.ai.context import Context
 from app.ai.embedded import EmbeddedJudge
-from app.ai.scorecard import scorecard_from
-from app.ai.scoring import round_half_up
-from app.ai.signals import EFFORT, SCORE
+from app.ai.insights.signals import EFFORT, SCORE
+from app.ai.scorecard.values import scorecard_from
+from app.ai.scoring.score import round_half_up
 from app.ai.training.examples import records_in, transcript_of
 from app.calibration.fitting import Sample, fit
 from app.scorecards.default_scorecards import document_of

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.ai.cues import find_cues
-from app.ai.dialogue import dialogue_of
+from app.ai.dialogue.cues import find_cues
+from app.ai.dialogue.turns import dialogue_of
 from app.ai.transcript import Participant, Role, Segment, Transcript
 
 DIALOGUES = Path("tests/data/languages/dialogues.txt")

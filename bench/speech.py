@@ -18,8 +18,8 @@ from typing import Any
 import jiwer
 from whisper_normalizer.english import EnglishTextNormalizer
 
-from app.ai.speech_engine import build_transcriber
-from app.ai.transcriber import TranscribeOptions
+from app.ai.speech.engine import build_transcriber
+from app.ai.speech.transcriber import TranscribeOptions
 from app.ai.transcript import Transcript
 
 _normal = EnglishTextNormalizer()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import app.scorecards
-from app.ai.scorecard import Scorecard, scorecard_from
+from app.ai.scorecard.values import Scorecard, scorecard_from
 from app.ai.transcript import Participant, Role, Segment, Transcript
 
 DEFAULTS = Path(app.scorecards.__file__).parent / "defaults"

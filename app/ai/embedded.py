@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from app.ai import rules
-from app.ai.answers import Answer
-from app.ai.applicability import speaks
 from app.ai.context import Context
-from app.ai.evidence import verified
-from app.ai.facts import Facts, facts_of
+from app.ai.dialogue.evidence import verified
+from app.ai.facts.gathering import Facts, facts_of
 from app.ai.judge import Engine, Judgement, Quality
 from app.ai.results import judgement_of
-from app.ai.scorecard import Scorecard
-from app.ai.scoring import ErrorCode, Problem, Score, score_of
+from app.ai.rules import judging
+from app.ai.rules.applicability import speaks
+from app.ai.scorecard.values import Scorecard
+from app.ai.scoring.answers import Answer
+from app.ai.scoring.score import ErrorCode, Problem, Score, score_of
 from app.ai.transcript import Transcript
 from app.core.stopping import never_stop
 
@@ -48,7 +48,7 @@ class Ruled:
 
 def ruled_by(facts: Facts, scorecard: Scorecard) -> Ruled:
     """Answer every criterion by its rule, or say why none does."""
-    answers = {item.key: rules.answer(facts, item) for item in scorecard.criteria}
+    answers = {item.key: judging.answer(facts, item) for item in scorecard.criteria}
     return Ruled(*checked(answers, facts.dialogue.transcript))
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from app.ai.context import Context
-from app.ai.scorecard import Scorecard
-from app.ai.scoring import Problem
-from app.ai.sentiment import SegmentSentiment
+from app.ai.facts.sentiment import SegmentSentiment
+from app.ai.scorecard.values import Scorecard
+from app.ai.scoring.score import Problem
 from app.ai.transcript import Transcript
 from app.core.stopping import never_stop
 
@@ -117,9 +117,10 @@ class Judgement:
     With a `problem` there is no score, and score, passed and band are None; metrics, sentiment and
     whatever criteria were judged are in `results` all the same. `customer_sentiment` is -1 to 1,
     `predicted_satisfaction` 1 to 5, `confidence` 0 to 1. `segment_sentiments` belong to the
-    transcript. `signals` are the numbers that a calibration may weigh (see `app.ai.signals`).
-    `needs_review` says that two judges differ so much that a person should look. The same input
-    gives the same judgement, to the byte of its JSON where no model is asked.
+    transcript. `signals` are the numbers that a calibration may weigh (see
+    `app.ai.insights.signals`). `needs_review` says that two judges differ so much that a person
+    should look. The same input gives the same judgement, to the byte of its JSON where no model is
+    asked.
     """
 
     problem: Problem | None

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from app.ai.coaching import coaching_of
-from app.ai.dimensions import dimensions_of
-from app.ai.facts import Facts
+from app.ai.facts.gathering import Facts
+from app.ai.facts.moments import moments_of
+from app.ai.insights.dimensions import dimensions_of
+from app.ai.insights.outcome import Outcome, outcome_of
+from app.ai.insights.signals import signals_of
+from app.ai.insights.summary import summary_of
+from app.ai.insights.topics import topics_of
 from app.ai.judge import Engine, Judgement, Quality
-from app.ai.moments import moments_of
-from app.ai.outcome import Outcome, outcome_of
-from app.ai.score_documents import criterion_document, section_document
-from app.ai.scorecard import Scorecard
-from app.ai.scoring import Score
-from app.ai.signals import signals_of
-from app.ai.summary import summary_of
-from app.ai.topics import topics_of
+from app.ai.scorecard.values import Scorecard
+from app.ai.scoring.coaching import coaching_of
+from app.ai.scoring.documents import criterion_document, section_document
+from app.ai.scoring.score import Score
 from app.core.clock import iso_utc
 
 

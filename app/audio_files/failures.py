@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.ai.transcriber import (
+from app.ai.speech.transcriber import (
     ModelMissing,
     ProviderUnavailable,
     TranscriptionError,

@@ -7,8 +7,8 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from app.ai.judges import build_judge
-from app.ai.speech_engine import build_transcriber
-from app.ai.transcriber import Transcriber
+from app.ai.speech.engine import build_transcriber
+from app.ai.speech.transcriber import Transcriber
 from app.ai.transcript import Transcript
 from app.audio_files import failures, leases, processing, stages, steps, uploads
 from app.audio_files.hooks import Recordings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from app.ai.judge import Judgement
-from app.ai.transcriber import TranscribeOptions
+from app.ai.speech.transcriber import TranscribeOptions
 from app.ai.transcript import AudioInfo, Role, Transcript
 from app.audio_files import stages
 from app.audio_files.failures import Failure

@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.ai.judge import Judgement
-from app.ai.scorecard import Scorecard
-from app.ai.scoring import band_of, round_half_up
+from app.ai.scorecard.values import Scorecard
+from app.ai.scoring.score import band_of, round_half_up
 from app.calibration import service
 from app.calibration.fitting import model_from
 from app.calibration.models import CalibrationProfile

@@ -10,7 +10,7 @@ from typing import Any
 from app.agreement import scores
 from app.agreement.bootstrap import Estimate, estimates
 from app.agreement.categories import Pairs
-from app.ai.signals import SCORE
+from app.ai.insights.signals import SCORE
 from app.calibration.isotonic import Rising, rising
 from app.calibration.ridge import Fitting, Linear, Signals
 

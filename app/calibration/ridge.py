@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
 
-from app.ai.signals import EFFORT, SCORE
+from app.ai.insights.signals import EFFORT, SCORE
 
 Signals = Mapping[str, float]
 LIMIT = 3.0

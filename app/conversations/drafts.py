@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from app.ai.context import Context
-from app.ai.dialogue import Dialogue, dialogue_of
-from app.ai.measures import Measures
-from app.ai.response_times import answer_times, measure_responses, sent_times
+from app.ai.dialogue.turns import Dialogue, dialogue_of
+from app.ai.facts.measures import Measures
+from app.ai.facts.response_times import answer_times, measure_responses, sent_times
 from app.conversations.transcripts import transcript_of, with_participants
 from app.core.digests import digest_of
 from app.redaction import guard

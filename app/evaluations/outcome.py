@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.ai.judge import Judgement
-from app.ai.scorecard import Scorecard
+from app.ai.scorecard.values import Scorecard
 from app.calibration.applying import calibrated
 from app.campaigns import service as campaigns
 from app.campaigns.vocabulary import Counted

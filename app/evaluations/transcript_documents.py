@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from app.ai.language import UNKNOWN
+from app.ai.languages.detection import UNKNOWN
 from app.ai.transcript import AudioInfo, Participant, Role, Segment, Transcript, Word
 from app.core.clock import iso_utc
 from app.redaction.guard import documents_of, redactions_from

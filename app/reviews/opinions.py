@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.ai.rescoring import Rescored
-from app.ai.scorecard import Scorecard
+from app.ai.scorecard.values import Scorecard
+from app.ai.scoring.rescoring import Rescored
 from app.reviews.ratings import Rating
 
 

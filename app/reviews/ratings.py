@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.ai.answers import Answer
-from app.ai.evidence import Evidence, evidence_at
-from app.ai.scorecard import Criterion, Scorecard
+from app.ai.dialogue.evidence import Evidence, evidence_at
+from app.ai.scorecard.values import Criterion, Scorecard
+from app.ai.scoring.answers import Answer
 from app.ai.transcript import Segment
 from app.core.errors import InvalidInput
 

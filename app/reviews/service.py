@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.ai.rescoring import Rescored, Unscorable, rescored
-from app.ai.scorecard import Scorecard
+from app.ai.scorecard.values import Scorecard
+from app.ai.scoring.rescoring import Rescored, Unscorable, rescored
 from app.ai.transcript import Segment
 from app.core.clock import iso_utc, utc_now
 from app.core.errors import Conflict, InvalidInput, NotFound

@@ -8,9 +8,9 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.ai.scorecard_findings import Finding
-from app.ai.scorecard_lint import warnings_of
-from app.ai.scorecard_problems import problems_of
+from app.ai.scorecard.findings import Finding
+from app.ai.scorecard.lint import warnings_of
+from app.ai.scorecard.problems import problems_of
 from app.core.clock import utc_now
 from app.core.errors import Conflict, Detail, InvalidInput, NotFound
 from app.core.ids import new_id

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from app.ai.linear import MODELS
+from app.ai.insights.linear import MODELS
 
 
 @click.group("judge")

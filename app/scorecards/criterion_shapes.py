@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from app.ai.scorecard_shapes import (
+from app.ai.scorecard.shapes import (
     DIMENSIONS,
     KNOWN_RULES,
     METRICS,

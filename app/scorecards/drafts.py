@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from app.ai.friction import HALF_AT, WEIGHTS
-from app.ai.scorecard_findings import Finding
+from app.ai.dialogue.friction import HALF_AT, WEIGHTS
+from app.ai.scorecard.findings import Finding
 from app.scorecards import default_scorecards as defaults
 
 _TAKEN_OVER = ("passThreshold", "bands", "maxFailedWeightPercent")

@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from app.ai.scorecard_shapes import (
+from app.ai.scorecard.shapes import (
     MOST_CHARS,
     MOST_CRITERIA,
     MOST_NAMED,

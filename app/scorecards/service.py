@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.ai.scorecard import Scorecard, scorecard_from
+from app.ai.scorecard.values import Scorecard, scorecard_from
 from app.core.errors import InvalidInput, NotFound
 from app.core.paging import Page, PageRequest
 from app.scorecards import default_scorecards as defaults

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from app.ai.cues import Cues
-from app.ai.dialogue import dialogue_of
-from app.ai.intervals import percentile
-from app.ai.measures import Measures
-from app.ai.speech_metrics import measure_speech
-from app.ai.timing import timing_of
+from app.ai.dialogue.cues import Cues
+from app.ai.dialogue.turns import dialogue_of
+from app.ai.facts.intervals import percentile
+from app.ai.facts.measures import Measures
+from app.ai.facts.speech_metrics import measure_speech
+from app.ai.facts.timing import timing_of
 from app.core.digests import digest_of
 from app.evaluations.vocabulary import Channel
 from app.redaction import guard

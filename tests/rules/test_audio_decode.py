@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.ai.transcriber import (
+from app.ai.speech.transcriber import (
     NoAudioStream,
     ProviderUnavailable,
     Stopped,
@@ -17,9 +17,9 @@ from app.ai.transcriber import (
 WHY = "the asr extra is not installed"
 av = pytest.importorskip("av", reason=WHY)
 np = pytest.importorskip("numpy", reason=WHY)
-audio_decode = pytest.importorskip("app.ai.audio_decode", reason=WHY)
-distinct_channels = pytest.importorskip("app.ai.channels", reason=WHY).distinct_channels
-SAMPLE_RATE_HZ = pytest.importorskip("app.ai.recording", reason=WHY).SAMPLE_RATE_HZ
+audio_decode = pytest.importorskip("app.ai.speech.audio_decode", reason=WHY)
+distinct_channels = pytest.importorskip("app.ai.speech.channels", reason=WHY).distinct_channels
+SAMPLE_RATE_HZ = pytest.importorskip("app.ai.speech.recording", reason=WHY).SAMPLE_RATE_HZ
 decode, probe = audio_decode.decode, audio_decode.probe
 
 AUDIO = Path(__file__).parents[1] / "data" / "audio"

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.ai.cues import find_cues
-from app.ai.dialogue import Side, dialogue_of
-from app.ai.instructions import lines_with_instructions
-from app.ai.lexicon import lexicon_of
+from app.ai.dialogue.cues import find_cues
+from app.ai.dialogue.instructions import lines_with_instructions
+from app.ai.dialogue.turns import Side, dialogue_of
+from app.ai.languages.lexicon import lexicon_of
 from tests.talks import chat
 
 KINDS = sorted(lexicon_of("en").kinds)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ai.answers import judged
+from app.ai.dialogue.evidence import CONTRADICTS, evidence_at, verified, whole
 from app.ai.embedded import checked
-from app.ai.evidence import CONTRADICTS, evidence_at, verified, whole
+from app.ai.scoring.answers import judged
 from tests.talks import GOOD_CALL
 
 SEGMENTS = {segment.id: segment for segment in GOOD_CALL.segments}

@@ -1,11 +1,11 @@
 import pytest
 
-from app.ai.cues import find_cues
-from app.ai.dialogue import dialogue_of
-from app.ai.exchanges import Exchanges, exchanges_of
-from app.ai.features import FEATURES
-from app.ai.friction import Friction, friction_of
-from app.ai.reading import reading_of
+from app.ai.dialogue.cues import find_cues
+from app.ai.dialogue.exchanges import Exchanges, exchanges_of
+from app.ai.dialogue.friction import Friction, friction_of
+from app.ai.dialogue.turns import dialogue_of
+from app.ai.facts.features import FEATURES
+from app.ai.facts.reading import reading_of
 from app.ai.transcript import Transcript
 from tests.talks import GOOD_CHAT, chat
 

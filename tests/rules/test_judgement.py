@@ -5,8 +5,8 @@ import pytest
 from app.ai.context import Context
 from app.ai.embedded import EmbeddedJudge
 from app.ai.judge import Judge, Judgement
-from app.ai.scorecard import Scorecard
-from app.ai.scoring import ErrorCode
+from app.ai.scorecard.values import Scorecard
+from app.ai.scoring.score import ErrorCode
 from app.ai.transcript import Transcript
 from tests.talks import GOOD_CALL, GOOD_CHAT, START, call, chat, scorecard, words
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.ai.answers import Answer, judged, not_applicable, unjudged
-from app.ai.dialogue import dialogue_of
-from app.ai.evidence import whole
-from app.ai.instructions import lines_with_instructions
+from app.ai.dialogue.evidence import whole
+from app.ai.dialogue.instructions import lines_with_instructions
+from app.ai.dialogue.turns import dialogue_of
 from app.ai.language_model.answers import Source, answers_of
 from app.ai.language_model.endpoint_memory import FAILURES_TO_OPEN, OPEN_S, EndpointMemory
 from app.ai.language_model.excerpt import Message, excerpt_of, tokens_of
@@ -20,6 +19,7 @@ from app.ai.language_model.masking import Masked, MaskedText
 from app.ai.language_model.prompt import PROMPT_FILE, shipped_prompt
 from app.ai.language_model.questions import answer_schema, questions_of
 from app.ai.language_model.reading import document_in, problems_of
+from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged
 from app.ai.transcript import Role, Segment
 from tests.talks import chat, scorecard
 

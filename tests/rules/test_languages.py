@@ -5,16 +5,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.ai.context import Context
-from app.ai.dialogue import dialogue_of
+from app.ai.dialogue.turns import dialogue_of
 from app.ai.embedded import EmbeddedJudge
-from app.ai.facts import facts_of
-from app.ai.language import language_key, languages_of, name_of
-from app.ai.lexicon import LANGUAGES, lexicon_of
-from app.ai.scorecard import Topic
-from app.ai.scoring import ErrorCode
-from app.ai.sentiment import sentiment_of
-from app.ai.spoken_languages import with_languages
-from app.ai.topics import topics_of
+from app.ai.facts.gathering import facts_of
+from app.ai.facts.sentiment import sentiment_of
+from app.ai.insights.topics import topics_of
+from app.ai.languages.detection import language_key, languages_of, name_of
+from app.ai.languages.lexicon import LANGUAGES, lexicon_of
+from app.ai.languages.transcripts import with_languages
+from app.ai.scorecard.values import Topic
+from app.ai.scoring.score import ErrorCode
 from bench.languages import dialogues, found_in
 from tests.talks import call, chat, scorecard
 

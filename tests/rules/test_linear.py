@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from app.ai.dialogue import dialogue_of
-from app.ai.linear import MODELS, LinearModel, Rule, shipped
-from app.ai.ngrams import grams_of, tokens_of
+from app.ai.dialogue.turns import dialogue_of
+from app.ai.facts.ngrams import grams_of, tokens_of
+from app.ai.insights.linear import MODELS, LinearModel, Rule, shipped
 from tests.talks import chat
 
 

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from app.ai.media_types import MediaKind, kind_of_type, sniff, wav_length_s
+from app.ai.speech.media_types import MediaKind, kind_of_type, sniff, wav_length_s
 
 
 @pytest.mark.parametrize(

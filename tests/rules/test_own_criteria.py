@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from app.ai.context import Context
+from app.ai.dialogue.friction import WEIGHTS
 from app.ai.embedded import EmbeddedJudge
-from app.ai.friction import WEIGHTS
 from app.ai.judge import Judgement
-from app.ai.scorecard import scorecard_from
+from app.ai.scorecard.values import scorecard_from
 from app.ai.transcript import Transcript
 from app.scorecards.authoring import check
 from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ai.answers import Answer
 from app.ai.context import Context
 from app.ai.embedded import EmbeddedJudge
-from app.ai.rescoring import Unscorable, rescored
+from app.ai.scoring.answers import Answer
+from app.ai.scoring.rescoring import Unscorable, rescored
 from tests.talks import GOOD_CALL, GOOD_CHAT, scorecard
 
 CARDS = {channel: scorecard(channel) for channel in ("chat", "voice")}

@@ -1,10 +1,10 @@
 import pytest
 
-from app.ai.answers import NOT_JUDGED_YET, Answer
 from app.ai.context import Context
-from app.ai.facts import facts_of
-from app.ai.rules import answer
-from app.ai.scorecard import Scorecard
+from app.ai.facts.gathering import facts_of
+from app.ai.rules.judging import answer
+from app.ai.scorecard.values import Scorecard
+from app.ai.scoring.answers import NOT_JUDGED_YET, Answer
 from app.ai.transcript import Transcript
 from tests.talks import GOOD_CALL, GOOD_CHAT, START, call, chat, scorecard, words
 

@@ -1,12 +1,12 @@
 import pytest
 
 from app.ai.context import Context
-from app.ai.facts import facts_of
-from app.ai.metric_names import METRICS_OF
-from app.ai.rules import RULES
-from app.ai.scorecard import scorecard_from
-from app.ai.scorecard_problems import problems_of
-from app.ai.scorecard_shapes import DIMENSIONS, KNOWN_RULES
+from app.ai.facts.gathering import facts_of
+from app.ai.rules.judging import RULES
+from app.ai.scorecard.metric_names import METRICS_OF
+from app.ai.scorecard.problems import problems_of
+from app.ai.scorecard.shapes import DIMENSIONS, KNOWN_RULES
+from app.ai.scorecard.values import scorecard_from
 from tests.talks import GOOD_CALL, GOOD_CHAT, document, scorecard
 
 CHANNELS = ["voice", "chat", "voice_bot"]

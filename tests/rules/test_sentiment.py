@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.ai.dialogue import dialogue_of
-from app.ai.sentiment import Sentiment, sentiment_of
+from app.ai.dialogue.turns import dialogue_of
+from app.ai.facts.sentiment import Sentiment, sentiment_of
 from app.ai.transcript import Transcript
 from tests.talks import call, chat, scorecard
 

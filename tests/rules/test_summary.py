@@ -2,10 +2,10 @@ import pytest
 
 from app.ai.context import Context
 from app.ai.embedded import EmbeddedJudge
-from app.ai.facts import facts_of, quoted
-from app.ai.scorecard import Topic, scorecard_from
-from app.ai.summary import summary_of
-from app.ai.topics import topics_of
+from app.ai.facts.gathering import facts_of, quoted
+from app.ai.insights.summary import summary_of
+from app.ai.insights.topics import topics_of
+from app.ai.scorecard.values import Topic, scorecard_from
 from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat, document, scorecard
 
 CHAT = scorecard("chat")

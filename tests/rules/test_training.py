@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.ai.linear import model_from
+from app.ai.insights.linear import model_from
 from app.ai.training import logistic
 from app.ai.training.examples import examples_of, records_in
 from app.ai.training.trainer import train

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.ai.speech_engine import build_transcriber
-from app.ai.transcriber import (
+from app.ai.speech.engine import build_transcriber
+from app.ai.speech.transcriber import (
     ModelMissing,
     Stopped,
     TranscribeOptions,
@@ -19,12 +19,12 @@ from app.ai.transcriber import (
 from app.ai.transcript import AudioInfo, Role, Transcript
 
 WHY = "the asr extra is not installed"
-speech_model = pytest.importorskip("app.ai.speech_model", reason=WHY)
-speech_regions = pytest.importorskip("app.ai.speech_regions", reason=WHY)
-recordings = pytest.importorskip("app.ai.recording", reason=WHY)
+speech_model = pytest.importorskip("app.ai.speech.model", reason=WHY)
+speech_regions = pytest.importorskip("app.ai.speech.regions", reason=WHY)
+recordings = pytest.importorskip("app.ai.speech.recording", reason=WHY)
 np = pytest.importorskip("numpy", reason=WHY)
-decode = pytest.importorskip("app.ai.audio_decode", reason=WHY).decode
-participants = pytest.importorskip("app.ai.assembly", reason=WHY).participants
+decode = pytest.importorskip("app.ai.speech.audio_decode", reason=WHY).decode
+participants = pytest.importorskip("app.ai.speech.assembly", reason=WHY).participants
 pytest.importorskip(speech_model.PACKAGE, reason="the packaged speech model is not installed")
 
 AUDIO = Path(__file__).parents[1] / "data" / "audio"
@@ -209,7 +209,7 @@ def test_an_unknown_engine_is_refused() -> None:
 
 def test_the_door_to_the_engine_loads_none_of_it() -> None:
     look = (
-        "import sys, app.ai.speech_engine; print({'av', 'numpy', 'ctranslate2'} & {*sys.modules})"
+        "import sys, app.ai.speech.engine; print({'av', 'numpy', 'ctranslate2'} & {*sys.modules})"
     )
     seen = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert seen.stdout.strip() == "set()"

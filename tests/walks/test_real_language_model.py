@@ -15,7 +15,7 @@ import pytest
 
 from app.ai.context import Context
 from app.ai.judges import build_judge
-from app.ai.scorecard import Scorecard, scorecard_from
+from app.ai.scorecard.values import Scorecard, scorecard_from
 from app.core.settings import Settings
 from tests.talks import chat, document
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.ai.answers import Answer, failed, judged, not_applicable
-from app.ai.evidence import Evidence, evidence_at
+from app.ai.dialogue.evidence import Evidence, evidence_at
 from app.ai.language_model.excerpt import Message
 from app.ai.language_model.masking import MaskedText
 from app.ai.language_model.questions import CANNOT_TELL, CONFIDENCE, NOT_APPLICABLE, Question
 from app.ai.language_model.reading import answer_problems
-from app.ai.scorecard import Option
+from app.ai.scorecard.values import Option
+from app.ai.scoring.answers import Answer, failed, judged, not_applicable
 from app.ai.transcript import Segment
 
 BY = "model"

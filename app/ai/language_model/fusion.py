@@ -1,7 +1,7 @@
 """Two judges' answers to one criterion made one."""
 
-from app.ai.answers import Answer
-from app.ai.scorecard import Criterion
+from app.ai.scorecard.values import Criterion
+from app.ai.scoring.answers import Answer
 
 _QUOTES_OF_MODEL, _QUOTES_OF_RULE = 3, 2
 

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.ai.dialogue import Dialogue
+from app.ai.dialogue.turns import Dialogue
 from app.ai.language_model.answers import Source
 from app.ai.language_model.endpoint import Endpoint, Reason, Unanswered
 from app.ai.language_model.excerpt import Excerpt, Message, excerpt_of, tokens_of
 from app.ai.language_model.masking import masked_texts
 from app.ai.language_model.prompt import chat_messages, shipped_prompt, system_text
 from app.ai.language_model.questions import Question, questions_of
-from app.ai.scorecard import Criterion
+from app.ai.scorecard.values import Criterion
 from app.core.digests import digest_of
 
 # For the marks, the two sentences around the conversation, and what a chat format adds.

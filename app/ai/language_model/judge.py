@@ -5,11 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.ai import embedded
-from app.ai.answers import Answer, unjudged
-from app.ai.applicability import unmet
 from app.ai.context import Context
 from app.ai.embedded import Ruled, checked, ruled_by, score_by_rules, too_little
-from app.ai.facts import Facts, facts_of
+from app.ai.facts.gathering import Facts, facts_of
 from app.ai.judge import Engine, Fallback, Judgement, ModelUse, Quality
 from app.ai.language_model.accounts import quality_of
 from app.ai.language_model.answers import BY, answers_of
@@ -22,8 +20,10 @@ from app.ai.language_model.kept_answers import AnswerStore
 from app.ai.language_model.prompt import shipped_prompt
 from app.ai.language_model.reading import problems_of
 from app.ai.results import judgement_of
-from app.ai.scorecard import Criterion, Scorecard
-from app.ai.scoring import ErrorCode, Problem, Score, score_of, unscored
+from app.ai.rules.applicability import unmet
+from app.ai.scorecard.values import Criterion, Scorecard
+from app.ai.scoring.answers import Answer, unjudged
+from app.ai.scoring.score import ErrorCode, Problem, Score, score_of, unscored
 from app.ai.transcript import Transcript
 from app.core.judge_settings import TokenPrices
 from app.core.outbound import Sender

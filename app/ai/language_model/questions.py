@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.ai.scorecard import Criterion, Option
+from app.ai.scorecard.values import Criterion, Option
 
 NOT_APPLICABLE = "not_applicable"
 CANNOT_TELL = "cannot_tell"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.ai.cues import find_cues
-from app.ai.dialogue import dialogue_of
-from app.ai.reading import reading_of
+from app.ai.dialogue.cues import find_cues
+from app.ai.dialogue.turns import dialogue_of
+from app.ai.facts.reading import reading_of
 from app.ai.transcript import Role, Segment, Transcript
 
 

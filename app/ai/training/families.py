@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from app.ai.linear import model_from
+from app.ai.insights.linear import model_from
 from app.ai.training.examples import Example
 from app.ai.training.fitting import Recipe, model_of
 from app.ai.training.logistic import area_under_curve

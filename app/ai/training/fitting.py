@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from app.ai.features import FEATURES
-from app.ai.linear import LIMIT, Rule, model_from
+from app.ai.facts.features import FEATURES
+from app.ai.insights.linear import LIMIT, Rule, model_from
 from app.ai.training.examples import Example
 from app.ai.training.logistic import Numbers, area_under_curve, fit
 
@@ -32,7 +32,7 @@ class Recipe:
 
 
 def model_of(recipe: Recipe, examples: list[Example]) -> dict[str, Any]:
-    """Fit one model; the document is what `app.ai.linear` reads."""
+    """Fit one model; the document is what `app.ai.insights.linear` reads."""
     counts = Counter(gram for item in examples for gram in item.grams)
     grams = sorted(gram for gram, count in counts.items() if count >= recipe.documents)
     rarity = np.array([math.log(1 + len(examples) / counts[gram]) for gram in grams])

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.ai.features import FEATURES
-from app.ai.linear import Rule
+from app.ai.facts.features import FEATURES
+from app.ai.insights.linear import Rule
 from app.ai.training.examples import digest_of, examples_of, records_in
 from app.ai.training.families import unseen_families
 from app.ai.training.fitting import Recipe, figures_of, model_of, rule_as_json

@@ -1,0 +1,106 @@
+"""The deterministic events of a conversation: what was said where, to the character."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from app.ai.dialogue.turns import Dialogue, Line, Side
+from app.ai.languages.lexicon import Lexicon, lexicon_of
+from app.ai.languages.phrases import PLAIN, Phrase, Speaker, stems_in
+
+_SENTENCE_END = re.compile("[.!?\u0964\n]")
+_LOOK_BACK_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """One event: `text[start:end]` of its line is what shows it."""
+
+    kind: str
+    line: Line
+    start: int
+    end: int
+
+    @property
+    def quote(self) -> str:
+        return self.line.text[self.start : self.end]
+
+
+class Cues:
+    """All cues of a dialogue, in the order in which they were said."""
+
+    def __init__(self, found: Iterable[Cue] = ()) -> None:
+        self._found: dict[tuple[str, Side | None], list[Cue]] = defaultdict(list)
+        for cue in found:
+            self._found[cue.kind, None].append(cue)
+            self._found[cue.kind, cue.line.side].append(cue)
+
+    def of(
+        self, kind: str, lines: Sequence[Line] | None = None, side: Side | None = None
+    ) -> list[Cue]:
+        """List the cues of a kind, of the given lines and side only."""
+        found = self._found.get((kind, side), [])
+        if lines is None or not found:
+            return found
+        positions = {line.position for line in lines}
+        return [cue for cue in found if cue.line.position in positions]
+
+
+def find_cues(dialogue: Dialogue) -> Cues:
+    """Find the cues of each line whose language has a lexicon; the others have none.
+
+    Where it is not known who speaks, every phrase counts, whoever would have to say it.
+    """
+    if not dialogue.readable:
+        return Cues()
+    found: list[Cue] = []
+    for line in dialogue.lines:
+        lexicon = lexicon_of(line.language)
+        if lexicon is not None:
+            in_line = _cues_in(line, lexicon)
+            found += _without_overlaps(in_line) if lexicon.builds_on else in_line
+    return Cues(found)
+
+
+def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
+    written = line.text.translate(PLAIN)
+    # Lower-casing may lengthen a text that is not ASCII, and offsets must hold.
+    plain = written.lower()
+    if len(plain) != len(written):
+        plain = "".join(char.lower() if len(char.lower()) == 1 else char for char in written)
+    tried = {index for word in stems_in(plain) for index in lexicon.of_trigger.get(word, ())}
+    for index in sorted(tried):
+        phrase = lexicon.phrases[index]
+        if _may_say(phrase, line.side):
+            yield from _matches(phrase, written if phrase.cased else plain, line)
+
+
+def _without_overlaps(cues: Iterable[Cue]) -> Iterable[Cue]:
+    # What both a language and the one that it builds on find is one cue.
+    ends: dict[str, int] = {}
+    for cue in sorted(cues, key=lambda cue: (cue.start, -cue.end)):
+        if cue.start >= ends.get(cue.kind, 0):
+            ends[cue.kind] = cue.end
+            yield cue
+
+
+def _matches(phrase: Phrase, text: str, line: Line) -> Iterable[Cue]:
+    for match in phrase.pattern.finditer(text):
+        start, end = match.span()
+        if phrase.unless is None or not _excluded(phrase.unless, text, start, end):
+            yield Cue(phrase.kind, line, start, end)
+
+
+def _excluded(unless: re.Pattern[str], text: str, start: int, end: int) -> bool:
+    before = text[max(0, start - _LOOK_BACK_CHARS) : start]
+    sentence = _SENTENCE_END.split(before)[-1]
+    return unless.search(sentence) is not None or unless.search(text[start:end]) is not None
+
+
+def _may_say(phrase: Phrase, side: Side) -> bool:
+    return (
+        phrase.speaker is Speaker.ANYONE
+        or side is Side.UNKNOWN
+        or (side.value == phrase.speaker.value)
+    )

@@ -1,0 +1,182 @@
+"""How hard a conversation is for the customer: obstacles counted by hand-set weights."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from app.ai.dialogue.cues import Cue, Cues
+from app.ai.dialogue.turns import Dialogue, Line, Side
+
+# An obstacle counts once a line. What fails weighs most; what is merely not there, least. By these
+# weights the models were fitted; a scorecard may bring others for what it scores.
+WEIGHTS: Mapping[str, float] = {
+    "failure": 2.0,
+    "profanity": 2.0,
+    "apology": 1.0,
+    "noResult": 1.0,
+    "badNews": 0.3,
+    "fallback": 0.5,
+    "asksAgain": 0.4,
+    "stillBroken": 0.6,
+    "complaint": 0.5,
+    "escalationRequest": 0.5,
+    "givesUp": 2.0,
+    "concession": 0.6,
+    "endsOnFailure": 2.0,
+    "endsOpen": 1.5,
+}
+# The friction that halves how much was fulfilled: e to the power of -0.4 for what weighs 1.
+HALF_AT = 1.7329
+_SERVICE = {
+    "failure": "failure",
+    "profanity": "profanity",
+    "apology": "apology",
+    "no_result": "noResult",
+    "bad_news": "badNews",
+    "fallback": "fallback",
+}
+_CUSTOMER = {
+    "asks_again": "asksAgain",
+    "still_broken": "stillBroken",
+    "complaint": "complaint",
+    "escalation_request": "escalationRequest",
+    "gives_up": "givesUp",
+}
+_HALF = 3.0
+# A refusal that names its rule or its ground may be right, and only the policy could tell.
+_GROUNDS = re.compile(
+    r"\b(?:polic(?:y|ies)|since|because|requirements?|restrictions?|regulations?|rules?|eligible"
+    r"|eligibility|insurance|terms|unless|for (?:your|security) (?:security|reasons)"
+    r"|non-?(?:refundable|transferable)|as per|conditions?|not (?:allowed|permitted)"
+    r"|can(?:not| not|'t) be (?:modified|changed|cancell?ed|refunded|exchanged|upgraded)"
+    r"|due to (?!(?:a |some |the )?(?:system|technical|certain)))\b",
+    re.IGNORECASE,
+)
+_REFUSALS = ("failure", "refusal", "bad_news")
+_FAREWELLS = ("thanks", "closing", "nothing_more", "praise", "solved")
+_OBSTACLES = ("failure", "no_result", "bad_news")
+_NO = re.compile(r"\W*(?:no|nope|nah|nothing)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Friction:
+    """`amount` is 0 without any obstacle and has no upper end; `obstacles` are in their order.
+
+    `refusals` name a rule or a ground, and are no obstacles.
+    """
+
+    amount: float
+    obstacles: tuple[Cue, ...]
+    refusals: tuple[Cue, ...]
+    concessions: tuple[Cue, ...]
+    ends_open: bool
+    ends_on_failure: bool
+
+    @property
+    def ease(self) -> float:
+        """Return 1 for no friction, a half for that of a failure with its apology, towards 0 for more."""
+        return _HALF / (_HALF + self.amount)
+
+    def fulfilment(self, half_at: float) -> float:
+        """Return 1 for no friction, a half for this amount, a quarter for twice it, and so on."""
+        return math.pow(0.5, self.amount / half_at)
+
+
+def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = WEIGHTS) -> Friction:
+    """Count the obstacles of an attributed dialogue; `weights` has the keys of `WEIGHTS`."""
+    refusals = [
+        cue
+        for kind in _REFUSALS
+        for cue in cues.of(kind, None, Side.SERVICE)
+        if _GROUNDS.search(cue.line.text)
+    ]
+    grounded = {cue.line.position for cue in refusals}
+    excused = grounded | _pressing(dialogue, grounded) | _accepting(dialogue, cues)
+    obstacles: dict[tuple[str, int], Cue] = {}
+    amount = 0.0
+    for names, side in ((_SERVICE, Side.SERVICE), (_CUSTOMER, Side.CUSTOMER)):
+        for kind, name in names.items():
+            for cue in cues.of(kind, None, side):
+                key = (kind, cue.line.position)
+                if cue.line.position in excused:
+                    continue
+                amount += 0.0 if key in obstacles else weights[name]
+                obstacles.setdefault(key, cue)
+    met = {cue.line.position for kind in _OBSTACLES for cue in cues.of(kind, None, Side.SERVICE)}
+    concessions = _concessions(cues, met - grounded)
+    ends_open = _ends_open(dialogue, cues, excused)
+    ends_on_failure = _ends_on_failure(cues, grounded)
+    amount += weights["concession"] * len(concessions)
+    amount += weights["endsOpen"] * ends_open + weights["endsOnFailure"] * ends_on_failure
+    return Friction(
+        amount=round(amount, 4),
+        obstacles=_in_order(obstacles.values()),
+        refusals=_in_order(refusals),
+        concessions=concessions,
+        ends_open=ends_open,
+        ends_on_failure=ends_on_failure,
+    )
+
+
+def _replies(dialogue: Dialogue) -> Iterable[tuple[Sequence[Line], Sequence[Line]]]:
+    # What the customer answers to what.
+    for before, after in pairwise(dialogue.turns):
+        if before.side is Side.SERVICE and after.side is Side.CUSTOMER:
+            yield before.lines, after.lines
+
+
+def _pressing(dialogue: Dialogue, grounded: set[int]) -> set[int]:
+    # Who asks again for what is refused on its ground meets no new obstacle.
+    return {
+        line.position
+        for told, reply in _replies(dialogue)
+        if any(line.position in grounded for line in told)
+        for line in reply
+    }
+
+
+def _accepting(dialogue: Dialogue, cues: Cues) -> set[int]:
+    # Nor does who asks for the colleague that is offered.
+    return {
+        line.position
+        for told, reply in _replies(dialogue)
+        if cues.of("handover_offer", told, Side.SERVICE)
+        for line in reply
+    }
+
+
+def _concessions(cues: Cues, met: set[int]) -> tuple[Cue, ...]:
+    # The customer settles for something else after an obstacle.
+    found: dict[int, Cue] = {}
+    for cue in cues.of("concession", None, Side.CUSTOMER):
+        before = cue.line.position - 1
+        if before in met:
+            found.setdefault(cue.line.position, cue)
+    return tuple(found.values())
+
+
+def _ends_open(dialogue: Dialogue, cues: Cues, excused: set[int]) -> bool:
+    # The customer has the last word, and it is no farewell and no answer to one.
+    if not dialogue.turns or dialogue.turns[-1].side is not Side.CUSTOMER:
+        return False
+    last = dialogue.turns[-1].lines
+    if last[-1].position in excused:
+        return False
+    if any(cues.of(kind, last, Side.CUSTOMER) for kind in _FAREWELLS):
+        return False
+    told = dialogue.turns[-2].lines if len(dialogue.turns) > 1 else ()
+    if cues.of("closing", told, Side.SERVICE):
+        return False
+    return not (cues.of("offer_help", told, Side.SERVICE) and _NO.match(last[0].text))
+
+
+def _ends_on_failure(cues: Cues, grounded: set[int]) -> bool:
+    failed = {cue.line.position for cue in cues.of("failure", None, Side.SERVICE)} - grounded
+    done = [cue.line.position for cue in cues.of("done", None, Side.SERVICE)]
+    return bool(failed) and max(failed) >= max(done, default=-1)
+
+
+def _in_order(cues: Iterable[Cue]) -> tuple[Cue, ...]:
+    return tuple(sorted(cues, key=lambda cue: (cue.line.position, cue.start)))

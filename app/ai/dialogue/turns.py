@@ -1,0 +1,203 @@
+"""A transcript seen as a dialogue between a service side and a customer, in turns."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+
+from app.ai.languages.detection import ENGLISH, UNKNOWN, Languages, languages_of, name_of
+from app.ai.languages.lexicon import LANGUAGES, Lexicon, lexicon_of
+from app.ai.languages.words import is_unspaced
+from app.ai.transcript import Role, Segment, Transcript
+
+_PEOPLE = frozenset({Role.AGENT, Role.SUPERVISOR})
+# With less of the words in a known language, what is not found might be in the rest.
+_READABLE_SHARE = 0.8
+
+
+class Side(StrEnum):
+    """`service` is whom the scorecard judges: the agent or, where none takes part, the bot."""
+
+    SERVICE = "agent"
+    CUSTOMER = "customer"
+    OTHER = "other"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One spoken or written segment; `position` counts the lines of the dialogue from 0.
+
+    `language` is a key of `app.ai.languages.detection`: `en`, `hi`, `hi-Latn` and the like, or
+    `und`.
+    """
+
+    position: int
+    segment: Segment
+    side: Side
+    by_human: bool
+    language: str
+
+    @property
+    def text(self) -> str:
+        return self.segment.text
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Consecutive lines of one side."""
+
+    side: Side
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """The lines that carry words, without those of the system.
+
+    `attributed` says whether it is known which lines are whose. In a call of a voice bot the
+    service side is the bot alone, and a person who takes over is `other`. `language` is the
+    declared tag or what the words tell, `und` where they don't; `language_confidence` is 0 to 1.
+    """
+
+    transcript: Transcript
+    channel: str
+    language: str
+    language_confidence: float
+    attributed: bool
+    lines: tuple[Line, ...]
+
+    @cached_property
+    def service(self) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if line.side is Side.SERVICE)
+
+    @cached_property
+    def customer(self) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if line.side is Side.CUSTOMER)
+
+    @cached_property
+    def turns(self) -> tuple[Turn, ...]:
+        found: list[Turn] = []
+        start = 0
+        for end in range(1, len(self.lines) + 1):
+            if end == len(self.lines) or self.lines[end].side is not self.lines[start].side:
+                found.append(Turn(self.lines[start].side, self.lines[start:end]))
+                start = end
+        return tuple(found)
+
+    @cached_property
+    def service_turns(self) -> tuple[Turn, ...]:
+        return tuple(turn for turn in self.turns if turn.side is Side.SERVICE)
+
+    @cached_property
+    def shares(self) -> dict[str, float]:
+        """Map each language to its share of the words, the largest first."""
+        if not self.lines:
+            return {self.language: 1.0}
+        words: Counter[str] = Counter()
+        for line in self.lines:
+            words[line.language] += len(line.text.split())
+        return {code: count / words.total() for code, count in words.most_common()}
+
+    @cached_property
+    def english(self) -> bool:
+        """Tell whether nearly all of it is in English, which the trained models need."""
+        return self.shares.get(ENGLISH, 0.0) >= _READABLE_SHARE
+
+    @cached_property
+    def readable(self) -> bool:
+        """Tell whether nearly all of it is in languages whose phrases are known."""
+        return sum(self.shares.get(code, 0.0) for code in LANGUAGES) >= _READABLE_SHARE
+
+    @cached_property
+    def first_lexicons(self) -> tuple[Lexicon, ...]:
+        """List the first lexicons that it is read with, that of the largest share first."""
+        found = (lexicon_of(code) for code in self.shares)
+        return tuple(lexicon for lexicon in found if lexicon is not None and lexicon.first)
+
+    @property
+    def unread(self) -> str:
+        """Say why the words are not read; of no use where they are."""
+        foreign = [code for code in self.shares if code not in LANGUAGES]
+        if foreign[:1] == [UNKNOWN] or not foreign:
+            return "It is not known which language this is."
+        return f"No phrases for {name_of(foreign[0])} are known."
+
+    @cached_property
+    def unspaced(self) -> bool:
+        """Tell whether its script has no spaces, so that nobody can count its words here."""
+        return is_unspaced("".join(line.text for line in self.lines))
+
+    @property
+    def word_count(self) -> int:
+        return sum(len(line.text.split()) for line in self.lines)
+
+
+def dialogue_of(transcript: Transcript, *, channel: str, language: str | None) -> Dialogue:
+    """Read a transcript as a dialogue; `language` overrides the transcript's own."""
+    bots = {person.id for person in transcript.participants if person.kind == "bot"}
+    spoken = [
+        segment
+        for segment in transcript.segments
+        if segment.role is not Role.SYSTEM and segment.text.strip()
+    ]
+    roles = [_role(segment, bots) for segment in spoken]
+    service = _service_roles(channel, frozenset(roles))
+    told = _languages(transcript, spoken, language)
+    lines = tuple(
+        Line(position, segment, _side(role, service), role in _PEOPLE, code)
+        for position, (segment, role, code) in enumerate(
+            zip(spoken, roles, told.of_texts, strict=True)
+        )
+    )
+    attributed = transcript.speaker_attribution != "none" and any(
+        line.side in (Side.SERVICE, Side.CUSTOMER) for line in lines
+    )
+    return Dialogue(
+        transcript=transcript,
+        channel=channel,
+        language=told.main,
+        language_confidence=told.confidence,
+        attributed=attributed,
+        lines=lines if attributed else tuple(_unknown(line) for line in lines),
+    )
+
+
+def _languages(
+    transcript: Transcript, spoken: Sequence[Segment], language: str | None
+) -> Languages:
+    declared = language or transcript.language
+    told = languages_of(
+        [segment.text for segment in spoken],
+        declared=declared,
+        each=[segment.language for segment in spoken],
+    )
+    if language is None and transcript.language_confidence is not None:
+        return replace(told, confidence=transcript.language_confidence)
+    return told
+
+
+def _role(segment: Segment, bots: set[str]) -> Role:
+    if segment.role is Role.AGENT and segment.participant_id in bots:
+        return Role.BOT
+    return segment.role
+
+
+def _service_roles(channel: str, present: frozenset[Role]) -> frozenset[Role]:
+    bot = frozenset({Role.BOT})
+    if channel == "voice_bot":
+        return bot if Role.BOT in present else _PEOPLE
+    return _PEOPLE if present & _PEOPLE else bot
+
+
+def _side(role: Role, service: frozenset[Role]) -> Side:
+    if role in service:
+        return Side.SERVICE
+    if role is Role.CUSTOMER:
+        return Side.CUSTOMER
+    return Side.UNKNOWN if role is Role.UNKNOWN else Side.OTHER
+
+
+def _unknown(line: Line) -> Line:
+    return replace(line, side=Side.UNKNOWN, by_human=False)

@@ -1,0 +1,1 @@
+"""What is measured and read of a conversation before any criterion is judged."""

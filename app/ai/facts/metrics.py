@@ -1,0 +1,106 @@
+"""Every metric of a conversation in one map, with the reason for each that is missing."""
+
+import re
+
+from app.ai.context import Context
+from app.ai.dialogue.cues import Cues
+from app.ai.dialogue.turns import Dialogue, Side
+from app.ai.facts.measures import NO_CUSTOMER, NO_ROLES, NO_SERVICE, Measures
+from app.ai.facts.response_times import measure_responses
+from app.ai.facts.sentiment import Sentiment
+from app.ai.facts.speech_metrics import measure_speech
+from app.ai.facts.timing import Timing
+from app.ai.scorecard.values import MetricSettings
+
+# The question marks of Latin, Indic, Arabic and East Asian writing.
+_QUESTION = re.compile("[?\u061f\uff1f]+")
+
+
+def measure(
+    dialogue: Dialogue, timing: Timing, cues: Cues, context: Context, settings: MetricSettings
+) -> Measures:
+    """Measure a conversation by the formulae of scorecards.md, section 2.
+
+    The metrics of the channel are always all there: None with a reason where one can't be measured.
+    Lengths are whole ms or seconds as the name says, ratios 0 to 1, percents 0 to 100.
+    """
+    measures = Measures()
+    measures.give("durationSeconds", _duration_s(dialogue, timing))
+    if measures.get("durationSeconds") is None:
+        measures.lack("The conversation has no times.", "durationSeconds")
+    measures.give("wordCount", dialogue.word_count)
+    if dialogue.attributed:
+        measures.give("turnCount", len(dialogue.turns))
+        measures.give("questionsAsked", sum(_questions(line.text) for line in dialogue.service))
+    else:
+        measures.lack(NO_ROLES, "turnCount", "questionsAsked")
+    measure_speech(measures, dialogue, timing, settings)
+    measure_responses(measures, dialogue, context)
+    if dialogue.channel == "voice_bot":
+        _bot(measures, dialogue, cues, context)
+    _handling(measures, dialogue, context)
+    return measures
+
+
+def measure_feelings(measures: Measures, dialogue: Dialogue, sentiment: Sentiment) -> None:
+    """Add how the customer feels over the whole, and how far that moves, both as numbers of -1 to 1."""
+    customer = sentiment.customer
+    if customer.overall is None:
+        reason = NO_CUSTOMER if dialogue.attributed else NO_ROLES
+        reason = reason if dialogue.readable else dialogue.unread
+        measures.lack(reason, "sentiment.overall", "sentiment.shift")
+        return
+    measures.give("sentiment.overall", customer.overall)
+    if customer.shift is None:
+        measures.lack("The customer speaks in one quarter only.", "sentiment.shift")
+    else:
+        measures.give("sentiment.shift", customer.shift)
+
+
+def _duration_s(dialogue: Dialogue, timing: Timing) -> int | None:
+    if dialogue.channel != "chat" and timing.duration:
+        return round(timing.duration / 1000)
+    times = [line.segment.sent_at for line in dialogue.lines]
+    known = [time for time in times if time is not None]
+    if known and len(known) == len(times):
+        return round((max(known) - min(known)).total_seconds())
+    return None
+
+
+def _questions(text: str) -> int:
+    # "Really??" is one question.
+    return len(_QUESTION.findall(text))
+
+
+def _bot(measures: Measures, dialogue: Dialogue, cues: Cues, context: Context) -> None:
+    turns = sum(turn.side is Side.SERVICE for turn in dialogue.turns)
+    fallbacks = context.fallback_count
+    if fallbacks is None and dialogue.readable:
+        fallbacks = len({cue.line.position for cue in cues.of("fallback", side=Side.SERVICE)})
+    if not turns:
+        measures.lack(NO_SERVICE if dialogue.attributed else NO_ROLES, "fallbackRate")
+    elif fallbacks is None:
+        measures.lack(dialogue.unread, "fallbackRate")
+    else:
+        measures.give("fallbackRate", min(1.0, fallbacks / turns))
+    if context.completed is None or context.transferred is None:
+        measures.lack("It is not known how the call ended.", "containment")
+    elif not context.completed:
+        measures.lack("The call was not completed.", "containment")
+    else:
+        measures.give("containment", int(not context.transferred))
+
+
+def _handling(measures: Measures, dialogue: Dialogue, context: Context) -> None:
+    resolved_at_once = context.first_contact_resolution
+    if resolved_at_once is None:
+        measures.lack("The customer's other conversations are not known.", "firstContactResolution")
+    else:
+        measures.give("firstContactResolution", int(resolved_at_once))
+    duration = measures.get("durationSeconds")
+    if dialogue.channel == "chat":
+        return
+    if duration is None:
+        measures.lack("The conversation has no times.", "handleSeconds")
+    else:
+        measures.give("handleSeconds", duration + (context.after_call_seconds or 0))

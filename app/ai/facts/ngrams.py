@@ -1,0 +1,68 @@
+"""The words of a dialogue as the linear models read them: n-grams that say whose they are.
+
+A gram is `a:` or `c:` (agent, customer) or, of the last lines of a side, `A:` or `C:`, and one or
+two to three words. Names and numbers are masked, so that it doesn't matter who speaks of what, nor
+whether a text was masked before.
+"""
+
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+
+from app.ai.dialogue.turns import Dialogue
+
+NAME, NUMBER = "@", "0"
+_TOKEN = re.compile(r"\[[A-Z_]{2,20}\]|[A-Za-z]+(?:'[a-z]+)?|\d+|[?!]")
+_MASKS = {"[NAME]": NAME, "[ADDRESS]": NAME, "[EMAIL]": NAME}
+_STARTS = re.compile(r"(?:^|[.!?:\n]\s*)$")
+_AT_END = 3
+_MOST_CHARS = 1_000
+
+
+def grams_of(dialogue: Dialogue) -> set[str]:
+    """Return the distinct grams of both sides."""
+    found: set[str] = set()
+    for letter, lines in (("a", dialogue.service), ("c", dialogue.customer)):
+        for index, line in enumerate(lines):
+            words = tokens_of(line.text)
+            prefixes = [letter]
+            if index >= len(lines) - _AT_END:
+                prefixes.append(letter.upper())
+            for prefix in prefixes:
+                found.update(_grams(prefix, words))
+    return found
+
+
+def tokens_of(text: str) -> list[str]:
+    """Split a text into lower-case words, with names and numbers masked.
+
+    A word with a capital within a sentence is taken for a name, `I` and shouting apart.
+    """
+    plain = text[:_MOST_CHARS].replace("\u2019", "'")
+    found = []
+    for match in _TOKEN.finditer(plain):
+        word = match.group()
+        if word[0] == "[":
+            found.append(_MASKS.get(word, NUMBER))
+        elif word[0].isdigit():
+            found.append(NUMBER)
+        elif word[0].isupper() and _is_name(plain, match.start(), word):
+            found.append(NAME)
+        else:
+            found.append(word.lower())
+    return found
+
+
+def _is_name(text: str, start: int, word: str) -> bool:
+    if word.split("'")[0] == "I" or (len(word) > 1 and word.isupper()):
+        return False
+    return _STARTS.search(text, max(0, start - 4), start) is None if start else False
+
+
+def _grams(prefix: str, words: list[str]) -> Iterable[str]:
+    framed = ["^", *words, "$"]
+    for one, two in pairwise(framed):
+        yield f"{prefix}:{one}"
+        yield f"{prefix}:{one} {two}"
+    for one, two, three in zip(framed, framed[1:], framed[2:], strict=False):
+        yield f"{prefix}:{one} {two} {three}"

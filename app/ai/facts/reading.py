@@ -1,0 +1,48 @@
+"""A dialogue as the linear models and the outcome read it: exchanges, friction, features, grams."""
+
+from dataclasses import dataclass, replace
+
+from app.ai.dialogue.cues import Cues
+from app.ai.dialogue.exchanges import Exchanges, exchanges_of
+from app.ai.dialogue.friction import Friction, friction_of
+from app.ai.dialogue.turns import Dialogue, Side
+from app.ai.facts.features import features_of
+from app.ai.facts.ngrams import grams_of
+from app.ai.facts.sentiment import customer_scores
+
+_OF_THE_MATTER = ("failure", "no_result", "bad_news", "refusal", "apology", "done", "success")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`features` are those of `app.ai.facts.features`, `grams` those of `app.ai.facts.ngrams`."""
+
+    exchanges: Exchanges
+    friction: Friction
+    features: dict[str, float]
+    grams: set[str]
+
+
+def reading_of(dialogue: Dialogue, cues: Cues, scores: list[float] | None = None) -> Reading:
+    """Read an attributed English dialogue; `scores` are its customer's sentiments, if known."""
+    feelings = customer_scores(dialogue) if scores is None else scores
+    dialogue = _to_the_matter(dialogue, cues)
+    exchanges = exchanges_of(dialogue)
+    friction = friction_of(dialogue, cues)
+    return Reading(
+        exchanges=exchanges,
+        friction=friction,
+        features=features_of(dialogue, cues, exchanges, friction, feelings),
+        grams=grams_of(dialogue),
+    )
+
+
+def _to_the_matter(dialogue: Dialogue, cues: Cues) -> Dialogue:
+    # A line of abuse alone doesn't put the lines around it further from the end, or from each other.
+    abusive = {cue.line.position for cue in cues.of("profanity", None, Side.SERVICE)}
+    abusive -= {cue.line.position for kind in _OF_THE_MATTER for cue in cues.of(kind)}
+    if not abusive:
+        return dialogue
+    return replace(
+        dialogue, lines=tuple(line for line in dialogue.lines if line.position not in abusive)
+    )

@@ -1,0 +1,223 @@
+"""How a conversation feels, from the words of each side: their scores over its quarters.
+
+English is scored by VADER, other languages by the words of their lexicon; without one there is no
+sentiment. Feeling is not quality: these numbers are told beside the score and are no part of it.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from string import punctuation
+from typing import Any, Protocol
+
+from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+from app.ai.dialogue.turns import Dialogue, Line, Side
+from app.ai.languages.detection import ENGLISH
+from app.ai.languages.feelings import Polarity, polarity_of
+from app.ai.languages.lexicon import lexicon_of
+from app.ai.scorecard.values import MetricSettings
+
+_MIXED_SHARE = 0.15
+# The time that the analyzer takes grows with the square of the length.
+_MAX_CHARS = 1_000
+
+
+class _Analyzer(Protocol):
+    lexicon: Mapping[str, float]
+
+    def polarity_scores(self, text: str) -> dict[str, float]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSentiment:
+    """`score` is -1 to 1; `label` positive, neutral, negative or mixed."""
+
+    segment_id: str
+    at_ms: int | None
+    side: Side
+    role: str
+    score: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class SideSentiment:
+    """One side's feeling over the four quarters of its own time, each -1 to 1 or None.
+
+    `overall` is the mean of the quarters that have data; `begin` and `end` are the first and the
+    last of them, `shift` is end - begin. Trend: no_change, slightly_improving, improving,
+    slightly_declining, declining or not_calculated (scorecards.md, section 2).
+    """
+
+    overall: float | None = None
+    by_quarter: tuple[float | None, ...] = (None, None, None, None)
+    begin: float | None = None
+    end: float | None = None
+    shift: float | None = None
+    trend: str = "not_calculated"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "overall": self.overall,
+            "byQuarter": list(self.by_quarter),
+            "begin": self.begin,
+            "end": self.end,
+            "shift": self.shift,
+            "trend": self.trend,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Sentiment:
+    customer: SideSentiment
+    agent: SideSentiment
+    segments: tuple[SegmentSentiment, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "customer": self.customer.as_json(),
+            "agent": self.agent.as_json(),
+            "timeline": [
+                {
+                    "segmentId": item.segment_id,
+                    "atMs": item.at_ms,
+                    "role": item.role,
+                    "score": item.score,
+                }
+                for item in self.segments
+            ],
+        }
+
+
+def sentiment_of(dialogue: Dialogue, settings: MetricSettings) -> Sentiment:
+    """Score every line whose language is read; without times a line counts by its place.
+
+    That is its place among the lines of its side, whatever the other side says in between.
+
+    Only the first 1,000 characters of a line are read.
+    """
+    if not dialogue.readable:
+        return Sentiment(SideSentiment(), SideSentiment(), ())
+    scored = []
+    places: list[tuple[Side, float, int, int]] = []
+    own: Counter[Side] = Counter()
+    for line, offset in offsets_ms(dialogue):
+        polarity = _polarity(line)
+        if polarity is None:
+            continue
+        item = _scored(line, offset, polarity, settings)
+        scored.append(item)
+        start = own[line.side] if offset is None else offset
+        own[line.side] += 1
+        timed = offset is not None and dialogue.channel != "chat"
+        last = line.segment.end_ms if timed else None
+        places.append((line.side, item.score, start, start if last is None else last))
+    return Sentiment(
+        customer=_side([place for place in places if place[0] is Side.CUSTOMER], settings),
+        agent=_side([place for place in places if place[0] is Side.SERVICE], settings),
+        segments=tuple(scored),
+    )
+
+
+def customer_scores(dialogue: Dialogue) -> list[float]:
+    """Score the customer's lines of an English dialogue, each -1 to 1."""
+    return [_of_english(line.text[:_MAX_CHARS]).score for line in dialogue.customer]
+
+
+def offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:
+    """Give each line its ms from the start: of the recording, or of the first message.
+
+    None for all lines where one of them has no time.
+    """
+    starts = [line.segment.start_ms for line in dialogue.lines]
+    sent = [line.segment.sent_at for line in dialogue.lines]
+    if None in starts:
+        known = [time for time in sent if time is not None]
+        if len(known) != len(sent):
+            return [(line, None) for line in dialogue.lines]
+        first = min(known, default=None)
+        starts = [round((time - first).total_seconds() * 1000) for time in known if first]
+    return list(zip(dialogue.lines, starts, strict=True))
+
+
+def _polarity(line: Line) -> Polarity | None:
+    text = line.text[:_MAX_CHARS]
+    if line.language == ENGLISH:
+        return _of_english(text)
+    lexicon = lexicon_of(line.language)
+    if lexicon is None or lexicon.feelings is None:
+        return None
+    return polarity_of(text, lexicon.feelings)
+
+
+def _of_english(text: str) -> Polarity:
+    analyzer = _analyzer()
+    if text.isascii():
+        # Without emoji only a word of the lexicon feels like anything, and looking for one is cheap.
+        words = text.lower().split()
+        bare = [word.strip(punctuation) for word in words]
+        known = analyzer.lexicon.keys()
+        if known.isdisjoint(words) and known.isdisjoint(bare):
+            return Polarity(0.0, mixed=False)
+    found = analyzer.polarity_scores(text)
+    mixed = found["pos"] >= _MIXED_SHARE and found["neg"] >= _MIXED_SHARE
+    return Polarity(found["compound"], mixed)
+
+
+def _scored(
+    line: Line, offset: int | None, polarity: Polarity, settings: MetricSettings
+) -> SegmentSentiment:
+    score = polarity.score
+    if polarity.mixed:
+        label = "mixed"
+    elif abs(score) < settings.sentiment_neutral:
+        label = "neutral"
+    else:
+        label = "positive" if score > 0 else "negative"
+    return SegmentSentiment(
+        line.segment.id, offset, line.side, line.segment.role.value, score, label
+    )
+
+
+def _side(
+    places: Sequence[tuple[Side, float, int, int]], settings: MetricSettings
+) -> SideSentiment:
+    if not places:
+        return SideSentiment()
+    last = max(end for _, _, _, end in places)
+    quarters: list[list[float]] = [[], [], [], []]
+    for _, score, start, _ in places:
+        quarters[min(3, 4 * start // last) if last > 0 else 0].append(score)
+    means = [sum(scores) / len(scores) if scores else None for scores in quarters]
+    known = [mean for mean in means if mean is not None]
+    shift = known[-1] - known[0] if len(known) > 1 else None
+    enough = len(places) >= settings.trend_segments
+    return SideSentiment(
+        overall=_round(sum(known) / len(known)),
+        by_quarter=tuple(None if mean is None else _round(mean) for mean in means),
+        begin=_round(known[0]),
+        end=_round(known[-1]),
+        shift=None if shift is None else _round(shift),
+        trend="not_calculated" if shift is None or not enough else _trend(shift, settings),
+    )
+
+
+def _trend(shift: float, settings: MetricSettings) -> str:
+    size = round(abs(shift), 4)
+    if size < settings.trend_flat:
+        return "no_change"
+    direction = "improving" if shift > 0 else "declining"
+    return direction if size > settings.trend_clear else f"slightly_{direction}"
+
+
+def _round(value: float) -> float:
+    # Adding zero turns -0.0, which JSON would show, into 0.0.
+    return round(value, 4) + 0.0
+
+
+@cache
+def _analyzer() -> _Analyzer:
+    analyzer: _Analyzer = SentimentIntensityAnalyzer()
+    return analyzer

@@ -1,0 +1,174 @@
+"""What happens in time in a spoken conversation: gaps, holds, overlaps and interruptions."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.ai.dialogue.cues import Cues
+from app.ai.dialogue.turns import Dialogue, Line, Side
+from app.ai.facts.intervals import Interval, gaps, intersection, union
+from app.ai.languages.lexicon import lexicon_of
+from app.ai.languages.phrases import PLAIN
+from app.ai.languages.words import LETTER
+from app.ai.scorecard.values import MetricSettings
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_WORD_WITH_MARKS = re.compile(rf"(?:{LETTER})+(?:'(?:{LETTER})+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A line with its times, in ms from the start of the recording."""
+
+    line: Line
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A silence between speech, after `before`; `announced` is None where that can't be told."""
+
+    start: int
+    end: int
+    before: Line
+    announced: bool | None
+
+    @property
+    def length(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Interruption:
+    """`line` starts while `over` is spoken; `start` to `end` is their overlap."""
+
+    line: Line
+    over: Line
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Everything in order of time; `spoken` is empty where the transcript has no times.
+
+    `barge_ins` are all starts over the other side's speech, of which `interruptions` are those
+    that are long enough and more than a back-channel.
+    """
+
+    duration: int
+    spoken: tuple[Spoken, ...]
+    speech: tuple[Interval, ...]
+    gaps: tuple[Gap, ...]
+    overlaps: tuple[Interval, ...]
+    barge_ins: tuple[Interruption, ...]
+    interruptions: tuple[Interruption, ...]
+
+    def of(self, side: Side) -> list[Interval]:
+        return union((item.start, item.end) for item in self.spoken if item.line.side is side)
+
+    def holds(self, settings: MetricSettings) -> list[Gap]:
+        """List the silences that were announced and are longer than a pause."""
+        return [gap for gap in self.gaps if gap.announced and gap.length > settings.non_talk_gap_ms]
+
+    def long_silences(self, settings: MetricSettings) -> list[Gap]:
+        """List the silences that would be dead air unless they were announced."""
+        return [gap for gap in self.gaps if gap.length >= settings.dead_air_ms]
+
+
+def timing_of(dialogue: Dialogue, cues: Cues, settings: MetricSettings) -> Timing:
+    """Lay a conversation out in time; a chat has no times in this sense."""
+    spoken = _spoken(dialogue)
+    speech = tuple(union((item.start, item.end) for item in spoken))
+    last = max((item.end for item in spoken), default=0)
+    by_side = {
+        side: union((item.start, item.end) for item in spoken if item.line.side is side)
+        for side in (Side.SERVICE, Side.CUSTOMER)
+    }
+    barge_ins = _barge_ins(spoken)
+    return Timing(
+        duration=max(dialogue.transcript.duration_ms or 0, last),
+        spoken=spoken,
+        speech=speech,
+        gaps=_gaps(dialogue, spoken, speech, cues, settings),
+        overlaps=tuple(intersection(by_side[Side.SERVICE], by_side[Side.CUSTOMER])),
+        barge_ins=barge_ins,
+        interruptions=tuple(item for item in barge_ins if _interrupts(item, settings)),
+    )
+
+
+def words_of(text: str) -> list[str]:
+    """Split a text into lower-case words without punctuation."""
+    return (_WORD if text.isascii() else _WORD_WITH_MARKS).findall(text.lower())
+
+
+def is_back_channel(line: Line, settings: MetricSettings) -> bool:
+    """Tell whether a line says no more than that its speaker listens, or nothing at all."""
+    lexicon = lexicon_of(line.language)
+    known = lexicon.back_channels if lexicon is not None else frozenset[str]()
+    return all(
+        word in settings.back_channels or word.translate(PLAIN) in known
+        for word in words_of(line.text)
+    )
+
+
+def _spoken(dialogue: Dialogue) -> tuple[Spoken, ...]:
+    if dialogue.channel == "chat":
+        return ()
+    found = []
+    for line in dialogue.lines:
+        start, end = line.segment.start_ms, line.segment.end_ms
+        if start is None or end is None or end < start:
+            return ()
+        found.append(Spoken(line, start, end))
+    return tuple(sorted(found, key=lambda item: (item.start, item.end)))
+
+
+def _gaps(
+    dialogue: Dialogue,
+    spoken: Sequence[Spoken],
+    speech: Sequence[Interval],
+    cues: Cues,
+    settings: MetricSettings,
+) -> tuple[Gap, ...]:
+    by_end = sorted(spoken, key=lambda item: (item.end, item.start))
+    ends = [item.end for item in by_end]
+    announcing = {cue.line.position for cue in cues.of("hold")}
+    found = []
+    for start, end in gaps(speech):
+        last = bisect_right(ends, start)
+        before = [
+            item.line for item in by_end[max(0, last - settings.hold_lookback_segments) : last]
+        ]
+        announced = any(line.position in announcing for line in before)
+        found.append(
+            Gap(start, end, by_end[last - 1].line, announced if dialogue.readable else None)
+        )
+    return tuple(found)
+
+
+def _barge_ins(spoken: Sequence[Spoken]) -> tuple[Interruption, ...]:
+    # Of each side only what has lasted longest so far can still be spoken when a line starts.
+    longest: dict[Side, Spoken] = {}
+    found = []
+    for item in spoken:
+        other = longest.get(_OPPOSITE.get(item.line.side, Side.OTHER))
+        if other is not None and other.start < item.start < other.end:
+            found.append(Interruption(item.line, other.line, item.start, min(item.end, other.end)))
+        if item.line.side in _OPPOSITE:
+            known = longest.get(item.line.side)
+            if known is None or item.end > known.end:
+                longest[item.line.side] = item
+    return tuple(found)
+
+
+def _interrupts(item: Interruption, settings: MetricSettings) -> bool:
+    if item.end - item.start < settings.interruption_overlap_ms:
+        return False
+    long_enough = len(words_of(item.line.text)) >= settings.interruption_words
+    return long_enough and not is_back_channel(item.line, settings)
+
+
+_OPPOSITE = {Side.SERVICE: Side.CUSTOMER, Side.CUSTOMER: Side.SERVICE}

@@ -1,0 +1,102 @@
+"""What a conversation is about: topics known by their words, the scorecard's own among them."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from app.ai.facts.gathering import Facts
+from app.ai.insights.summary import issue_of
+from app.ai.languages.phrases import PLAIN
+from app.ai.languages.words import holds_unspaced, phrase_pattern, words_in
+from app.ai.scorecard.values import Topic
+
+_MOST = 5
+_MOST_BETWEEN = 3
+# Of a topic of ours two lines must speak, or what the conversation is about: one word in passing
+# is no topic.
+_LEAST_LINES = 2
+
+# Each in English, and then in Hindi where Hindi has words of its own for it.
+DEFAULTS: tuple[Topic, ...] = tuple(
+    Topic(name, tuple(phrases.split(", ")))
+    for name, phrases in (
+        ("account access", "password, log in, login, locked out, sign in, पासवर्ड, लॉगिन"),
+        ("billing", "bill, invoice, charged, overcharged, billing, बिल"),
+        ("booking", "book, booked, booking, reserve, reservation, appointment, बुक, बुकिंग"),
+        ("cancellation", "cancel, cancelled, canceled, cancellation, रद्द, कैंसिल"),
+        (
+            "delivery",
+            "delivery, delivered, parcel, package, shipping, shipment, courier, dispatched, "
+            "not arrive, not arrived, hasn't arrived, डिलीवरी, पार्सल",
+        ),
+        ("faulty product", "faulty, defective, damaged, broken, missing part, toota, टूटा, टूटी"),
+        ("fraud", "fraud, fraudulent, stolen, scam, hacked, dhokha, धोखा"),
+        (
+            "payment",
+            "payment, pay, paid, credit card, debit card, instalment, instalments, भुगतान, पेमेंट",
+        ),
+        ("refund", "refund, refunded, money back, reimbursed, paise wapas, रिफंड, रिफ़ंड, पैसे वापस"),
+        ("repair", "repair, repaired, technician, warranty, guarantee, मरम्मत, वारंटी"),
+        ("return", "return, returned, exchange, replacement, send it back, वापसी"),
+        ("technical problem", "error, not working, crashed, internet, kaam nahi, काम नहीं, इंटरनेट"),
+        ("travel", "flight, train, hotel, taxi, bus, फ्लाइट, फ़्लाइट, ट्रेन, होटल"),
+    )
+)
+
+
+def topics_of(facts: Facts, own: Iterable[Topic]) -> tuple[str, ...]:
+    """Name up to five topics, the scorecard's own first, then ours by how many lines speak of them.
+
+    The scorecard's own are looked for in every language, ours in those that are read.
+    """
+    lines = [line.text for line in facts.dialogue.lines]
+    if facts.dialogue.readable:
+        # The issue is a line already, and says the same as one more.
+        lines.append(issue_of(facts) or "")
+    texts = [line.translate(PLAIN).lower() for line in lines]
+    holding = _holding(texts)
+    found = [topic.name for topic in own if _lines_with(topic, texts, holding)]
+    if facts.dialogue.readable:
+        counted = [(topic.name, _lines_with(topic, texts, holding)) for topic in DEFAULTS]
+        ranked = sorted(counted, key=lambda pair: -pair[1])
+        found += [name for name, count in ranked if count >= _LEAST_LINES]
+    return tuple(dict.fromkeys(found))[:_MOST]
+
+
+def _holding(texts: Sequence[str]) -> dict[str, list[int]]:
+    # Which of the texts hold a word.
+    found = defaultdict(list)
+    for index, text in enumerate(texts):
+        for word in words_in(text):
+            found[word].append(index)
+    return found
+
+
+def _lines_with(topic: Topic, texts: Sequence[str], holding: Mapping[str, list[int]]) -> int:
+    # Most lines are not about most topics, and hold no word that one begins with.
+    begins, in_ascii, in_any = _patterns(topic.any_of)
+    near: Iterable[int] = range(len(texts))
+    if begins is not None:
+        near = {index for word in begins for index in holding.get(word, ())}
+    return sum(
+        bool((in_ascii if texts[index].isascii() else in_any).search(texts[index]))
+        for index in near
+    )
+
+
+@lru_cache(maxsize=512)
+def _patterns(
+    phrases: tuple[str, ...],
+) -> tuple[frozenset[str] | None, re.Pattern[str], re.Pattern[str]]:
+    # Finding phrases of other scripts costs more, and no text in ASCII holds any.
+    plain = [phrase.translate(PLAIN).lower() for phrase in phrases]
+    begins = None  # a phrase of a script without spaces begins anywhere
+    if not any(map(holds_unspaced, plain)):
+        begins = frozenset(words[0] for phrase in plain if (words := words_in(phrase)))
+    return begins, _pattern(filter(str.isascii, plain)), _pattern(plain)
+
+
+def _pattern(phrases: Iterable[str]) -> re.Pattern[str]:
+    spelled = (phrase_pattern(phrase, most_between=_MOST_BETWEEN) for phrase in phrases)
+    return re.compile("|".join(filter(None, spelled)) or "(?!)")

@@ -1,0 +1,56 @@
+"""How a line feels by a lexicon of its language: the words that are known, and what turns them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.ai.languages.lexicon import Feelings
+from app.ai.languages.phrases import NUKTA, PLAIN
+from app.ai.languages.words import words_in
+
+# What is said in one breath: "no, many thanks" denies nothing.
+_CLAUSE_END = re.compile("[,;.!?\u0964\n]")
+# So many words around a feeling may turn it: Hindi says "not" after it, as often as before.
+_NEAR = 2
+_TURNED = -0.6
+_BOOST = 1.3
+# Where half of the scale is reached: with about two clear words.
+_HALF = 4.0
+_MIXED_SHARE = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Polarity:
+    """`score` is -1 to 1; `mixed` says that both good and bad have a clear share of the words."""
+
+    score: float
+    mixed: bool
+
+
+def polarity_of(text: str, feelings: Feelings) -> Polarity:
+    """Score a text by its words; 0 where none is known."""
+    clauses = [
+        [word.replace(NUKTA, "") for word in words_in(clause)]
+        for clause in _CLAUSE_END.split(text.lower().translate(PLAIN))
+    ]
+    weights = [weight for words in clauses for weight in _weights(words, feelings)]
+    good = sum(weight for weight in weights if weight > 0)
+    bad = sum(weight for weight in weights if weight < 0)
+    least = _MIXED_SHARE * sum(map(len, clauses))
+    return Polarity(
+        score=round((good + bad) / (abs(good + bad) + _HALF), 4) + 0.0,
+        mixed=bad < 0 < good and good >= least and -bad >= least,
+    )
+
+
+def _weights(words: list[str], feelings: Feelings) -> Iterator[float]:
+    for index, word in enumerate(words):
+        weight = feelings.words.get(word)
+        if weight is None:
+            continue
+        before = words[max(0, index - _NEAR) : index]
+        if not feelings.boosters.isdisjoint(before):
+            weight *= _BOOST
+        if not feelings.negations.isdisjoint(before + words[index + 1 : index + 1 + _NEAR]):
+            weight *= _TURNED
+        yield weight

@@ -1,0 +1,1 @@
+"""The rules by which code answers the criteria of a scorecard."""

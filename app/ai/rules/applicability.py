@@ -1,0 +1,111 @@
+"""Whether a criterion applies at all: the conditions that its author has set, which must all hold."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from app.ai.facts.gathering import Facts
+from app.ai.facts.measures import NO_ROLES
+from app.ai.facts.moments import event_types
+from app.ai.facts.spoken_phrases import ANYONE, is_known_to_be, said, turns_of
+from app.ai.languages.detection import UNKNOWN, primary_language
+from app.ai.rules.own import holds, spelled
+from app.ai.scorecard.shapes import WRITTEN_EVENTS
+from app.ai.scorecard.values import Criterion
+from app.ai.scoring.answers import Answer, not_applicable, unjudged
+
+
+def unmet(facts: Facts, criterion: Criterion) -> Answer | None:
+    """Answer that the criterion does not apply, or that this can't be told; None when it does."""
+    for name, check in _CHECKS.items():
+        if name in criterion.applies_when:
+            answer = check(facts, criterion.applies_when[name])
+            if answer is not None:
+                return answer
+    return None
+
+
+def speaks(facts: Facts, languages: Iterable[str]) -> bool | None:
+    """Tell whether the conversation is in one of the languages, whatever the region and script.
+
+    None where its language is not known.
+    """
+    spoken = primary_language(facts.dialogue.language)
+    if spoken == UNKNOWN:
+        return None
+    return spoken in {primary_language(each) for each in languages}
+
+
+def _languages(facts: Facts, languages: list[str]) -> Answer | None:
+    spoken = speaks(facts, languages)
+    if spoken is None:
+        return unjudged("It is not known which language is spoken.")
+    return None if spoken else _only(f"to conversations in {', '.join(languages)}")
+
+
+def _directions(facts: Facts, directions: list[str]) -> Answer | None:
+    if facts.context.direction in directions:
+        return None
+    return _only(f"to {' and '.join(directions)} contacts")
+
+
+def _campaigns(facts: Facts, campaign_ids: list[str]) -> Answer | None:
+    return None if facts.context.campaign_id in campaign_ids else _only("to some campaigns")
+
+
+def _labels(facts: Facts, labels: Mapping[str, str]) -> Answer | None:
+    known = facts.context.labels
+    missing = [f"{name} {value}" for name, value in labels.items() if known.get(name) != value]
+    return _only(f"with the label {', '.join(missing)}") if missing else None
+
+
+def _metric(facts: Facts, measured: Mapping[str, Any]) -> Answer | None:
+    metric = measured["metric"]
+    value = facts.measures.get(metric)
+    if value is None:
+        return _only(f"where {metric} is measured")
+    return None if holds(measured, value) else _only(f"where {metric} is {spelled(measured)}")
+
+
+def _events(facts: Facts, events: list[str]) -> Answer | None:
+    if not event_types(facts).isdisjoint(events):
+        return None
+    if not facts.dialogue.readable and not set(WRITTEN_EVENTS).isdisjoint(events):
+        return unjudged(f"Whether it applies can't be told. {facts.dialogue.unread}")
+    return _only(f"where there is {' or '.join(events)}")
+
+
+def _said(facts: Facts, wanted: Mapping[str, Any]) -> Answer | None:
+    by = wanted.get("by", ANYONE)
+    if next(said(turns_of(facts, by), wanted["anyOf"]), None) is None:
+        return _only(f"where one of its phrases is said by {by}")
+    return None if is_known_to_be(facts, by) else _unknown_speaker()
+
+
+def _not_said(facts: Facts, unwanted: Mapping[str, Any]) -> Answer | None:
+    by = unwanted.get("by", ANYONE)
+    if next(said(turns_of(facts, by), unwanted["anyOf"]), None) is None:
+        return None
+    if not is_known_to_be(facts, by):
+        return _unknown_speaker()
+    return _only(f"where none of its phrases is said by {by}")
+
+
+def _unknown_speaker() -> Answer:
+    return unjudged(f"Whether it applies can't be told. {NO_ROLES}")
+
+
+def _only(to: str) -> Answer:
+    return not_applicable(f"It applies only {to}.")
+
+
+# The cheap ones first: what does not apply costs nothing then.
+_CHECKS: dict[str, Callable[[Facts, Any], Answer | None]] = {
+    "languages": _languages,
+    "directions": _directions,
+    "campaignIds": _campaigns,
+    "labels": _labels,
+    "metric": _metric,
+    "events": _events,
+    "said": _said,
+    "notSaid": _not_said,
+}

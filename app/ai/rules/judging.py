@@ -1,0 +1,156 @@
+"""The embedded engine's judgement of a criterion: applicability first, then its rule."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Flag, auto
+
+from app.ai.dialogue.evidence import CONTRADICTS, whole
+from app.ai.dialogue.turns import Line
+from app.ai.facts.gathering import Facts, segments_named
+from app.ai.facts.measures import NO_ROLES, NO_SERVICE, NO_TIMES
+from app.ai.facts.timing import words_of
+from app.ai.rules import applicability, closing, compliance, content, opening, own, timing
+from app.ai.scorecard.values import Criterion
+from app.ai.scoring.answers import NOT_JUDGED_YET, Answer, judged, not_applicable, unjudged
+
+# How much less sure the answers are that rest on a first lexicon alone.
+_FIRST_LEXICON_DOUBT = 0.3
+_SURE_LANGUAGE = 0.5
+_SENTENCE = re.compile(r"[^.!?]{1,400}\?")
+
+
+class Needs(Flag):
+    """What a rule can't do without: words of a known language, known roles, times of speech."""
+
+    NOTHING = 0
+    WORDS = auto()
+    ROLES = auto()
+    TIMES = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    judge: Callable[[Facts, Criterion], Answer]
+    needs: Needs
+
+
+def answer(facts: Facts, criterion: Criterion) -> Answer:
+    """Judge one criterion, or say why the embedded engine doesn't.
+
+    Where it is not known who speaks, only what holds of the conversation as a whole is judged.
+    """
+    unmet = applicability.unmet(facts, criterion)
+    if unmet is not None:
+        return unmet
+    if criterion.rule is None:
+        return unjudged(NOT_JUDGED_YET)
+    rule = RULES[criterion.rule]
+    by = "metric" if criterion.methods[0] == "metric" else "rule"
+    if Needs.ROLES in rule.needs and not facts.dialogue.attributed:
+        return unjudged(f"{NO_ROLES} The recording has one channel for all.", by=by)
+    if facts.dialogue.attributed and not facts.dialogue.service:
+        return not_applicable(NO_SERVICE, by=by)
+    if Needs.WORDS in rule.needs and not facts.dialogue.readable:
+        return unjudged(facts.dialogue.unread, by=by)
+    if Needs.TIMES in rule.needs and not facts.timing.spoken:
+        return not_applicable(NO_TIMES, by=by)
+    answer = rule.judge(facts, criterion)
+    return _hedged(facts, answer) if Needs.WORDS in rule.needs else answer
+
+
+def _hedged(facts: Facts, answer: Answer) -> Answer:
+    # Phrases that nobody has measured yet, and a language that is only guessed, weigh less.
+    dialogue, confidence, notes = facts.dialogue, answer.confidence, []
+    if confidence is None:
+        return answer
+    lexicons = dialogue.first_lexicons
+    if lexicons:
+        confidence *= 1 - _FIRST_LEXICON_DOUBT * sum(
+            dialogue.shares[each.language] for each in lexicons
+        )
+        notes.append(
+            f"Read with a first lexicon of {' and '.join(each.name for each in lexicons)}."
+        )
+    if dialogue.language_confidence < _SURE_LANGUAGE:
+        confidence *= dialogue.language_confidence / _SURE_LANGUAGE
+        notes.append("The language is guessed from few words.")
+    if not notes:
+        return answer
+    explanation = " ".join((answer.explanation, *notes))
+    return replace(answer, explanation=explanation, confidence=round(confidence, 4))
+
+
+def no_repetition(facts: Facts, criterion: Criterion) -> Answer:
+    """Count the bot's fallbacks and the questions that it asks twice in the same words."""
+    fallbacks = facts.said("fallback")
+    count = facts.context.fallback_count
+    if count is None:
+        count = len({cue.line.position for cue in fallbacks})
+    repeated = _repeated_questions(facts)
+    parameters = criterion.parameters
+    fulfilled = (
+        count <= parameters["maxFallbacks"] and len(repeated) <= parameters["maxRepeatedQuestions"]
+    )
+    where = f" ({segments_named(repeated)})" if repeated else ""
+    lines = [] if fulfilled else [cue.line for cue in fallbacks] + repeated
+    unique = {line.position: line for line in lines}
+    return judged(
+        2 if fulfilled else 0,
+        float(fulfilled),
+        f"Fallbacks: {count}. Questions asked again in the same words: {len(repeated)}{where}."
+        if count or repeated
+        else "There is no fallback, and no question is asked again in the same words.",
+        confidence=0.6 if fulfilled else 0.75,
+        by="metric",
+        evidence=[whole(line.segment, CONTRADICTS) for line in list(unique.values())[:5]],
+    )
+
+
+def _repeated_questions(facts: Facts) -> list[Line]:
+    # To offer help again, or to be asked how one can help again, repeats nothing.
+    polite = {cue.line.position for kind in ("offer_help", "purpose") for cue in facts.said(kind)}
+    seen: set[tuple[str, ...]] = set()
+    repeated = []
+    for line in facts.dialogue.service:
+        for question in _SENTENCE.findall(line.text):
+            words = tuple(words_of(question))
+            if words in seen and line.position not in polite and len(words) > 2:
+                repeated.append(line)
+            seen.add(words)
+    return repeated
+
+
+_AGENT_WORDS = Needs.WORDS | Needs.ROLES
+_AGENT_TIMES = Needs.TIMES | Needs.ROLES
+
+RULES: dict[str, Rule] = {
+    "abuse": Rule(compliance.abuse, _AGENT_WORDS),
+    "bot_identity": Rule(opening.bot_identity, _AGENT_WORDS),
+    "clean_close": Rule(closing.clean_close, _AGENT_WORDS),
+    "data_handling": Rule(compliance.data_handling, Needs.WORDS),
+    "dead_air": Rule(timing.dead_air, Needs.TIMES),
+    "disclosure": Rule(compliance.disclosure, Needs.NOTHING),
+    "first_response": Rule(timing.first_response, Needs.ROLES),
+    "gaps": Rule(timing.gaps, Needs.ROLES),
+    "greeting": Rule(opening.greeting, _AGENT_WORDS),
+    "handoff": Rule(closing.handoff, _AGENT_WORDS),
+    "hold_silence": Rule(timing.hold_silence, Needs.TIMES),
+    "latency": Rule(timing.latency, _AGENT_TIMES),
+    "no_repetition": Rule(no_repetition, _AGENT_WORDS),
+    "opt_out": Rule(closing.opt_out, _AGENT_WORDS),
+    "pace": Rule(timing.pace, _AGENT_TIMES),
+    "purpose": Rule(opening.purpose, _AGENT_WORDS),
+    "recap": Rule(closing.recap, Needs.WORDS),
+    "resolution_confirmed": Rule(closing.resolution_confirmed, Needs.WORDS),
+    "turn_taking": Rule(timing.turn_taking, _AGENT_TIMES),
+    "completeness": Rule(content.completeness, _AGENT_WORDS),
+    "empathy": Rule(content.empathy, _AGENT_WORDS),
+    "listening": Rule(content.listening, _AGENT_WORDS),
+    "respect": Rule(content.respect, _AGENT_WORDS),
+    "understanding": Rule(content.understanding, _AGENT_WORDS),
+    "forbidden_phrases": Rule(own.forbidden_phrases, Needs.NOTHING),
+    "metric_range": Rule(own.metric_range, Needs.NOTHING),
+    "required_phrases": Rule(own.required_phrases, Needs.NOTHING),
+    "verification": Rule(opening.verification, _AGENT_WORDS),
+}

@@ -1,0 +1,168 @@
+"""What is wrong with one criterion of a scorecard: its texts, its judge and its conditions."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from app.ai.dialogue.friction import WEIGHTS
+from app.ai.scorecard.condition_problems import problems_of_conditions
+from app.ai.scorecard.findings import (
+    Finding,
+    between,
+    bounds,
+    is_a,
+    list_of,
+    metric,
+    one_of,
+    path,
+    phrases,
+    repeated,
+    shaped,
+    sized,
+    texts,
+)
+from app.ai.scorecard.shapes import (
+    CRITERION,
+    CRITERION_OPTIONAL,
+    KNOWN_RULES,
+    MOST_OPTIONS,
+    MOST_STATEMENTS,
+    NUMBER,
+    OPTION,
+    STATEMENT,
+    WITHIN,
+)
+
+_MOST_TURNS = 1_000
+
+
+def problems_of_criterion(where: str, item: Any) -> list[Finding]:
+    """List what is wrong with the criterion that stands at this path."""
+    found = shaped(where, item, CRITERION, CRITERION_OPTIONAL)
+    if found:
+        return found
+    for name in ("type", "criticality", "errorClass"):
+        found += one_of(path(where, name), item[name], name)
+    if not 0 < item["weight"] <= 100:
+        message = "This must be over 0 and at most 100."
+        found.append(Finding(f"{where}.weight", "RANGE", message))
+    if item.get("dimension") is not None:
+        found += one_of(f"{where}.dimension", item["dimension"], "dimension")
+    if not 0 <= item.get("failsAt", 0) < 1:
+        found.append(Finding(f"{where}.failsAt", "RANGE", "This must be from 0 to below 1."))
+    found += texts(where, item, "key", "title", "section", "question")
+    found += texts(where, item, "suggestion", "notApplicableWhen", needed=False)
+    found += _options(where, item) + _judge(f"{where}.judge", item)
+    return found + problems_of_conditions(f"{where}.appliesWhen", item.get("appliesWhen", {}))
+
+
+def _options(where: str, item: Mapping[str, Any]) -> list[Finding]:
+    options, where = item["options"], f"{where}.options"
+    found = sized(where, options, high=MOST_OPTIONS) + list_of(where, options, OPTION)
+    if found:
+        return found
+    for index, option in enumerate(options):
+        found += between(f"{where}[{index}].score", option["score"], 0, 1)
+        found += texts(f"{where}[{index}]", option, "anchor")
+        if isinstance(option["answer"], str):
+            found += texts(f"{where}[{index}]", option, "answer")
+    scores = [option["score"] for option in options]
+    if item["type"] == "binary" and scores != [1, 0]:
+        message = "A binary criterion has two options, scored 1 and 0 in this order."
+        found.append(Finding(where, "FORMAT", message))
+    if item["type"] == "scale" and len(set(scores)) < 2:
+        message = "A scale has at least two options of different scores."
+        found.append(Finding(where, "FORMAT", message))
+    return found + repeated(where, options, "answer")
+
+
+def _judge(where: str, item: Mapping[str, Any]) -> list[Finding]:
+    judge = item["judge"]
+    found = shaped(where, judge, {"methods": list}, {"rule": str, "parameters": dict})
+    if found:
+        return found
+    if not judge["methods"]:
+        found.append(Finding(f"{where}.methods", "LENGTH", "This must name at least one method."))
+    for index, method in enumerate(judge["methods"]):
+        found += one_of(f"{where}.methods[{index}]", method, "method")
+    if "rule" not in judge:
+        if judge["methods"] != ["model"]:
+            found.append(Finding(f"{where}.rule", "REQUIRED", "This field is required."))
+        return found
+    rule = KNOWN_RULES.get(judge["rule"])
+    if rule is None:
+        message = f"{judge['rule']!r} is not one of {', '.join(KNOWN_RULES)}."
+        return [*found, Finding(f"{where}.rule", "ENUM", message)]
+    if rule.answers != item["type"]:
+        message = f"{judge['rule']} answers criteria of the type {rule.answers} only."
+        found.append(Finding(f"{where}.rule", "FORMAT", message))
+    parameters = judge.get("parameters", {})
+    where = f"{where}.parameters"
+    found += shaped(where, parameters, rule.parameters, rule.optional)
+    return found or _parameters(where, parameters)
+
+
+def _parameters(where: str, parameters: Mapping[str, Any]) -> list[Finding]:
+    found = []
+    for name, value in parameters.items():
+        if is_a(value, NUMBER) and value < 0:
+            found.append(Finding(f"{where}.{name}", "RANGE", "This may not be below 0."))
+        if name in _CHECKS:
+            found += _CHECKS[name](path(where, name), value)
+    return found
+
+
+def _parts(where: str, parts: list[Any]) -> list[Finding]:
+    return [
+        finding
+        for index, part in enumerate(parts)
+        for finding in one_of(f"{where}[{index}]", part, "part")
+    ]
+
+
+def _weights(where: str, weights: Mapping[str, Any]) -> list[Finding]:
+    found = shaped(where, weights, {}, dict.fromkeys(WEIGHTS, NUMBER))
+    for name, weight in weights.items():
+        if not found:
+            found += between(path(where, name), weight, 0, 100)
+    return found
+
+
+def _statements(where: str, statements: list[Any], low: int = 0) -> list[Finding]:
+    found = sized(where, statements, low=low, high=MOST_STATEMENTS)
+    found += list_of(where, statements, STATEMENT)
+    for index, statement in enumerate(statements):
+        if not found:
+            found += texts(f"{where}[{index}]", statement, "key", "title")
+            found += phrases(f"{where}[{index}].anyOf", statement["anyOf"])
+    return found or repeated(where, statements)
+
+
+def _within(where: str, within: Mapping[str, Any]) -> list[Finding]:
+    found = shaped(where, within, {}, WITHIN)
+    if found:
+        return found
+    if len(within) != 1:
+        return [Finding(where, "FORMAT", f"This must name one of {' and '.join(WITHIN)}.")]
+    return [
+        finding
+        for name, turns in within.items()
+        for finding in between(f"{where}.{name}", turns, 1, _MOST_TURNS)
+    ]
+
+
+_CHECKS: dict[str, Callable[[str, Any], list[Finding]]] = {
+    "agentTurns": partial(between, low=1, high=_MOST_TURNS),
+    "lastTurns": partial(between, low=1, high=_MOST_TURNS),
+    "halfAt": partial(between, low=0.01, high=1_000),
+    "weights": _weights,
+    "requires": _parts,
+    "requiredStatements": _statements,
+    "statements": partial(_statements, low=1),
+    "full": bounds,
+    "half": bounds,
+    "anyOf": phrases,
+    "by": partial(one_of, kind="by"),
+    "within": _within,
+    "metric": metric,
+}

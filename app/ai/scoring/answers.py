@@ -1,0 +1,77 @@
+"""What a judge answers to one criterion, and the four ways in which an answer comes about."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from app.ai.dialogue.evidence import Evidence
+
+NOT_JUDGED_YET = "The embedded engine does not judge this yet."
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`score` is 0 to 1, `confidence` 0 to 1, `judged_by` rule, metric, model or human.
+
+    What is not applicable has neither answer nor score. `unjudged` says that it is so for a reason
+    of the judge's and not of the conversation's; `failure` (low_confidence, invalid_output,
+    insufficient_content, engine_error) that the judge should have answered and could not.
+    """
+
+    applicable: bool
+    explanation: str
+    judged_by: str
+    answer: str | int | float | None = None
+    score: float | None = None
+    confidence: float | None = None
+    failure: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+    unjudged: bool = False
+
+
+def judged(
+    answer: str | float,
+    score: float,
+    explanation: str,
+    *,
+    confidence: float,
+    by: str = "rule",
+    evidence: Iterable[Evidence] = (),
+) -> Answer:
+    """Answer a criterion."""
+    return Answer(
+        applicable=True,
+        explanation=explanation,
+        judged_by=by,
+        answer=answer,
+        score=score,
+        confidence=round(confidence, 4),
+        evidence=tuple(evidence),
+    )
+
+
+def yes_or_no(
+    fulfilled: bool, explanation: str, *, confidence: float, evidence: Iterable[Evidence] = ()
+) -> Answer:
+    """Answer a binary criterion."""
+    return judged(
+        "yes" if fulfilled else "no",
+        float(fulfilled),
+        explanation,
+        confidence=confidence,
+        evidence=evidence,
+    )
+
+
+def not_applicable(reason: str, *, by: str = "rule") -> Answer:
+    """Say that the conversation offers no occasion for the criterion."""
+    return Answer(applicable=False, explanation=reason, judged_by=by)
+
+
+def unjudged(reason: str, *, by: str = "rule") -> Answer:
+    """Say that this judge can't tell: no guess, and no fault of the conversation."""
+    return Answer(applicable=False, explanation=reason, judged_by=by, unjudged=True)
+
+
+def failed(failure: str, reason: str, *, by: str) -> Answer:
+    """Say that the judge should have answered and could not."""
+    return Answer(applicable=False, explanation=reason, judged_by=by, failure=failure)

@@ -1,0 +1,109 @@
+"""A judgement with some answers given by people: scored anew, by the code that scored it first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.ai.dialogue.evidence import Evidence
+from app.ai.scorecard.values import Scorecard
+from app.ai.scoring.answers import Answer
+from app.ai.scoring.coaching import coaching_of
+from app.ai.scoring.documents import criterion_document, section_document
+from app.ai.scoring.score import Problem, score_of
+
+_ORIGINAL = ("applicable", "answer", "normalizedScore", "judgedBy", "explanation", "confidence")
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """The results document with its new score, and which criteria are failed now."""
+
+    results: dict[str, Any]
+    failed_criteria: tuple[str, ...]
+
+
+class Unscorable(ValueError):
+    """With these answers there would be no score; the message is for people."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+
+
+def rescored(
+    results: Mapping[str, Any], scorecard: Scorecard, answers: Mapping[str, Answer]
+) -> Rescored:
+    """Return a results document with these answers in place of those it has.
+
+    Everything that follows from answers is worked out anew: points, sections, score, compliance
+    score, band, pass, auto-fail and coaching. What a calibration had made of the score falls away.
+    Each replaced answer keeps the judge's own one in `original`. Measures, sentiment, dimensions,
+    moments and summary are not answers and stay.
+
+    Args:
+        results: in the shape of contract B6, of the same scorecard version.
+
+    Raises:
+        Unscorable: too little would be left to score.
+    """
+    former = {each["key"]: each for each in results["criteria"]}
+    given = {key: _answer(each) for key, each in former.items()} | dict(answers)
+    score = score_of(scorecard, given)
+    if score.problem is not None:
+        raise Unscorable(score.problem)
+    document = {
+        **results,
+        "score": score.score,
+        "rawScore": score.raw_score,
+        "complianceScore": score.compliance_score,
+        "band": score.band,
+        "passed": score.passed,
+        "autoFail": {
+            "triggered": score.scope is not None,
+            "scope": score.scope,
+            "criteria": list(score.critical_failures),
+        },
+        "sections": [section_document(section) for section in score.sections],
+        "criteria": [
+            {
+                **criterion_document(judged),
+                "original": _original(
+                    former[judged.criterion.key], judged.criterion.key in answers
+                ),
+            }
+            for judged in score.judged
+        ],
+        "coaching": coaching_of(score),
+        "quality": {**results["quality"], "calibration": None},
+    }
+    return Rescored(document, score.failed_criteria)
+
+
+def _original(former: Mapping[str, Any], replaced: bool) -> dict[str, Any] | None:
+    known: dict[str, Any] | None = former["original"]
+    if known is not None or not replaced:
+        return known
+    return {name: former[name] for name in _ORIGINAL}
+
+
+def _answer(shown: Mapping[str, Any]) -> Answer:
+    return Answer(
+        applicable=shown["applicable"],
+        explanation=shown["explanation"],
+        judged_by=shown["judgedBy"],
+        answer=shown["answer"],
+        score=shown["normalizedScore"],
+        confidence=shown["confidence"],
+        failure=shown["failure"],
+        evidence=tuple(
+            Evidence(
+                segment_id=item["segmentId"],
+                start_ms=item["startMs"],
+                end_ms=item["endMs"],
+                char_start=item["charStart"],
+                char_end=item["charEnd"],
+                quote=item["quote"],
+                polarity=item["polarity"],
+            )
+            for item in shown["evidence"]
+        ),
+    )

@@ -1,0 +1,220 @@
+"""From answers to a score: weights, sections, critical criteria and bands (scorecards.md, 1)."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from app.ai.scorecard.values import Criterion, Scorecard
+from app.ai.scoring.answers import Answer
+
+
+class ErrorCode(StrEnum):
+    """Why an evaluation has no score (contract B4)."""
+
+    EMPTY_TRANSCRIPT = "EMPTY_TRANSCRIPT"
+    INSUFFICIENT_CONTENT = "INSUFFICIENT_CONTENT"
+    UNSUPPORTED_LANGUAGE = "UNSUPPORTED_LANGUAGE"
+    ENGINE_UNAVAILABLE = "ENGINE_UNAVAILABLE"
+    ENGINE_OUTPUT_INVALID = "ENGINE_OUTPUT_INVALID"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why there is no score; `message` is for people."""
+
+    code: ErrorCode
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A criterion with its answer; `points` of at most the weight, None where not applicable."""
+
+    criterion: Criterion
+    answer: Answer
+    points: float | None
+
+    @property
+    def failed(self) -> bool:
+        return self.answer.score is not None and self.answer.score <= self.criterion.fails_at
+
+
+@dataclass(frozen=True, slots=True)
+class SectionScore:
+    """`raw_score` is before and `score` after a critical criterion has failed, 0 to 100."""
+
+    key: str
+    title: str
+    weight: float
+    score: float | None
+    raw_score: float | None
+    auto_failed: bool
+    criteria_count: int
+
+    @property
+    def applicable(self) -> bool:
+        return self.raw_score is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """`score` is an integer 0 to 100, or None exactly where there is a `problem`.
+
+    `raw_score` is the weighted mean as answered, before critical criteria take effect. `scope` is
+    how far their effect reaches (section, evaluation, None). `confidence` is the weighted mean over
+    everything that should have been judged, where what was not counts 0.
+    """
+
+    score: int | None
+    raw_score: float | None
+    compliance_score: float | None
+    band: str | None
+    passed: bool | None
+    scope: str | None
+    critical_failures: tuple[str, ...]
+    failed_criteria: tuple[str, ...]
+    confidence: float
+    sections: tuple[SectionScore, ...]
+    judged: tuple[Judged, ...]
+    problem: Problem | None
+
+
+def round_half_up(value: float) -> int:
+    """Round to an integer, .5 upwards; differences below a billionth are noise of floats."""
+    return math.floor(round(value, 9) + 0.5)
+
+
+def score_of(
+    scorecard: Scorecard, answers: Mapping[str, Answer], problem: Problem | None = None
+) -> Score:
+    """Score the answers, one for each criterion of the scorecard.
+
+    `problem` is one that is known before; without it too little judged weight, or too much weight
+    whose judge failed, leaves the evaluation without a score.
+    """
+    judged = _with_points(scorecard, answers)
+    raw = _mean((item.criterion.weight, item.answer.score) for item in judged)
+    problem = problem or _problem(scorecard, judged)
+    failures = [item for item in judged if item.failed and item.criterion.criticality != "none"]
+    scopes = {item.criterion.criticality for item in failures}
+    evaluation_failed = "evaluation" in scopes
+    after = _mean((item.criterion.weight, _share(item)) for item in judged)
+    score = 0 if evaluation_failed else round_half_up(after or 0)
+    return Score(
+        score=None if problem else score,
+        raw_score=_round(raw),
+        compliance_score=_round(
+            _mean(
+                (item.criterion.weight, item.answer.score)
+                for item in judged
+                if item.criterion.error_class == "compliance"
+            )
+        ),
+        band=None if problem else band_of(scorecard, score),
+        passed=None if problem else score >= scorecard.pass_threshold and not evaluation_failed,
+        scope="evaluation" if evaluation_failed else "section" if scopes else None,
+        critical_failures=tuple(item.criterion.key for item in failures),
+        failed_criteria=tuple(item.criterion.key for item in judged if item.failed),
+        confidence=_confidence(judged),
+        sections=tuple(_sections(scorecard, judged)),
+        judged=judged,
+        problem=problem,
+    )
+
+
+def unscored(score: Score, problem: Problem) -> Score:
+    """Take the score back, for a reason that is known only afterwards."""
+    return replace(score, score=None, band=None, passed=None, problem=problem)
+
+
+def band_of(scorecard: Scorecard, score: int) -> str:
+    """Name the band of a score; there is always one, since one band starts at 0."""
+    return next(band.key for band in scorecard.bands if score >= band.lowest)
+
+
+def _with_points(scorecard: Scorecard, answers: Mapping[str, Answer]) -> tuple[Judged, ...]:
+    plain = [Judged(item, _as_shown(answers[item.key]), None) for item in scorecard.criteria]
+    failed_sections = {
+        item.criterion.section
+        for item in plain
+        if item.failed and item.criterion.criticality == "section"
+    }
+    return tuple(
+        Judged(item.criterion, item.answer, _points(item, failed_sections)) for item in plain
+    )
+
+
+def _as_shown(answer: Answer) -> Answer:
+    # To the places that results show, so that a score follows exactly from what can be read.
+    return answer if answer.score is None else replace(answer, score=round(answer.score, 4))
+
+
+def _points(item: Judged, failed_sections: set[str]) -> float | None:
+    if item.answer.score is None:
+        return None
+    lost = item.criterion.section in failed_sections
+    return 0.0 if lost else item.criterion.weight * item.answer.score
+
+
+def _share(item: Judged) -> float | None:
+    return None if item.points is None else item.points / item.criterion.weight
+
+
+def _mean(weighted: Iterable[tuple[float, float | None]]) -> float | None:
+    # 100 * sum(w * s) / sum(w) over what is applicable.
+    pairs = [(weight, score) for weight, score in weighted if score is not None]
+    if not pairs:
+        return None
+    total = math.fsum(weight for weight, _ in pairs)
+    return 100 * math.fsum(weight * score for weight, score in pairs) / total
+
+
+def _problem(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Problem | None:
+    applicable = math.fsum(item.criterion.weight for item in judged if item.answer.applicable)
+    broken = [item for item in judged if item.answer.failure is not None]
+    lost = math.fsum(item.criterion.weight for item in broken)
+    # Of the weight that should have been judged, or an outage would hide behind what never applied.
+    if lost and 100 * lost / (lost + applicable) > scorecard.max_failed_weight_percent:
+        outage = any(item.answer.failure == "engine_error" for item in broken)
+        code = ErrorCode.ENGINE_UNAVAILABLE if outage else ErrorCode.ENGINE_OUTPUT_INVALID
+        if all(item.answer.failure == "insufficient_content" for item in broken):
+            code = ErrorCode.INSUFFICIENT_CONTENT
+        return Problem(code, "The judge could not answer too much of the scorecard.")
+    if not applicable:
+        return Problem(ErrorCode.INSUFFICIENT_CONTENT, "No criterion could be judged.")
+    if applicable < scorecard.minimum.judged_weight_percent:
+        return Problem(
+            ErrorCode.INSUFFICIENT_CONTENT,
+            f"Only {applicable:g} % of the scorecard's weight could be judged; "
+            f"a score needs {scorecard.minimum.judged_weight_percent:g} %.",
+        )
+    return None
+
+
+def _confidence(judged: tuple[Judged, ...]) -> float:
+    expected = math.fsum(
+        item.criterion.weight
+        for item in judged
+        if item.answer.applicable or item.answer.unjudged or item.answer.failure
+    )
+    sure = math.fsum(item.criterion.weight * (item.answer.confidence or 0) for item in judged)
+    return round(sure / expected, 4) if expected else 0.0
+
+
+def _sections(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Iterable[SectionScore]:
+    for section in scorecard.sections:
+        items = [item for item in judged if item.criterion.section == section.key]
+        yield SectionScore(
+            key=section.key,
+            title=section.title,
+            weight=_round(math.fsum(item.criterion.weight for item in items)) or 0,
+            score=_round(_mean((item.criterion.weight, _share(item)) for item in items)),
+            raw_score=_round(_mean((item.criterion.weight, item.answer.score) for item in items)),
+            auto_failed=any(item.failed and item.criterion.criticality != "none" for item in items),
+            criteria_count=len(items),
+        )
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, 2)

@@ -1,0 +1,1 @@
+"""From a sound file of a stranger to a transcript."""

@@ -1,0 +1,85 @@
+"""Brings frames of any rate, layout and sample format to 16 kHz int16, channel by channel."""
+
+from collections.abc import Iterator, Sequence
+
+import av
+import numpy as np
+from av.audio.resampler import AudioResampler
+from numpy.typing import NDArray
+
+from app.ai.speech.recording import SAMPLE_RATE_HZ
+from app.ai.speech.transcriber import UnsupportedMedia
+
+MAX_CHANNELS = 8
+_RATES_HZ = range(4_000, 384_001)
+_SHORTEST_GAP_S = 0.1
+_GAP_STEP_SAMPLES = 60 * SAMPLE_RATE_HZ
+
+
+class Resampler:
+    """Keeps the channels apart and the clock right; an empty list of frames empties it.
+
+    With `fill_gaps`, time stamps that jump ahead (silence that the sender did not send) become
+    silence, in steps, so that the caller can stop a file that claims years of it.
+    """
+
+    def __init__(self, *, fill_gaps: bool) -> None:
+        self._fill_gaps = fill_gaps
+        self._inner: AudioResampler | None = None
+        self._source: tuple[int, str, str] | None = None
+        self._layout: av.AudioLayout | None = None
+        self._next_s: float | None = None
+        self.source_rate_hz = 0
+        self.channels = 0
+
+    def feed(self, frames: Sequence[av.AudioFrame]) -> Iterator[NDArray[np.int16]]:
+        """Yield samples of shape (channels, n), as many as are ready."""
+        if not frames:
+            yield from self._flush()
+        for frame in frames:
+            yield from self._gap_before(frame)
+            yield from self._adapt_to(frame)
+            frame.pts = None
+            yield from self._resample(frame)
+
+    def _adapt_to(self, frame: av.AudioFrame) -> Iterator[NDArray[np.int16]]:
+        """Start anew when the format changes in mid-file; the first layout stays the answer's."""
+        source = (frame.sample_rate, frame.layout.name, frame.format.name)
+        if source == self._source:
+            return
+        if frame.sample_rate not in _RATES_HZ:
+            raise UnsupportedMedia("The sample rate lies outside 4 to 384 kHz.")
+        if not 1 <= frame.layout.nb_channels <= MAX_CHANNELS:
+            raise UnsupportedMedia(f"The recording has more than {MAX_CHANNELS} channels.")
+        yield from self._flush()
+        if self._layout is None:
+            self._layout = frame.layout
+            self.channels = frame.layout.nb_channels
+            self.source_rate_hz = frame.sample_rate
+        self._source = source
+        # Interleaved, since PyAV 18.1 crashes the process on planar frames of 8 channels.
+        self._inner = AudioResampler(format="s16", layout=self._layout, rate=SAMPLE_RATE_HZ)
+
+    def _resample(self, frame: av.AudioFrame | None) -> Iterator[NDArray[np.int16]]:
+        if self._inner is not None:
+            for ready in self._inner.resample(frame):
+                samples = ready.to_ndarray().astype(np.int16, copy=False)
+                yield samples.reshape(-1, self.channels).T
+
+    def _flush(self) -> Iterator[NDArray[np.int16]]:
+        yield from self._resample(None)
+        self._inner = None
+
+    def _gap_before(self, frame: av.AudioFrame) -> Iterator[NDArray[np.int16]]:
+        if not self._fill_gaps or frame.time is None or not frame.sample_rate:
+            return
+        expected_s, self._next_s = self._next_s, frame.time + frame.samples / frame.sample_rate
+        if expected_s is None or frame.time - expected_s < _SHORTEST_GAP_S:
+            return
+        missing = int((frame.time - expected_s) * SAMPLE_RATE_HZ)
+        yield from self._flush()
+        self._source = None
+        while missing > 0:
+            step = min(missing, _GAP_STEP_SAMPLES)
+            yield np.zeros((self.channels, step), dtype=np.int16)
+            missing -= step
