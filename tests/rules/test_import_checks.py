@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.core.crypto import Keyring
 from app.core.errors import InvalidInput
 from app.imports.checking import _SHAPES, check
 from app.imports.formats.items import Kind
 from app.imports.preparing import Checked, sentence
+from app.redaction import guard
 
 WORDS = [
     *("completed", "closed", "agent", "bot", "customer", "en", "chat", "2026-01-02T03:04:05Z"),
@@ -40,6 +42,11 @@ LIKELY = st.fixed_dictionaries(
         "endedAt": st.sampled_from(WORDS),
     },
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _masked() -> None:
+    guard.install(guard.Guard(enabled=True, keyring=Keyring({"own": bytes(32)})))
 
 
 @settings(max_examples=150, deadline=None)
