@@ -1,6 +1,6 @@
 """Exports: asked for, worked on, shown, and forgotten when their time is over."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -157,19 +157,29 @@ def fail(session: Session, lease: Lease[ExportJob], *, code: str, message: str) 
     job.expires_at = job.completed_at
 
 
-def give_up_files(session: Session, now: datetime, *, limit: int = 100) -> Sequence[str]:
-    """Name the files that are no longer offered and are still there; from now on nobody does."""
-    jobs = session.scalars(
-        select(ExportJob)
+def files_that_are_over(session: Session, now: datetime, *, limit: int = 100) -> dict[str, str]:
+    """Map exports whose time is over to their files, which are no longer offered."""
+    found = session.execute(
+        select(ExportJob.id, ExportJob.object_id)
         .where(ExportJob.expires_at <= now, ExportJob.object_id.is_not(None))
         .order_by(ExportJob.expires_at)
         .limit(limit)
-        .with_for_update()
-    ).all()
-    files = [str(job.object_id) for job in jobs]
-    for job in jobs:
-        job.object_id = None
-    return files
+    )
+    return {job_id: str(object_id) for job_id, object_id in found}
+
+
+def forget_files(session: Session, files: Mapping[str, str]) -> None:
+    """Note that these files of these exports are gone."""
+    for job in session.scalars(select(ExportJob).where(ExportJob.id.in_(files)).with_for_update()):
+        if job.object_id == files[job.id]:
+            job.object_id = None
+
+
+def unknown_among(session: Session, object_ids: Sequence[str]) -> Sequence[str]:
+    """List those of these files that no export names."""
+    jobs = {_job_of(each) for each in object_ids}
+    known = select(ExportJob.object_id).where(ExportJob.id.in_(jobs))
+    return sorted(set(object_ids) - {each for each in session.scalars(known) if each is not None})
 
 
 def at_work(session: Session) -> set[str]:

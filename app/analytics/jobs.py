@@ -25,12 +25,21 @@ def due_ids(parts: Runtime) -> Sequence[str]:
 
 def purge_exports(parts: Runtime) -> int:
     """Delete the files whose time is over, and what killed workers left; return how many files."""
-    with parts.db.writing() as session:
-        objects = exporting.give_up_files(session, utc_now())
-    for object_id in objects:
+    with parts.db.reading() as session:
+        over = exporting.files_that_are_over(session, utc_now())
+    for object_id in over.values():
         parts.storage.delete(object_id)
+    if over:
+        with parts.db.writing() as session:
+            exporting.forget_files(session, over)
     exporter.clear_spool(parts)
-    return len(objects)
+    return len(over)
+
+
+def unkept(parts: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
+    """Name those of these files that belong to no export any more."""
+    with parts.db.reading() as session:
+        return exporting.unknown_among(session, object_ids)
 
 
 def fold_facts(parts: Runtime) -> int:

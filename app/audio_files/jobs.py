@@ -60,6 +60,20 @@ def expire_uploads(parts: Runtime) -> int:
         return uploads.expire(session, utc_now())
 
 
+def unkept(parts: Runtime, audio_file_ids: Sequence[str]) -> Sequence[str]:
+    """Name those of these recordings whose stored bytes were given up.
+
+    An upload that ended behind its time, and whose note was lost in a crash, is noted first. Bytes
+    without a row are left alone: a database that was restored does not know what came after it.
+    """
+    with parts.db.reading() as session:
+        late = uploads.awaited_among(session, audio_file_ids)
+    for audio_file_id in late:
+        Recordings(parts).heal(audio_file_id)
+    with parts.db.reading() as session:
+        return uploads.given_up_among(session, audio_file_ids)
+
+
 class _Processing(LeasedWork[ProcessingJob]):
     def work(self) -> None:
         limit_s = self.parts.settings.audio_max_duration_s

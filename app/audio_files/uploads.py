@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -113,6 +113,28 @@ def awaited(session: Session, *, limit: int = 1000) -> Sequence[str]:
         .where(AudioFile.status == AudioStatus.PENDING_UPLOAD)
         .order_by(AudioFile.created_at, AudioFile.id)
         .limit(limit)
+    ).all()
+
+
+def awaited_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[str]:
+    """List those of these recordings whose upload would still count, though its time may be over."""
+    return session.scalars(
+        select(AudioFile.id).where(
+            AudioFile.id.in_(audio_file_ids),
+            AudioFile.status.in_(_AWAITED),
+            AudioFile.erased_at.is_(None),
+        )
+    ).all()
+
+
+def given_up_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[str]:
+    """List those of these recordings that are to have no bytes any more."""
+    return session.scalars(
+        select(AudioFile.id).where(
+            AudioFile.id.in_(audio_file_ids),
+            AudioFile.uploaded_at.is_(None),
+            or_(AudioFile.erased_at.is_not(None), AudioFile.status.not_in(_AWAITED)),
+        )
     ).all()
 
 

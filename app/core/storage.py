@@ -3,6 +3,7 @@
 import hashlib
 import os
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -104,11 +105,23 @@ class LocalStorage:
                 continue
         return count
 
-    def object_ids(self) -> Iterator[str]:
-        """Name every stored object."""
-        for file in self._root.rglob("*"):
-            if file.is_file() and not file.name.endswith(".part"):
-                yield file.name
+    def delete_old(self, object_id: str, *, older_than_s: float) -> bool:
+        """Remove the object if it was written longer ago; tell whether it was."""
+        file = self._place(object_id)
+        try:
+            if file.stat().st_mtime > time.time() - older_than_s:
+                return False
+        except FileNotFoundError:
+            return False
+        file.unlink(missing_ok=True)
+        return True
+
+    def object_ids(self, part: int = 0, parts: int = 1) -> Iterator[str]:
+        """Name every stored object, or those in one of so many parts, each about as large."""
+        for folder in self._root.iterdir():
+            if zlib.crc32(folder.name.encode()) % parts == part:
+                for _, _, names in os.walk(folder):
+                    yield from filter(_is_object_id, names)
 
     def total_bytes(self) -> int:
         """Sum up the sizes of all stored objects."""
@@ -121,9 +134,13 @@ class LocalStorage:
         return total
 
     def _place(self, object_id: str) -> Path:
-        if not object_id.replace("_", "").isalnum() or len(object_id) < 8:
+        if not _is_object_id(object_id):
             raise ValueError(f"not an object id: {object_id!r}")
         return self._root / object_id[-2:] / object_id[-4:-2] / object_id
+
+
+def _is_object_id(name: str) -> bool:
+    return len(name) >= 8 and name.replace("_", "").isalnum()
 
 
 def _copy(source: BinaryIO, target: Path, size_bytes: int) -> StoredObject:

@@ -16,7 +16,7 @@ from app.evaluations import jobs as evaluations
 from app.evaluations import judging, model_answers
 from app.imports import jobs as imports
 from app.imports import service as importing
-from app.operations import database_files
+from app.operations import database_files, leftovers
 from app.operations.sweep import Sweep
 from app.privacy import jobs as erasures
 from app.privacy import retention
@@ -38,6 +38,10 @@ class Task:
 
 def _purge_partial_uploads(parts: Runtime) -> None:
     parts.storage.purge_partial(older_than_s=86_400)
+
+
+def _sweep_leftovers(parts: Runtime) -> None:
+    leftovers.sweep(parts, int(time.time() // 3600) % leftovers.PARTS)
 
 
 def _purge_request_state(parts: Runtime) -> None:
@@ -83,6 +87,7 @@ TASKS: tuple[Task, ...] = (
     Task("exports", 60, exports.purge_exports),
     Task("facts", 5, exports.fold_facts),
     Task("partial uploads", 3600, _purge_partial_uploads),
+    Task("leftovers", 3600, _sweep_leftovers),
     Task("kept answers", 3600, _purge_kept_answers),
     Task("deliveries", 3600, _purge_deliveries),
     Task("model answers", 3600, _purge_model_answers),
