@@ -17,7 +17,7 @@ from app.ai.transcript import Transcript
 from app.core.stopping import never_stop
 
 # Raise the number whenever a rule, a phrase or a formula changes what a conversation scores.
-ENGINE = Engine(kind="rules", provider="embedded", model="rules-4")
+ENGINE = Engine(kind="rules", provider="embedded", model="rules-5")
 
 
 class EmbeddedJudge:

@@ -20,11 +20,31 @@ def customer(*texts: str) -> Sentiment:
 
 
 def test_the_quarters_cut_the_time_of_the_side_in_four() -> None:
-    found = customer(AWFUL, NEUTRAL, NEUTRAL, NEUTRAL, LOVELY).customer
+    texts = (AWFUL, NEUTRAL, NEUTRAL, NEUTRAL, LOVELY)
+    lines = [("c", 1_000 * index, 1_000 * index + 900, text) for index, text in enumerate(texts)]
+    found = sentiment(call(*lines, duration=5_000), "voice").customer
     assert found.by_quarter[0] < 0
     assert found.by_quarter[1:3] == (0, 0)
     assert found.by_quarter[3] > 0
     assert found.overall == pytest.approx(sum(found.by_quarter) / 4, abs=1e-4)
+
+
+def test_the_messages_of_a_chat_share_the_quarters_whenever_they_were_sent() -> None:
+    texts = (AWFUL, NEUTRAL, NEUTRAL, NEUTRAL, LOVELY)
+    at_once = sentiment(chat(*(("c", 0, text) for text in texts))).customer
+    assert at_once == customer(*texts).customer
+    # Each message is a fifth: a quarter holds the whole of one, and a part of another.
+    first, last = (customer(text).customer.overall for text in (AWFUL, LOVELY))
+    assert at_once.by_quarter == pytest.approx((0.8 * first, 0, 0, 0.8 * last), abs=1e-4)
+    assert at_once.overall == pytest.approx((first + last) / 5, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "before", [[NEUTRAL], [AWFUL, NEUTRAL], [LOVELY, LOVELY, NEUTRAL, NEUTRAL]]
+)
+def test_thanks_at_the_end_of_a_chat_raise_the_sentiment(before) -> None:
+    thanked = customer(*before, "Thank you so much, that was wonderful!").customer
+    assert thanked.overall > customer(*before).customer.overall
 
 
 def test_the_shift_is_the_last_quarter_less_the_first() -> None:
@@ -48,7 +68,8 @@ def test_the_trend_names_the_size_of_the_shift(texts, trend) -> None:
 
 
 def test_one_quarter_makes_no_trend() -> None:
-    found = sentiment(chat(*(("c", 0, AWFUL) for _ in range(6)))).customer
+    lines = [("c", 0, 900, AWFUL) for _ in range(6)]
+    found = sentiment(call(*lines, duration=5_000), "voice").customer
     assert found.shift is None
     assert found.trend == "not_calculated"
 

@@ -52,7 +52,7 @@ def measure_feelings(measures: Measures, dialogue: Dialogue, sentiment: Sentimen
         return
     measures.give("sentiment.overall", customer.overall)
     if customer.shift is None:
-        measures.lack("The customer speaks in one quarter only.", "sentiment.shift")
+        measures.lack("The customer speaks once, or in one quarter only.", "sentiment.shift")
     else:
         measures.give("sentiment.shift", customer.shift)
 

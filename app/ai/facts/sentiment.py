@@ -4,7 +4,7 @@ English is scored by VADER, other languages by the words of their lexicon; witho
 sentiment. Feeling is not quality: these numbers are told beside the score and are no part of it.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -92,31 +92,28 @@ class Sentiment:
 
 
 def sentiment_of(dialogue: Dialogue, settings: MetricSettings) -> Sentiment:
-    """Score every line whose language is read; without times a line counts by its place.
+    """Score every line whose language is read; only the first 1,000 characters of it.
 
-    That is its place among the lines of its side, whatever the other side says in between.
-
-    Only the first 1,000 characters of a line are read.
+    The quarters of a call are those of its time. In a chat, whose pauses say nothing, and where a
+    time is missing every line of a side takes as long as any other of it.
     """
     if not dialogue.readable:
         return Sentiment(SideSentiment(), SideSentiment(), ())
     scored = []
-    places: list[tuple[Side, float, int, int]] = []
-    own: Counter[Side] = Counter()
+    spans: dict[Side, list[tuple[int, int]]] = defaultdict(list)
+    scores: dict[Side, list[float]] = defaultdict(list)
     for line, offset in offsets_ms(dialogue):
         polarity = _polarity(line)
         if polarity is None:
             continue
-        item = _scored(line, offset, polarity, settings)
-        scored.append(item)
-        start = own[line.side] if offset is None else offset
-        own[line.side] += 1
-        timed = offset is not None and dialogue.channel != "chat"
-        last = line.segment.end_ms if timed else None
-        places.append((line.side, item.score, start, start if last is None else last))
+        scored.append(_scored(line, offset, polarity, settings))
+        scores[line.side].append(polarity.score)
+        if offset is not None and dialogue.channel != "chat":
+            last = line.segment.end_ms
+            spans[line.side].append((offset, offset if last is None else last))
     return Sentiment(
-        customer=_side([place for place in places if place[0] is Side.CUSTOMER], settings),
-        agent=_side([place for place in places if place[0] is Side.SERVICE], settings),
+        customer=_side(scores[Side.CUSTOMER], spans[Side.CUSTOMER], settings),
+        agent=_side(scores[Side.SERVICE], spans[Side.SERVICE], settings),
         segments=tuple(scored),
     )
 
@@ -182,18 +179,14 @@ def _scored(
 
 
 def _side(
-    places: Sequence[tuple[Side, float, int, int]], settings: MetricSettings
+    scores: Sequence[float], spans: Sequence[tuple[int, int]], settings: MetricSettings
 ) -> SideSentiment:
-    if not places:
+    if not scores:
         return SideSentiment()
-    last = max(end for _, _, _, end in places)
-    quarters: list[list[float]] = [[], [], [], []]
-    for _, score, start, _ in places:
-        quarters[min(3, 4 * start // last) if last > 0 else 0].append(score)
-    means = [sum(scores) / len(scores) if scores else None for scores in quarters]
+    means = _by_time(scores, spans) if spans else _by_line(scores)
     known = [mean for mean in means if mean is not None]
-    shift = known[-1] - known[0] if len(known) > 1 else None
-    enough = len(places) >= settings.trend_segments
+    shift = known[-1] - known[0] if min(len(known), len(scores)) > 1 else None
+    enough = len(scores) >= settings.trend_segments
     return SideSentiment(
         overall=_round(sum(known) / len(known)),
         by_quarter=tuple(None if mean is None else _round(mean) for mean in means),
@@ -202,6 +195,23 @@ def _side(
         shift=None if shift is None else _round(shift),
         trend="not_calculated" if shift is None or not enough else _trend(shift, settings),
     )
+
+
+def _by_time(scores: Sequence[float], spans: Sequence[tuple[int, int]]) -> list[float | None]:
+    # A line counts where it starts.
+    last = max(end for _, end in spans)
+    quarters: list[list[float]] = [[], [], [], []]
+    for score, (start, _) in zip(scores, spans, strict=True):
+        quarters[min(3, 4 * start // last) if last > 0 else 0].append(score)
+    return [sum(quarter) / len(quarter) if quarter else None for quarter in quarters]
+
+
+def _by_line(scores: Sequence[float]) -> list[float | None]:
+    # A line that is cut counts on both sides by its parts: of four quarters of n lines each takes
+    # up n parts of four in a line. Their mean is that of the lines.
+    count = len(scores)
+    parts = [score for score in scores for _ in range(4)]
+    return [sum(parts[quarter : quarter + count]) / count for quarter in range(0, 4 * count, count)]
 
 
 def _trend(shift: float, settings: MetricSettings) -> str:
