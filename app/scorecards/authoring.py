@@ -123,6 +123,7 @@ def _keep(session: Session, row: StoredScorecard, document: dict[str, Any]) -> N
                 name: value for name, value in document.items() if name not in ("id", "version")
             },
             created_at=row.updated_at,
+            **service.listed_of(document),
         )
     )
     session.flush()

@@ -28,11 +28,19 @@ class StoredScorecard(Table):
 
 
 class ScorecardVersion(Table):
-    """One version: written once, never changed. `document` needs no other to be understood."""
+    """One version: written once, never changed. `document` needs no other to be understood.
+
+    The columns before it repeat what lists show of it: a page reads no document.
+    """
 
     __tablename__ = "scorecard_versions"
 
     scorecard_id: Mapped[str] = mapped_column(ForeignKey("scorecards.id"), primary_key=True)
     version: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    description: Mapped[str | None]
+    languages: Mapped[list[str]] = mapped_column(JSON)
+    pass_threshold: Mapped[int]
+    criteria_count: Mapped[int]
     document: Mapped[dict[str, Any]] = mapped_column(JSON)
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)

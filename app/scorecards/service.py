@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, literal, select
 from sqlalchemy.orm import Session
 
 from app.ai.scorecard.values import Scorecard, scorecard_from
@@ -16,6 +16,19 @@ from app.scorecards.models import ScorecardVersion, StoredScorecard
 
 _NO_SCORECARD = "There is no such scorecard."
 _NO_VERSION = "There is no such version of the scorecard."
+_LISTED = select(
+    StoredScorecard.id,
+    ScorecardVersion.name,
+    ScorecardVersion.description,
+    StoredScorecard.channel,
+    ScorecardVersion.languages,
+    ScorecardVersion.version,
+    literal(False).label("is_default"),
+    ScorecardVersion.pass_threshold,
+    ScorecardVersion.criteria_count,
+    StoredScorecard.created_at,
+    ScorecardVersion.created_at.label("updated_at"),
+).join(ScorecardVersion, ScorecardVersion.scorecard_id == StoredScorecard.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +123,9 @@ def list_page(session: Session, request: PageRequest, *, channel: str | None = N
 
     There are dozens at the most: the page is cut in memory.
     """
-    statement = select(StoredScorecard, ScorecardVersion).join(
-        ScorecardVersion,
-        (ScorecardVersion.scorecard_id == StoredScorecard.id)
-        & (ScorecardVersion.version == StoredScorecard.version),
-    )
+    current = _LISTED.where(ScorecardVersion.version == StoredScorecard.version)
     records = [_default_record(each) for each in defaults.IDS]
-    records += [_own_record(row, kept) for row, kept in session.execute(statement)]
+    records += [dict(row) for row in session.execute(current).mappings()]
     wanted = [each for each in records if channel in (None, each["channel"])]
     name, descending = request.sort.lstrip("-"), request.sort.startswith("-")
     wanted.sort(key=lambda each: (each[name], each["id"]), reverse=descending)
@@ -127,22 +136,33 @@ def list_page(session: Session, request: PageRequest, *, channel: str | None = N
 
 def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> Page[Any]:
     """List the versions of a scorecard, the newest first; `NotFound` where there is none."""
-    current = get(session, scorecard_id)
     offset = (request.page - 1) * request.page_size
-    if current["is_default"]:
-        return Page([current][offset:], request.page, request.page_size, 1)
-    row = session.get_one(StoredScorecard, scorecard_id)
+    channel = defaults.channel_of(scorecard_id)
+    if channel is not None:
+        return Page([_default_record(channel)][offset:], request.page, request.page_size, 1)
     of_scorecard = ScorecardVersion.scorecard_id == scorecard_id
     total = session.scalar(select(func.count()).where(of_scorecard)) or 0
-    found = session.scalars(
-        select(ScorecardVersion)
-        .where(of_scorecard)
+    if total == 0:
+        raise NotFound(_NO_SCORECARD)
+    found = session.execute(
+        _LISTED.where(of_scorecard)
         .order_by(ScorecardVersion.version.desc())
         .limit(request.page_size)
         .offset(offset)
     )
-    records = [_own_record(row, kept) for kept in found]
+    records = [dict(row) for row in found.mappings()]
     return Page(records, request.page, request.page_size, total)
+
+
+def listed_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what lists show of a document."""
+    return {
+        "name": document["name"],
+        "description": document.get("description"),
+        "languages": document.get("languages", []),
+        "pass_threshold": document["passThreshold"],
+        "criteria_count": len(document["criteria"]),
+    }
 
 
 def _current_version(session: Session, scorecard_id: str) -> int | None:
@@ -185,11 +205,7 @@ def _told_by(document: Mapping[str, Any]) -> dict[str, Any]:
     # What stands beside the definition is not in it, so that it can be changed and sent again.
     definition = {name: document[name] for name in document if name not in ("id", "version")}
     return {
-        "name": document["name"],
-        "description": document.get("description"),
+        **listed_of(document),
         "channel": document["channel"],
-        "languages": document.get("languages", []),
-        "pass_threshold": document["passThreshold"],
-        "criteria_count": len(document["criteria"]),
         "definition": definition,
     }

@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 09:35:45.715467
+Created: 2026-11-21 11:08:58.078543
 """
 
 import sqlalchemy as sa
@@ -657,6 +657,11 @@ def upgrade() -> None:
     op.create_table('scorecard_versions',
     sa.Column('scorecard_id', sa.String(), nullable=False),
     sa.Column('version', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('name', sa.String(), nullable=False),
+    sa.Column('description', sa.String(), nullable=True),
+    sa.Column('languages', sa.JSON(), nullable=False),
+    sa.Column('pass_threshold', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('criteria_count', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('document', sa.JSON(), nullable=False),
     sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
     sa.ForeignKeyConstraint(['scorecard_id'], ['scorecards.id'], name=op.f('fk_scorecard_versions_scorecard_id')),

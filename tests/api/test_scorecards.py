@@ -81,6 +81,9 @@ def test_the_list_shows_defaults_and_own_ones(client: Caller) -> None:
         service.current_default("chat").id: (True, []),
     }
     assert "definition" not in chats[0]
+    for each in chats:
+        shown = get(client, f"/scorecards/{each['id']}")
+        assert {**each, "definition": shown["definition"]} == shown
 
 
 def test_a_default_is_shown_and_stays_as_it_is(client: Caller) -> None:
