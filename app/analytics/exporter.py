@@ -52,7 +52,7 @@ class _Exporting(LeasedWork[ExportJob]):
         if isinstance(error, Interrupted):
             code, message = "INTERRUPTED", "The export was interrupted too often."
         if isinstance(error, TooManyRows):
-            message = "The format cannot hold so many rows: take csv or parquet."
+            message = "A sheet cannot hold so many rows: take csv, jsonl or parquet."
             code = "TOO_MANY_ROWS"
         self.write(exporting.fail, code=code, message=message)
 

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.analytics.datasets.catalogue import COLUMNS
+from app.analytics.datasets import catalogue
 from app.analytics.datasets.figures import question_of
 from app.analytics.export_records import found, status_of
-from app.analytics.formats.writers import is_available
+from app.analytics.formats import writers
 from app.analytics.models import ExportJob
 from app.analytics.wishes import OF_FIGURES, Dataset, Format, Wish, wish_from
 from app.core import leases
@@ -30,6 +30,7 @@ RUN_EXPORT = "app.analytics.jobs.run_export"
 KEPT_FOR = timedelta(hours=24)
 MOST_RUNNING = 2
 MOST_WAITING = 100
+_WITH_ROOM = "csv, jsonl or parquet"
 # What can be asked of a view that works with facts, and not with the rows of a list.
 _VIEW_FILTERS = frozenset(
     {"engagement_id", "campaign_id", "call_center_id", "executive_id", "channel", "scorecard_id"}
@@ -62,7 +63,7 @@ def request(session: Session, wish: Wish, *, file_name: str | None, created_by: 
         # What is looked at is fixed by the question, not by when it is worked on.
         period = question_of(wish).period
         wish = replace(wish, start=period.start, end=period.end)
-    if not is_available(wish.format):
+    if not writers.is_available(wish.format):
         raise Conflict(f"{wish.format} cannot be written here: its package is not installed.")
     waiting = select(func.count()).where(ExportJob.state.in_(leases.OPEN_STATES))
     if (session.scalar(waiting) or 0) >= MOST_WAITING:
@@ -82,6 +83,13 @@ def request(session: Session, wish: Wish, *, file_name: str | None, created_by: 
     session.flush()
     ring_after_commit(session, bell(job.id))
     return job
+
+
+def require_room(session: Session, wish: Wish) -> None:
+    """Refuse what a sheet could not hold, before anybody works on it; raise `Conflict`."""
+    most = writers.MOST_ROWS_OF_A_SHEET
+    if wish.format is Format.XLSX and (count := catalogue.least_rows(session, wish)) > most:
+        raise Conflict(f"A sheet holds {most} rows, and these are {count}: take {_WITH_ROOM}.")
 
 
 def is_offered(session: Session, object_id: str) -> bool:
@@ -194,7 +202,7 @@ def wish_of(job: ExportJob) -> Wish:
 
 
 def _require_sense(wish: Wish) -> None:
-    known = [column.name for column in COLUMNS[wish.dataset]]
+    known = [column.name for column in catalogue.COLUMNS[wish.dataset]]
     strange = [name for name in wish.columns if name not in known]
     if strange:
         message = f"{strange[0]!r} is none of {', '.join(known)}."

@@ -113,6 +113,8 @@ def create_export(body: dict[str, Any]) -> Any:
     """Queue an export; its file can be downloaded for a day once it is ready."""
     links, wish = _links(), _wish(body)
     created_by = current_principal().key_id
+    with runtime().db.reading() as session:
+        exporting.require_room(session, wish)
     with runtime().db.writing() as session:
         job = exporting.request(
             session, wish, file_name=body.get("file_name"), created_by=created_by

@@ -218,7 +218,7 @@ def test_what_makes_no_sense_is_refused(
 def test_a_format_without_its_package_is_refused(
     client: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "is_available", lambda format_: False)
+    monkeypatch.setattr(exporting.writers, "is_available", lambda format_: False)
     answer = client.post("/analytics/export", {"dataset": "usage", "format": "parquet"})
     assert error_code(answer) == "CONFLICT"
 
@@ -301,10 +301,25 @@ def test_a_sheet_that_is_full_fails_the_export(
     three: list[Evaluation],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.analytics.formats.writers.MOST_ROWS_OF_A_SHEET", 2)
     job_id = asked(client, "evaluations", "xlsx")
+    monkeypatch.setattr("app.analytics.formats.writers.MOST_ROWS_OF_A_SHEET", 2)
     jobs.run_export(job_id)
     assert shown(client, job_id)["error"]["code"] == "TOO_MANY_ROWS"
+
+
+def test_what_no_sheet_can_hold_is_refused_before_it_is_begun(
+    client: Caller,
+    three: list[Evaluation],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.analytics.formats.writers.MOST_ROWS_OF_A_SHEET", 2)
+    for dataset in ("evaluations", "criteria", "segments"):
+        refused = client.post("/analytics/export", {"dataset": dataset, "format": "xlsx"})
+        assert error_code(refused) == "CONFLICT"
+        assert "take csv, jsonl or parquet" in refused.json()["error"]["message"]
+        asked(client, dataset, "parquet")
+    asked(client, "evaluations", "xlsx", filters={"campaignId": three[0].campaign_id})
+    asked(client, "usage", "xlsx")
 
 
 def canceled(client: Caller, job_id: str) -> int:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from sqlalchemy.orm import Session
+
 from app.analytics.datasets import criteria, evaluations, figures, members, segments, usage
 from app.analytics.datasets.cells import Column, Values, by_column
 from app.analytics.wishes import Dataset, Wish
@@ -45,6 +47,14 @@ def columns_of(wish: Wish) -> list[Column]:
     """Return the columns that are wanted, in the order that they are wanted in."""
     known = {column.name: column for column in COLUMNS[wish.dataset]}
     return [known[name] for name in wish.columns or known]
+
+
+def least_rows(session: Session, wish: Wish) -> int:
+    """Count the rows that are wanted, as of now, as far as that is known without reading them."""
+    dataset = _OF_EVALUATIONS.get(wish.dataset)
+    if dataset is None:
+        return 0
+    return session.scalar(members.only(dataset.LEAST_ROWS, wish).order_by(None)) or 0
 
 
 def batches(db: Database, wish: Wish, copy: Path, must_end: Callable[[], bool]) -> Iterator[Batch]:

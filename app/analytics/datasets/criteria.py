@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orjson import loads
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from app.analytics.datasets.cells import Row, Values, by_column, columns, moments_in, plain
 from app.analytics.wishes import Wish
@@ -31,6 +31,12 @@ ROWS = select(
     _OF.completed_at,
     plain(_RESULT.document).label("document"),
 ).join(EvaluationResult, EvaluationResult.evaluation_id == _OF.id)
+# Of each evaluation one at least; how many there are stands in the documents alone.
+LEAST_ROWS = (
+    select(func.count())
+    .select_from(Evaluation.__table__)
+    .join(EvaluationResult, EvaluationResult.evaluation_id == _OF.id)
+)
 
 
 def values(rows: Rows, wish: Wish) -> list[Values]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orjson import loads
-from sqlalchemy import and_, case, select
+from sqlalchemy import and_, case, func, select
 
 from app.analytics.datasets.cells import (
     Values,
@@ -70,6 +70,7 @@ ROWS = (
     .select_from(Evaluation.__table__)
     .outerjoin(_FACTS, (_FACT.source_id == _OF.source_id) & (_FACT.evaluation_id == _OF.id))
 )
+LEAST_ROWS = select(func.count()).select_from(Evaluation.__table__)
 _NAMES = [column.name for column in ROWS.selected_columns]
 
 

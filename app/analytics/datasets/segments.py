@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from orjson import loads
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from app.analytics.datasets.cells import Row, Values, by_column, columns, moments_in, plain
 from app.analytics.wishes import Wish
@@ -28,6 +28,11 @@ ROWS = (
     )
     .join(StoredTranscript, StoredTranscript.id == _OF.transcript_id)
     .outerjoin(EvaluationResult, EvaluationResult.evaluation_id == _OF.id)
+)
+LEAST_ROWS = (
+    select(func.sum(StoredTranscript.segment_count))
+    .select_from(Evaluation.__table__)
+    .join(StoredTranscript, StoredTranscript.id == _OF.transcript_id)
 )
 
 
