@@ -1,15 +1,17 @@
 """Stops a process at a commit, for a test that kills it right there.
 
 `HALT_AT=before_commit:2` in its environment: it says so in its log and waits when its second
-transaction that writes is about to commit; `after_commit:1` when its first has.
+session that writes is about to commit; `after_commit:1` when its first has. `commit:2` stands for
+the second commit of all, with or without a session.
 """
 
 import os
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
-from sqlalchemy import event
+from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
 WORD = "halted for the test"
@@ -31,12 +33,12 @@ def obey(counts: Callable[[Session], bool]) -> None:
         return
     left = int(number)
 
-    def halt(session: Session) -> None:
+    def halt(committing: Any) -> None:
         nonlocal left
-        left -= counts(session)
+        left -= moment == "commit" or counts(committing)
         if left == 0:
             sys.stderr.write(f"{WORD}\n")
             sys.stderr.flush()
             time.sleep(600)
 
-    event.listen(Session, moment, halt)
+    event.listen(Engine if moment == "commit" else Session, moment, halt)

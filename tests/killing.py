@@ -17,9 +17,16 @@ _ANSWER_AFTER_S = 0.01
 _SETTLED_WITHIN_S = 120.0
 
 
-def senders(desk: Desk, receiver: Receiver, *, events: int, kills: int) -> tuple[int, Toll]:
+def senders(
+    desk: Desk,
+    receiver: Receiver,
+    *,
+    events: int,
+    kills: int,
+    answer_after_s: float = _ANSWER_AFTER_S,
+) -> tuple[int, Toll]:
     """Publish events one by one while the sender is killed, evenly over their number."""
-    receiver.script("/hook", status(200, after_s=_ANSWER_AFTER_S))
+    receiver.script("/hook", status(200, after_s=answer_after_s))
     published: list[str] = []
     publisher = threading.Thread(target=lambda: _publish(desk, published, events))
     publisher.start()

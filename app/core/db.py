@@ -76,7 +76,7 @@ class Database:
         self._ring = ring
         self.engine = _make_engine(settings)
         self._reading_engine = self.engine.execution_options(sqlite_begin="DEFERRED")
-        self._turn = WriteTurn(self.engine.url.database) if settings.is_sqlite else nullcontext()
+        self.turn = WriteTurn(self.engine.url.database) if settings.is_sqlite else nullcontext()
         _dispose_in_children(self.engine)
 
     @contextmanager
@@ -122,7 +122,7 @@ class Database:
         with (
             translated_errors(),
             Session(self.engine, expire_on_commit=False) as session,
-            self._turn,
+            self.turn,
             session.begin(),
         ):
             yield session

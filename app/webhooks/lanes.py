@@ -1,11 +1,13 @@
 """Who may send now: a lane for each receiver, so that no hanging one takes another's turn.
 
-Every receiver has one seat of its own, always. Up to three more come from a shared pool, of which
-those that fail or are slow hold at most half. A receiver that never answered, or failed to answer
+Every receiver has one seat of its own, always: one request is on its way, and the next leaves when
+the end of that one is recorded, so that a crash repeats one at most. Where what is due has waited
+for a minute, one seat is not enough, and up to three more come from a shared pool, of which those
+receivers that fail or are slow hold at most half. One that never answered, or failed to answer
 three times in a row, has its own seat only. So a healthy receiver never waits for a hanging one.
 
-A lane of a quick receiver holds claims ahead, a quarter of a second of them, so that its threads
-need not wait for the database.
+A lane of a quick receiver holds claims ahead, a quarter of a second of them, so that its seat need
+not wait for the database.
 """
 
 import threading
@@ -22,10 +24,11 @@ SHARED_SEATS = 32
 _SHARED_SEATS_FOR_SLOW = SHARED_SEATS // 2
 SLOW_S = 1.0
 _QUICK_S = 0.1
-_AHEAD_S = 0.25
-_MOST_AHEAD = 64
+_AHEAD_S = 1.0
+_MOST_AHEAD = 128
 _STALE_AHEAD_S = 2.0
 _FAILURES_TO_CLOSE = 3
+BEHIND_S = 60.0
 _ANSWERED = (Outcome.SUCCESS, Outcome.HTTP_ERROR)
 
 
@@ -36,6 +39,8 @@ class Lane:
         self.waiting: deque[Claim] = deque()
         self.waiting_since = 0.0
         self.on_the_way: dict[str, tuple[Claim, float]] = {}
+        self.is_behind = False
+        self._has_asked = False
         self._failures = 0
         self._answered = False
         self._failing = False
@@ -55,8 +60,7 @@ class Lane:
 
     def seats(self) -> int:
         """Return how many attempts may be on their way at once."""
-        closed = not self._answered or self._failures >= _FAILURES_TO_CLOSE
-        return 1 if closed else SEATS_PER_RECEIVER
+        return SEATS_PER_RECEIVER if self.is_behind and not self._is_closed() else 1
 
     def shared(self) -> int:
         """Return how many seats of the shared pool are held."""
@@ -70,9 +74,28 @@ class Lane:
 
     def ahead(self, now: float) -> int:
         """Return how many claims may wait here."""
-        if self.seats() == 1 or self._latency_s >= _QUICK_S or self.is_slow(now):
+        if self._is_closed() or self._latency_s >= _QUICK_S or self.is_slow(now):
             return 0
         return min(_MOST_AHEAD, int(self.seats() * _AHEAD_S / max(self._latency_s, 0.001)))
+
+    def runs_low(self, now: float) -> bool:
+        """Whether it is time for more claims: from half of those that may wait here downwards."""
+        return len(self.waiting) <= self.ahead(now) // 2
+
+    def asks(self, now: float) -> bool:
+        """Whether more claims are to be fetched; asked once, until somebody has looked."""
+        if self._has_asked or not self.runs_low(now):
+            return False
+        self._has_asked = True
+        return True
+
+    def look(self, *, is_behind: bool) -> None:
+        """Take note that what is due was looked at."""
+        self.is_behind = is_behind
+        self._has_asked = False
+
+    def _is_closed(self) -> bool:
+        return not self._answered or self._failures >= _FAILURES_TO_CLOSE
 
 
 class Lanes:
@@ -82,11 +105,18 @@ class Lanes:
         self._lanes: dict[str, Lane] = {}
         self._lock = threading.Lock()
 
-    def wanted(self, receiver_id: str) -> int:
-        """Return how many more claims of a receiver could be used now."""
+    def wanted(self, receiver_id: str, *, overdue_s: float) -> int:
+        """Return how many more claims of a receiver could be used now.
+
+        Args:
+            overdue_s: how long the oldest delivery that nobody claimed has been due.
+        """
         now = time.monotonic()
         with self._lock:
             lane = self._lanes.setdefault(receiver_id, Lane())
+            lane.look(is_behind=overdue_s > BEHIND_S)
+            if not lane.runs_low(now):
+                return 0
             free = lane.seats() - len(lane.on_the_way)
             if lane.on_the_way and self._shared_left(lane, now) <= 0:
                 free = 0
@@ -112,13 +142,17 @@ class Lanes:
                     started.append(claim)
         return started
 
-    def arrive(self, claim: Claim, reply: Reply) -> Claim | None:
-        """Free the seat of an ended attempt, and take the next of its lane into it."""
+    def arrive(self, claim: Claim, reply: Reply) -> tuple[Claim | None, bool]:
+        """Free the seat of an ended attempt, and take the next of its lane into it.
+
+        Returns the next claim, and whether more of them are to be fetched.
+        """
+        now = time.monotonic()
         with self._lock:
             lane = self._lanes[claim.receiver.id]
             del lane.on_the_way[claim.delivery_id]
             lane.note(reply)
-            return self._next(lane, time.monotonic())
+            return self._next(lane, now), lane.asks(now)
 
     def recall(self, versions: dict[str, int] | None) -> list[Claim]:
         """Take back claims that wait too long, or whose receiver has changed since.

@@ -1,12 +1,12 @@
-"""What became of attempts, written in batches; a holder that lost its lease changes nothing."""
+"""What became of attempts, written in batches; a holder that lost its lease settles nothing."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, update
 from sqlalchemy.orm import Session
 
 from app.core.exchange import Outcome
@@ -20,9 +20,14 @@ from app.webhooks.standing import CLEAN, Standing
 
 logger = logging.getLogger(__name__)
 
-_UPDATE = (
+# Only what this holder still holds: a token changes with each lease.
+_SETTLE = (
     update(Delivery)
-    .where(Delivery.id == bindparam("of_id"))
+    .where(
+        Delivery.id == bindparam("of_id"),
+        Delivery.lease_token == bindparam("of_token"),
+        Delivery.state == DeliveryState.DELIVERING,
+    )
     .values(
         state=bindparam("new_state"),
         due_at=bindparam("new_due_at"),
@@ -32,6 +37,16 @@ _UPDATE = (
         lease_until=None,
     )
 )
+_CLEAR = (
+    update(Subscription)
+    .where(Subscription.id == bindparam("of_id"))
+    .values(
+        failing_since=CLEAN.failing_since,
+        failed_in_streak=CLEAN.failed,
+        last_success_at=bindparam("new_success_at"),
+    )
+)
+_ADD_ATTEMPT = insert(Attempt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,49 +69,69 @@ class Result:
         return self.succeeded or self.claim.attempt >= self.claim.max_attempts
 
 
-def record(session: Session, results: Sequence[Result], settings: Settings) -> list[Result]:
+def record(connection: Connection, results: Sequence[Result], settings: Settings) -> list[Result]:
     """Write attempts, the deliveries' new states, and the standing of their subscriptions.
+
+    Most attempts succeed: for these there are three short statements, and no subscription is read.
+
+    Args:
+        results: in the order in which they ended.
 
     Returns those that were still ours to write.
     """
-    # The subscriptions first, as in every other transaction: so no two wait for each other.
-    subscriptions = {
-        each.id: each
-        for each in session.scalars(
-            select(Subscription)
-            .where(Subscription.id.in_({each.claim.receiver.id for each in results}))
-            .order_by(Subscription.id)
+    # The connection is in its caller's transaction, which the session leaves to it.
+    with Session(connection) as session:
+        # The subscriptions first, as in every other transaction: so no two wait for each other.
+        troubled = _clear_or_load(connection, session, results)
+        recorded = _settle(connection, results, troubled, settings)
+        for result in recorded:
+            subscription = troubled.get(result.claim.receiver.id)
+            if subscription is not None and _counts(result):
+                _note(session, subscription, result, settings)
+        session.flush()
+    return recorded
+
+
+def _clear_or_load(
+    connection: Connection, session: Session, results: Sequence[Result]
+) -> dict[str, Subscription]:
+    """Clear the standing of receivers that only succeeded; lock and return the others."""
+    by_receiver: dict[str, list[Result]] = {}
+    for each in results:
+        by_receiver.setdefault(each.claim.receiver.id, []).append(each)
+    troubled: dict[str, Subscription] = {}
+    for receiver_id, group in sorted(by_receiver.items()):
+        if not all(each.succeeded for each in group):
             # The weaker lock: whoever publishes does not wait for it, whoever deletes does.
-            .with_for_update(key_share=True)
-        )
-    }
-    ours = _still_held(session, results)
-    if not ours:
-        return ours
-    connection = session.connection()
-    connection.execute(insert(Attempt), [_attempt(each) for each in ours])
-    connection.execute(
-        _UPDATE, [_changes(each, settings, subscriptions[each.claim.receiver.id]) for each in ours]
-    )
-    for result in ours:
-        if result.is_last and result.claim.trigger != Trigger.MANUAL:
-            _note(session, subscriptions[result.claim.receiver.id], result, settings)
-    session.flush()
-    return ours
+            lock = {"key_share": True}
+            troubled[receiver_id] = session.get_one(Subscription, receiver_id, with_for_update=lock)
+        elif counted := [each.ended_at for each in group if _counts(each)]:
+            changes = {"of_id": receiver_id, "new_success_at": counted[-1]}
+            connection.execute(_CLEAR, changes)
+    return troubled
 
 
-def _still_held(session: Session, results: Sequence[Result]) -> list[Result]:
-    rows = session.execute(
-        select(Delivery.id, Delivery.lease_token)
-        .where(
-            Delivery.id.in_([each.claim.delivery_id for each in results]),
-            Delivery.state == DeliveryState.DELIVERING,
-        )
-        .order_by(Delivery.id)
-        .with_for_update()
-    )
-    tokens = {row.id: row.lease_token for row in rows}
-    return [each for each in results if tokens.get(each.claim.delivery_id) == each.claim.token]
+def _settle(
+    connection: Connection,
+    results: Sequence[Result],
+    troubled: Mapping[str, Subscription],
+    settings: Settings,
+) -> list[Result]:
+    """Write deliveries and attempts; return those whose lease was still held."""
+    held: set[str] = set()
+    for each in sorted(results, key=lambda result: result.claim.delivery_id):
+        changes = _changes(each, settings, troubled.get(each.claim.receiver.id))
+        if connection.execute(_SETTLE, changes).rowcount:
+            held.add(each.claim.delivery_id)
+    recorded = [each for each in results if each.claim.delivery_id in held]
+    if recorded:
+        connection.execute(_ADD_ATTEMPT, [_attempt(each) for each in recorded])
+    return recorded
+
+
+def _counts(result: Result) -> bool:
+    """Whether an attempt says how its subscription does: the last of what was not asked for."""
+    return result.is_last and result.claim.trigger != Trigger.MANUAL
 
 
 def _attempt(result: Result) -> dict[str, Any]:
@@ -116,13 +151,15 @@ def _attempt(result: Result) -> dict[str, Any]:
     }
 
 
-def _changes(result: Result, settings: Settings, subscription: Subscription) -> dict[str, Any]:
+def _changes(
+    result: Result, settings: Settings, subscription: Subscription | None
+) -> dict[str, Any]:
     claim, ended_at = result.claim, result.ended_at
     state, due_at, finished_at = DeliveryState.PENDING, ended_at, None
     if result.is_last:
         state = DeliveryState.SUCCEEDED if result.succeeded else DeliveryState.FAILED
         finished_at = ended_at
-    elif subscription.is_over(claim.trigger):
+    elif subscription is not None and subscription.is_over(claim.trigger):
         state, finished_at = DeliveryState.CANCELED, ended_at
     else:
         due_at = next_attempt_at(
@@ -134,6 +171,7 @@ def _changes(result: Result, settings: Settings, subscription: Subscription) -> 
         )
     return {
         "of_id": claim.delivery_id,
+        "of_token": claim.token,
         "new_state": state.value,
         "new_due_at": due_at,
         "new_finished_at": finished_at,

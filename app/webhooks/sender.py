@@ -1,6 +1,7 @@
 """The sender: claims what is due, sends it on threads, records what became of it, again and again.
 
-It is a door of its own: each turn is one short write transaction, and no request is open in it.
+It is a door of its own: claims are taken in one short write transaction, results recorded in
+another, and no request is open in either.
 """
 
 import logging
@@ -8,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -18,13 +19,13 @@ from app.core.db import Database
 from app.core.errors import ServiceUnavailable
 from app.core.outbound import Sender
 from app.core.settings import Settings
-from app.webhooks import claims, handover, results
+from app.webhooks import claims, handover
 from app.webhooks.carrier import Carrier
 from app.webhooks.claims import Claim, Receiver
 from app.webhooks.lanes import SHARED_SEATS, Lanes
+from app.webhooks.ledger import Ledger
 from app.webhooks.limits import MOST_SUBSCRIPTIONS
 from app.webhooks.metrics import SenderMetrics
-from app.webhooks.results import Result
 
 logger = logging.getLogger(__name__)
 
@@ -68,57 +69,65 @@ class Engine:
         self._lease = timedelta(seconds=settings.webhook_timeout_s + _LEASE_BEYOND_TIMEOUT_S)
         self._lanes = Lanes()
         self._pool = ThreadPoolExecutor(MOST_SUBSCRIPTIONS + SHARED_SEATS, "webhook")
-        self._ended: deque[Result] = deque()
+        self._ledger = Ledger(db, settings, metrics.note)
         self._recalled: deque[Claim] = deque()
         self._busy_until = 0.0
         self._next_round = 0.0
         self._bell_is_set = False
+        self._broken: BaseException | None = None
         metrics.watch(db, lambda: len(self._lanes.on_the_way()))
 
     def run(self, should_stop: Callable[[], bool]) -> None:
         """Send until told to stop; then let what is on its way arrive, and hand back the rest."""
-        while not should_stop():
-            try:
-                next_due = self._turn()
-            except ServiceUnavailable as error:
-                logger.warning("webhooks wait for the database: %s", error.message)
-                time.sleep(_PAUSE_S)
-            else:
-                self._sleep_until(next_due)
-        self._finish()
+        try:
+            while not should_stop():
+                try:
+                    next_due = self._turn()
+                except ServiceUnavailable as error:
+                    logger.warning("webhooks wait for the database: %s", error.message)
+                    time.sleep(_PAUSE_S)
+                else:
+                    self._sleep_until(next_due)
+            self._finish()
+        finally:
+            # What is cut off now has no result: it must not count as the receiver's failure.
+            self._ledger.close()
+            self._outbound.close()
+            self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _turn(self) -> datetime | None:
-        """Record, claim and start; return when something more is due."""
+        """Claim and start; return when something more is due."""
+        if self._broken is not None:
+            raise self._broken
         now = utc_now()
         with self._db.reading() as session:
             known = claims.receivers(session)
         self._recalled += self._lanes.recall({each.id: each.version for each in known})
         if time.monotonic() >= self._next_round:
             self._make_round(known, now)
-        due = [each for each in known if each.due_at is not None and each.due_at <= now]
-        wanted = {each: number for each in due if (number := self._wanted(each)) > 0}
-        if wanted or self._ended or self._recalled:
-            self._lanes.add(self._write(wanted, now))
+        wanted = {each: number for each in known if (number := self._wanted(each, now)) > 0}
+        if wanted or self._recalled:
+            self._lanes.add(self._take(wanted, now))
             self._busy_until = time.monotonic() + _AWAKE_S
         for claim in self._lanes.depart():
-            self._pool.submit(self._travel, claim)
+            self._pool.submit(self._travel, claim).add_done_callback(self._note_the_end)
         later = [each.due_at for each in known if each.due_at is not None and each.due_at > now]
         return min(later, default=None)
 
-    def _wanted(self, receiver: Receiver) -> int:
-        number = self._lanes.wanted(receiver.id)
+    def _wanted(self, receiver: Receiver, now: datetime) -> int:
+        if receiver.due_at is None or receiver.due_at > now:
+            return 0
+        overdue_s = (now - receiver.due_at).total_seconds()
+        number = self._lanes.wanted(receiver.id, overdue_s=overdue_s)
         return number if number > 0 and self._carrier.can_sign(receiver) else 0
 
-    def _write(self, wanted: dict[Receiver, int], now: datetime) -> list[Claim]:
-        """Record what ended, hand back what was recalled and claim, in one transaction.
+    def _take(self, wanted: dict[Receiver, int], now: datetime) -> list[Claim]:
+        """Hand back what was recalled and claim, in one transaction.
 
-        What is to be written is let go of after the commit alone.
+        What is handed back is let go of after the commit alone.
         """
-        ended, recalled = list(self._ended), list(self._recalled)
-        recorded: list[Result] = []
+        recalled = list(self._recalled)
         with self._db.writing() as session:
-            if ended:
-                recorded = results.record(session, ended, self._settings)
             if recalled:
                 handover.hand_back(session, recalled)
             taken = [
@@ -133,9 +142,6 @@ class Engine:
                     lease=self._lease,
                 )
             ]
-        self._metrics.note(recorded)
-        for _ in ended:
-            self._ended.popleft()
         for _ in recalled:
             self._recalled.popleft()
         return taken
@@ -143,7 +149,6 @@ class Engine:
     def _make_round(self, known: Sequence[Receiver], now: datetime) -> None:
         """Take over from senders that ended, and let go of what nobody uses."""
         held = self._lanes.held()
-        held |= {each.claim.delivery_id for each in list(self._ended)}
         held |= {each.delivery_id for each in self._recalled}
         with self._db.reading() as session:
             lost = handover.lost(session, holder=self._holder, held=held, now=now)
@@ -161,12 +166,20 @@ class Engine:
         following: Claim | None = claim
         while following is not None:
             result = self._carrier.carry(following)
-            self._ended.append(result)
-            following = self._lanes.arrive(following, result.reply)
+            if not self._ledger.record(result):
+                return
+            following, more = self._lanes.arrive(following, result.reply)
+            if more:
+                self._awake.set()
+
+    def _note_the_end(self, journey: Future[None]) -> None:
+        """See to it that this process does not live on without the seat of a thread that failed."""
+        if not journey.cancelled() and (error := journey.exception()) is not None:
+            self._broken = error
             self._awake.set()
 
     def _sleep_until(self, next_due: datetime | None) -> None:
-        """Wait for a result, a bell, a due moment, or the tick.
+        """Wait for a lane that runs low, a bell, a due moment, or the tick.
 
         For a second after the last work a short tick is cheaper than a bell for each event. Once
         that has passed the bell is set, and one more look is taken before the long sleep.
@@ -179,7 +192,9 @@ class Engine:
         wait_s = _TICK_S if idle else _AWAKE_TICK_S
         if next_due is not None:
             wait_s = min(wait_s, max(0.0, (next_due - utc_now()).total_seconds()))
-        if self._awake.wait(wait_s) or not idle:
+        if woken := self._awake.wait(wait_s):
+            self._busy_until = time.monotonic() + _AWAKE_S
+        if woken or not idle:
             self._bell_is_set = False
         self._awake.clear()
 
@@ -189,20 +204,18 @@ class Engine:
         until = time.monotonic() + _STOP_WITHIN_S
         while time.monotonic() < until:
             try:
-                if self._ended or self._recalled:
-                    self._write({}, utc_now())
+                if self._recalled:
+                    self._take({}, utc_now())
             except ServiceUnavailable as error:
                 logger.warning("webhooks wait for the database: %s", error.message)
                 time.sleep(_PAUSE_S)
-            if not (self._ended or self._recalled or self._lanes.on_the_way()):
+            if not (self._recalled or self._lanes.on_the_way()):
                 break
             self._awake.wait(0.1)
             self._awake.clear()
-        self._abort()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._hand_back_the_rest()
 
-    def _abort(self) -> None:
-        """Hand back what is still on its way, then cut its connections."""
+    def _hand_back_the_rest(self) -> None:
         unfinished = self._lanes.on_the_way()
         try:
             if unfinished:
@@ -210,4 +223,3 @@ class Engine:
                     handover.hand_back(session, unfinished)
         except ServiceUnavailable:
             logger.warning("%s deliveries are left to the next sender", len(unfinished))
-        self._outbound.close()

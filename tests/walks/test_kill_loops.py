@@ -18,6 +18,7 @@ def test_a_thousand_events_outlive_the_kills_of_their_sender(
     assert found.acknowledged == 1000
     assert found.lost == 0
     assert found.fair, found
+    assert found.duplicates <= kills
     assert found.most_attempts == 1
 
 
@@ -31,3 +32,4 @@ def test_what_web_acknowledged_outlives_the_kills_of_web_and_sender(
     assert found.acknowledged >= 250
     assert found.lost == 0
     assert found.fair, found
+    assert found.duplicates <= kills

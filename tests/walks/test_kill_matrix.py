@@ -118,7 +118,7 @@ def test_sender_killed_between_the_answer_and_its_commit_sends_one_duplicate(
 ) -> None:
     subscription_id, _ = desk.subscribe(receiver.url())
     desk.publish()
-    first = desk.start_sender(HALT_AT="before_commit:2")
+    first = desk.start_sender(HALT_AT="commit:2")
     receiver.wait_for(1)
     desk.wait_for_halt("sender.log")
     first.kill()

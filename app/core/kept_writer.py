@@ -1,0 +1,39 @@
+"""Write transactions over one kept connection, for who writes a few rows a thousand times a second.
+
+What `Database.writing` does for each transaction anew, a session and a connection from the pool,
+costs more than such a transaction itself.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection
+
+from app.core.db import Database, translated_errors
+
+
+class KeptWriter:
+    """Opens one write transaction after the other; for one thread at a time, and without bells."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._connection: Connection | None = None
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Open a transaction; commit when the block ends, roll back when it raises."""
+        with translated_errors():
+            if self._connection is None:
+                self._connection = self._db.engine.connect()
+            try:
+                with self._db.turn, self._connection.begin():
+                    yield self._connection
+            except BaseException:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """Let go of the connection; the next transaction opens another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()

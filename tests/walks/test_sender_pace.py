@@ -1,0 +1,135 @@
+"""How many requests are on their way at once, and how their results reach the tables."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from sqlalchemy import func, select, update
+
+from app.core.clock import utc_now
+from app.core.exchange import Outcome
+from app.core.outbound import Reply
+from app.webhooks.claims import Claim
+from app.webhooks.ledger import Ledger
+from app.webhooks.models import Attempt, Delivery, Subscription
+from app.webhooks.results import Result
+from tests import receiver as answers
+from tests.receiver import Receiver, Visit
+from tests.sending import Desk
+
+_ANSWER_AFTER_S = 0.03
+
+
+def ended(claim: Claim, outcome: Outcome = Outcome.SUCCESS) -> Result:
+    code = 200 if outcome == Outcome.SUCCESS else None
+    return Result(claim, Reply(outcome, 5, status_code=code), utc_now(), utc_now())
+
+
+def states(desk: Desk) -> dict[str, int]:
+    with desk.parts.db.reading() as session:
+        counted = select(Delivery.state, func.count().label("number"))
+        counted = counted.group_by(Delivery.state)
+        return {row.state: row.number for row in session.execute(counted)}
+
+
+def attempts(desk: Desk) -> int:
+    with desk.parts.db.reading() as session:
+        return session.scalar(select(func.count()).select_from(Attempt)) or 0
+
+
+def test_a_receiver_that_keeps_up_gets_one_request_after_the_other_in_their_order(
+    desk: Desk, receiver: Receiver
+) -> None:
+    receiver.script("/hook", answers.status(200, after_s=_ANSWER_AFTER_S))
+    desk.subscribe(receiver.url())
+    published = desk.publish(30)
+    desk.start_sender()
+    found = receiver.wait_for(30)
+    assert [each.event["id"] for each in found] == published
+    assert all(after.at - before.at >= _ANSWER_AFTER_S for before, after in pairwise(found))
+
+
+def test_a_receiver_that_fell_behind_gets_four_at_once(desk: Desk, receiver: Receiver) -> None:
+    four = threading.Barrier(4)
+
+    def answer_with_three_others(visit: Visit) -> bool:
+        four.wait(20)
+        return answers.status(200)(visit)
+
+    receiver.script("/hook", answers.status(200), answer_with_three_others)
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.publish(9)
+    with desk.parts.db.writing() as session:
+        session.execute(update(Delivery).values(due_at=utc_now() - timedelta(minutes=2)))
+    desk.start_sender(CQE_WEBHOOK_TIMEOUT_S="10")
+    desk.wait_until(
+        subscription_id, lambda found: all(each["status"] == "succeeded" for each in found)
+    )
+    assert len(receiver.received()) == 9
+
+
+def test_threads_that_record_at_once_all_find_their_results_written(desk: Desk) -> None:
+    desk.subscribe("https://example.com/")
+    desk.publish(10)
+    claimed = desk.claim(holder="this:1:1")
+    noted: list[Result] = []
+    ledger = Ledger(desk.parts.db, desk.parts.settings, noted.extend)
+    with ThreadPoolExecutor(10) as pool:
+        recorded = list(pool.map(lambda claim: ledger.record(ended(claim)), claimed))
+    ledger.close()
+    assert recorded == [True] * 10
+    assert states(desk) == {"succeeded": 10}
+    assert attempts(desk) == len(noted) == 10
+
+
+def test_a_closed_ledger_records_nothing(desk: Desk) -> None:
+    desk.subscribe("https://example.com/")
+    desk.publish()
+    [claimed] = desk.claim(holder="this:1:1")
+    ledger = Ledger(desk.parts.db, desk.parts.settings, lambda _: None)
+    ledger.close()
+    assert ledger.record(ended(claimed)) is False
+    assert states(desk) == {"delivering": 1}
+
+
+def test_a_result_that_cannot_be_written_frees_every_thread_that_waits(desk: Desk) -> None:
+    desk.subscribe("https://example.com/")
+    desk.publish(10)
+    claimed = desk.claim(holder="this:1:1")
+    # No such number of an attempt: a defect of ours, which no second try would mend.
+    broken = [
+        Result(each.claim, each.reply, each.started_at, each.ended_at.replace(tzinfo=None))
+        for each in map(ended, claimed)
+    ]
+    ledger = Ledger(desk.parts.db, desk.parts.settings, lambda _: None)
+    with ThreadPoolExecutor(10) as pool:
+        futures = [pool.submit(ledger.record, each) for each in broken]
+    ledger.close()
+    failures = [each.exception() for each in futures]
+    assert any(failures)
+    assert not any(
+        each.result() for each, failure in zip(futures, failures, strict=True) if not failure
+    )
+    assert states(desk) == {"delivering": 10}
+
+
+@pytest.mark.parametrize("outcome", [Outcome.SUCCESS, Outcome.TIMEOUT])
+def test_late_results_and_those_of_others_settle_nothing(desk: Desk, outcome: Outcome) -> None:
+    desk.subscribe("https://example.com/")
+    desk.publish(2)
+    late, held = desk.claim(holder="this:1:1")
+    with desk.parts.db.writing() as session:
+        taken_over = update(Delivery).where(Delivery.id == late.delivery_id)
+        session.execute(taken_over.values(lease_token="another"))
+    noted: list[Result] = []
+    ledger = Ledger(desk.parts.db, desk.parts.settings, noted.extend)
+    assert ledger.record(ended(late, outcome))
+    assert ledger.record(ended(held))
+    ledger.close()
+    assert [each.claim for each in noted] == [held]
+    assert states(desk) == {"delivering": 1, "succeeded": 1}
+    assert attempts(desk) == 1
+    with desk.parts.db.reading() as session:
+        assert session.scalars(select(Subscription.failed_in_streak)).one() == 0
