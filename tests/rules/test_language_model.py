@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 
@@ -140,6 +141,19 @@ def test_a_quote_of_the_masked_text_is_found_in_what_was_said(quote: str, origin
     [evidence] = answer.evidence
     assert evidence.quote == original == TEXT[evidence.char_start : evidence.char_end]
     assert answer.explanation == "So it is."
+
+
+def test_a_quote_is_found_however_its_accents_are_spelled() -> None:
+    text = normalize("NFD", "Ça a été réglé.")
+    segment = Segment("seg_0001", 0, "a", Role.AGENT, text)
+    source = {0: Source(Message(0, "agent", text), segment, MaskedText(text))}
+    quotes = [{"message": 0, "quote": "été réglé", "polarity": "supports"}]
+    told = {"answer": "2", "confidence": "high", "explanation": "So.", "evidence": quotes}
+    answers, dropped = answers_of({"answers": {"q1": told}}, questions_of([ACCURACY]), source)
+    [evidence] = answers[ACCURACY.key].evidence
+    assert dropped == 0
+    assert evidence.quote == text[evidence.char_start : evidence.char_end]
+    assert evidence.quote == normalize("NFD", "été réglé")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Criteria that an author writes: phrases, metrics, and the conditions under which they apply."""
 
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 
@@ -121,6 +122,30 @@ def test_a_phrase_may_go_over_two_messages_and_any_script() -> None:
     assert (quotes(wait, chinese), quotes(password, chinese)) == (["请稍等"], ["WiFi密码"])
     assert quotes(split, talk) == ["may be", "recorded"]
     assert quotes(hindi, talk) == ["नमस्ते"]
+
+
+@pytest.mark.parametrize("spoken", ["NFC", "NFD"])
+@pytest.mark.parametrize("asked", ["NFC", "NFD"])
+def test_a_phrase_is_found_however_its_accents_are_spelled(asked: str, spoken: str) -> None:
+    pairs = [
+        ("tschüß déjà", "TSCHÜSS, Déjà"),
+        ("phải", "phải"),
+        ("감사합니다", "감사합니다"),
+        ("ありがとう", "ありがとう"),
+        ("रिफ़ंड", "रिफ़ंड"),
+        ("रिफंड", "रिफ़ंड"),
+        ("ज़रूर", "ज\u093cरूर"),
+    ]
+    for phrase, said in pairs:
+        talk = chat(("a", 0, normalize(spoken, f"Na dann {said}, vu!")), ("c", 5, "ok"))
+        [found] = criteria_of(judged(talk, says(normalize(asked, phrase))))
+        assert quotes(found, talk) == [normalize(spoken, said)]
+
+
+def test_a_letter_without_its_mark_is_another_letter() -> None:
+    talk = chat(("a", 0, normalize("NFD", "リモがだ。 café")), ("c", 5, "ok"))
+    for phrase in ("リモか", "cafe"):
+        assert criteria_of(judged(talk, says(phrase)))[0]["answer"] == "no"
 
 
 def test_what_must_be_said_in_order_is_told_apart_from_what_is_not_said() -> None:

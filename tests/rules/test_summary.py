@@ -1,3 +1,5 @@
+from unicodedata import normalize
+
 import pytest
 
 from app.ai.context import Context
@@ -68,6 +70,9 @@ def test_a_topic_needs_two_lines_and_a_topic_of_the_scorecard_one() -> None:
     assert topics_of(facts, ()) == ("delivery",)
     own = (Topic("drivers", ("the driver",)), Topic("pets", ("dog",)))
     assert topics_of(facts, own) == ("drivers", "delivery")
+    french = chat(("c", 0, normalize("NFD", "Mon café est brûlé")), ("a", 5, "Désolé"))
+    own = (Topic("coffee", ("café",)), Topic("caf", ("cafe",)))
+    assert topics_of(facts_of(french, CHAT, Context()), own) == ("coffee",)
 
 
 def test_a_scorecard_may_bring_its_own_topics() -> None:

@@ -9,11 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+from unicodedata import normalize
 
 from app.ai.dialogue.evidence import SUPPORTS, Evidence, evidence_at
 from app.ai.dialogue.turns import Line, Side, Turn
 from app.ai.facts.gathering import Facts
-from app.ai.languages.phrases import PLAIN
+from app.ai.languages.phrases import folded
 from app.ai.languages.words import LETTER, holds_unspaced
 
 ANYONE = "anyone"
@@ -60,14 +61,14 @@ def said(turns: Sequence[Turn], phrases: Iterable[str]) -> Iterator[Found]:
     """Find every place where one of the phrases is said, in order."""
     by_first: _ByFirst = defaultdict(lambda: defaultdict(set))
     unspaced = []
-    for phrase in (each.translate(PLAIN) for each in phrases):
-        words = tuple(match[0].casefold() for match in _WORD.finditer(phrase))
+    for phrase in phrases:
+        words = tuple(folded(match[0]) for match in _WORD.finditer(phrase))
         if holds_unspaced(phrase):
-            unspaced.append(re.compile(re.escape(phrase.strip()), re.IGNORECASE))
+            unspaced.append(_letters_of(phrase.strip()))
         elif words:
             by_first[words[0]][len(words)].add(words)
     for number, turn in enumerate(turns):
-        text = " ".join(line.text for line in turn.lines).translate(PLAIN)
+        text = " ".join(line.text for line in turn.lines)
         spans = {*_by_words(text, by_first), *_by_letters(text, unspaced)}
         for start, end in sorted(spans):
             yield Found((number, start), turn.lines, start, end)
@@ -88,11 +89,12 @@ def statement_evidence(facts: Facts, statement: Mapping[str, Any]) -> tuple[Evid
 
 def _by_words(text: str, by_first: _ByFirst) -> Iterator[tuple[int, int]]:
     spoken = list(_WORD.finditer(text))
-    folded = tuple(match[0].casefold() for match in spoken)
-    for index, word in enumerate(folded):
+    fold = str.casefold if text.isascii() else folded
+    words = tuple(fold(match[0]) for match in spoken)
+    for index, word in enumerate(words):
         # One look for all phrases of a length, however many begin with the same word.
         for length, phrases in by_first.get(word, {}).items():
-            if folded[index : index + length] in phrases:
+            if words[index : index + length] in phrases:
                 yield spoken[index].start(), spoken[index + length - 1].end()
 
 
@@ -101,6 +103,12 @@ def _by_letters(text: str, phrases: Iterable[re.Pattern[str]]) -> Iterator[tuple
     for phrase in phrases:
         for match in phrase.finditer(text):
             yield match.span()
+
+
+def _letters_of(phrase: str) -> re.Pattern[str]:
+    forms = dict.fromkeys(normalize(form, phrase) for form in ("NFC", "NFD"))
+    # A voicing mark behind the last letter would make it another one.
+    return re.compile(f"(?:{'|'.join(map(re.escape, forms))})(?![\u3099\u309a])", re.IGNORECASE)
 
 
 def _pieces(lines: Iterable[Line], start: int, end: int, polarity: str) -> Iterator[Evidence]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from app.ai.facts.gathering import Facts
 from app.ai.insights.summary import issue_of
-from app.ai.languages.phrases import PLAIN
+from app.ai.languages.phrases import folded
 from app.ai.languages.words import holds_unspaced, phrase_pattern, words_in
 from app.ai.scorecard.values import Topic
 
@@ -54,7 +54,7 @@ def topics_of(facts: Facts, own: Iterable[Topic]) -> tuple[str, ...]:
     if facts.dialogue.readable:
         # The issue is a line already, and says the same as one more.
         lines.append(issue_of(facts) or "")
-    texts = [line.translate(PLAIN).lower() for line in lines]
+    texts = [folded(line) for line in lines]
     holding = _holding(texts)
     found = [topic.name for topic in own if _lines_with(topic, texts, holding)]
     if facts.dialogue.readable:
@@ -90,7 +90,7 @@ def _patterns(
     phrases: tuple[str, ...],
 ) -> tuple[frozenset[str] | None, re.Pattern[str], re.Pattern[str]]:
     # Finding phrases of other scripts costs more, and no text in ASCII holds any.
-    plain = [phrase.translate(PLAIN).lower() for phrase in phrases]
+    plain = [folded(phrase) for phrase in phrases]
     begins = None  # a phrase of a script without spaces begins anywhere
     if not any(map(holds_unspaced, plain)):
         begins = frozenset(words[0] for phrase in plain if (words := words_in(phrase)))

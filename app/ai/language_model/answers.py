@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import normalize
 
 from app.ai.dialogue.evidence import Evidence, evidence_at
 from app.ai.language_model.excerpt import Message
@@ -88,15 +89,24 @@ def _says_what_is_missing(question: Question, option: Option) -> bool:
 
 def _found(told: Mapping[str, Any], sources: Mapping[int, Source]) -> Evidence | None:
     source = sources.get(told["message"])
-    quote = told["quote"].strip()
+    quote = "" if source is None else _as_shown(told["quote"].strip(), source.shown.text)
     if source is None or not quote:
         return None
     start = source.shown.text.find(quote)
     # The mark at the end of a shortened message is ours, and not what was said.
-    if start < 0 or source.masked.text[start : start + len(quote)] != quote:
+    if source.masked.text[start : start + len(quote)] != quote:
         return None
     begin, end = source.masked.original_span(start, start + len(quote))
     return evidence_at(source.segment, begin, end, told["polarity"])
+
+
+def _as_shown(quote: str, text: str) -> str:
+    """Spell a quote as the text does; empty where it doesn't stand there.
+
+    An accent that is a sign of its own in the text is seldom one in what a model repeats.
+    """
+    forms = (quote, normalize("NFD", quote), normalize("NFC", quote))
+    return next((each for each in forms if each in text), "")
 
 
 def _clean(text: str) -> str:

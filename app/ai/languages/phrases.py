@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+from unicodedata import normalize
 
 # One character for one, so that offsets into the plain text hold in the text as written. A nasal
 # sign has two spellings, and letters with a nukta one of their own.
@@ -72,6 +73,15 @@ def stems_in(plain: str) -> set[str]:
     if plain.isascii():
         return set(_STEM.findall(plain))
     return {word.replace(NUKTA, "") for word in _STEM_OF_ALL.findall(plain)}
+
+
+def folded(text: str) -> str:
+    """Spell a text so that the same words are equal, in any case, with or without a nukta.
+
+    A letter with an accent is one sign or two, as the writer's keyboard has it: both become one.
+    """
+    plain = text.translate(PLAIN).casefold()
+    return plain if plain.isascii() else normalize("NFC", plain).replace(NUKTA, "")
 
 
 def _plain(pattern: str, fragments: Mapping[str, str]) -> str:
