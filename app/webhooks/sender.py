@@ -35,6 +35,8 @@ _AWAKE_S = 1.0
 _LEASE_BEYOND_TIMEOUT_S = 20.0
 _STOP_WITHIN_S = 12.0
 _PAUSE_S = 0.5
+# Others want to write too, and what is claimed first need not wait for the rest.
+_RECEIVERS_AT_ONCE = 8
 
 
 class Listener(Protocol):
@@ -105,14 +107,19 @@ class Engine:
         self._recalled += self._lanes.recall({each.id: each.version for each in known})
         if time.monotonic() >= self._next_round:
             self._make_round(known, now)
-        wanted = {each: number for each in known if (number := self._wanted(each, now)) > 0}
-        if wanted or self._recalled:
-            self._lanes.add(self._take(wanted, now))
+        wanted = [(each, number) for each in known if (number := self._wanted(each, now)) > 0]
+        while wanted or self._recalled:
+            self._lanes.add(self._take(wanted[:_RECEIVERS_AT_ONCE], now))
+            del wanted[:_RECEIVERS_AT_ONCE]
+            self._start()
             self._busy_until = time.monotonic() + _AWAKE_S
-        for claim in self._lanes.depart():
-            self._pool.submit(self._travel, claim).add_done_callback(self._note_the_end)
+        self._start()
         later = [each.due_at for each in known if each.due_at is not None and each.due_at > now]
         return min(later, default=None)
+
+    def _start(self) -> None:
+        for claim in self._lanes.depart():
+            self._pool.submit(self._travel, claim).add_done_callback(self._note_the_end)
 
     def _wanted(self, receiver: Receiver, now: datetime) -> int:
         if receiver.due_at is None or receiver.due_at > now:
@@ -121,7 +128,7 @@ class Engine:
         number = self._lanes.wanted(receiver.id, overdue_s=overdue_s)
         return number if number > 0 and self._carrier.can_sign(receiver) else 0
 
-    def _take(self, wanted: dict[Receiver, int], now: datetime) -> list[Claim]:
+    def _take(self, wanted: Sequence[tuple[Receiver, int]], now: datetime) -> list[Claim]:
         """Hand back what was recalled and claim, in one transaction.
 
         What is handed back is let go of after the commit alone.
@@ -132,7 +139,7 @@ class Engine:
                 handover.hand_back(session, recalled)
             taken = [
                 taken
-                for receiver, number in wanted.items()
+                for receiver, number in wanted
                 for taken in claims.claim(
                     session,
                     receiver,
@@ -205,7 +212,7 @@ class Engine:
         while time.monotonic() < until:
             try:
                 if self._recalled:
-                    self._take({}, utc_now())
+                    self._take([], utc_now())
             except ServiceUnavailable as error:
                 logger.warning("webhooks wait for the database: %s", error.message)
                 time.sleep(_PAUSE_S)
