@@ -1,23 +1,27 @@
 """The work on recordings: transcribe and judge outside of any transaction, write in short ones."""
 
+import threading
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from app.ai.judges import build_judge
+from app.ai.judges import build_judge, requests_at_once
 from app.ai.speech.engine import build_transcriber
 from app.ai.speech.transcriber import Transcriber
 from app.ai.transcript import Transcript
-from app.audio_files import failures, leases, processing, stages, steps, uploads
+from app.audio_files import failures, leases, stages, steps, uploads
 from app.audio_files.hooks import Recordings
 from app.audio_files.models import ProcessingJob
 from app.audio_files.stages import Stage
 from app.audio_files.steps import Task
 from app.core.clock import utc_now
+from app.core.crew import Turn, work_through
 from app.core.errors import NotFound
 from app.core.leased_work import LeasedWork, take
+from app.core.leases import Lease
 from app.core.leases import due_ids as due_ids_of
 from app.core.runtime import Runtime, runtime
 from app.core.settings import Settings
@@ -30,11 +34,22 @@ from app.scorecards import service as scorecards
 
 
 def process_audio(job_id: str) -> None:
-    """Work on this job, or on a due one that is more urgent; without any, do nothing."""
+    """Work on the recordings that are due, the most urgent and this one first, until none is left.
+
+    One at a time is transcribed; meanwhile a language model is asked about others.
+    """
     parts = runtime()
-    lease = take(parts, job_id, leases.claim, _Processing)
-    if lease is not None and lease.job_id != job_id:
-        parts.doorbell.ring(processing.bell(job_id))
+    engines = _Engines(parts)
+
+    def take_one() -> bool:
+        with Turn(engines.listening) as turn:
+
+            def attempt(parts: Runtime, lease: Lease[ProcessingJob]) -> _Processing:
+                return _Processing(parts, lease, engines, turn)
+
+            return take(parts, job_id, leases.claim, attempt) is not None
+
+    work_through(take_one, at_once=requests_at_once(parts.settings))
 
 
 def due_ids(parts: Runtime) -> Sequence[str]:
@@ -74,7 +89,28 @@ def unkept(parts: Runtime, audio_file_ids: Sequence[str]) -> Sequence[str]:
         return uploads.given_up_among(session, audio_file_ids)
 
 
+class _Engines:
+    """What the threads of one process share; `listening` is held by the one that transcribes."""
+
+    def __init__(self, parts: Runtime) -> None:
+        self._settings = parts.settings
+        self.judge = build_judge(parts.settings, StoredAnswers(parts.db))
+        self.listening = threading.Lock()
+
+    @cached_property
+    def transcriber(self) -> Transcriber:
+        """Return the speech engine, made when the first recording needs it."""
+        return _transcriber(self._settings)
+
+
 class _Processing(LeasedWork[ProcessingJob]):
+    def __init__(
+        self, parts: Runtime, lease: Lease[ProcessingJob], engines: _Engines, turn: Turn
+    ) -> None:
+        super().__init__(parts, lease)
+        self._engines = engines
+        self._turn = turn
+
     def work(self) -> None:
         limit_s = self.parts.settings.audio_max_duration_s
         task = self.write(steps.begin, max_duration_s=limit_s)
@@ -89,6 +125,7 @@ class _Processing(LeasedWork[ProcessingJob]):
                 if task.redact:
                     transcript, raw = guard.masked_transcript(transcript)
                 self.write(steps.transcribed, transcript, raw)
+            self._turn.end()
             self._judge(task, transcript)
 
     def is_final(self, error: Exception) -> bool:
@@ -104,7 +141,7 @@ class _Processing(LeasedWork[ProcessingJob]):
         path = self.parts.storage.path(task.audio_file_id)
         if path is None:
             return None
-        return _transcriber(self.parts.settings).transcribe(
+        return self._engines.transcriber.transcribe(
             path,
             task.options,
             progress=lambda share: self.tell(int(share * stages.BEGINS_AT[Stage.EVALUATE])),
@@ -129,8 +166,9 @@ class _Processing(LeasedWork[ProcessingJob]):
         except NotFound:
             self.write(steps.failed, failures.SCORECARD_GONE)
             return
-        judge = build_judge(self.parts.settings, StoredAnswers(self.parts.db))
-        judgement = judge.judge(transcript, scorecard, context, should_stop=lambda: self.must_end)
+        judgement = self._engines.judge.judge(
+            transcript, scorecard, context, should_stop=lambda: self.must_end
+        )
         self.write(steps.processed, transcript, judgement)
 
 

@@ -2,6 +2,8 @@
 
 import threading
 from collections.abc import Callable
+from types import TracebackType
+from typing import Self
 
 from app.core import stopping
 
@@ -33,6 +35,32 @@ def work_through(take_one: Callable[[], bool], *, at_once: int) -> None:
         thread.join()
     if crew.errors:
         raise crew.errors[0]
+
+
+class Turn:
+    """Holds a lock inside its `with` block, or until `end`: one of a crew at a time goes first."""
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._lock = lock
+        self._is_held = False
+
+    def __enter__(self) -> Self:
+        self._is_held = self._lock.acquire()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Let the next one in."""
+        if self._is_held:
+            self._is_held = False
+            self._lock.release()
 
 
 class _Crew:

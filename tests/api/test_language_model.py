@@ -5,21 +5,25 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
+from app.audio_files.jobs import process_audio
 from app.core.clock import utc_now
 from app.core.runtime import Runtime, runtime
-from app.evaluations import model_answers
+from app.evaluations import model_answers, transcripts
 from app.evaluations.model_answers import ModelAnswer
 from app.operations.checks import Verdict, examine
 from tests import receiver as answers
 from tests.caller import Caller
 from tests.contacts import get, judge, messages, put_chat
 from tests.model_server import ModelServer, refusal
+from tests.recordings import SILENCE, ask, show, upload
+from tests.talks import GOOD_CALL
 
 MakeCaller = Callable[..., Caller]
 Serve = Callable[..., str]
@@ -161,6 +165,38 @@ def test_a_slow_answer_holds_up_no_other_and_no_transaction(
     release.set()
     work.join(90)
     assert get(client, f"/evaluations/{slow['evaluationId']}")["status"] == "completed"
+
+
+def test_a_recording_is_heard_while_the_model_is_asked_about_another(
+    client: Caller, server: ModelServer, house: Runtime
+) -> None:
+    release = threading.Event()
+
+    def slow(visit: answers.Visit) -> bool:
+        release.wait(60)
+        return server.judged()(visit)
+
+    server.answer_with(slow)
+    asked_about, silent = (upload(client, SILENCE.read_bytes()) for _ in range(2))
+    with house.db.writing() as session:
+        transcripts.store_transcript(
+            session,
+            source_type="audio_file",
+            source_id=asked_about,
+            transcript=replace(GOOD_CALL, redacted=True),
+        )
+    job_id = ask(client, asked_about)
+    ask(client, silent)
+    work = threading.Thread(target=process_audio, args=(job_id,))
+    work.start()
+    until = time.monotonic() + 50
+    while show(client, silent)["status"] != "failed":
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert show(client, asked_about)["status"] == "evaluating"
+    release.set()
+    work.join(90)
+    assert show(client, asked_about)["status"] == "processed"
 
 
 def test_doctor_asks_the_model(client: Caller, server: ModelServer, house: Runtime) -> None:

@@ -5,7 +5,7 @@ from collections import deque
 
 import pytest
 
-from app.core.crew import work_through
+from app.core.crew import Turn, work_through
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
@@ -48,3 +48,14 @@ def test_an_error_is_raised_when_all_have_ended() -> None:
 
     with pytest.raises(ZeroDivisionError):
         work_through(take_one, at_once=3)
+
+
+def test_a_turn_that_was_ended_lets_the_next_one_in_and_takes_nothing_from_it() -> None:
+    lock = threading.Lock()
+    with Turn(lock) as first:
+        assert lock.locked()
+        first.end()
+        with Turn(lock):
+            first.end()
+            assert lock.locked()
+    assert not lock.locked()
