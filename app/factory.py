@@ -6,7 +6,6 @@ from typing import Any
 
 from flask import Flask
 
-from app import __version__
 from app.analytics import facts
 from app.analytics import routes as analytics
 from app.analytics.hooks import ExportFiles
@@ -41,7 +40,7 @@ from app.usage import routes as usage
 from app.voice_calls import assessments
 from app.voice_calls import routes as voice_calls
 from app.web import docs, errors, request_id, request_times
-from app.web.api import Api, Blueprint, OrjsonProvider, register
+from app.web.api import Blueprint, OrjsonProvider, register
 from app.web.blobs import Blobs
 from app.web.health import Health
 from app.webhooks import routes as webhooks
@@ -96,19 +95,9 @@ def create_app(settings: Settings | None = None) -> Flask:
     Gate(parts).install(app)
     _health(parts).install(app)
     Blobs(parts, {"aud": Recordings(parts), "exp": ExportFiles(parts)}).install(app)
-    api = _api(app)
-    register(app, api, ROOMS)
-    docs.install(app, api)
+    register(app, ROOMS)
+    docs.install(app, ROOMS)
     return app
-
-
-def _api(app: Flask) -> Api:
-    app.config.update(
-        API_TITLE="CQE, the Conversation Quality Evaluation Service",
-        API_VERSION=__version__,
-        OPENAPI_VERSION="3.1.0",
-    )
-    return Api(app)
 
 
 def _health(parts: Runtime) -> Health:

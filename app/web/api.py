@@ -1,6 +1,6 @@
 """The API object and the blueprint: envelopes, scopes, idempotency and documents, decided once."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any
 
@@ -49,7 +49,7 @@ class OrjsonProvider(JSONProvider):
 
 
 class Api(flask_smorest.Api):
-    """Collects the OpenAPI document; errors are ours."""
+    """What collects the OpenAPI document; errors are ours."""
 
     ERROR_SCHEMA = ErrorSchema
     DEFAULT_ERROR_RESPONSE_NAME = "DEFAULT_ERROR"
@@ -117,13 +117,13 @@ class Blueprint(flask_smorest.Blueprint):
         return decorator
 
 
-def register(app: Flask, api: Api, blueprints: tuple[Blueprint, ...]) -> None:
-    """Serve every blueprint under both bases; the OpenAPI document shows the first."""
+def register(app: Flask, blueprints: Sequence[Blueprint]) -> None:
+    """Serve every blueprint under both bases."""
     app.url_map.converters["id"] = IdConverter
     first, *others = BASES
     for blueprint in blueprints:
         prefix = blueprint.url_prefix or ""
-        api.register_blueprint(blueprint, url_prefix=first + prefix)
+        app.register_blueprint(blueprint, url_prefix=first + prefix)
         for base in others:
             name = f"{blueprint.name}@{base.strip('/')}"
             app.register_blueprint(blueprint, url_prefix=base + prefix, name=name)

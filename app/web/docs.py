@@ -1,5 +1,6 @@
 """The OpenAPI document and a page to read it with, with no asset from another host."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from flask import (
     send_from_directory,
 )
 
-from app.web.api import Api
+from app.web import api
 from app.web.openapi import build_document
 
 _ASSETS = Path(__file__).parent / "static"
@@ -21,13 +22,16 @@ _EXTENSION = "cqe-openapi"
 _POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 
 
-def install(app: Flask, api: Api) -> None:
-    """Serve the pages, and keep the document at hand for `document_of`."""
+def install(app: Flask, blueprints: Sequence[api.Blueprint]) -> None:
+    """Serve the pages, and keep the document at hand for `document_of`.
+
+    It is built when it is asked for: that takes as long as all the rest of a start.
+    """
     pages = Blueprint("docs", __name__)
 
     @cache
     def built() -> dict[str, Any]:
-        return build_document(app, api)
+        return build_document(app, blueprints)
 
     @pages.get("/openapi.json")
     def document() -> Response:

@@ -1,13 +1,16 @@
 """The OpenAPI document: what the decorators say, completed with what holds for every endpoint."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from flask import Flask
 
-from app.web.api import BASES, Api
+from app import __version__
+from app.web.api import BASES, Api, Blueprint
 from app.web.openapi_examples import exemplify
 
+_TITLE = "CQE, the Conversation Quality Evaluation Service"
 _METHODS = ("get", "post", "put", "patch", "delete")
 _ERRORS = {
     "400": "The body is not well-formed JSON (MALFORMED_REQUEST).",
@@ -52,8 +55,14 @@ _MORE_TAGS = {
 _BEARER_TAGS = ("engagements", "usage")
 
 
-def build_document(app: Flask, api: Api) -> dict[str, Any]:
-    """Return the whole document as a plain dict."""
+def build_document(app: Flask, blueprints: Sequence[Blueprint]) -> dict[str, Any]:
+    """Return the whole document as a plain dict; it shows the first base of each blueprint."""
+    api = Api(
+        app, spec_kwargs={"title": _TITLE, "version": __version__, "openapi_version": "3.1.0"}
+    )
+    for each in blueprints:
+        each.register_views_in_doc(api, app, api.spec, name=each.name, parameters=None)
+        api.spec.tag({"name": each.name, "description": each.description})
     document: dict[str, Any] = api.spec.to_dict()
     document["info"]["description"] = (
         "Judges conversations against a scorecard, with evidence. Every path under /api/v1 is "
