@@ -66,6 +66,16 @@ def status(code: int, body: bytes = b"ok", *headers: str, after_s: float = 0) ->
     return answer
 
 
+def after_interim(code: int, final: Answer) -> Answer:
+    """Say first that the answer is yet to come."""
+
+    def answer(visit: Visit) -> bool:
+        visit.send(f"HTTP/1.1 {code} Interim\r\nLink: </a>\r\n\r\n".encode())
+        return final(visit)
+
+    return answer
+
+
 def hang(visit: Visit) -> bool:
     """Read the request and say nothing."""
     visit.pause(60)

@@ -100,8 +100,18 @@ class _Reader(io.RawIOBase):
         return self._source.receive_into(buffer)
 
 
+class _FinalResponse(http.client.HTTPResponse):
+    """Passes over every interim answer, or the next request would read this one's final answer."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        version, status, reason = super()._read_status()  # type: ignore[misc]  # not in the stubs
+        return version, http.client.CONTINUE if 100 <= status <= 199 else status, reason
+
+
 class Connection(http.client.HTTPConnection):
     """HTTP over a connection that is there already."""
+
+    response_class = _FinalResponse
 
     def __init__(self, target: Target, timed: TimedSocket, ip: str) -> None:
         super().__init__(target.host, target.port)
@@ -138,6 +148,7 @@ class ConnectionPool:
         self._lock = threading.Lock()
         self._idle: dict[Target, list[Connection]] = {}
         self._lent: set[Connection] = set()
+        self._closed = False
 
     def reuse(self, target: Target, deadline: Deadline) -> Connection | None:
         """Lend a kept connection that still looks open."""
@@ -192,17 +203,21 @@ class ConnectionPool:
             connection.timed.shut()
 
     def close(self) -> None:
-        """Close everything, also under requests that run: they end with an error."""
+        """Close everything for good, also under requests that run: they end with an error."""
         self.close_idle(older_than_s=0)
         with self._lock:
+            self._closed = True
             lent, self._lent = list(self._lent), set()
         for connection in lent:
             connection.timed.shut()
 
     def _lend(self, connection: Connection) -> Connection:
         with self._lock:
-            self._lent.add(connection)
-        return connection
+            if not self._closed:
+                self._lent.add(connection)
+                return connection
+        connection.timed.shut()
+        raise ConnectionAbortedError("the pool is closed")
 
     def _handshake(self, raw: socket.socket, server_name: str, deadline: Deadline) -> ssl.SSLSocket:
         wrapped = self._tls().wrap_socket(

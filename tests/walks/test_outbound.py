@@ -6,6 +6,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -275,16 +276,27 @@ def test_the_excerpt_is_text_of_at_most_1024_bytes(receiver: Receiver, post: Pos
     assert "\0" not in excerpt
 
 
-def test_closing_ends_what_is_on_its_way(receiver: Receiver, sender: RequestsSender) -> None:
-    import threading
+@pytest.mark.parametrize("is_kept", [False, True], ids=["new connection", "kept connection"])
+def test_closing_ends_what_is_on_its_way_and_it_is_not_sent_again(
+    receiver: Receiver, sender: RequestsSender, post: Post, is_kept: bool
+) -> None:
+    url = receiver.script("/hook", *[answers.status(200)] * is_kept, answers.hang)
+    if is_kept:
+        post(url)
+    with ThreadPoolExecutor(1) as pool:
+        ended = pool.submit(post, url, 30)
+        receiver.wait_for(1 + is_kept)
+        sender.close()
+        assert ended.result(5).outcome == Outcome.CONNECTION_ERROR
+    assert len(receiver.requests) == 1 + is_kept
 
-    url = receiver.script("/hook", answers.hang)
-    ended: list[Reply] = []
-    thread = threading.Thread(
-        target=lambda: ended.append(sender.post(url, headers={}, body=BODY, timeout_s=30))
-    )
-    thread.start()
-    receiver.wait_for(1)
-    sender.close()
-    thread.join(2)
-    assert [each.outcome for each in ended] == [Outcome.CONNECTION_ERROR]
+
+@pytest.mark.parametrize("code", [100, 102, 103])
+def test_an_interim_answer_is_passed_over_and_leaves_nothing_to_the_next_request(
+    receiver: Receiver, post: Post, code: int
+) -> None:
+    interim = answers.after_interim(code, answers.status(202, after_s=0.1))
+    url = receiver.script("/hook", interim, answers.status(500))
+    assert post(url).status_code == 202
+    assert post(url).status_code == 500
+    assert receiver.connections == 1
