@@ -12,7 +12,7 @@ from app.ai.judges import build_judge, requests_at_once
 from app.ai.speech.engine import build_transcriber
 from app.ai.speech.transcriber import Transcriber
 from app.ai.transcript import Transcript
-from app.audio_files import failures, leases, stages, steps, uploads
+from app.audio_files import failures, leases, processing, stages, steps, uploads
 from app.audio_files.hooks import Recordings
 from app.audio_files.models import ProcessingJob
 from app.audio_files.stages import Stage
@@ -34,22 +34,27 @@ from app.scorecards import service as scorecards
 
 
 def process_audio(job_id: str) -> None:
-    """Work on the recordings that are due, the most urgent and this one first, until none is left.
+    """Work on this job, or on a due one that is more urgent; without any, do nothing.
 
-    One at a time is transcribed; meanwhile a language model is asked about others.
+    Where a language model judges, all that are due are worked on: one at a time is transcribed, and
+    meanwhile the model is asked about others.
     """
     parts = runtime()
     engines = _Engines(parts)
 
-    def take_one() -> bool:
+    def take_next() -> Lease[ProcessingJob] | None:
         with Turn(engines.listening) as turn:
 
             def attempt(parts: Runtime, lease: Lease[ProcessingJob]) -> _Processing:
                 return _Processing(parts, lease, engines, turn)
 
-            return take(parts, job_id, leases.claim, attempt) is not None
+            return take(parts, job_id, leases.claim, attempt)
 
-    work_through(take_one, at_once=requests_at_once(parts.settings))
+    at_once = requests_at_once(parts.settings)
+    if at_once > 1:
+        work_through(lambda: take_next() is not None, at_once=at_once)
+    elif (lease := take_next()) is not None and lease.job_id != job_id:
+        parts.doorbell.ring(processing.bell(job_id))
 
 
 def due_ids(parts: Runtime) -> Sequence[str]:
