@@ -1,5 +1,6 @@
 """What is due, and who sends it: deliveries claimed with a lease, metered when tried first."""
 
+import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
@@ -38,6 +39,7 @@ class Claim:
 
     Args:
         attempt: number of the attempt that this claim is for, from 1.
+        taken_at: the monotonic moment from which on its lease runs, at the earliest.
     """
 
     delivery_id: str
@@ -48,6 +50,7 @@ class Claim:
     trigger: str
     body: bytes
     receiver: Receiver
+    taken_at: float
 
 
 _OLDEST = select(func.min(Delivery.due_at)).where(_OF_SUBSCRIPTION, _PENDING)
@@ -120,6 +123,7 @@ def claim(
     if not rows:
         return []
     token = uuid4().hex
+    taken_at = time.monotonic()
     session.execute(
         update(Delivery)
         .where(Delivery.id.in_([row.id for row in rows]))
@@ -146,6 +150,7 @@ def claim(
             trigger=row.trigger,
             body=row.body,
             receiver=receiver,
+            taken_at=taken_at,
         )
         for row in rows
     ]

@@ -6,8 +6,9 @@ for a minute, one seat is not enough, and up to three more come from a shared po
 receivers that fail or are slow hold at most half. One that never answered, or failed to answer
 three times in a row, has its own seat only. So a healthy receiver never waits for a hanging one.
 
-A lane of a quick receiver holds claims ahead, a quarter of a second of them, so that its seat need
-not wait for the database.
+A lane of a quick receiver holds claims ahead, as many as it answers in a second, so that its seat
+need not wait for the database. What has waited for five seconds leaves no more: its lease has to
+outlast the attempt and the record of its end, or another sender would send it as well.
 """
 
 import threading
@@ -26,7 +27,7 @@ SLOW_S = 1.0
 _QUICK_S = 0.1
 _AHEAD_S = 1.0
 _MOST_AHEAD = 128
-_STALE_AHEAD_S = 2.0
+_STALE_AHEAD_S = 5.0
 _FAILURES_TO_CLOSE = 3
 BEHIND_S = 60.0
 _ANSWERED = (Outcome.SUCCESS, Outcome.HTTP_ERROR)
@@ -37,7 +38,6 @@ class Lane:
 
     def __init__(self) -> None:
         self.waiting: deque[Claim] = deque()
-        self.waiting_since = 0.0
         self.on_the_way: dict[str, tuple[Claim, float]] = {}
         self.is_behind = False
         self._has_asked = False
@@ -124,13 +124,9 @@ class Lanes:
 
     def add(self, claims: Iterable[Claim]) -> None:
         """Put fresh claims into their lanes."""
-        now = time.monotonic()
         with self._lock:
             for claim in claims:
-                lane = self._lanes.setdefault(claim.receiver.id, Lane())
-                if not lane.waiting:
-                    lane.waiting_since = now
-                lane.waiting.append(claim)
+                self._lanes.setdefault(claim.receiver.id, Lane()).waiting.append(claim)
 
     def depart(self) -> list[Claim]:
         """Take what may start now, one receiver after the other, into its seats."""
@@ -164,18 +160,11 @@ class Lanes:
         taken: list[Claim] = []
         with self._lock:
             for receiver_id, lane in self._lanes.items():
-                stale = now - lane.waiting_since > _STALE_AHEAD_S
-                fresh = [
-                    claim
-                    for claim in lane.waiting
-                    if versions is not None
-                    and not stale
-                    and claim.receiver.version == versions.get(receiver_id)
-                ]
-                if len(fresh) < len(lane.waiting):
-                    kept = {claim.delivery_id for claim in fresh}
-                    taken += [each for each in lane.waiting if each.delivery_id not in kept]
-                    lane.waiting = deque(fresh)
+                version = versions.get(receiver_id) if versions is not None else None
+                waiting, lane.waiting = lane.waiting, deque()
+                for claim in waiting:
+                    fresh = claim.receiver.version == version and not _is_stale(claim, now)
+                    (lane.waiting if fresh else taken).append(claim)
         return taken
 
     def forget_others(self, receiver_ids: Iterable[str]) -> None:
@@ -205,8 +194,9 @@ class Lanes:
             return None
         if lane.on_the_way and self._shared_left(lane, now) <= 0:
             return None
+        if _is_stale(lane.waiting[0], now):
+            return None
         claim = lane.waiting.popleft()
-        lane.waiting_since = now
         lane.on_the_way[claim.delivery_id] = (claim, now)
         return claim
 
@@ -217,3 +207,7 @@ class Lanes:
             return left
         slow = sum(each.shared() for each in self._lanes.values() if each.is_slow(now))
         return min(left, _SHARED_SEATS_FOR_SLOW - slow)
+
+
+def _is_stale(claim: Claim, now: float) -> bool:
+    return now - claim.taken_at > _STALE_AHEAD_S

@@ -109,7 +109,7 @@ class Engine:
             self._make_round(known, now)
         wanted = [(each, number) for each in known if (number := self._wanted(each, now)) > 0]
         while wanted or self._recalled:
-            self._lanes.add(self._take(wanted[:_RECEIVERS_AT_ONCE], now))
+            self._lanes.add(self._take(wanted[:_RECEIVERS_AT_ONCE]))
             del wanted[:_RECEIVERS_AT_ONCE]
             self._start()
             self._busy_until = time.monotonic() + _AWAKE_S
@@ -128,13 +128,15 @@ class Engine:
         number = self._lanes.wanted(receiver.id, overdue_s=overdue_s)
         return number if number > 0 and self._carrier.can_sign(receiver) else 0
 
-    def _take(self, wanted: Sequence[tuple[Receiver, int]], now: datetime) -> list[Claim]:
+    def _take(self, wanted: Sequence[tuple[Receiver, int]]) -> list[Claim]:
         """Hand back what was recalled and claim, in one transaction.
 
         What is handed back is let go of after the commit alone.
         """
         recalled = list(self._recalled)
         with self._db.writing() as session:
+            # A lease runs from here: this sender may have waited long for its turn to write.
+            now = utc_now()
             if recalled:
                 handover.hand_back(session, recalled)
             taken = [
@@ -212,7 +214,7 @@ class Engine:
         while time.monotonic() < until:
             try:
                 if self._recalled:
-                    self._take([], utc_now())
+                    self._take([])
             except ServiceUnavailable as error:
                 logger.warning("webhooks wait for the database: %s", error.message)
                 time.sleep(_PAUSE_S)

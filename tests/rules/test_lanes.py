@@ -36,7 +36,17 @@ def receiver(name: str) -> Receiver:
 
 def claims(name: str, count: int, *, first: int = 0) -> list[Claim]:
     return [
-        Claim(f"{name}{number}", "evt", "token", 1, 3, "event", b"{}", receiver(name))
+        Claim(
+            delivery_id=f"{name}{number}",
+            event_id="evt",
+            token="token",
+            attempt=1,
+            max_attempts=3,
+            trigger="event",
+            body=b"{}",
+            receiver=receiver(name),
+            taken_at=module.time.monotonic(),
+        )
         for number in range(first, first + count)
     ]
 
@@ -167,9 +177,27 @@ def test_claims_that_wait_too_long_are_handed_back(clock: Clock) -> None:
     lanes = Lanes()
     lanes.add(claims("a", 3))
     lanes.depart()
+    clock.now += 5
+    lanes.add(claims("a", 2, first=3))
     assert lanes.recall({"a": 1}) == []
-    clock.now += 2.1
-    assert len(lanes.recall({"a": 1})) == 2
+    clock.now += 0.1
+    assert [each.delivery_id for each in lanes.recall({"a": 1})] == ["a1", "a2"]
+    assert len(lanes.held()) == 3
+
+
+def test_claims_that_wait_too_long_never_leave_though_their_receiver_answers(clock: Clock) -> None:
+    lanes = Lanes()
+    prove(lanes, "a", times=20)
+    lanes.add(claims("a", wanted(lanes, "a")))
+    following: Claim | None
+    [following] = lanes.depart()
+    sent = 0
+    while following is not None:
+        clock.now += 0.9
+        following, _ = lanes.arrive(following, Reply(Outcome.SUCCESS, 900, status_code=200))
+        sent += 1
+    assert sent == 6
+    assert lanes.depart() == []
 
 
 def test_claims_of_a_changed_or_deleted_receiver_are_handed_back() -> None:
