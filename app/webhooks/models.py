@@ -47,7 +47,6 @@ class Subscription(Table):
     previous_secret_expires_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     failing_since: Mapped[datetime | None] = mapped_column(UtcDateTime)
     failed_in_streak: Mapped[int] = mapped_column(default=0)
-    last_success_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     deactivated_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     updated_at: Mapped[datetime] = mapped_column(UtcDateTime)

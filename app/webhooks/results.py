@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, update
+from sqlalchemy import Connection, bindparam, exists, insert, update
 from sqlalchemy.orm import Session
 
 from app.core.exchange import Outcome
@@ -21,13 +21,14 @@ from app.webhooks.standing import CLEAN, Standing
 logger = logging.getLogger(__name__)
 
 # Only what this holder still holds: a token changes with each lease.
+_HELD = (
+    Delivery.id == bindparam("of_id"),
+    Delivery.lease_token == bindparam("of_token"),
+    Delivery.state == DeliveryState.DELIVERING,
+)
 _SETTLE = (
     update(Delivery)
-    .where(
-        Delivery.id == bindparam("of_id"),
-        Delivery.lease_token == bindparam("of_token"),
-        Delivery.state == DeliveryState.DELIVERING,
-    )
+    .where(*_HELD)
     .values(
         state=bindparam("new_state"),
         due_at=bindparam("new_due_at"),
@@ -39,12 +40,12 @@ _SETTLE = (
 )
 _CLEAR = (
     update(Subscription)
-    .where(Subscription.id == bindparam("of_id"))
-    .values(
-        failing_since=CLEAN.failing_since,
-        failed_in_streak=CLEAN.failed,
-        last_success_at=bindparam("new_success_at"),
+    .where(
+        Subscription.id == bindparam("of_subscription"),
+        Subscription.failing_since.is_not(None),
+        exists().where(*_HELD),
     )
+    .values(failing_since=CLEAN.failing_since, failed_in_streak=CLEAN.failed)
 )
 _ADD_ATTEMPT = insert(Attempt)
 
@@ -105,9 +106,8 @@ def _clear_or_load(
             # The weaker lock: whoever publishes does not wait for it, whoever deletes does.
             lock = {"key_share": True}
             troubled[receiver_id] = session.get_one(Subscription, receiver_id, with_for_update=lock)
-        elif counted := [each.ended_at for each in group if _counts(each)]:
-            changes = {"of_id": receiver_id, "new_success_at": counted[-1]}
-            connection.execute(_CLEAR, changes)
+        elif counted := [_identity(each.claim) for each in group if _counts(each)]:
+            connection.execute(_CLEAR, counted)
     return troubled
 
 
@@ -127,6 +127,14 @@ def _settle(
     if recorded:
         connection.execute(_ADD_ATTEMPT, [_attempt(each) for each in recorded])
     return recorded
+
+
+def _identity(claim: Claim) -> dict[str, str]:
+    return {
+        "of_id": claim.delivery_id,
+        "of_token": claim.token,
+        "of_subscription": claim.receiver.id,
+    }
 
 
 def _counts(result: Result) -> bool:
@@ -181,7 +189,6 @@ def _changes(
 def _note(session: Session, subscription: Subscription, result: Result, settings: Settings) -> None:
     """Apply the seven-day rule: a success clears, a failed event counts, a failed test does not."""
     if result.succeeded:
-        subscription.last_success_at = result.ended_at
         _set_standing(subscription, CLEAN)
         return
     if result.claim.trigger != Trigger.EVENT or subscription.deleted_at is not None:

@@ -2,7 +2,7 @@
 
 Revision ID: 0001
 Revises: 
-Created: 2026-11-21 11:08:58.078543
+Created: 2026-11-21 11:47:40.634595
 """
 
 import sqlalchemy as sa
@@ -371,7 +371,6 @@ def upgrade() -> None:
     sa.Column('previous_secret_expires_at', sa.DateTime(timezone=True), nullable=True),
     sa.Column('failing_since', sa.DateTime(timezone=True), nullable=True),
     sa.Column('failed_in_streak', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
-    sa.Column('last_success_at', sa.DateTime(timezone=True), nullable=True),
     sa.Column('deactivated_at', sa.DateTime(timezone=True), nullable=True),
     sa.Column('created_at', sa.DateTime(timezone=True), nullable=False),
     sa.Column('updated_at', sa.DateTime(timezone=True), nullable=False),

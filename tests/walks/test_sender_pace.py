@@ -117,19 +117,21 @@ def test_a_result_that_cannot_be_written_frees_every_thread_that_waits(desk: Des
 
 @pytest.mark.parametrize("outcome", [Outcome.SUCCESS, Outcome.TIMEOUT])
 def test_late_results_and_those_of_others_settle_nothing(desk: Desk, outcome: Outcome) -> None:
-    desk.subscribe("https://example.com/")
+    subscription_id, _ = desk.subscribe("https://example.com/")
     desk.publish(2)
     late, held = desk.claim(holder="this:1:1")
     with desk.parts.db.writing() as session:
         taken_over = update(Delivery).where(Delivery.id == late.delivery_id)
         session.execute(taken_over.values(lease_token="another"))
+        session.execute(update(Subscription).values(failing_since=utc_now(), failed_in_streak=1))
     noted: list[Result] = []
     ledger = Ledger(desk.parts.db, desk.parts.settings, noted.extend)
     assert ledger.record(ended(late, outcome))
+    assert desk.subscription(subscription_id).failed_in_streak == 1
     assert ledger.record(ended(held))
     ledger.close()
     assert [each.claim for each in noted] == [held]
     assert states(desk) == {"delivering": 1, "succeeded": 1}
     assert attempts(desk) == 1
-    with desk.parts.db.reading() as session:
-        assert session.scalars(select(Subscription.failed_in_streak)).one() == 0
+    assert desk.subscription(subscription_id).failed_in_streak == 0
+    assert desk.subscription(subscription_id).failing_since is None
