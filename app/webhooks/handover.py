@@ -97,12 +97,12 @@ def take_over(session: Session, found: Sequence[Lost], *, now: datetime) -> None
 
 
 def _hold_still(session: Session, subscription_ids: Iterable[str]) -> None:
-    """Let no subscription be deleted meanwhile, where the database has more than one writer."""
+    """Let none be deleted or deactivated meanwhile, where the database has more than one writer."""
     session.execute(
         select(Subscription.id)
         .where(Subscription.id.in_(sorted(subscription_ids)))
         .order_by(Subscription.id)
-        .with_for_update(read=True, key_share=True)
+        .with_for_update(read=True)
     )
 
 

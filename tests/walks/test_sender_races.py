@@ -121,6 +121,28 @@ def test_what_is_handed_back_after_the_deactivation_waits_for_a_recovery(desk: D
     assert recovery.recover(desk.parts.db, subscription_id) == 1
 
 
+def test_what_is_handed_back_beside_the_deactivation_is_canceled_too(desk: Desk) -> None:
+    if desk.parts.settings.is_sqlite:
+        return  # writers take turns there
+    desk.subscribe("https://example.com/")
+    desk.publish()
+    claimed = desk.claim(holder="this:1:1")
+
+    def hand_back() -> None:
+        with desk.parts.db.writing() as session:
+            handover.hand_back(session, claimed)
+
+    with ThreadPoolExecutor(1) as pool:
+        with desk.parts.db.writing() as session:
+            row = session.scalars(select(Subscription).with_for_update(key_share=True)).one()
+            row.active, row.deactivated_at = False, utc_now()
+            session.flush()
+            handed_back = pool.submit(hand_back)
+            threading.Event().wait(0.2)
+        handed_back.result(10)
+    assert states(desk) == ["canceled"]
+
+
 def test_nothing_is_claimed_on_what_was_read_before_a_change(desk: Desk) -> None:
     subscription_id, _ = desk.subscribe("https://example.com/")
     desk.publish()
