@@ -26,7 +26,7 @@ class Carrier:
         """Whether the secrets of a receiver open; until they do, what is due to it waits."""
         try:
             self._secrets(receiver)
-        except UnknownMasterKey as error:
+        except (UnknownMasterKey, ValueError) as error:  # or what is stored is no sealed secret
             if receiver.id not in self._told:
                 logger.error("deliveries of %s wait: %s", receiver.id, error)
                 self._told.add(receiver.id)

@@ -27,6 +27,12 @@ def deliveries_metered(desk: Desk) -> float:
         return session.scalar(metered) or 0
 
 
+def set_secrets(desk: Desk, secrets: dict[str, str]) -> None:
+    with desk.parts.db.writing() as session:
+        for subscription_id, secret in secrets.items():
+            session.get_one(Subscription, subscription_id).secret = secret
+
+
 def test_an_event_arrives_signed_and_byte_for_byte_as_it_is_kept(
     desk: Desk, receiver: Receiver
 ) -> None:
@@ -273,19 +279,25 @@ def test_one_success_clears_the_streak_and_a_failed_test_does_not_start_one(
     assert desk.subscription(subscription_id).failing_since is None
 
 
-def test_what_cannot_be_signed_waits(desk: Desk, receiver: Receiver) -> None:
-    subscription_id, _ = desk.subscribe(receiver.url())
+def test_what_cannot_be_signed_waits_and_nobody_else_does(desk: Desk, receiver: Receiver) -> None:
+    lost_key, _ = desk.subscribe(receiver.url("/lost"))
+    spoiled, _ = desk.subscribe(receiver.url("/spoiled"))
+    healthy, _ = desk.subscribe(receiver.url())
     with desk.parts.db.writing() as session:
-        sealed = session.get_one(Subscription, subscription_id).secret
-        session.execute(update(Subscription).values(secret=sealed.replace("v1.k1.", "v1.gone.")))
+        kept = {each.id: each.secret for each in session.scalars(select(Subscription))}
+    sealed = kept[lost_key].replace("v1.k1.", "v1.gone.")
+    set_secrets(desk, {lost_key: sealed, spoiled: "no sealed secret"})
     desk.publish()
-    desk.start_sender()
+    sender = desk.start_sender()
+    desk.wait_for_status(healthy, "succeeded")
     desk.wait_for_log("CQE_MASTER_KEYS")
-    [waiting] = desk.history(subscription_id)
-    assert waiting["status"] == "pending"
-    with desk.parts.db.writing() as session:
-        session.execute(update(Subscription).values(secret=sealed))
-    desk.wait_for_status(subscription_id, "succeeded")
+    desk.wait_for_log(spoiled)
+    for each in (lost_key, spoiled):
+        assert desk.history(each)[0]["status"] == "pending"
+    set_secrets(desk, kept)
+    for each in (lost_key, spoiled):
+        desk.wait_for_status(each, "succeeded")
+    assert sender.process.poll() is None
 
 
 def test_no_secret_is_kept_or_logged_in_the_clear(desk: Desk, receiver: Receiver) -> None:
