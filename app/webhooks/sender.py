@@ -225,7 +225,7 @@ class Engine:
         self._hand_back_the_rest()
 
     def _hand_back_the_rest(self) -> None:
-        unfinished = self._lanes.on_the_way()
+        unfinished = [*self._recalled, *self._lanes.on_the_way()]
         try:
             if unfinished:
                 with self._db.writing() as session:

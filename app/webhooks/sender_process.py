@@ -3,12 +3,13 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from app.core import owner
 from app.core.clock import utc_now
 from app.core.db import Database
+from app.core.errors import ServiceUnavailable
 from app.core.metrics_listener import MetricsListener
 from app.core.outbound import RequestsSender
 from app.core.queue import BellListener, redis_url
@@ -65,7 +66,8 @@ def drain(parts: Runtime, *, within_s: float) -> bool:
 
     def is_over() -> bool:
         nonlocal emptied
-        emptied = emptied or not _has_work(parts.db)
+        with suppress(ServiceUnavailable):  # what is on its way is still to be recorded
+            emptied = emptied or not _has_work(parts.db)
         return emptied or time.monotonic() > until
 
     run_sender(quiet, is_over)
