@@ -1,5 +1,6 @@
 """The work on exports: rows are read in short transactions and written into a file beside them."""
 
+from contextlib import closing
 from pathlib import Path
 
 from app.analytics import exporting
@@ -74,14 +75,15 @@ class _Exporting(LeasedWork[ExportJob]):
         columns = catalogue.columns_of(wish)
         writer = open_writer(wish.format, path, columns, delimiter=wish.delimiter)
         row_count = 0
-        try:
-            for batch in catalogue.batches(self.parts.db, wish, copy, lambda: self.must_end):
+        with (
+            closing(writer),
+            closing(catalogue.batches(self.parts.db, wish, copy, lambda: self.must_end)) as found,
+        ):
+            for batch in found:
                 self.require_going_on()
                 writer.write(batch.columns)
                 row_count += batch.row_count
                 self.tell(int(batch.done * 99))
-        finally:
-            writer.close()
         return row_count
 
 

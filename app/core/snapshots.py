@@ -85,7 +85,7 @@ def _streamed(db: Database, wanted: Select[Any], size: int) -> Iterator[tuple[Ro
         counted = select(func.count()).select_from(wanted.order_by(None).subquery())
         total = connection.execute(counted).scalar_one()
         seen = 0
-        found = connection.execute(wanted, execution_options={"yield_per": size})
-        for rows in found.partitions():
-            seen += len(rows)
-            yield rows, seen / total
+        with connection.execute(wanted, execution_options={"yield_per": size}) as found:
+            for rows in found.partitions():
+                seen += len(rows)
+                yield rows, seen / total

@@ -1,6 +1,6 @@
 """Every dataset: its columns, and how its rows come batch by batch."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -57,7 +57,9 @@ def least_rows(session: Session, wish: Wish) -> int:
     return session.scalar(members.only(dataset.LEAST_ROWS, wish).order_by(None)) or 0
 
 
-def batches(db: Database, wish: Wish, copy: Path, must_end: Callable[[], bool]) -> Iterator[Batch]:
+def batches(
+    db: Database, wish: Wish, copy: Path, must_end: Callable[[], bool]
+) -> Generator[Batch, None, None]:
     """Yield the rows as they are at one moment (see `core.snapshots`).
 
     Args:
