@@ -43,6 +43,7 @@ from app.web import docs, errors, request_id, request_times
 from app.web.api import Blueprint, OrjsonProvider, register
 from app.web.blobs import Blobs
 from app.web.health import Health
+from app.web.url_rules import FindingRule
 from app.webhooks import routes as webhooks
 from app.webhooks.deliveries import fan_out
 
@@ -67,6 +68,8 @@ ROOMS: tuple[Blueprint, ...] = (
 
 class Service(Flask):
     """The application; no view or hook of it is asynchronous."""
+
+    url_rule_class = FindingRule
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function as it is; Flask would inspect each one on every request."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from flask import Flask
+from flask import Flask, url_for
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
@@ -83,3 +83,9 @@ def test_what_needs_no_start_runs_in_an_empty_environment(
     declared.read(ROOT / "setup.cfg")
     plugins = declared["options.entry_points"]["flask.commands"].split()[::3]
     assert plugins == [command.name for command in OPERATIONS]
+
+
+def test_a_url_can_be_built_though_the_service_builds_none(flask_app: Flask) -> None:
+    with flask_app.test_request_context():
+        assert url_for("docs.page") == "/docs"
+        assert url_for("engagements.list_engagements", page=2) == "/api/v1/engagements?page=2"
