@@ -11,9 +11,9 @@ class FindingRule(Rule):
     def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
         """Put off what only `url_for` needs; it was three quarters of building an application."""
 
-        def build(rule: Rule, *values: object) -> tuple[str, str]:
+        def build(rule: Rule, **values: object) -> tuple[str, str]:
             compiled = Rule._compile_builder(rule, append_unknown)
-            built: tuple[str, str] = compiled(rule, *values)
+            built: tuple[str, str] = compiled(rule, **values)
             return built
 
         return build
