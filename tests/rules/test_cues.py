@@ -33,6 +33,14 @@ def found(letter: str, text: str, **fields: str) -> dict[str, str]:
         ("a", "I do apologise for this.", "apology", "apologise"),
         ("a", "I am unable to do that.", "failure", "unable to"),
         ("a", "Your room has been booked.", "done", "has been booked"),
+        ("a", "We've booked your room.", "done", "We've booked"),
+        ("a", "Dr Holm has no time free on Monday.", "no_result", "has no time free"),
+        ("a", "There is no later train available.", "no_result", "no later train available"),
+        ("a", "That date isn't free.", "no_result", "date isn't free"),
+        ("a", "It isn't successful.", "failure", "isn't successful"),
+        ("a", "You've reached the end.", "success", "You've reached"),
+        ("c", "Okay, thanks anyway.", "gives_up", "thanks anyway"),
+        ("c", "Maybe you have another?", "concession", "Maybe you"),
         ("a", "Did that solve it?", "solved_check", "Did that solve"),
         ("c", "It\u2019s working again!", "solved", "It\u2019s working"),
         ("c", "No, that'll be all.", "nothing_more", "that'll be all"),
@@ -97,6 +105,8 @@ def test_a_cue_is_found_where_it_is_said(letter, text, kind, quote) -> None:
         ("c", "Don't call me before noon.", "opt_out"),
         ("a", "Your room has not been booked.", "done"),
         ("a", "If I cannot find it, I will write.", "failure"),
+        ("a", "There are no more steps to take.", "no_result"),
+        ("a", "There is no spa available here.", "no_result"),
     ],
 )
 def test_what_only_looks_like_a_cue_is_none(letter, text, kind) -> None:
