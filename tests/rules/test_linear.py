@@ -2,9 +2,12 @@ import json
 
 import pytest
 
+from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.facts.ngrams import grams_of, tokens_of
+from app.ai.facts.reading import reading_of
 from app.ai.insights.linear import MODELS, LinearModel, Rule, shipped
+from app.ai.insights.tasks import Tasks
 from tests.talks import chat
 
 
@@ -24,9 +27,19 @@ def test_names_and_numbers_are_masked(text, words) -> None:
 
 def test_a_gram_says_whose_it_is_and_whether_it_is_of_the_end() -> None:
     lines = [("c", None, "Where is it?"), *[("a", None, f"Wait {word}.") for word in "abcd"]]
-    found = grams_of(dialogue_of(chat(*lines), channel="chat", language="en"))
+    dialogue = dialogue_of(chat(*lines), channel="chat", language="en")
+    found = grams_of(dialogue, {0, 4})
     assert {"c:where is it", "C:^ where", "a:^ wait a", "A:wait d $"} <= found
     assert "A:wait a" not in found
+
+
+def test_courtesies_put_nothing_further_from_the_end() -> None:
+    lines = ["The offer ended.", "It failed.", "Anything else?", "It failed again.", "Goodbye."]
+    transcript = chat(("c", None, "Where?"), *(("a", None, line) for line in lines))
+    dialogue = dialogue_of(transcript, channel="chat", language="en")
+    found = reading_of(dialogue, find_cues(dialogue)).grams
+    assert {"A:it failed", "A:it failed again", "A:^ goodbye $"} <= found
+    assert "A:the offer" not in found
 
 
 def test_a_model_adds_up_features_and_known_grams() -> None:
@@ -38,12 +51,27 @@ def test_a_model_adds_up_features_and_known_grams() -> None:
     assert model.probability({"x": 1.0}, ["a:yes", "a:no"]) == 0.5
 
 
-def test_a_rule_judges_where_the_phrases_are_strange() -> None:
-    rule = Rule(0.0, (("x", 1.0),), strange=0.5, familiar=0.75)
-    model = LinearModel("m", 0.0, (), {"a:yes": 4.0, "a:yes sir": 4.0, "c:well": 1.0}, rule)
-    strange = model.probability({"x": -1.0}, ["a:yes", "c:well", "a:yes sir", "c:well then"])
-    assert strange == pytest.approx(0.2689, abs=1e-4)
-    assert model.probability({"x": -1.0}, ["a:yes", "a:yes sir", "c:what"]) > 0.99
+def test_likeness_is_that_to_the_nearest_task() -> None:
+    tasks = Tasks({"c:room": 3.0, "c:taxi": 4.0}, 5.0, ({"c:room": 3.0}, {"c:taxi": 4.0}))
+    assert tasks.likeness(["c:room"]) == 1.0
+    assert tasks.likeness(["c:room", "c:taxi"]) == pytest.approx(0.8)
+    # Of grams the words count, of words those that no task knows as well.
+    assert tasks.likeness(["c:room", "c:room please", "C:room"]) == 1.0
+    assert tasks.likeness(["c:taxi", "c:pizza"]) == pytest.approx(4 / 41**0.5)
+    assert tasks.likeness(["c:pizza"]) == tasks.likeness([]) == 0.0
+
+
+def test_a_rule_judges_what_is_like_no_task_of_the_model() -> None:
+    rule = Rule(0.0, (("x", 1.0),), strange=0.6, familiar=0.8)
+    tasks = Tasks({"a:yes": 3.0, "c:taxi": 3.0}, 3.0, ({"a:yes": 3.0},))
+    model = LinearModel("m", 0.0, (), {"a:yes": 4.0}, rule, tasks)
+    by_rule, by_both, by_model = (
+        model.probability({"x": -1.0}, ["a:yes", *others])
+        for others in (["c:what", "c:else"], ["c:taxi"], [])
+    )
+    assert by_rule == pytest.approx(0.2689, abs=1e-4)
+    assert by_rule < by_both < by_model
+    assert by_model == pytest.approx(0.9820, abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["resolved", "annoyed"])

@@ -61,6 +61,12 @@ def test_a_failure_at_the_end_lowers_the_resolution(lines) -> None:
     assert judge(worse).score <= judge(lines).score
 
 
+def test_what_is_offered_and_not_taken_up_is_not_resolved() -> None:
+    asked = [*BOOKING[:3], ("a", "Friday is free. Would you like me to reserve it?")]
+    answered = [*asked, ("c", "Yes, please."), ("a", "Here you are.")]
+    assert probability(asked) < probability(answered)
+
+
 @pytest.mark.parametrize("lines", TALKS)
 def test_an_insult_by_the_agent_lowers_the_professionalism(lines) -> None:
     worse = [*lines[:4], ("a", "You are an idiot."), *lines[4:]]

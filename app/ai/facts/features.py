@@ -1,7 +1,7 @@
 """A dialogue as numbers: what happened in it, how often, in which order and how it ended."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from app.ai.dialogue.cues import Cue, Cues
 from app.ai.dialogue.exchanges import Exchanges
@@ -61,6 +61,8 @@ _LAST_SERVICE = (
     "closing",
 )
 _LAST_CUSTOMER = ("thanks", "praise", "rejection", "acceptance", "gives_up", "complaint", "closing")
+_DONE = ("done", "success")
+_MET = ("failure", "no_result", "refusal")
 _LAST = 3
 FEATURES: tuple[str, ...] = (
     "lines",
@@ -77,6 +79,8 @@ FEATURES: tuple[str, ...] = (
     "doneAfterFailure",
     "failureAfterDone",
     "failuresInRow",
+    "unmetAtEnd",
+    "leftAsking",
     "ending",
     "repeatedRequests",
     "repeatedAnswers",
@@ -99,10 +103,12 @@ def features_of(
     exchanges: Exchanges,
     friction: Friction,
     scores: Sequence[float],
+    end: Collection[int],
 ) -> dict[str, float]:
     """Give every feature of FEATURES a finite number; counts are of lines and grow as a root.
 
-    `scores` are the sentiments of the customer's lines in their order, each -1 to 1.
+    `scores` are the sentiments of the customer's lines in their order, each -1 to 1; `end` holds
+    the positions of the last lines of each side.
     """
     service, customer = dialogue.service, dialogue.customer
     values = {
@@ -116,10 +122,11 @@ def features_of(
     }
     values |= {f"agent.{kind}": _root(cues.of(kind, None, Side.SERVICE)) for kind in _SERVICE}
     values |= {f"customer.{kind}": _root(cues.of(kind, None, Side.CUSTOMER)) for kind in _CUSTOMER}
-    ends = (service[-_LAST:], customer[-_LAST:])
+    ends = [[line for line in lines if line.position in end] for lines in (service, customer)]
     values |= {f"agentEnd.{kind}": _root(cues.of(kind, ends[0])) for kind in _LAST_SERVICE}
     values |= {f"customerEnd.{kind}": _root(cues.of(kind, ends[1])) for kind in _LAST_CUSTOMER}
-    values |= _order(cues)
+    values |= _order(cues, ends[0])
+    values["leftAsking"] = float(_left_asking(dialogue, cues))
     values["ending"] = _ending(values)
     values |= {
         "repeatedRequests": math.sqrt(len(exchanges.repeated_requests)),
@@ -134,44 +141,47 @@ def features_of(
     return values | _feeling(scores)
 
 
-def _order(cues: Cues) -> dict[str, float]:
-    done = [
-        cue.line.position
-        for kind in ("done", "success")
-        for cue in cues.of(kind, None, Side.SERVICE)
-    ]
-    failed = sorted(
-        {
-            cue.line.position
-            for kind in ("failure", "no_result")
-            for cue in cues.of(kind, None, Side.SERVICE)
-        }
-    )
+def _order(cues: Cues, end: Sequence[Line]) -> dict[str, float]:
+    done = _positions(cues, *_DONE)
+    failed = sorted(_positions(cues, *_MET))
     last_done, last_failed = max(done, default=-1), max(failed, default=-1)
     longest = run = 0
     for before, position in zip([-9, *failed], failed, strict=False):
         run = run + 1 if position - before <= 2 else 1
         longest = max(longest, run)
+    at_end = {line.position for line in end if line.position > last_done}
     return {
         "doneAfterFailure": float(last_done > last_failed >= 0),
         "failureAfterDone": float(last_failed >= 0 and last_failed >= last_done),
         "failuresInRow": math.sqrt(longest),
+        "unmetAtEnd": math.sqrt(len(at_end.intersection(failed))),
     }
 
 
+def _positions(cues: Cues, *kinds: str) -> set[int]:
+    return {cue.line.position for kind in kinds for cue in cues.of(kind, None, Side.SERVICE)}
+
+
+def _left_asking(dialogue: Dialogue, cues: Cues) -> bool:
+    # The customer leaves a question unanswered that is neither courtesy nor a way out.
+    last = dialogue.lines[-1:]
+    if not last or last[0].side is not Side.SERVICE or "?" not in last[0].text:
+        return False
+    return not any(cues.of(kind, last) for kind in ("offer_help", "closing", *_DONE, *_MET))
+
+
 def _ending(values: dict[str, float]) -> float:
-    # The rule that needs no training: what worked in the last agent lines less what failed there,
-    # and less what the customer says of it in the end.
-    met = max(values["agentEnd.failure"], values["agentEnd.no_result"])
+    # The rule that needs no training: what worked in the last agent lines less what failed there
+    # with nothing done after it, and less what the customer says or leaves of it in the end.
     return (
         values["agentEnd.success"]
-        - 2 * met
-        - values["agentEnd.apology"] / 2
+        - 3 * values["unmetAtEnd"]
+        - 0.3 * values["agent.apology"]
         + values["doneAfterFailure"] / 2
-        - values["failureAfterDone"]
         + float(values["agent.success"] > 0) / 2
         - 2 * values["customerEnd.gives_up"]
         - values["customerEnd.complaint"]
+        - 2 * values["leftAsking"]
     )
 
 

@@ -6,8 +6,7 @@ whether a text was masked before.
 """
 
 import re
-from collections.abc import Iterable
-from itertools import pairwise
+from collections.abc import Collection
 
 from app.ai.dialogue.turns import Dialogue
 
@@ -15,21 +14,18 @@ NAME, NUMBER = "@", "0"
 _TOKEN = re.compile(r"\[[A-Z_]{2,20}\]|[A-Za-z]+(?:'[a-z]+)?|\d+|[?!]")
 _MASKS = {"[NAME]": NAME, "[ADDRESS]": NAME, "[EMAIL]": NAME}
 _STARTS = re.compile(r"(?:^|[.!?:\n]\s*)$")
-_AT_END = 3
 _MOST_CHARS = 1_000
 
 
-def grams_of(dialogue: Dialogue) -> set[str]:
-    """Return the distinct grams of both sides."""
+def grams_of(dialogue: Dialogue, end: Collection[int]) -> set[str]:
+    """Return the distinct grams of both sides; `end` holds the positions of their last lines."""
     found: set[str] = set()
     for letter, lines in (("a", dialogue.service), ("c", dialogue.customer)):
-        for index, line in enumerate(lines):
+        for line in lines:
             words = tokens_of(line.text)
-            prefixes = [letter]
-            if index >= len(lines) - _AT_END:
-                prefixes.append(letter.upper())
-            for prefix in prefixes:
-                found.update(_grams(prefix, words))
+            found.update(_grams(letter, words))
+            if line.position in end:
+                found.update(_grams(letter.upper(), words))
     return found
 
 
@@ -59,10 +55,9 @@ def _is_name(text: str, start: int, word: str) -> bool:
     return _STARTS.search(text, max(0, start - 4), start) is None if start else False
 
 
-def _grams(prefix: str, words: list[str]) -> Iterable[str]:
+def _grams(prefix: str, words: list[str]) -> list[str]:
     framed = ["^", *words, "$"]
-    for one, two in pairwise(framed):
-        yield f"{prefix}:{one}"
-        yield f"{prefix}:{one} {two}"
-    for one, two, three in zip(framed, framed[1:], framed[2:], strict=False):
-        yield f"{prefix}:{one} {two} {three}"
+    ones = [f"{prefix}:{word}" for word in framed]
+    twos = [f"{one} {word}" for one, word in zip(ones, framed[1:], strict=False)]
+    threes = [f"{two} {word}" for two, word in zip(twos, framed[2:], strict=False)]
+    return ones[:-1] + twos + threes

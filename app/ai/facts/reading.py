@@ -10,6 +10,8 @@ from app.ai.facts.features import features_of
 from app.ai.facts.ngrams import grams_of
 from app.ai.facts.sentiment import customer_scores
 
+_AT_END = 2
+_COURTESIES = ("offer_help", "closing", "thanks")
 _OF_THE_MATTER = ("failure", "no_result", "bad_news", "refusal", "apology", "done", "success")
 
 
@@ -29,11 +31,12 @@ def reading_of(dialogue: Dialogue, cues: Cues, scores: list[float] | None = None
     dialogue = _to_the_matter(dialogue, cues)
     exchanges = exchanges_of(dialogue)
     friction = friction_of(dialogue, cues)
+    end = _end(dialogue, cues)
     return Reading(
         exchanges=exchanges,
         friction=friction,
-        features=features_of(dialogue, cues, exchanges, friction, feelings),
-        grams=grams_of(dialogue),
+        features=features_of(dialogue, cues, exchanges, friction, feelings, end),
+        grams=grams_of(dialogue, end),
     )
 
 
@@ -46,3 +49,18 @@ def _to_the_matter(dialogue: Dialogue, cues: Cues) -> Dialogue:
     return replace(
         dialogue, lines=tuple(line for line in dialogue.lines if line.position not in abusive)
     )
+
+
+def _end(dialogue: Dialogue, cues: Cues) -> set[int]:
+    # The last lines of each side that are more than courtesy, and the courtesies among them.
+    polite = {cue.line.position for kind in _COURTESIES for cue in cues.of(kind)}
+    polite -= {cue.line.position for kind in _OF_THE_MATTER for cue in cues.of(kind)}
+    end: set[int] = set()
+    for lines in (dialogue.service, dialogue.customer):
+        left = _AT_END
+        for line in reversed(lines):
+            end.add(line.position)
+            left -= line.position not in polite
+            if not left:
+                break
+    return end

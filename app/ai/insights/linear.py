@@ -8,16 +8,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from app.ai.insights.tasks import Tasks, tasks_from
+
 MODELS = Path(__file__).parent / "models"
 LIMIT = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What judges where the words are strange to a model: features weighed by hand.
+    """What judges a task that a model was not fitted to: features weighed by hand.
 
-    The model takes the rule's place as the share of the phrases that it knows, grams of two or
-    three words of either side, rises from `strange` to `familiar`.
+    The model takes the rule's place as the likeness to one of `tasks`, 0 to 1, rises from `strange`
+    to `familiar`.
     """
 
     bias: float
@@ -28,48 +30,52 @@ class Rule:
     def logit(self, values: Mapping[str, float]) -> float:
         return self.bias + math.fsum(weight * values[name] for name, weight in self.weights)
 
-    def trust(self, known: float) -> float:
-        """Return how far the model is to be trusted, 0 to 1, that knows this share of the phrases."""
-        return min(1.0, max(0.0, (known - self.strange) / (self.familiar - self.strange)))
+    def trust(self, likeness: float) -> float:
+        """Return how far, 0 to 1, the model is to be trusted at this likeness."""
+        return min(1.0, max(0.0, (likeness - self.strange) / (self.familiar - self.strange)))
 
 
 @dataclass(frozen=True, slots=True)
 class LinearModel:
-    """`features` holds name, mean, scale and weight; `ngrams` a weight for each known gram."""
+    """`features` holds name, mean, scale and weight; `ngrams` a weight for each known gram.
+
+    A `rule` comes with the `tasks` that the model was fitted to.
+    """
 
     name: str
     bias: float
     features: tuple[tuple[str, float, float, float], ...]
     ngrams: Mapping[str, float]
     rule: Rule | None = None
+    tasks: Tasks | None = None
 
     def probability(self, values: Mapping[str, float], grams: Collection[str]) -> float:
-        """Return the probability, 0 to 1, that what the model was trained on is so.
+        """Return the probability, 0 to 1, that what the model was trained on is so."""
+        if self.rule is None or self.tasks is None:
+            logit = self._logit(values, grams)
+        else:
+            trust = self.rule.trust(self.tasks.likeness(grams))
+            logit = (1 - trust) * self.rule.logit(values)
+            if trust:
+                logit += trust * self._logit(values, grams)
+        return 1 / (1 + math.exp(-min(30.0, max(-30.0, logit))))
 
-        A feature counts by its distance from the mean in scales, at most three; the grams by the
-        sum of their weights over the root of how many are known.
-        """
+    def _logit(self, values: Mapping[str, float], grams: Collection[str]) -> float:
+        # A feature counts by its distance from the mean in scales, at most three; the grams by the
+        # sum of their weights over the root of how many are known.
         logit = self.bias
         for name, mean, scale, weight in self.features:
             logit += weight * min(LIMIT, max(-LIMIT, (values[name] - mean) / scale))
         known = self.ngrams.keys() & grams
         if known:
-            # In one order, whatever the set's, so that the same input gives the same sum.
-            weights = sorted(map(self.ngrams.__getitem__, known))
-            logit += math.fsum(weights) / math.sqrt(len(weights))
-        if self.rule is not None:
-            trust = self.rule.trust(_phrases_in(known) / max(1, _phrases_in(grams)))
-            logit = trust * logit + (1 - trust) * self.rule.logit(values)
-        return 1 / (1 + math.exp(-min(30.0, max(-30.0, logit))))
-
-
-def _phrases_in(grams: Collection[str]) -> int:
-    return sum([" " in gram for gram in grams])
+            # fsum is exact, whatever the order of a set: the same input gives the same sum.
+            logit += math.fsum(map(self.ngrams.__getitem__, known)) / math.sqrt(len(known))
+        return logit
 
 
 def model_from(document: Mapping[str, Any]) -> LinearModel:
     """Read a model from its JSON document."""
-    rule = document["rule"]
+    rule, tasks = document["rule"], document["tasks"]
     return LinearModel(
         name=document["name"],
         bias=document["bias"],
@@ -78,6 +84,7 @@ def model_from(document: Mapping[str, Any]) -> LinearModel:
         ),
         ngrams=document["ngrams"],
         rule=None if rule is None else _rule_from(rule),
+        tasks=None if tasks is None else tasks_from(tasks),
     )
 
 

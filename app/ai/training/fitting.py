@@ -11,6 +11,7 @@ from app.ai.facts.features import FEATURES
 from app.ai.insights.linear import LIMIT, Rule, model_from
 from app.ai.training.examples import Example
 from app.ai.training.logistic import Numbers, area_under_curve, fit
+from app.ai.training.tasks import tasks_of
 
 _LEAST_SCALE = 1e-3
 
@@ -20,7 +21,8 @@ class Recipe:
     """How one model is made.
 
     A gram must be in `documents` conversations. `features_share` weighs the features against the
-    grams under the one `penalty`. `rule` is set by hand, and judges what is unlike the examples.
+    grams under the one `penalty`. `rule` is set by hand, and judges what is like none of the tasks
+    of the examples.
     """
 
     name: str
@@ -54,6 +56,7 @@ def model_of(recipe: Recipe, examples: list[Example]) -> dict[str, Any]:
             for gram, weight in zip(grams, weights[: len(grams)] * rarity, strict=True)
         },
         "rule": rule_as_json(recipe.rule),
+        "tasks": None if recipe.rule is None else tasks_of(examples, recipe.documents),
     }
 
 

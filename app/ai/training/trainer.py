@@ -21,11 +21,11 @@ _SOURCE = {
 _COURSE = Rule(
     bias=0.9,
     weights=(("ending", 1.0), ("friction", -0.5), ("sentimentMean", 2.0)),
-    strange=0.5,
-    familiar=0.7,
+    strange=0.25,
+    familiar=0.35,
 )
 RECIPES = (
-    Recipe("resolved", "resolved", 3, 0.5, 0.3, _COURSE),
+    Recipe("resolved", "resolved", 2, 0.5, 0.3, _COURSE),
     Recipe("annoyed", "customer_annoyed", 8, 1.0, 1.0, None),
 )
 
