@@ -40,6 +40,7 @@ class Claim:
     Args:
         attempt: number of the attempt that this claim is for, from 1.
         taken_at: the monotonic moment from which on its lease runs, at the earliest.
+        metered: whether it was metered with this claim, which is its first.
     """
 
     delivery_id: str
@@ -51,6 +52,7 @@ class Claim:
     body: bytes
     receiver: Receiver
     taken_at: float
+    metered: bool
 
 
 _OLDEST = select(func.min(Delivery.due_at)).where(_OF_SUBSCRIPTION, _PENDING)
@@ -137,10 +139,7 @@ def claim(
         )
         .execution_options(synchronize_session=False)
     )
-    fresh = sum(row.trigger == Trigger.EVENT and not row.metered for row in rows)
-    if fresh:
-        count_delivery(session, subscription_id=receiver.id, now=now, count=fresh)
-    return [
+    taken = [
         Claim(
             delivery_id=row.id,
             event_id=row.event_id,
@@ -151,6 +150,10 @@ def claim(
             body=row.body,
             receiver=receiver,
             taken_at=taken_at,
+            metered=row.trigger == Trigger.EVENT and not row.metered,
         )
         for row in rows
     ]
+    if metered := sum(each.metered for each in taken):
+        count_delivery(session, subscription_id=receiver.id, now=now, count=metered)
+    return taken

@@ -1,5 +1,6 @@
 """Claims that nobody will finish: handed back, or taken over after a crash."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.core import owner
 from app.core.clock import utc_now
+from app.usage.service import count_delivery
 from app.webhooks.claims import Claim
 from app.webhooks.models import Delivery, DeliveryState, Subscription, Trigger
 
@@ -35,13 +37,9 @@ class Lost:
 def hand_back(session: Session, claims: Sequence[Claim]) -> None:
     """Return claims that were not sent, or not to an end: as if they had never been taken."""
     _hold_still(session, {each.receiver.id for each in claims})
-    _free(
-        session,
-        and_(
-            Delivery.id.in_([each.delivery_id for each in claims]),
-            Delivery.lease_token.in_({each.token for each in claims}),
-        ),
-    )
+    held = Delivery.lease_token.in_({each.token for each in claims})
+    _meter_no_more(session, and_(held, _is_one_of([each for each in claims if each.metered])))
+    _free(session, and_(held, _is_one_of(claims)))
 
 
 def lost(session: Session, *, holder: str, held: set[str], now: datetime) -> list[Lost]:
@@ -104,6 +102,19 @@ def _hold_still(session: Session, subscription_ids: Iterable[str]) -> None:
         .order_by(Subscription.id)
         .with_for_update(read=True)
     )
+
+
+def _is_one_of(claims: Sequence[Claim]) -> ColumnElement[bool]:
+    return Delivery.id.in_([each.delivery_id for each in claims])
+
+
+def _meter_no_more(session: Session, held: ColumnElement[bool]) -> None:
+    """Take off the count what is to be metered with its next claim, if there is one."""
+    statement = update(Delivery).where(held, _DELIVERING).values(metered=False)
+    statement = statement.execution_options(synchronize_session=False)
+    freed = Counter(session.scalars(statement.returning(Delivery.subscription_id)))
+    for subscription_id, count in sorted(freed.items()):
+        count_delivery(session, subscription_id=subscription_id, now=utc_now(), count=-count)
 
 
 def _free(session: Session, held: ColumnElement[bool], **values: Any) -> None:

@@ -7,7 +7,6 @@ another, and no request is open in either.
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -72,7 +71,7 @@ class Engine:
         self._lanes = Lanes()
         self._pool = ThreadPoolExecutor(MOST_SUBSCRIPTIONS + SHARED_SEATS, "webhook")
         self._ledger = Ledger(db, settings, metrics.note)
-        self._recalled: deque[Claim] = deque()
+        self._recalled: list[Claim] = []
         self._busy_until = 0.0
         self._next_round = 0.0
         self._bell_is_set = False
@@ -105,10 +104,11 @@ class Engine:
         with self._db.reading() as session:
             known = claims.receivers(session)
         self._recalled += self._lanes.recall({each.id: each.version for each in known})
+        self._hand_back_recalled()
         if time.monotonic() >= self._next_round:
             self._make_round(known, now)
         wanted = [(each, number) for each in known if (number := self._wanted(each, now)) > 0]
-        while wanted or self._recalled:
+        while wanted:
             self._lanes.add(self._take(wanted[:_RECEIVERS_AT_ONCE]))
             del wanted[:_RECEIVERS_AT_ONCE]
             self._start()
@@ -129,17 +129,10 @@ class Engine:
         return number if number > 0 and self._carrier.can_sign(receiver) else 0
 
     def _take(self, wanted: Sequence[tuple[Receiver, int]]) -> list[Claim]:
-        """Hand back what was recalled and claim, in one transaction.
-
-        What is handed back is let go of after the commit alone.
-        """
-        recalled = list(self._recalled)
         with self._db.writing() as session:
             # A lease runs from here: this sender may have waited long for its turn to write.
             now = utc_now()
-            if recalled:
-                handover.hand_back(session, recalled)
-            taken = [
+            return [
                 taken
                 for receiver, number in wanted
                 for taken in claims.claim(
@@ -151,14 +144,17 @@ class Engine:
                     lease=self._lease,
                 )
             ]
-        for _ in recalled:
-            self._recalled.popleft()
-        return taken
+
+    def _hand_back_recalled(self) -> None:
+        if self._recalled:
+            with self._db.writing() as session:
+                handover.hand_back(session, self._recalled)
+            self._recalled.clear()
+            self._busy_until = time.monotonic() + _AWAKE_S
 
     def _make_round(self, known: Sequence[Receiver], now: datetime) -> None:
         """Take over from senders that ended, and let go of what nobody uses."""
         held = self._lanes.held()
-        held |= {each.delivery_id for each in self._recalled}
         with self._db.reading() as session:
             lost = handover.lost(session, holder=self._holder, held=held, now=now)
         if lost:
@@ -213,8 +209,7 @@ class Engine:
         until = time.monotonic() + _STOP_WITHIN_S
         while time.monotonic() < until:
             try:
-                if self._recalled:
-                    self._take([])
+                self._hand_back_recalled()
             except ServiceUnavailable as error:
                 logger.warning("webhooks wait for the database: %s", error.message)
                 time.sleep(_PAUSE_S)

@@ -46,6 +46,7 @@ def claims(name: str, count: int, *, first: int = 0) -> list[Claim]:
             body=b"{}",
             receiver=receiver(name),
             taken_at=module.time.monotonic(),
+            metered=True,
         )
         for number in range(first, first + count)
     ]

@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 
 from app.core.clock import utc_now
 from app.core.errors import Conflict
+from app.usage.models import UsageRecord
 from app.webhooks import claims, handover, recovery
 from app.webhooks.models import Delivery, Subscription
 from tests.sending import LEASE, Desk
@@ -119,6 +120,25 @@ def test_what_is_handed_back_after_the_deactivation_waits_for_a_recovery(desk: D
     assert states(desk) == ["canceled"]
     desk.change(subscription_id, active=True)
     assert recovery.recover(desk.parts.db, subscription_id) == 1
+
+
+def test_what_is_handed_back_is_metered_when_it_is_claimed_again(desk: Desk) -> None:
+    def metered() -> float:
+        with desk.parts.db.reading() as session:
+            return session.scalar(select(func.sum(UsageRecord.quantity))) or 0
+
+    subscription_id, _ = desk.subscribe("https://example.com/")
+    desk.publish(3)
+    for _ in range(2):
+        claimed = desk.claim(holder="this:1:1")
+        assert metered() == 3
+        for _ in range(2):  # the second time it is no longer held
+            with desk.parts.db.writing() as session:
+                handover.hand_back(session, claimed)
+        assert metered() == 0
+    desk.claim(holder="this:1:1")
+    desk.delete(subscription_id)
+    assert metered() == 3
 
 
 def test_what_is_handed_back_beside_the_deactivation_is_canceled_too(desk: Desk) -> None:
