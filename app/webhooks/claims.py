@@ -8,6 +8,7 @@ from uuid import uuid4
 from sqlalchemy import case, func, literal_column, or_, select, update
 from sqlalchemy.orm import Session
 
+from app.core.clock import utc_now
 from app.events.models import Event
 from app.usage.service import count_delivery
 from app.webhooks.models import Delivery, DeliveryState, Subscription, Trigger
@@ -125,7 +126,8 @@ def claim(
     if not rows:
         return []
     token = uuid4().hex
-    taken_at = time.monotonic()
+    # Not from `now`: the wait for other writers may have been long.
+    taken_at, lease_until = time.monotonic(), utc_now() + lease
     session.execute(
         update(Delivery)
         .where(Delivery.id.in_([row.id for row in rows]))
@@ -135,7 +137,7 @@ def claim(
             metered=or_(Delivery.metered, Delivery.trigger == Trigger.EVENT),
             lease_token=token,
             lease_owner=holder,
-            lease_until=now + lease,
+            lease_until=lease_until,
         )
         .execution_options(synchronize_session=False)
     )

@@ -86,7 +86,7 @@ class Ledger:
                 if not written:
                     self._closed.wait(_PAUSE_S)
         except Exception:
-            self._closed.set()
+            self._closed.set()  # what cannot be recorded must not be sent either
             raise
         finally:
             self._let_go(gathered, written=written)

@@ -109,7 +109,7 @@ class Engine:
             self._make_round(known, now)
         wanted = [(each, number) for each in known if (number := self._wanted(each, now)) > 0]
         while wanted:
-            self._lanes.add(self._take(wanted[:_RECEIVERS_AT_ONCE]))
+            self._lanes.add(self._take(wanted[:_RECEIVERS_AT_ONCE], now))
             del wanted[:_RECEIVERS_AT_ONCE]
             self._start()
             self._busy_until = time.monotonic() + _AWAKE_S
@@ -128,10 +128,8 @@ class Engine:
         number = self._lanes.wanted(receiver.id, overdue_s=overdue_s)
         return number if number > 0 and self._carrier.can_sign(receiver) else 0
 
-    def _take(self, wanted: Sequence[tuple[Receiver, int]]) -> list[Claim]:
+    def _take(self, wanted: Sequence[tuple[Receiver, int]], now: datetime) -> list[Claim]:
         with self._db.writing() as session:
-            # A lease runs from here: this sender may have waited long for its turn to write.
-            now = utc_now()
             return [
                 taken
                 for receiver, number in wanted

@@ -1,16 +1,22 @@
 """Where a kill may fall, one row each: real processes, killed right there, then all is counted."""
 
+import fcntl
 import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import requests
 from sqlalchemy import func, select
 
 from app.api_keys import service as api_keys
+from app.core.clock import utc_now
 from app.events.models import Event
+from app.webhooks.models import Delivery
 from tests import receiver as answers
 from tests import toll
 from tests.caller import Caller
@@ -146,6 +152,43 @@ def test_a_locked_database_is_waited_for(desk: Desk, receiver: Receiver) -> None
     found = account(desk, receiver)
     assert found.fair
     assert found.duplicates == 0
+
+
+def test_a_lease_runs_from_the_claim_however_long_it_waited_for_a_lock(
+    make_desk: MakeDesk, receiver: Receiver
+) -> None:
+    desk = make_desk(webhook_timeout_s=5.0)
+    if not desk.parts.settings.is_sqlite:
+        pytest.skip("a lock of SQLite")
+    desk.subscribe(receiver.script("/hook", answers.hang))
+    desk.publish()
+    file = desk.parts.settings.data_dir / "cqe.db"
+    with closing(sqlite3.connect(file, isolation_level=None)) as blocker:
+        blocker.execute("BEGIN IMMEDIATE")
+        desk.start_sender()
+        wait_for_a_writer(file.with_name("cqe.db.turn"))
+        time.sleep(0.3)
+        released_at = utc_now()
+        blocker.execute("COMMIT")
+    receiver.wait_for(1)
+    with desk.parts.db.reading() as session:
+        lease_until = session.scalars(select(Delivery.lease_until)).one()
+    assert lease_until is not None
+    assert lease_until - released_at >= timedelta(seconds=25)
+
+
+def wait_for_a_writer(turn_file: Path) -> None:
+    """Wait until a process has its turn to write."""
+    until = time.monotonic() + 30
+    with turn_file.open("a") as turn:
+        while time.monotonic() < until:
+            try:
+                fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            fcntl.flock(turn, fcntl.LOCK_UN)
+            time.sleep(0.01)
+    raise AssertionError("nobody writes")
 
 
 def test_a_full_disk_stops_the_claim_before_the_request(desk: Desk, receiver: Receiver) -> None:
