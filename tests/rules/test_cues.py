@@ -106,6 +106,9 @@ def test_a_cue_is_found_where_it_is_said(letter, text, kind, quote) -> None:
         ("a", "Your room has not been booked.", "done"),
         ("a", "If I cannot find it, I will write.", "failure"),
         ("a", "There are no more steps to take.", "no_result"),
+        ("a", "Are you sure I cannot find you a taxi?", "failure"),
+        ("c", "Sorry, I meant Tuesday.", "correction"),
+        ("c", "Thanks anyway, but can you find me another?", "gives_up"),
         ("a", "There is no spa available here.", "no_result"),
     ],
 )

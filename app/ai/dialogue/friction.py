@@ -48,8 +48,8 @@ _HALF = 3.0
 # A refusal that names its rule or its ground may be right, and only the policy could tell.
 _GROUNDS = re.compile(
     r"\b(?:polic(?:y|ies)|since|because|requirements?|restrictions?|regulations?|rules?|eligible"
-    r"|eligibility|insurance|terms|unless|for (?:your|security) (?:security|reasons)"
-    r"|non-?(?:refundable|transferable)|as per|conditions?|not (?:allowed|permitted)"
+    r"|eligibility|insurance|terms|unless|for (?:your|security) (?:security|reasons)|as per"
+    r"|non-?(?:refundable|transferable)|conditions?|not (?:allowed|permitted)|(?:hour|day) window"
     r"|can(?:not| not|'t) be (?:modified|changed|cancell?ed|refunded|exchanged|upgraded)"
     r"|due to (?!(?:a |some |the )?(?:system|technical|certain)))\b",
     re.IGNORECASE,
