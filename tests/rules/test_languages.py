@@ -15,7 +15,7 @@ from app.ai.languages.lexicon import LANGUAGES, lexicon_of
 from app.ai.languages.transcripts import with_languages
 from app.ai.scorecard.values import Topic
 from app.ai.scoring.score import ErrorCode
-from bench.languages import dialogues, found_in
+from bench.languages import dialogues, found_in, halves
 from tests.talks import call, chat, scorecard
 
 CHAT = scorecard("chat")
@@ -99,9 +99,10 @@ def test_every_lexicon_can_answer_every_rule(language) -> None:
     assert all(phrase.triggers for phrase in lexicon.phrases)
 
 
-def test_the_first_lexicons_find_what_the_labelled_dialogues_say() -> None:
+@pytest.mark.parametrize(("read", "least"), [(dialogues, 150), (halves, 200)])
+def test_the_first_lexicons_find_what_is_labelled(read, least) -> None:
     hits = labelled = given = 0
-    for dialogue in dialogues():
+    for dialogue in read():
         for (_, _, labels), found in zip(
             dialogue.lines, found_in(dialogue, dialogue.language), strict=True
         ):
@@ -110,7 +111,7 @@ def test_the_first_lexicons_find_what_the_labelled_dialogues_say() -> None:
                 labelled + len(labels),
                 given + len(found),
             )
-    assert labelled > 150
+    assert labelled > least
     assert hits / labelled > 0.9
     assert hits / given > 0.9
 
@@ -121,6 +122,14 @@ def test_each_line_of_a_mixed_conversation_is_read_in_its_own_language() -> None
     assert facts.said("next_step")[0].quote == "कल शाम तक पहुँच जाएगा"
     assert [cue.quote for cue in facts.heard("thanks")] == ["dhanyavaad"]
     assert facts.reading is None
+
+
+def test_an_english_line_of_a_hindi_conversation_may_hold_hindi() -> None:
+    line = "Ok, I can do that, but paise kat gaye and I want it back, thnx"
+    for language, kinds in (("hi-Latn", {"problem", "thanks"}), ("en", set())):
+        facts = facts_of(chat(("c", 0, line), language=language), CHAT, Context())
+        assert facts.dialogue.lines[0].language == "en"
+        assert {kind for kind in ("problem", "thanks") if facts.heard(kind)} == kinds
 
 
 def test_what_rests_on_a_first_lexicon_says_so_and_is_less_sure() -> None:

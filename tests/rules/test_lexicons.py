@@ -1,9 +1,10 @@
 import re._constants as code
 import re._parser as parser
+from unicodedata import category
 
 import pytest
 
-from app.ai.languages.lexicon import lexicon_of
+from app.ai.languages.lexicon import LANGUAGES, lexicon_of
 from app.ai.languages.phrases import stems_in
 
 # By the word that they end on: texts in which no trigger stands yet, one for each such word.
@@ -49,7 +50,7 @@ class Speller:
         found: Texts = {}
         for letter in sorted(letters):
             for end, text in texts.items():
-                if letter.isalnum():
+                if letter.isalnum() or category(letter).startswith("M"):
                     found[end + letter] = text + letter
                 elif not self._is_trigger(end):
                     found[""] = text + letter
@@ -71,6 +72,13 @@ def _letters(operator, value) -> set[str]:
     return {LETTER}
 
 
-@pytest.mark.parametrize("phrase", lexicon_of("en").phrases, ids=lambda phrase: phrase.kind)
+PHRASES = {
+    f"{language} {phrase.kind}": phrase
+    for language in sorted(LANGUAGES)
+    for phrase in reversed(lexicon_of(language).phrases)
+}
+
+
+@pytest.mark.parametrize("phrase", PHRASES.values(), ids=PHRASES)
 def test_every_phrase_is_tried_where_it_would_match(phrase) -> None:
     assert Speller(phrase.triggers).untried(phrase.pattern.pattern) == []

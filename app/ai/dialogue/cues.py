@@ -3,11 +3,13 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.ai.dialogue.turns import Dialogue, Line, Side
+from app.ai.languages.detection import ENGLISH, HINDI, ROMANISED_HINDI
 from app.ai.languages.lexicon import Lexicon, lexicon_of
 from app.ai.languages.phrases import PLAIN, Phrase, Speaker, stems_in
+from app.ai.languages.sounds import sounds_of
 
 _SENTENCE_END = re.compile("[.!?\u0964\n]")
 _LOOK_BACK_CHARS = 200
@@ -56,11 +58,19 @@ def find_cues(dialogue: Dialogue) -> Cues:
         return Cues()
     found: list[Cue] = []
     for line in dialogue.lines:
-        lexicon = lexicon_of(line.language)
-        if lexicon is not None:
-            in_line = _cues_in(line, lexicon)
-            found += _without_overlaps(in_line) if lexicon.builds_on else in_line
+        lexicons = _lexicons_of(line, dialogue)
+        in_line = [cue for lexicon in lexicons for cue in _cues_in(line, lexicon)]
+        overlapping = any(lexicon.builds_on for lexicon in lexicons)
+        found += _without_overlaps(in_line) if overlapping else in_line
     return Cues(found)
+
+
+def _lexicons_of(line: Line, dialogue: Dialogue) -> list[Lexicon]:
+    codes = [line.language]
+    # Who speaks Hindi mixes it into lines that are English for the most part.
+    if line.language == ENGLISH and dialogue.language in (HINDI, ROMANISED_HINDI):
+        codes.append(ROMANISED_HINDI)
+    return [lexicon for lexicon in map(lexicon_of, codes) if lexicon is not None]
 
 
 def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
@@ -69,10 +79,17 @@ def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
     plain = written.lower()
     if len(plain) != len(written):
         plain = "".join(char.lower() if len(char.lower()) == 1 else char for char in written)
-    tried = {index for word in stems_in(plain) for index in lexicon.of_trigger.get(word, ())}
+    sounds = sounds_of(plain) if lexicon.sounded else None
+    words = stems_in(plain) | (stems_in(sounds.text) if sounds else set())
+    tried = {index for word in words for index in lexicon.of_trigger.get(word, ())}
     for index in sorted(tried):
         phrase = lexicon.phrases[index]
-        if _may_say(phrase, line.side):
+        if not _may_say(phrase, line.side):
+            continue
+        if sounds and phrase.sounded:
+            for cue in _matches(phrase, sounds.text, line):
+                yield replace(cue, start=sounds.starts[cue.start], end=sounds.starts[cue.end])
+        else:
             yield from _matches(phrase, written if phrase.cased else plain, line)
 
 

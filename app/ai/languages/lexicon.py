@@ -32,11 +32,13 @@ class Lexicon:
 
     `first` marks a lexicon that has not been measured on conversations of others. `feelings` is
     None where the sentiment is scored in another way. `back_channels` say no more than "go on".
+    The phrases of a `sounded` lexicon are known by their sound, those that it builds on are not.
     """
 
     language: str
     name: str
     first: bool
+    sounded: bool
     builds_on: str | None
     phrases: tuple[Phrase, ...]
     of_trigger: Mapping[str, tuple[int, ...]]
@@ -55,7 +57,11 @@ def lexicon_of(language: str) -> Lexicon | None:
         return None
     document = json.loads((_FOLDER / f"{language}.json").read_text("utf-8"))
     fragments = document["fragments"]
-    phrases = [phrase_from(kind, entry, fragments) for kind, entry in document["kinds"].items()]
+    sounded = document.get("sounded", False)
+    phrases = [
+        phrase_from(kind, entry, fragments, sounded=sounded)
+        for kind, entry in document["kinds"].items()
+    ]
     base = document.get("buildsOn", {"language": "", "without": []})
     built_on = lexicon_of(base["language"])
     if built_on is not None:
@@ -68,6 +74,7 @@ def lexicon_of(language: str) -> Lexicon | None:
         language=language,
         name=document["name"],
         first=document["first"],
+        sounded=sounded,
         builds_on=base["language"] or None,
         phrases=tuple(phrases),
         of_trigger={word: tuple(found) for word, found in of_trigger.items()},

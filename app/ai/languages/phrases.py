@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import Any
 from unicodedata import normalize
 
+from app.ai.languages.sounds import by_sound
+
 # One character for one, so that offsets into the plain text hold in the text as written. A nasal
 # sign has two spellings, and letters with a nukta one of their own.
 PLAIN = str.maketrans(
@@ -37,7 +39,8 @@ class Speaker(StrEnum):
 class Phrase:
     """One kind of event in one language: by whom it is said, and the pattern that finds it.
 
-    A `cased` pattern is matched against the text as written, since a name is known by its capital.
+    A `cased` pattern is matched against the text as written, since a name is known by its capital,
+    and a `sounded` one against the text by its sound.
     `unless` drops a match when it fits the words of the same sentence up to the match's end.
     """
 
@@ -47,9 +50,12 @@ class Phrase:
     pattern: re.Pattern[str]
     unless: re.Pattern[str] | None
     cased: bool
+    sounded: bool
 
 
-def phrase_from(kind: str, entry: Mapping[str, Any], fragments: Mapping[str, str]) -> Phrase:
+def phrase_from(
+    kind: str, entry: Mapping[str, Any], fragments: Mapping[str, str], *, sounded: bool
+) -> Phrase:
     """Read a phrase from a lexicon's document, with the fragments that its patterns name.
 
     In a pattern a space stands for one to three characters that don't end a sentence, `<n>` for up
@@ -57,14 +63,17 @@ def phrase_from(kind: str, entry: Mapping[str, Any], fragments: Mapping[str, str
     stands, and repeats nothing without a bound, so that finding is linear in the length of the
     text.
     """
-    unless = _plain(entry.get("unless", ""), fragments)
+    cased = entry.get("cased", False)
+    spelled = by_sound if sounded and not cased else str
+    unless = spelled(_plain(entry.get("unless", ""), fragments))
     return Phrase(
         kind=kind,
         speaker=Speaker(entry["speaker"]),
-        triggers=frozenset(stems_in(entry["triggers"].translate(PLAIN))),
-        pattern=_compiled(_plain("|".join(entry["patterns"]), fragments)),
+        triggers=frozenset(stems_in(spelled(entry["triggers"].translate(PLAIN)))),
+        pattern=_compiled(spelled(_plain("|".join(entry["patterns"]), fragments))),
         unless=re.compile(_whole_words(unless)) if unless else None,
-        cased=entry.get("cased", False),
+        cased=cased,
+        sounded=sounded and not cased,
     )
 
 
