@@ -6,7 +6,7 @@ from app.api_keys.service import any_key, create_key
 from app.core.runtime import build_runtime
 from app.core.schema import needed_revision, stored_revision
 from app.core.settings import Settings
-from app.operations import database_files, sealed_secrets
+from app.operations import database_files, migrating, sealed_secrets
 from app.operations.failure import CannotRun
 
 
@@ -27,9 +27,6 @@ def prepare(settings: Settings) -> FirstKey:
     with parts.db.reading() as session:
         found = stored_revision(session)
     if found != needed_revision():
-        # Alembic takes half a second to load, and most starts have nothing to migrate.
-        from app.operations import migrating  # noqa: PLC0415
-
         if found and settings.is_sqlite:
             database_files.backup_before_upgrade(settings, found)
         migrating.upgrade(settings)

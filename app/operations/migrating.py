@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any
 
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
 
 from app.core.schema import is_known, needed_revision, stored_revision
@@ -41,7 +39,7 @@ def upgrade(settings: Settings) -> tuple[str, str]:
         if before != needed_revision():
             logger.info("bringing the tables from %s to %s", before or "none", needed_revision())
             logging.getLogger("alembic").setLevel(logging.WARNING)
-            command.upgrade(_config(connection), "head")
+            _to_head(connection)
             _check_references(settings, connection)
         return before, stored_revision(connection)
 
@@ -73,12 +71,16 @@ def migration_engine(settings: Settings) -> Engine:
     return engine
 
 
-def _config(connection: Connection) -> Config:
+def _to_head(connection: Connection) -> None:
+    # Not at the top: every command would load it, and hardly a start has to migrate.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
     config = Config()
     # ConfigParser reads % as the start of a reference.
     config.set_main_option("script_location", str(files("migrations")).replace("%", "%%"))
     config.attributes["connection"] = connection
-    return config
+    command.upgrade(config, "head")
 
 
 def _check_references(settings: Settings, connection: Connection) -> None:
