@@ -7,7 +7,7 @@ from app.ai.dialogue.turns import dialogue_of
 from app.ai.facts.ngrams import grams_of, tokens_of
 from app.ai.facts.reading import reading_of
 from app.ai.insights.linear import MODELS, LinearModel, Rule, shipped
-from app.ai.insights.tasks import Tasks
+from app.ai.insights.tasks import Tasks, tasks_from
 from tests.talks import chat
 
 
@@ -52,7 +52,9 @@ def test_a_model_adds_up_features_and_known_grams() -> None:
 
 
 def test_likeness_is_that_to_the_nearest_task() -> None:
-    tasks = Tasks({"c:room": 3.0, "c:taxi": 4.0}, 5.0, ({"c:room": 3.0}, {"c:taxi": 4.0}))
+    rarity = {"c:room": 3.0, "c:taxi": 4.0}
+    weights = {"Was there a room?": {"c:room": 3.0}, "Was there a taxi?": {"c:taxi": 4.0}}
+    tasks = tasks_from({"rarity": rarity, "unknown": 5.0, "weights": weights})
     assert tasks.likeness(["c:room"]) == 1.0
     assert tasks.likeness(["c:room", "c:taxi"]) == pytest.approx(0.8)
     # Of grams the words count, of words those that no task knows as well.
@@ -63,7 +65,7 @@ def test_likeness_is_that_to_the_nearest_task() -> None:
 
 def test_a_rule_judges_what_is_like_no_task_of_the_model() -> None:
     rule = Rule(0.0, (("x", 1.0),), strange=0.6, familiar=0.8)
-    tasks = Tasks({"a:yes": 3.0, "c:taxi": 3.0}, 3.0, ({"a:yes": 3.0},))
+    tasks = Tasks({"a:yes": 3.0, "c:taxi": 3.0}, 3.0, {"a:yes": (3.0,), "c:taxi": (0.0,)})
     model = LinearModel("m", 0.0, (), {"a:yes": 4.0}, rule, tasks)
     by_rule, by_both, by_model = (
         model.probability({"x": -1.0}, ["a:yes", *others])

@@ -38,10 +38,12 @@ def tokens_of(text: str) -> list[str]:
     found = []
     for match in _TOKEN.finditer(plain):
         word = match.group()
-        if word[0] == "[":
-            found.append(_MASKS.get(word, NUMBER))
+        if word.islower():
+            found.append(word)
         elif word[0].isdigit():
             found.append(NUMBER)
+        elif word[0] == "[":
+            found.append(_MASKS.get(word, NUMBER))
         elif word[0].isupper() and _is_name(plain, match.start(), word):
             found.append(NAME)
         else:

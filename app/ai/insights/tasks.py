@@ -10,15 +10,15 @@ _SIDES = "ac"
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """The words, grams of one word, of each task that a model was fitted to.
+    """The words, grams of one word, of the tasks that a model was fitted to.
 
-    `rarity` weighs every word that is known, `unknown` is that of any other. `weights` tells for
-    each task what a word adds to the cosine between the task and a conversation.
+    `rarity` weighs every word that is known, `unknown` is that of any other. `weights` holds what a
+    word adds to the cosine between a conversation and each task, in the order of the tasks.
     """
 
     rarity: Mapping[str, float]
     unknown: float
-    weights: tuple[Mapping[str, float], ...]
+    weights: Mapping[str, tuple[float, ...]]
 
     def likeness(self, grams: Collection[str]) -> float:
         """Return the cosine, 0 to 1, between a conversation and the task that is most like it."""
@@ -27,13 +27,8 @@ class Tasks:
         # fsum is exact, whatever the order of a set: the same input gives the same sum.
         squares = math.fsum([self.rarity[word] ** 2 for word in known])
         squares += (len(words) - len(known)) * self.unknown**2
-        if not squares:
-            return 0.0
-        best = max(
-            (math.fsum(map(task.__getitem__, task.keys() & known)) for task in self.weights),
-            default=0.0,
-        )
-        return best / math.sqrt(squares)
+        sums = map(math.fsum, zip(*map(self.weights.__getitem__, known), strict=True))
+        return max(sums) / math.sqrt(squares) if known else 0.0
 
 
 def words_of(grams: Collection[str]) -> set[str]:
@@ -46,5 +41,8 @@ def tasks_from(document: Mapping[str, Any]) -> Tasks:
     return Tasks(
         rarity=document["rarity"],
         unknown=document["unknown"],
-        weights=tuple(document["weights"].values()),
+        weights={
+            word: tuple(task.get(word, 0.0) for task in document["weights"].values())
+            for word in document["rarity"]
+        },
     )
