@@ -56,21 +56,19 @@ def find_cues(dialogue: Dialogue) -> Cues:
     """
     if not dialogue.readable:
         return Cues()
+    hindi = dialogue.language in (HINDI, ROMANISED_HINDI)
     found: list[Cue] = []
     for line in dialogue.lines:
-        lexicons = _lexicons_of(line, dialogue)
-        in_line = [cue for lexicon in lexicons for cue in _cues_in(line, lexicon)]
-        overlapping = any(lexicon.builds_on for lexicon in lexicons)
-        found += _without_overlaps(in_line) if overlapping else in_line
+        lexicon = lexicon_of(line.language)
+        if lexicon is None:
+            continue
+        in_line = _cues_in(line, lexicon)
+        # Who speaks Hindi mixes it into lines that are English for the most part.
+        mixed = lexicon_of(ROMANISED_HINDI) if hindi and line.language == ENGLISH else None
+        if mixed is not None:
+            in_line = [*in_line, *_cues_in(line, mixed)]
+        found += _without_overlaps(in_line) if mixed or lexicon.builds_on else in_line
     return Cues(found)
-
-
-def _lexicons_of(line: Line, dialogue: Dialogue) -> list[Lexicon]:
-    codes = [line.language]
-    # Who speaks Hindi mixes it into lines that are English for the most part.
-    if line.language == ENGLISH and dialogue.language in (HINDI, ROMANISED_HINDI):
-        codes.append(ROMANISED_HINDI)
-    return [lexicon for lexicon in map(lexicon_of, codes) if lexicon is not None]
 
 
 def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
@@ -80,7 +78,9 @@ def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
     if len(plain) != len(written):
         plain = "".join(char.lower() if len(char.lower()) == 1 else char for char in written)
     sounds = sounds_of(plain) if lexicon.sounded else None
-    words = stems_in(plain) | (stems_in(sounds.text) if sounds else set())
+    words = stems_in(plain)
+    if sounds:
+        words |= stems_in(sounds.text)
     tried = {index for word in words for index in lexicon.of_trigger.get(word, ())}
     for index in sorted(tried):
         phrase = lexicon.phrases[index]
