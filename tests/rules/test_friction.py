@@ -54,8 +54,16 @@ def test_a_conversation_without_obstacles_is_all_ease() -> None:
     assert friction(ASKS, ("a", "Your table is booked."), BYE).ease == 1
 
 
-def test_a_refusal_that_names_its_ground_is_no_failure() -> None:
-    found = friction(ASKS, ("a", "I cannot change it because our policy forbids it."), BYE)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I cannot change it because our policy forbids it.",
+        "Sadly, I cannot change it: it is past the 24 hour window.",
+        "Unfortunately I cannot change it, the fare does not allow that.",
+    ],
+)
+def test_a_refusal_that_names_its_ground_is_no_failure(text) -> None:
+    found = friction(ASKS, ("a", text), BYE)
     assert found.amount == 0
 
 

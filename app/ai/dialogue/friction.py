@@ -49,7 +49,8 @@ _HALF = 3.0
 _GROUNDS = re.compile(
     r"\b(?:polic(?:y|ies)|since|because|requirements?|restrictions?|regulations?|rules?|eligible"
     r"|eligibility|insurance|terms|unless|for (?:your|security) (?:security|reasons)|as per"
-    r"|non-?(?:refundable|transferable)|conditions?|not (?:allowed|permitted)|(?:hour|day) window"
+    r"|non-?(?:refundable|transferable)|conditions?|(?:hour|day) window"
+    r"|not (?:allowed|permitted)|do(?:es)?(?: not|n't) (?:allow|permit)"
     r"|can(?:not| not|'t) be (?:modified|changed|cancell?ed|refunded|exchanged|upgraded)"
     r"|due to (?!(?:a |some |the )?(?:system|technical|certain)))\b",
     re.IGNORECASE,
