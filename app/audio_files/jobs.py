@@ -43,12 +43,15 @@ def process_audio(job_id: str) -> None:
     engines = _Engines(parts)
 
     def take_next() -> Lease[ProcessingJob] | None:
-        with Turn(engines.listening) as turn:
+        turn = Turn(engines.listening)
 
-            def attempt(parts: Runtime, lease: Lease[ProcessingJob]) -> _Processing:
-                return _Processing(parts, lease, engines, turn)
+        def attempt(parts: Runtime, lease: Lease[ProcessingJob]) -> _Processing:
+            return _Processing(parts, lease, engines, turn)
 
-            return take(parts, job_id, leases.claim, attempt)
+        try:
+            return take(parts, job_id, leases.claim, attempt) if turn.begin() else None
+        finally:
+            turn.end()
 
     at_once = requests_at_once(parts.settings)
     if at_once > 1:

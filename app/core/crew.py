@@ -2,8 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
 from app.core import stopping
 
@@ -38,23 +36,19 @@ def work_through(take_one: Callable[[], bool], *, at_once: int) -> None:
 
 
 class Turn:
-    """Holds a lock inside its `with` block, or until `end`: one of a crew at a time goes first."""
+    """Holds a lock from `begin` to the first `end`: one of a crew at a time does what goes first.
+
+    Nobody waits for it: who waited would count as being at work, and the crew would never end.
+    """
 
     def __init__(self, lock: threading.Lock) -> None:
         self._lock = lock
         self._is_held = False
 
-    def __enter__(self) -> Self:
-        self._is_held = self._lock.acquire()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.end()
+    def begin(self) -> bool:
+        """Take the lock; False when another has it."""
+        self._is_held = self._lock.acquire(blocking=False)
+        return self._is_held
 
     def end(self) -> None:
         """Let the next one in."""

@@ -196,6 +196,7 @@ def test_a_recording_is_heard_while_the_model_is_asked_about_another(
     assert show(client, asked_about)["status"] == "evaluating"
     release.set()
     work.join(90)
+    assert not work.is_alive()
     assert show(client, asked_about)["status"] == "processed"
 
 

@@ -52,10 +52,34 @@ def test_an_error_is_raised_when_all_have_ended() -> None:
 
 def test_a_turn_that_was_ended_lets_the_next_one_in_and_takes_nothing_from_it() -> None:
     lock = threading.Lock()
-    with Turn(lock) as first:
-        assert lock.locked()
-        first.end()
-        with Turn(lock):
-            first.end()
-            assert lock.locked()
-    assert not lock.locked()
+    first, second = Turn(lock), Turn(lock)
+    assert first.begin()
+    assert not second.begin()
+    second.end()
+    assert lock.locked()
+    first.end()
+    assert second.begin()
+    first.end()
+    assert lock.locked()
+
+
+def test_a_crew_that_takes_turns_does_everything_and_ends() -> None:
+    pile, done, lock = deque(range(50)), [], threading.Lock()
+
+    def take_one() -> bool:
+        turn = Turn(lock)
+        try:
+            if not turn.begin() or not pile:
+                return False
+            piece = pile.popleft()
+            turn.end()
+            done.append(piece)
+            return True
+        finally:
+            turn.end()
+
+    crew = threading.Thread(target=work_through, args=(take_one,), kwargs={"at_once": 4})
+    crew.start()
+    crew.join(60)
+    assert not crew.is_alive()
+    assert sorted(done) == list(range(50))
