@@ -108,7 +108,7 @@ def test_a_claim_that_is_handed_back_is_as_it_was(due: Desk) -> None:
         delivery = session.get_one(Delivery, claim.delivery_id)
         assert (delivery.state, delivery.attempts) == ("pending", 0)
         assert delivery.interruptions == 0
-        assert delivery.metered
+        assert not delivery.metered
     assert len(take(due)) == 1
 
 
