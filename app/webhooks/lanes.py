@@ -2,7 +2,7 @@
 
 Every receiver has one seat of its own, always: one request is on its way, and the next leaves when
 the end of that one is recorded, so that a crash repeats one at most. Where what is due has waited
-for a minute, one seat is not enough, and up to three more come from a shared pool, of which those
+for five minutes, one seat is not enough, and up to three more come from a shared pool, of which those
 receivers that fail or are slow hold at most half. One that never answered, or failed to answer
 three times in a row, has its own seat only. So a healthy receiver never waits for a hanging one.
 
@@ -29,7 +29,7 @@ _AHEAD_S = 1.0
 _MOST_AHEAD = 128
 _STALE_AHEAD_S = 5.0
 _FAILURES_TO_CLOSE = 3
-BEHIND_S = 60.0
+BEHIND_S = 300.0
 _ANSWERED = (Outcome.SUCCESS, Outcome.HTTP_ERROR)
 
 

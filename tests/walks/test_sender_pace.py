@@ -12,6 +12,7 @@ from app.core.clock import utc_now
 from app.core.exchange import Outcome
 from app.core.outbound import Reply
 from app.webhooks.claims import Claim
+from app.webhooks.lanes import BEHIND_S
 from app.webhooks.ledger import Ledger
 from app.webhooks.models import Attempt, Delivery, Subscription
 from app.webhooks.results import Result
@@ -48,7 +49,7 @@ def test_a_receiver_that_keeps_up_gets_one_request_after_the_other_in_their_orde
     desk.start_sender()
     found = receiver.wait_for(30)
     assert [each.event["id"] for each in found] == published
-    assert all(after.at - before.at >= _ANSWER_AFTER_S for before, after in pairwise(found))
+    assert all(after.at - before.at > _ANSWER_AFTER_S / 2 for before, after in pairwise(found))
 
 
 def test_a_receiver_that_fell_behind_gets_four_at_once(desk: Desk, receiver: Receiver) -> None:
@@ -62,7 +63,7 @@ def test_a_receiver_that_fell_behind_gets_four_at_once(desk: Desk, receiver: Rec
     subscription_id, _ = desk.subscribe(receiver.url())
     desk.publish(9)
     with desk.parts.db.writing() as session:
-        session.execute(update(Delivery).values(due_at=utc_now() - timedelta(minutes=2)))
+        session.execute(update(Delivery).values(due_at=utc_now() - timedelta(seconds=BEHIND_S * 2)))
     desk.start_sender(CQE_WEBHOOK_TIMEOUT_S="10")
     desk.wait_until(
         subscription_id, lambda found: all(each["status"] == "succeeded" for each in found)
