@@ -18,6 +18,7 @@ from app.core.state_types import (
     Visit,
     status_of,
 )
+from app.core.write_turn import WriteTurn
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS limits(
@@ -44,6 +45,7 @@ class SqliteState:
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._turn = WriteTurn(str(file))
         self._local = threading.local()
 
     def visit(self, visit: Visit) -> Admission:
@@ -114,14 +116,15 @@ class SqliteState:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         try:
             connection = self._connection()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
-        except sqlite3.Error as error:
+            with self._turn:
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                except BaseException:
+                    connection.execute("ROLLBACK")
+                    raise
+                connection.execute("COMMIT")
+        except (sqlite3.Error, OSError) as error:
             raise StateFileError(str(error)) from error
 
     def _connection(self) -> sqlite3.Connection:
