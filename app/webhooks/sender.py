@@ -218,10 +218,8 @@ class Engine:
         self._hand_back_the_rest()
 
     def _hand_back_the_rest(self) -> None:
-        unfinished = [*self._recalled, *self._lanes.on_the_way()]
+        self._recalled += self._lanes.on_the_way()
         try:
-            if unfinished:
-                with self._db.writing() as session:
-                    handover.hand_back(session, unfinished)
+            self._hand_back_recalled()
         except ServiceUnavailable:
-            logger.warning("%s deliveries are left to the next sender", len(unfinished))
+            logger.warning("%s deliveries are left to the next sender", len(self._recalled))
