@@ -2,8 +2,8 @@
 
 `python -m bench.webhook_kills --events 5000 --kills 50`: first events published straight into the
 database while the sender is killed again and again, for a receiver that takes 10 ms and for one
-that takes none, then the same over HTTP while web workers and
-the sender are killed in turn. Every line of the report is about acknowledged events.
+that takes none, then the same over HTTP while web workers and the sender are killed in turn. Every
+line of the report is about acknowledged events.
 """
 
 import argparse

@@ -99,7 +99,7 @@ def test_a_result_that_cannot_be_written_frees_every_thread_that_waits(desk: Des
     desk.subscribe("https://example.com/")
     desk.publish(10)
     claimed = desk.claim(holder="this:1:1")
-    # No such number of an attempt: a defect of ours, which no second try would mend.
+    # A moment without a zone is refused: a defect of ours, which no second try would mend.
     broken = [
         Result(each.claim, each.reply, each.started_at, each.ended_at.replace(tzinfo=None))
         for each in map(ended, claimed)
