@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from app.ai.redaction.cues import Cue, Said, cues_of
 from app.ai.redaction.digit_runs import CUT
@@ -65,9 +66,11 @@ class Talk:
 
     def cue_at(self, turn: int, position: int) -> Cue | None:
         """Tell what a number is said to be: nearest before it in its turn, or asked just before."""
-        for said in reversed(self.cues(turn)):
-            if said.end <= position:
-                return said.cue if position - said.end <= _REACH else None
+        cues = self.cues(turn)
+        before = bisect_right(cues, position, key=attrgetter("end"))
+        if before:
+            said = cues[before - 1]
+            return said.cue if position - said.end <= _REACH else None
         if position > _REACH:
             return None
         for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):

@@ -9,7 +9,7 @@ from app.imports.formats.roles import Roles
 from app.imports.formats.spoken import Turn
 from app.imports.formats.subtitles import Block, Cue, cue_of, one_record, plain, shared
 
-_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]+([^<>]*)>")
+_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]([^<>]*)>")
 _ASIDE = re.compile(r"(NOTE|STYLE|REGION)(\s|$)")
 
 
