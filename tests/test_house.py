@@ -21,7 +21,9 @@ from app.core.settings import Settings
 from app.operations import migrating
 
 ROOT = Path(__file__).parent.parent
-SOURCES = sorted([*ROOT.glob("app/**/*.py"), ROOT / "wsgi.py", ROOT / "worker.py"])
+SOURCES = sorted(
+    [*ROOT.glob("app/**/*.py"), *ROOT.glob("training/*.py"), ROOT / "wsgi.py", ROOT / "worker.py"]
+)
 DOORS = {"routes.py", "jobs.py", "cli.py"}
 
 

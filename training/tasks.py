@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Any
 
 from app.ai.insights.tasks import words_of
-from app.ai.training.examples import Example
+from training.examples import Example
 
 
 def tasks_of(examples: list[Example], documents: int) -> dict[str, Any]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from app.ai.facts.features import FEATURES
 from app.ai.insights.linear import LIMIT, Rule, model_from
-from app.ai.training.examples import Example
-from app.ai.training.logistic import Numbers, area_under_curve, fit
-from app.ai.training.tasks import tasks_of
+from training.examples import Example
+from training.logistic import Numbers, area_under_curve, fit
+from training.tasks import tasks_of
 
 _LEAST_SCALE = 1e-3
 

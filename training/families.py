@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from app.ai.insights.linear import model_from
-from app.ai.training.examples import Example
-from app.ai.training.fitting import Recipe, model_of
-from app.ai.training.logistic import area_under_curve
+from training.examples import Example
+from training.fitting import Recipe, model_of
+from training.logistic import area_under_curve
 
 # Words of the questions that were asked of the people who labelled. Families of one domain stay
 # together, so that a model meets none of the words of those that it is measured on.

@@ -6,9 +6,9 @@ from typing import Any
 
 from app.ai.facts.features import FEATURES
 from app.ai.insights.linear import Rule
-from app.ai.training.examples import digest_of, examples_of, records_in
-from app.ai.training.families import unseen_families
-from app.ai.training.fitting import Recipe, figures_of, model_of, rule_as_json
+from training.examples import digest_of, examples_of, records_in
+from training.families import unseen_families
+from training.fitting import Recipe, figures_of, model_of, rule_as_json
 
 _SOURCE = {
     "file": "star.jsonl",
