@@ -76,7 +76,9 @@ class Database:
         self._ring = ring
         self.engine = _make_engine(settings)
         self._reading_engine = self.engine.execution_options(sqlite_begin="DEFERRED")
-        self.write_lock = WriteLock(self.engine.url.database) if settings.is_sqlite else nullcontext()
+        self.write_lock = (
+            WriteLock(self.engine.url.database) if settings.is_sqlite else nullcontext()
+        )
         _dispose_in_children(self.engine)
 
     @contextmanager
