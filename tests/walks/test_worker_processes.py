@@ -21,7 +21,7 @@ import sys
 import time
 from pathlib import Path
 
-from app.core import stopping
+from app.core.process import stopping
 
 FOLDER = Path(os.environ["ROOM"])
 LEASE_S = 2.5
