@@ -53,7 +53,7 @@ def _purge_once(parts: Runtime, before: datetime) -> int:
 
 class _Importing(LeasedWork[Import]):
     def work(self) -> None:
-        task = self.write(service.begin)
+        task = self.write(service.begin, self.parts.keyring)
         documents = _opened(task.format, task.documents)
         with Notebook() as notebook:
             found = preparing.prepared(

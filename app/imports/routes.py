@@ -43,7 +43,9 @@ def create_import(body: dict[str, Any]) -> Any:
     documents = intake.documents_of(body)
     options = intake.options_of(body, parts.settings.engagement_types)
     with parts.db.writing() as session:
-        return service.start(session, format=body["format"], documents=documents, options=options)
+        return service.start(
+            session, parts.keyring, format=body["format"], documents=documents, options=options
+        )
 
 
 @blp.get("/<id:import_id>", tags=["imports", "extension"])

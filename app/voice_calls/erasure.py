@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import or_, select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -16,15 +16,19 @@ LABEL = "customerRef"
 def of_customer(
     session: Session, customer_ref: str, *, limit: int, among: Sequence[str] | None = None
 ) -> Sequence[str]:
-    """List calls of a customer that are not erased: by the label, or by the number.
+    """List calls of a customer that are not erased: by the label, or by the customer's number.
+
+    That is the number called in an outbound call and the caller's in any other, so that a company's
+    own number does not select all its calls.
 
     Args:
         among: look at these alone; without it each row is looked at.
     """
+    is_outbound = VoiceCall.direction == "outbound"
     is_theirs = or_(
         VoiceCall.labels[LABEL].as_string() == customer_ref,
-        VoiceCall.from_number == customer_ref,
-        VoiceCall.to_number == customer_ref,
+        and_(~is_outbound, VoiceCall.from_number == customer_ref),
+        and_(is_outbound, VoiceCall.to_number == customer_ref),
     )
     theirs = select(VoiceCall.id).where(is_theirs).limit(limit)
     if among is not None:
