@@ -20,7 +20,6 @@ from app.evaluations import jobs, judging, service
 from app.evaluations.models import Evaluation, EvaluationJob
 from app.evaluations.vocabulary import ErrorCode
 from app.operations.periodic import SWEEPS
-from app.operations.worker_processes import QUEUES
 from tests.caller import Caller
 from tests.contacts import get, judge, put_call, put_chat
 from tests.happenings import happened
@@ -58,7 +57,7 @@ def test_one_bell_has_everything_judged(client: Caller, house: Runtime) -> None:
 
 
 def test_the_sweep_and_the_workers_know_the_queue() -> None:
-    assert judging.QUEUE in QUEUES
+    assert judging.QUEUE in {sweep.queue for sweep in SWEEPS}
     assert (judging.QUEUE, judging.JUDGE) in {(each.queue, each.job) for each in SWEEPS}
     assert judging.bell().arguments == ()
 
