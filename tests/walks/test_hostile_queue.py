@@ -17,8 +17,8 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 
 from app.analytics.exporting import QUEUE, RUN_EXPORT
-from app.core.crypto import create_key_file
 from app.core.ids import new_id
+from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.operations import migrating
 from app.webhooks.service import SENDER_BELL
