@@ -20,9 +20,9 @@ from app.ai.embedded import EmbeddedJudge
 from app.ai.insights.signals import EFFORT, SCORE
 from app.ai.scorecard.values import scorecard_from
 from app.ai.scoring.score import round_half_up
-from app.ai.training.examples import records_in, transcript_of
 from app.calibration.fitting import Sample, fit
 from app.scorecards.default_scorecards import document_of
+from training.examples import records_in, transcript_of
 
 CARD = scorecard_from(document_of("chat"))
 SIZES = (25, 50, 100, 200)

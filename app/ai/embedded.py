@@ -14,7 +14,7 @@ from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.answers import Answer
 from app.ai.scoring.score import ErrorCode, Problem, Score, score_of
 from app.ai.transcript import Transcript
-from app.core.stopping import never_stop
+from app.core.process.stopping import never_stop
 
 # Raise the number whenever a rule, a phrase or a formula changes what a conversation scores.
 ENGINE = Engine(kind="rules", provider="embedded", model="rules-5")

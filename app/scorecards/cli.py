@@ -2,16 +2,20 @@
 
 import importlib
 import json
+import sys
 from pathlib import Path
 
 import click
 
+import app
 from app.ai.insights.linear import MODELS
+
+_CHECKOUT = Path(app.__file__).parent.parent
 
 
 @click.group("judge")
 def judge() -> None:
-    """Make the models of the embedded judge anew."""
+    """Train the models of the embedded judge."""
 
 
 @judge.command("train")
@@ -25,11 +29,15 @@ def judge() -> None:
 def train(data_dir: Path, into: Path) -> None:
     """Fit the models to the labelled conversations in DATA_DIR/star.jsonl.
 
-    The same file gives the same models. It takes a minute, and the extra `train`.
+    The same file gives the same models. It takes a minute, the extra `train`, and a checkout of the
+    source code: an installed package has no training code.
     """
+    if not (_CHECKOUT / "training").is_dir():
+        raise click.ClickException("Training needs a checkout of the source code.")
+    sys.path.append(str(_CHECKOUT))
     try:
-        # Not at the top: the service runs without numpy.
-        trainer = importlib.import_module("app.ai.training.trainer")
+        # Not at the top: the service has neither numpy nor this package.
+        trainer = importlib.import_module("training.trainer")
         manifest = trainer.train(data_dir, into)
     except ModuleNotFoundError as missing:
         raise click.ClickException(

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from app.ai.insights.linear import model_from
-from app.ai.training import logistic
-from app.ai.training.examples import examples_of, records_in
-from app.ai.training.trainer import train
+from training import logistic
+from training.examples import examples_of, records_in
+from training.trainer import train
 
 DONE = ["Your parcel is booked.", "I have arranged it for you.", "It has been confirmed."]
 FAILED = ["I was unable to do it.", "Sorry, that did not work.", "There are no vans left."]

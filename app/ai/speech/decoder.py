@@ -26,7 +26,7 @@ from app.ai.speech.errors import (
     UnsupportedMedia,
 )
 from app.ai.speech.recording import Recording
-from app.core.stopping import never_stop
+from app.core.process.stopping import never_stop
 
 logger = logging.getLogger(__name__)
 

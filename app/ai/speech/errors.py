@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from app.core import stopping
+from app.core.process import stopping
 
 
 class TranscriptionError(Exception):

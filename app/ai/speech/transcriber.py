@@ -7,7 +7,7 @@ from typing import Protocol
 
 from app.ai.speech.decoding.limits import DEFAULT_MAX_DURATION_S
 from app.ai.transcript import AudioInfo, Role, Transcript
-from app.core.stopping import never_stop
+from app.core.process.stopping import never_stop
 
 
 def _default_roles() -> dict[int, Role]:

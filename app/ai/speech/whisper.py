@@ -18,7 +18,7 @@ from app.ai.speech.recording import Recording
 from app.ai.speech.regions import Region, find_regions, levelled, speech_gain
 from app.ai.speech.transcriber import TranscribeOptions
 from app.ai.transcript import AudioInfo, Transcript
-from app.core.stopping import never_stop
+from app.core.process.stopping import never_stop
 
 PROVIDER = "faster-whisper"
 ENGLISH = "en"

@@ -7,7 +7,7 @@ from signal import SIGKILL
 
 from app.ai.speech.decoding.limits import DecodingLimits
 from app.ai.speech.decoding.output import SAMPLE_BYTES
-from app.core.stopping import follow
+from app.core.process.stopping import follow
 
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
