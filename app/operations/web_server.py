@@ -7,7 +7,7 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]
 
-from app.core import stopping
+from app.core.process import stopping
 from app.core.settings import Settings
 
 
