@@ -13,8 +13,8 @@ from app.api_keys.models import SignaturePolicy
 from app.core import errors, signing
 from app.core.errors import Detail
 from app.core.settings import Settings
+from app.web.parser import MAX_JSON_BYTES
 
-_MOST_BODY_BYTES = 1024 * 1024
 _BEARER = re.compile(r"[Bb]earer +(\S+)")
 _BEARER_GROUPS = re.compile(r"(/api)?/v1/(engagements|usage)(/.*)?")
 _SIGNED_GROUPS = re.compile(r"(/api)?/v1/api-keys(/.*)?")
@@ -106,7 +106,7 @@ def _check_length(request: Request) -> None:
         if "Transfer-Encoding" in request.headers:
             raise errors.LengthRequired()
         return
-    if request.content_length > _MOST_BODY_BYTES:
+    if request.content_length > MAX_JSON_BYTES:
         raise errors.PayloadTooLarge("A JSON body may have at most 1 MiB.")
 
 
