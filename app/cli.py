@@ -10,7 +10,7 @@ from app.analytics.cli import agreement, analytics, exports
 from app.api_keys.cli import keys
 from app.api_keys.signing_cli import signing
 from app.demo.cli import demo
-from app.evaluations.re_evaluation_cli import evaluations
+from app.evaluations.cli import evaluations
 from app.factory import create_app
 from app.imports.cli import import_
 from app.operations import commands

@@ -18,12 +18,12 @@ from app.campaigns import routes as campaigns
 from app.conversations import routes as conversations
 from app.conversations import service as conversation_service
 from app.conversations.first_contact import first_contact_resolution
-from app.core import heartbeat, log
-from app.core.db import Database
+from app.core.database.schema_revision import is_at_head
+from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
+from app.core.process import heartbeat, log
 from app.core.request_figures import RequestFigures
 from app.core.runtime import Runtime, build_runtime
-from app.core.schema import is_at_head
 from app.core.settings import Settings
 from app.engagements import routes as engagements
 from app.evaluations import results, settled

@@ -21,9 +21,9 @@ from app import tables  # noqa: F401
 from app.analytics import folding
 from app.api_keys import service as api_keys
 from app.core.clock import utc_now
-from app.core.crypto import create_key_file
-from app.core.db import Table
+from app.core.database.session import Table
 from app.core.runtime import Runtime, runtime
+from app.core.secrets.encryption import create_key_file
 from app.core.settings import Rate, Settings
 from app.factory import create_app
 from bench.analytics_stage import Stage

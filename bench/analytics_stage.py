@@ -20,8 +20,8 @@ from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.directory.models import Executive
 from app.engagements.models import Engagement
+from app.evaluations.enums import RESOLUTIONS, TRENDS
 from app.evaluations.models import Evaluation, EvaluationTotal
-from app.evaluations.vocabulary import RESOLUTIONS, TRENDS
 
 DAYS = 365
 STEP = 20_000

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from app import tables  # noqa: F401
 from app.api_keys import service as api_keys
-from app.core import signing
-from app.core.crypto import create_key_file
-from app.core.db import Table
+from app.core.database.session import Table
 from app.core.runtime import build_runtime
+from app.core.secrets import request_signing
+from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.engagements import service as engagements
 from app.operations.queue_server import bundled_program
@@ -87,12 +87,12 @@ class Signer:
 
     def __call__(self, method: str, target: str, body: bytes = b"") -> bytes:
         stamp = str(int(time.time()))
-        message = signing.string_to_sign(
+        message = request_signing.string_to_sign(
             timestamp=stamp, nonce="", method=method, target=target, body=body
         )
         head = (
             f"{method} {target} HTTP/1.1\r\nHost: bench\r\nX-Api-Key: {self._api_key}\r\n"
-            f"X-Timestamp: {stamp}\r\nX-Signature: {signing.sign(self._secret, message)}\r\n"
+            f"X-Timestamp: {stamp}\r\nX-Signature: {request_signing.sign(self._secret, message)}\r\n"
         )
         if body:
             head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 
 from app import tables  # noqa: F401
-from app.core.crypto import create_key_file
-from app.core.db import Table
+from app.core.database.schema_revision import needed_revision
+from app.core.database.session import Table
 from app.core.runtime import build_runtime
-from app.core.schema import needed_revision
+from app.core.secrets.encryption import create_key_file
 from app.core.settings import Rate, Settings
 from app.events import outbox
 from app.webhooks.deliveries import fan_out

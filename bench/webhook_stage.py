@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from app import tables  # noqa: F401
-from app.core.crypto import create_key_file
-from app.core.db import Table
+from app.core.database.session import Table
 from app.core.runtime import Runtime, build_runtime
+from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.events import outbox
 from app.events.catalogue import CATALOGUE, EventType

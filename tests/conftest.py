@@ -15,10 +15,10 @@ from werkzeug.serving import make_server
 
 from app import tables  # noqa: F401 - every table is known from here on
 from app.api_keys import service as api_keys
-from app.core.crypto import create_key_file
-from app.core.db import Database, Table
+from app.core.database.schema_revision import needed_revision
+from app.core.database.session import Database, Table
 from app.core.runtime import Runtime, runtime
-from app.core.schema import needed_revision
+from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.factory import create_app
 from tests.caller import Caller

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app import tables  # noqa: F401 - foreign keys reach over the rooms
-from app.core import log, stopping
+from app.core.process import log, stopping
 from app.core.runtime import build_runtime
 from app.core.settings import Settings
 from app.events import outbox

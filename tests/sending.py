@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
-from app.core.paging import PageRequest
+from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime, build_runtime
 from app.core.settings import Settings
 from app.events import outbox

@@ -9,7 +9,7 @@ from app.ai.facts.sentiment import SegmentSentiment
 from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.score import Problem
 from app.ai.transcript import Transcript
-from app.core.stopping import never_stop
+from app.core.process.stopping import never_stop
 
 
 @dataclass(frozen=True, slots=True)

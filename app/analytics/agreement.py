@@ -12,8 +12,8 @@ from app.agreement import alpha, scores
 from app.analytics import rater_figures as figures
 from app.analytics.rater_figures import Cluster, Rated
 from app.analytics.reading import Question
+from app.evaluations.enums import RESOLUTIONS, Status
 from app.evaluations.models import Evaluation
-from app.evaluations.vocabulary import RESOLUTIONS, Status
 from app.reviews.last_words import Opinion, last_words
 
 # Two scores that differ by no more than this are taken to be the same verdict.

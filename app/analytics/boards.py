@@ -10,7 +10,7 @@ from app.analytics import codes, figures, lanes, layouts, measures, names, readi
 from app.analytics.reading import Question
 from app.analytics.statistics import rounded
 from app.analytics.tallies import Detail, Tally
-from app.core.paging import Page, PageRequest
+from app.core.database.paging import Page, PageRequest
 
 # So many evaluations of average score are added to everybody's, so that few good ones don't lead.
 _PRIOR = 5

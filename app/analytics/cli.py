@@ -14,7 +14,7 @@ from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.runtime import runtime
 from app.engagements import service as engagements
-from app.evaluations.vocabulary import Channel
+from app.evaluations.enums import Channel
 
 _SHOWN = 20
 # Progress is told every so many batches of facts, and every so many seconds of folding.

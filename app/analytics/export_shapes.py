@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 from marshmallow import fields
 
 from app.analytics.query_fields import Day, Zone
-from app.evaluations.filter_shapes import EvaluationFilters
+from app.evaluations.schemas.filters import EvaluationFilters
 from app.web.fields import Choice, Flag, Items, Moment, Nested, Text
 from app.web.shapes import CamelSchema
 

@@ -9,9 +9,9 @@ from app.analytics.exporting import Task
 from app.analytics.formats.writers import TooManyRows, open_writer
 from app.analytics.models import ExportJob
 from app.analytics.wishes import Wish
-from app.core import stopping
-from app.core.leased_work import Interrupted, LeasedWork, take
-from app.core.leases import LeaseLost
+from app.core.jobs.leases import LeaseLost
+from app.core.jobs.runner import Interrupted, LeasedWork, take
+from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.core.storage import StoredObject
 

@@ -13,12 +13,12 @@ from app.analytics.export_records import found, status_of
 from app.analytics.formats import writers
 from app.analytics.models import ExportJob
 from app.analytics.wishes import OF_FIGURES, Dataset, Format, Wish, wish_from
-from app.core import leases
 from app.core.clock import iso_utc, utc_now
-from app.core.db import ring_after_commit
+from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
-from app.core.leases import JobState, Lease
+from app.core.jobs import leases
+from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.core.storage import StoredObject
 from app.events.catalogue import EventType

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 from app.analytics import codes, figures, layouts, spans
 from app.analytics.models import Fact
 from app.core.clock import as_utc
+from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationResult
-from app.evaluations.vocabulary import Status
 from app.usage.records import upsert_into
 
 _FORMER = select(Fact.at).where(Fact.source_id.in_(bindparam("sources", expanding=True)))

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from app.core.clock import as_utc
-from app.evaluations.vocabulary import RESOLUTIONS, TRENDS, Channel, SourceType, Status
+from app.evaluations.enums import RESOLUTIONS, TRENDS, Channel, SourceType, Status
 
 Numbers: TypeAlias = "array[int]"
 

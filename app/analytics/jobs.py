@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from app.analytics import exporter, exporting, folding
 from app.analytics.models import ExportJob
-from app.core import leases
 from app.core.clock import utc_now
+from app.core.jobs import leases
 from app.core.runtime import Runtime, runtime
 
 # Other tasks of the same process wait so long.

@@ -10,8 +10,8 @@ from app.analytics.reading import Question
 from app.campaigns.models import Campaign
 from app.directory import call_centers
 from app.directory.models import CallCenter, Executive
+from app.evaluations.enums import ReviewStatus
 from app.evaluations.models import Evaluation
-from app.evaluations.vocabulary import ReviewStatus
 
 _TABLES: dict[str, Any] = {
     "campaign": Campaign,

@@ -14,7 +14,7 @@ from typing import Any
 
 from app.analytics import cell_bytes, figures, layouts
 from app.analytics.figures import COMPLETED, FIELDS, NULL, scale_of
-from app.evaluations.vocabulary import RESOLUTIONS, TRENDS
+from app.evaluations.enums import RESOLUTIONS, TRENDS
 
 # Below this a feeling is neither good nor bad, as with the trend (scorecards, section 2).
 _NEUTRAL = 0.1

@@ -9,11 +9,11 @@ import click
 from app.api_keys import credentials, records, service
 from app.api_keys.credentials import Issued
 from app.core.clock import as_utc, iso_utc, utc_now
-from app.core.db import after_commit
+from app.core.database.paging import PageRequest
+from app.core.database.session import after_commit
 from app.core.errors import AppError
-from app.core.paging import PageRequest
 from app.core.runtime import runtime
-from app.core.setting_types import network
+from app.core.settings.parsers import network
 from app.usage import meter
 
 

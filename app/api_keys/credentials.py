@@ -10,9 +10,9 @@ from app.api_keys.grants import Caller, require_reach
 from app.api_keys.key_strings import DISPLAY_LENGTH, KeyPair, hash_of, new_pair
 from app.api_keys.models import ApiKey, Credential
 from app.core.clock import iso_utc, utc_now
-from app.core.crypto import Keyring
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
+from app.core.secrets.encryption import Keyring
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 

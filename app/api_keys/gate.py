@@ -14,9 +14,9 @@ from app.api_keys.key_cache import KeyCache, KnownKey
 from app.api_keys.key_strings import hash_of
 from app.core import errors
 from app.core.clock import utc_now
-from app.core.request_state import RequestState, StateUnavailable
+from app.core.request_limits.state import RequestState, StateUnavailable
+from app.core.request_limits.values import Admission, CallCount, Visit
 from app.core.runtime import Runtime
-from app.core.state_types import Admission, CallCount, Visit
 from app.web import rate_limit
 from app.web.api import BASES
 from app.web.client_address import Address, client_address, is_trusted

@@ -9,8 +9,8 @@ from sqlalchemy import bindparam, select
 
 from app.api_keys.credentials import purpose_of
 from app.api_keys.models import ApiKey, Credential
-from app.core.crypto import Keyring
-from app.core.db import Database
+from app.core.database.session import Database
+from app.core.secrets.encryption import Keyring
 from app.web.principal import Principal
 
 _LIFE_S = 5.0

@@ -10,8 +10,9 @@ from werkzeug.datastructures import Headers
 from app.api_keys.key_cache import KnownKey
 from app.api_keys.key_strings import is_key_string
 from app.api_keys.models import SignaturePolicy
-from app.core import errors, signing
+from app.core import errors
 from app.core.errors import Detail
+from app.core.secrets import request_signing
 from app.core.settings import Settings
 from app.web.parser import MAX_JSON_BYTES
 
@@ -65,11 +66,11 @@ def read(request: Request, key: KnownKey, settings: Settings, now: datetime) -> 
     signed = Signed(
         headers.get("X-Timestamp", ""), headers.get("X-Nonce", ""), headers.get("X-Signature", "")
     )
-    if not signing.TIMESTAMP_FORM.fullmatch(signed.timestamp):
+    if not request_signing.TIMESTAMP_FORM.fullmatch(signed.timestamp):
         raise errors.InvalidSignature("X-Timestamp must be Unix seconds.")
-    if not signing.SIGNATURE_FORM.fullmatch(signed.signature):
+    if not request_signing.SIGNATURE_FORM.fullmatch(signed.signature):
         raise errors.InvalidSignature("X-Signature must be 64 hex digits.")
-    if signed.nonce and not signing.NONCE_FORM.fullmatch(signed.nonce):
+    if signed.nonce and not request_signing.NONCE_FORM.fullmatch(signed.nonce):
         raise errors.InvalidSignature("X-Nonce must be 1 to 64 of A-Z a-z 0-9 . _ ~ -")
     if not signed.nonce and key.require_nonce and request.method not in _SAFE_METHODS:
         raise errors.InvalidSignature("This key needs an X-Nonce on requests that change things.")
@@ -90,14 +91,14 @@ def verify(request: Request, key: KnownKey, signed: Signed | None) -> None:
     body = request.get_data()
     if signed is None:
         return
-    message = signing.string_to_sign(
+    message = request_signing.string_to_sign(
         timestamp=signed.timestamp,
         nonce=signed.nonce,
         method=request.environ["REQUEST_METHOD"],
-        target=signing.request_target(request.environ["RAW_URI"]),
+        target=request_signing.request_target(request.environ["RAW_URI"]),
         body=body,
     )
-    if not signing.verify(key.secret, message, signed.signature):
+    if not request_signing.verify(key.secret, message, signed.signature):
         raise errors.InvalidSignature()
 
 

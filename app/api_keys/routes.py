@@ -4,8 +4,8 @@ from typing import Any
 
 from app.api_keys import credentials, records, schemas, service
 from app.api_keys.grants import Caller
-from app.core.db import after_commit
-from app.core.paging import Page, PageRequest
+from app.core.database.paging import Page, PageRequest
+from app.core.database.session import after_commit
 from app.core.runtime import runtime
 from app.web.api import Blueprint
 from app.web.etag import if_match

@@ -12,11 +12,11 @@ from app.api_keys.grants import Caller, require_reach, require_within
 from app.api_keys.models import ApiKey, Credential, SignaturePolicy
 from app.api_keys.scopes import MANAGE_KEYS, in_order
 from app.core.clock import utc_now
-from app.core.crypto import Keyring
+from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.row_versions import require_match
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
-from app.core.paging import Page, PageRequest, select_page
-from app.core.versions import require_match
+from app.core.secrets.encryption import Keyring
 from app.usage.service import name_key
 
 _MOST_ACTIVE = 100

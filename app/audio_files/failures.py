@@ -8,8 +8,8 @@ from app.ai.speech.transcriber import (
     TranscriptionError,
     UnsupportedLanguage,
 )
-from app.core.leased_work import Interrupted
-from app.evaluations.vocabulary import ErrorCode
+from app.core.jobs.runner import Interrupted
+from app.evaluations.enums import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,17 +18,18 @@ from app.audio_files.models import ProcessingJob
 from app.audio_files.stages import Stage
 from app.audio_files.steps import Task
 from app.core.clock import utc_now
-from app.core.crew import Turn, work_through
 from app.core.errors import NotFound
-from app.core.leased_work import LeasedWork, take
-from app.core.leases import Lease
-from app.core.leases import due_ids as due_ids_of
+from app.core.jobs.leases import Lease
+from app.core.jobs.leases import due_ids as due_ids_of
+from app.core.jobs.runner import LeasedWork, take
+from app.core.jobs.thread_pool import Turn, work_through
 from app.core.runtime import Runtime, runtime
 from app.core.settings import Settings
-from app.evaluations import contexts, transcripts
+from app.evaluations import contexts
 from app.evaluations import service as evaluations
-from app.evaluations.model_answers import StoredAnswers
-from app.evaluations.vocabulary import SourceType
+from app.evaluations.enums import SourceType
+from app.evaluations.judging.model_answers import StoredAnswers
+from app.evaluations.transcripts import store as transcripts
 from app.redaction import guard
 from app.scorecards import service as scorecards
 

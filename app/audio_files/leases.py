@@ -7,11 +7,11 @@ from sqlalchemy.orm import Session
 
 from app.audio_files import stages
 from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
-from app.core import leases
 from app.core.errors import Conflict, NotFound
-from app.core.leases import Lease
+from app.core.jobs import leases
+from app.core.jobs.leases import Lease
 from app.evaluations import service as evaluations
-from app.evaluations.vocabulary import Status
+from app.evaluations.enums import Status
 
 
 def claim(session: Session, job_id: str) -> Lease[ProcessingJob] | None:

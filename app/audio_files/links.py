@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from app.audio_files.models import AudioFile
 from app.core.clock import utc_now
-from app.core.signed_urls import Grant, UrlSigner
+from app.core.secrets.signed_urls import Grant, UrlSigner
 
 CREATE, READ = "c", "r"
 _ENDINGS = {

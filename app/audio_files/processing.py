@@ -10,15 +10,16 @@ from sqlalchemy.orm import Session
 from app.audio_files import stages
 from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
 from app.core.clock import utc_now
-from app.core.db import ring_after_commit
+from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
-from app.core.leases import OPEN_STATES
+from app.core.jobs.leases import OPEN_STATES
 from app.core.queue import Bell
-from app.evaluations import references, transcripts
+from app.evaluations import references
 from app.evaluations import service as evaluations
+from app.evaluations.enums import Channel, SourceType
 from app.evaluations.erasure import require_kept
-from app.evaluations.vocabulary import Channel, SourceType
+from app.evaluations.transcripts import store as transcripts
 from app.redaction import guard
 
 QUEUE = "audio"

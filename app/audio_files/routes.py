@@ -6,9 +6,9 @@ from app.audio_files import processing, schemas, service, status, uploads
 from app.audio_files.hooks import Recordings
 from app.audio_files.links import Links
 from app.core.runtime import runtime
-from app.evaluations import shown_transcripts
-from app.evaluations.transcript_shapes import TranscriptQuery, TranscriptSchema
-from app.evaluations.vocabulary import SourceType
+from app.evaluations.enums import SourceType
+from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
+from app.evaluations.transcripts import shown as shown_transcripts
 from app.web.api import Blueprint
 from app.web.principal import EXPENSIVE, require_scope
 from app.web.public_address import public_address

@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import fields, validate, validates_schema
 
-from app.evaluations.vocabulary import DIRECTIONS
+from app.evaluations.enums import DIRECTIONS
 from app.web.fields import (
     Choice,
     Flag,

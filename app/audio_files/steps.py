@@ -14,13 +14,13 @@ from app.audio_files.failures import Failure
 from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
 from app.audio_files.stages import Stage
 from app.campaigns import service as campaigns
-from app.core import leases
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound
-from app.core.leases import JobState, Lease, end
+from app.core.jobs import leases
+from app.core.jobs.leases import JobState, Lease, end
 from app.evaluations import service as evaluations
-from app.evaluations import transcripts
-from app.evaluations.vocabulary import SourceType, Status
+from app.evaluations.enums import SourceType, Status
+from app.evaluations.transcripts import store as transcripts
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import AudioProcessed, AudioTranscribed

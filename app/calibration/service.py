@@ -10,10 +10,10 @@ from sqlalchemy.orm import Session
 from app.calibration.fitting import Gain, Model
 from app.calibration.models import CalibrationProfile, CalibrationSwitch
 from app.core.clock import utc_now
-from app.core.db import Table
+from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.session import Table
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
-from app.core.paging import Page, PageRequest, select_page
 
 _OF = Table.metadata.tables[CalibrationProfile.__tablename__].c
 _SORTABLE = {name: _OF[name] for name in ("created_at", "version")}

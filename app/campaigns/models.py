@@ -7,8 +7,8 @@ from sqlalchemy import JSON, BigInteger, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.campaigns.vocabulary import CampaignStatus, CampaignType
-from app.core.db import UtcDateTime
-from app.core.upserts import ExternallyKeyed
+from app.core.database.session import UtcDateTime
+from app.core.database.upserts import ExternallyKeyed
 
 
 def _no_targets() -> dict[str, Any]:

@@ -9,8 +9,8 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.campaigns.models import Campaign
 from app.campaigns.vocabulary import Counted
+from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import NotFound
-from app.core.paging import Page, PageRequest, select_page
 
 COUNTERS: Mapping[Counted, InstrumentedAttribute[int]] = {
     Counted.CONVERSATIONS: Campaign.conversation_count,

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from app.campaigns import records
 from app.campaigns.models import Campaign
 from app.campaigns.vocabulary import Counted
-from app.core import upserts
+from app.core.database import upserts
 from app.core.errors import InvalidInput
 
 

@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session
 
 from app.conversations.drafts import GIVEN
 from app.conversations.models import Conversation, Message
+from app.core.database.paging import Page, PageRequest
 from app.core.errors import NotFound
 from app.core.ids import new_id
-from app.core.paging import Page, PageRequest
-from app.evaluations import transcripts as judged
+from app.evaluations.transcripts import store as judged
 from app.redaction import raw_texts
 
 _COLUMNS = select(

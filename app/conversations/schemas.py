@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.conversations.vocabulary import PLATFORMS, ROLES, ConversationStatus
-from app.evaluations.transcript_shapes import RedactionSchema
+from app.evaluations.schemas.transcripts import RedactionSchema
 from app.web.fields import Choice, Moment, Nested, Pattern, Reference, Text
 from app.web.pagination import PageQuery, PeriodQuery, sort_field
 from app.web.query_fields import Choices, QueryFlag, QueryWhole

@@ -15,14 +15,15 @@ from app.conversations.drafts import Messages
 from app.conversations.models import Conversation, ConversationSearchText
 from app.conversations.transcripts import transcript_of
 from app.conversations.vocabulary import ASYNCHRONOUS, ENDED
-from app.core import upserts
+from app.core.database import upserts
 from app.core.digests import digest_of
 from app.core.errors import InvalidInput, NotFound
 from app.directory import executives
-from app.evaluations import judging, references
+from app.evaluations import references
+from app.evaluations.enums import Channel, SourceType
 from app.evaluations.erasure import require_kept
+from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation
-from app.evaluations.vocabulary import Channel, SourceType
 from app.redaction import raw_texts
 
 
@@ -98,7 +99,7 @@ def request_evaluation(
     if not any(each["text"].strip() and not each["internal"] for each in said):
         return None
     row.judged_digest = judged_digest
-    return judging.request(
+    return judgements.request(
         session,
         transcript=replace(transcript_of(said, row.language), redacted=row.redacted),
         raw_text_id=row.raw_text_id,

@@ -20,7 +20,7 @@ from rq.serializers import JSONSerializer
 from rq.timeouts import TimerDeathPenalty
 from rq.worker import BaseWorker
 
-from app.core import stopping
+from app.core.process import stopping
 from app.core.settings import Settings
 
 logger = logging.getLogger(__name__)

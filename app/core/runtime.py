@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from app.core.crypto import Keyring, load_keyring
-from app.core.db import Database
+from app.core.database.session import Database
 from app.core.queue import Doorbell, redis_url
-from app.core.request_state import RequestState
+from app.core.request_limits.state import RequestState
+from app.core.secrets.encryption import Keyring, load_keyring
+from app.core.secrets.signed_urls import UrlSigner
 from app.core.settings import Settings
-from app.core.signed_urls import UrlSigner
 from app.core.storage import LocalStorage, open_storage
 
 

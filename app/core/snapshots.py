@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 from sqlalchemy import CreateTableAs, Select, StaticPool, create_engine, func, select
 from sqlalchemy.exc import OperationalError
 
-from app.core.db import Database
-from app.core.stopping import Stopped
+from app.core.database.session import Database
+from app.core.process.stopping import Stopped
 
 Rows: TypeAlias = Sequence[Sequence[Any]]
 

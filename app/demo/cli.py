@@ -6,10 +6,10 @@ import time
 import click
 
 from app.audio_files import jobs as audio_files
-from app.core import heartbeat
+from app.core.database.schema_revision import is_at_head
 from app.core.errors import AppError
+from app.core.process import heartbeat
 from app.core.runtime import Runtime, runtime
-from app.core.schema import is_at_head
 from app.demo import loading, service, telling
 from app.demo.service import Progress
 from app.evaluations import jobs as evaluations

@@ -13,8 +13,8 @@ from app.conversations.models import Conversation
 from app.demo import texts
 from app.directory.models import CallCenter, Executive
 from app.engagements import service as engagements
+from app.evaluations.enums import ENDED, Status
 from app.evaluations.models import Evaluation
-from app.evaluations.vocabulary import ENDED, Status
 from app.imports import applying, preparing
 from app.imports.formats.items import Item
 from app.imports.notebook import Notebook

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.core import upserts
+from app.core.database import upserts
 from app.core.errors import InvalidInput, NotFound
 from app.directory import call_centers
 from app.directory.models import Executive

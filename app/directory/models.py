@@ -5,7 +5,7 @@ from enum import StrEnum
 from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.upserts import ExternallyKeyed
+from app.core.database.upserts import ExternallyKeyed
 
 
 class ExecutiveKind(StrEnum):

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.db import Table, UtcDateTime
+from app.core.database.session import Table, UtcDateTime
 
 
 class EngagementStatus(StrEnum):

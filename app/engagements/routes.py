@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.core.paging import PageRequest
+from app.core.database.paging import PageRequest
 from app.core.runtime import runtime
 from app.engagements import schemas, service
 from app.web.api import SHAPE_B, Blueprint

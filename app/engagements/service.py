@@ -7,11 +7,11 @@ from sqlalchemy import RowMapping, bindparam, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
-from app.core.db import Table
+from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.row_versions import require_match
+from app.core.database.session import Table
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import new_id
-from app.core.paging import Page, PageRequest, select_page
-from app.core.versions import require_match
 from app.engagements.models import Engagement
 
 _TABLE = Table.metadata.tables[Engagement.__tablename__]

@@ -9,8 +9,8 @@ from app.campaigns import service as campaigns
 from app.core.clock import utc_now
 from app.core.errors import Conflict
 from app.evaluations import service, settled
+from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationResult
-from app.evaluations.vocabulary import Status
 
 _MEMBERS = {
     "score": "score",

@@ -8,16 +8,17 @@ from sqlalchemy.orm import Session
 
 from app.ai.judge import Judge
 from app.ai.judges import build_judge, requests_at_once
-from app.core import leases
-from app.core.crew import work_through
 from app.core.errors import NotFound, ServiceUnavailable
-from app.core.leased_work import Interrupted, LeasedWork, take
-from app.core.leases import Lease
+from app.core.jobs import leases
+from app.core.jobs.leases import Lease
+from app.core.jobs.runner import Interrupted, LeasedWork, take
+from app.core.jobs.thread_pool import work_through
 from app.core.runtime import Runtime, runtime
-from app.evaluations import judging, re_evaluations, transcripts
-from app.evaluations.model_answers import StoredAnswers
+from app.evaluations.enums import ErrorCode
+from app.evaluations.judging import bulk, judgements
+from app.evaluations.judging.model_answers import StoredAnswers
 from app.evaluations.models import EvaluationJob
-from app.evaluations.vocabulary import ErrorCode
+from app.evaluations.transcripts import store as transcripts
 from app.scorecards import service as scorecards
 
 logger = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ def judge(job_id: str = "") -> None:
         return _Judgement(parts, lease, engine)
 
     def take_one() -> bool:
-        return bool(take(parts, job_id, judging.claim, attempt)) or _take_on(parts)
+        return bool(take(parts, job_id, judgements.claim, attempt)) or _take_on(parts)
 
     work_through(take_one, at_once=requests_at_once(parts.settings))
 
@@ -44,25 +45,25 @@ def due_ids(parts: Runtime) -> Sequence[str]:
     """List the judgements that wait for a worker, or were left by one (for the sweep)."""
     with parts.db.reading() as session:
         due = leases.due_ids(session, EvaluationJob)
-        waiting = re_evaluations.next_id(session)
+        waiting = bulk.next_id(session)
     return [*due, waiting] if waiting else due
 
 
 def _take_on(parts: Runtime) -> bool:
     """Open the next judgements of a re-evaluation; False when none waits or none could be opened."""
     with parts.db.reading() as session:
-        waiting = re_evaluations.next_id(session)
+        waiting = bulk.next_id(session)
     if waiting is None:
         return False
     try:
         with parts.db.writing() as session:
-            return re_evaluations.take_on(session, waiting)
+            return bulk.take_on(session, waiting)
     except ServiceUnavailable as error:
         logger.warning("the re-evaluation %s has to wait: %s", waiting, error)
     except Exception:  # the edge of the process: no re-evaluation may hang half-way
         logger.exception("the work on the re-evaluation %s failed", waiting)
         with parts.db.writing() as session:
-            re_evaluations.note_failure(session, waiting)
+            bulk.note_failure(session, waiting)
     return False
 
 
@@ -72,7 +73,7 @@ class _Judgement(LeasedWork[EvaluationJob]):
         self._judge = judge
 
     def work(self) -> None:
-        task = self.write(judging.begin)
+        task = self.write(judgements.begin)
         if task is None:
             return
         with self.parts.db.reading() as session:
@@ -83,7 +84,7 @@ class _Judgement(LeasedWork[EvaluationJob]):
         judgement = self._judge.judge(
             transcript, scorecard, task.context, should_stop=lambda: self.must_end
         )
-        self.write(judging.finish, transcript, judgement)
+        self.write(judgements.finish, transcript, judgement)
 
     def is_final(self, error: Exception) -> bool:
         return isinstance(error, NotFound)
@@ -94,7 +95,7 @@ class _Judgement(LeasedWork[EvaluationJob]):
             message = "The judgement was cut off too often; ask for it again."
         if isinstance(error, NotFound):
             message = error.message
-        self.write(judging.give_up, ErrorCode.INTERNAL, message)
+        self.write(judgements.give_up, ErrorCode.INTERNAL, message)
 
     def put_down(self, session: Session, *, due_at: datetime, counts: bool) -> None:
-        judging.put_down(session, self.lease, due_at=due_at, counts=counts)
+        judgements.put_down(session, self.lease, due_at=due_at, counts=counts)

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from app.core.paging import Page, PageRequest
+from app.core.database.paging import Page, PageRequest
 from app.evaluations import revisions
 from app.evaluations.models import Evaluation, EvaluationTopic, SearchText
 

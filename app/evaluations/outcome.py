@@ -11,9 +11,9 @@ from app.calibration.applying import calibrated
 from app.campaigns import service as campaigns
 from app.campaigns.vocabulary import Counted
 from app.engagements.service import count_evaluation
+from app.evaluations.enums import ReviewStatus, Status
 from app.evaluations.listing import folded
 from app.evaluations.models import Evaluation, EvaluationResult, EvaluationTopic, SearchText
-from app.evaluations.vocabulary import ReviewStatus, Status
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import EvaluationCompleted

@@ -6,8 +6,8 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationTotal
-from app.evaluations.vocabulary import Status
 from app.usage.records import upsert_into
 
 ALL, CURRENT = "all", "current"

@@ -11,10 +11,11 @@ from app.ai.judge import Judgement
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
-from app.evaluations import outcome, revisions, settled, transcripts
+from app.evaluations import outcome, revisions, settled
+from app.evaluations.enums import ENDED, Status
 from app.evaluations.listing import COLUMNS
 from app.evaluations.models import Evaluation, SearchText
-from app.evaluations.vocabulary import ENDED, Status
+from app.evaluations.transcripts import store as transcripts
 
 _DETAIL = select(*COLUMNS, Evaluation.__table__.c.summary)
 

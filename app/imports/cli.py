@@ -10,8 +10,8 @@ from typing import Any
 import click
 from marshmallow import ValidationError
 
-from app.core import heartbeat
 from app.core.errors import AppError, InvalidInput, ServiceUnavailable
+from app.core.process import heartbeat
 from app.core.runtime import Runtime, runtime
 from app.evaluations import jobs as evaluations
 from app.imports import applying, files, intake, preparing, schemas, service, sources, waiting

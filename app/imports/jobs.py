@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 
-from app.core import leases
 from app.core.clock import utc_now
-from app.core.leased_work import Interrupted, LeasedWork, take
+from app.core.jobs import leases
+from app.core.jobs.runner import Interrupted, LeasedWork, take
 from app.core.runtime import Runtime, runtime
 from app.imports import applying, preparing, service, sources
 from app.imports.applying import Rehearsed

@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from app.core import leases
 from app.core.clock import utc_now
-from app.core.db import ring_after_commit
+from app.core.database.session import ring_after_commit
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import new_id
-from app.core.leases import JobState, Lease
+from app.core.jobs import leases
+from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.evaluations import references
 from app.imports import names

@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import ValidationError, fields, post_load, validates_schema
 
-from app.evaluations.vocabulary import DIRECTIONS
+from app.evaluations.enums import DIRECTIONS
 from app.imports.contact_shapes import ContactUpsert, PastMoment, Speech, Values, require_order
 from app.imports.formats.items import MOST_MESSAGES
 from app.voice_calls.drafts import drafted

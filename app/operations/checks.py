@@ -19,14 +19,15 @@ from sqlalchemy import text
 from app import __version__
 from app.ai.judges import endpoint_of, open_sender
 from app.ai.language_model.endpoint import Unanswered
-from app.core import heartbeat, queue
+from app.core import queue
 from app.core.clock import iso_utc, utc_now
-from app.core.crypto import load_keyring
-from app.core.db import Database
+from app.core.database.schema_revision import needed_revision, stored_revision
+from app.core.database.session import Database
 from app.core.errors import AppError
-from app.core.judge_settings import EMBEDDED
-from app.core.schema import needed_revision, stored_revision
+from app.core.process import heartbeat
+from app.core.secrets.encryption import load_keyring
 from app.core.settings import Settings, SettingsError
+from app.core.settings.judge import EMBEDDED
 from app.operations import queue_server
 
 _PACKAGES = ("Flask", "SQLAlchemy", "gunicorn", "rq", "redis", "faster-whisper")

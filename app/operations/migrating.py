@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
 
-from app.core.schema import is_known, needed_revision, stored_revision
+from app.core.database.schema_revision import is_known, needed_revision, stored_revision
 from app.core.settings import Settings
 from app.operations.database_files import database_file
 from app.operations.failure import CannotRun

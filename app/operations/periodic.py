@@ -9,11 +9,12 @@ from app.analytics import exporting
 from app.analytics import jobs as exports
 from app.audio_files import jobs as audio_files
 from app.audio_files import processing
-from app.core import heartbeat, idempotency
 from app.core.clock import utc_now
+from app.core.database import idempotency
+from app.core.process import heartbeat
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
-from app.evaluations import judging, model_answers
+from app.evaluations.judging import judgements, model_answers
 from app.imports import jobs as imports
 from app.imports import service as importing
 from app.operations import database_files, leftovers
@@ -97,7 +98,7 @@ TASKS: tuple[Task, ...] = (
 
 SWEEPS: tuple[Sweep, ...] = (
     Sweep(processing.QUEUE, processing.PROCESS_AUDIO, audio_files.due_ids),
-    Sweep(judging.QUEUE, judging.JUDGE, evaluations.due_ids),
+    Sweep(judgements.QUEUE, judgements.JUDGE, evaluations.due_ids),
     Sweep(importing.QUEUE, importing.RUN_IMPORT, imports.due_ids),
     Sweep(exporting.QUEUE, exporting.RUN_EXPORT, exports.due_ids),
     Sweep(erasing.QUEUE, erasing.RUN_ERASURE, erasures.due_ids),

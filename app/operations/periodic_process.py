@@ -3,7 +3,7 @@
 import logging
 import time
 
-from app.core import heartbeat, stopping
+from app.core.process import heartbeat, stopping
 from app.core.runtime import Runtime
 from app.operations.periodic import SWEEPS, TASKS, Task
 from app.operations.sweep import Sweeper

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote
 
-from app.core import stopping
+from app.core.process import stopping
 from app.core.settings import Settings
 from app.operations.failure import CannotRun
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from sqlalchemy.orm import Session
 
 from app.api_keys import credentials
-from app.core.crypto import Keyring
 from app.core.runtime import Runtime
+from app.core.secrets.encryption import Keyring
 from app.redaction import raw_texts
 from app.webhooks import sealing
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 
-from app.core import stopping
 from app.core.errors import AppError
+from app.core.process import stopping
 from app.core.queue import Bell
 from app.core.runtime import Runtime
 from app.operations.children import fork, reap, signal_group, signal_process

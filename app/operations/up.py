@@ -15,9 +15,10 @@ from functools import partial
 import click
 
 from app import __version__
-from app.core import log, queue
-from app.core.crypto import KEY_FILE, create_key_file
+from app.core import queue
+from app.core.process import log
 from app.core.runtime import runtime
+from app.core.secrets.encryption import KEY_FILE, create_key_file
 from app.core.settings import Settings
 from app.factory import create_app
 from app.operations import data_dir, demo, first_start, queue_server, web_server, worker_processes

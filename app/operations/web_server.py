@@ -6,7 +6,7 @@ from typing import Any
 from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 
-from app.core import stopping
+from app.core.process import stopping
 from app.core.settings import Settings
 
 

@@ -4,10 +4,10 @@ import logging
 import time
 from functools import partial
 
-from app.core import stopping
+from app.core.database.schema_revision import is_at_head
+from app.core.process import stopping
 from app.core.queue import redis_url, work
 from app.core.runtime import Runtime
-from app.core.schema import is_at_head
 from app.operations import periodic_process
 from app.operations.children import Service
 from app.operations.supervisor import Supervisor

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from app.audio_files import erasure as audio_files
-from app.core.leased_work import LeasedWork, take
+from app.core.jobs.runner import LeasedWork, take
 from app.core.runtime import Runtime
 from app.privacy import service
 from app.privacy.models import Erasure

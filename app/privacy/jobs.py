@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.core import leases
+from app.core.jobs import leases
 from app.core.runtime import Runtime, runtime
 from app.privacy import erasing
 from app.privacy.models import Erasure

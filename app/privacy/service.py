@@ -9,12 +9,12 @@ from sqlalchemy.orm import Session
 from app.analytics import retiring
 from app.audio_files import erasure as audio_files
 from app.conversations import erasure as conversations
-from app.core import leases
 from app.core.clock import utc_now
-from app.core.db import ring_after_commit
+from app.core.database.session import ring_after_commit
 from app.core.errors import NotFound
 from app.core.ids import new_id
-from app.core.leases import JobState, Lease
+from app.core.jobs import leases
+from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.evaluations import erasure as evaluations
 from app.privacy.models import Erasure

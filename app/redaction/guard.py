@@ -15,8 +15,8 @@ from app.ai.redaction.masking import mask, mask_turns
 from app.ai.redaction.talk import Turn
 from app.ai.redaction.transcripts import mask_transcript
 from app.ai.transcript import Redaction, Transcript
-from app.core.crypto import Keyring
 from app.core.ids import new_id
+from app.core.secrets.encryption import Keyring
 
 ENTITY_TYPES = tuple(each.value for each in Entity)
 

@@ -10,7 +10,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
-from app.core.crypto import Keyring
+from app.core.secrets.encryption import Keyring
 from app.redaction import guard
 from app.redaction.guard import Sealed
 from app.redaction.models import RawText

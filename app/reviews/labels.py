@@ -13,8 +13,8 @@ from sqlalchemy import and_, select
 from sqlalchemy.orm import Session, aliased
 
 from app.calibration.fitting import Sample
+from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationResult
-from app.evaluations.vocabulary import Status
 from app.reviews.models import Review
 
 _KEYS = ("evaluationId", "externalId")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.core.runtime import runtime
-from app.evaluations.review_shapes import ReviewSchema
+from app.evaluations.schemas.reviews import ReviewSchema
 from app.reviews import schemas, service
 from app.web.api import Blueprint
 from app.web.principal import current_principal, require_scope

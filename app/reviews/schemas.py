@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import ValidationError, fields, validates_schema
 
-from app.evaluations.vocabulary import RESOLUTIONS, REVIEW_ACTIONS, ReviewAction
+from app.evaluations.enums import RESOLUTIONS, REVIEW_ACTIONS, ReviewAction
 from app.web.fields import BASE_MESSAGES, Choice, Flag, Items, Nested, Number, Text, Whole
 from app.web.messages import LENGTH, REQUIRED, TYPE, UNKNOWN, Message
 from app.web.pagination import PageQuery, sort_field

@@ -10,13 +10,14 @@ from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.rescoring import Rescored, Unscorable, rescored
 from app.ai.transcript import Segment
 from app.core.clock import iso_utc, utc_now
+from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
-from app.core.paging import Page, PageRequest, select_page
-from app.evaluations import amending, outcome, transcripts
+from app.evaluations import amending, outcome
 from app.evaluations import service as evaluations
+from app.evaluations.enums import ReviewAction, ReviewStatus
 from app.evaluations.models import Evaluation, EvaluationResult
-from app.evaluations.vocabulary import ReviewAction, ReviewStatus
+from app.evaluations.transcripts import store as transcripts
 from app.reviews import opinions
 from app.reviews.models import Review
 from app.reviews.ratings import Rating, ratings_of

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from app.core.errors import Conflict
-from app.evaluations.vocabulary import ReviewAction, ReviewStatus
+from app.evaluations.enums import ReviewAction, ReviewStatus
 
 _NONE, _REQUESTED, _IN_REVIEW, _REVIEWED, _DISPUTED, _ACCEPTED, _REJECTED = ReviewStatus
 _OPEN = (_NONE, _REQUESTED, _IN_REVIEW)

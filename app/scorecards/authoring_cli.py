@@ -8,9 +8,9 @@ import click
 from marshmallow import ValidationError
 
 from app.core.clock import iso_utc
+from app.core.database.paging import PageRequest
 from app.core.errors import AppError, Detail, InvalidInput
 from app.core.json_loader import load_object
-from app.core.paging import PageRequest
 from app.core.runtime import runtime
 from app.scorecards import authoring, schemas, service
 from app.web.messages import details_of

@@ -16,10 +16,10 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.ids import new_id
-from app.core.request_state import Source
+from app.core.request_limits.sqlite_state import StateFileError
+from app.core.request_limits.state import Source
+from app.core.request_limits.values import CountBatch
 from app.core.runtime import Runtime
-from app.core.sqlite_state import StateFileError
-from app.core.state_types import CountBatch
 from app.usage.metrics import Metric
 from app.usage.models import CountedBatch
 from app.usage.records import Addition, add, note_uses, upsert_into

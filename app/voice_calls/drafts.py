@@ -11,7 +11,7 @@ from app.ai.facts.measures import Measures
 from app.ai.facts.speech_metrics import measure_speech
 from app.ai.facts.timing import timing_of
 from app.core.digests import digest_of
-from app.evaluations.vocabulary import Channel
+from app.evaluations.enums import Channel
 from app.redaction import guard
 from app.redaction.guard import Sealed
 from app.scorecards.service import current_default

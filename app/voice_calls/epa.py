@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from app.directory import executives
 from app.evaluations import results
 from app.evaluations import service as evaluations
+from app.evaluations.enums import Channel, Status
 from app.evaluations.models import Evaluation
-from app.evaluations.vocabulary import Channel, Status
 from app.voice_calls import records
 from app.voice_calls.dimensions import dimensions_of, flags_of
 from app.voice_calls.models import VoiceCall

@@ -9,8 +9,8 @@ from app.audio_files import service as audio_files
 from app.audio_files.links import Links
 from app.campaigns import service as campaigns
 from app.campaigns.vocabulary import Counted
-from app.core import upserts
 from app.core.clock import iso_utc, utc_now
+from app.core.database import upserts
 from app.core.digests import digest_of
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.evaluations import references

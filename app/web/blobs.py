@@ -9,7 +9,7 @@ from werkzeug.exceptions import ClientDisconnected
 
 from app.core import errors
 from app.core.runtime import Runtime
-from app.core.signed_urls import Grant, UrlRefused
+from app.core.secrets.signed_urls import Grant, UrlRefused
 from app.core.storage import ObjectExists, StoredObject, UploadIncomplete
 from app.web import blob_answers
 from app.web.envelope import shape_a

@@ -7,8 +7,8 @@ from typing import Any
 from flask import Response, make_response, request
 
 from app.core.clock import utc_now
+from app.core.database.idempotency import Answer, IdempotentRequest, Replay, fingerprint
 from app.core.errors import InvalidInput
-from app.core.idempotency import Answer, IdempotentRequest, Replay, fingerprint
 from app.core.runtime import runtime
 from app.web.principal import current_principal
 

@@ -3,9 +3,9 @@
 import logging
 
 from app.core.clock import utc_now
-from app.core.crypto import Keyring, UnknownMasterKey
 from app.core.exchange import Outcome
 from app.core.outbound import Reply, Sender
+from app.core.secrets.encryption import Keyring, UnknownMasterKey
 from app.webhooks import sealing, signatures
 from app.webhooks.claims import Claim, Receiver
 from app.webhooks.results import Result

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from app.core.clock import as_utc, iso_utc
+from app.core.database.paging import Page, PageRequest
 from app.core.errors import AppError
-from app.core.paging import Page, PageRequest
 from app.core.runtime import runtime
 from app.webhooks import deliveries as making
 from app.webhooks import history, recovery, sender_process, service

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.core.paging import Page, PageRequest
+from app.core.database.paging import Page, PageRequest
 from app.core.runtime import runtime
 from app.events.catalogue import described_types
 from app.web.api import Blueprint

@@ -12,11 +12,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from app.core import owner
 from app.core.clock import utc_now
-from app.core.db import Database
+from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
 from app.core.outbound import Sender
+from app.core.process import owner
 from app.core.settings import Settings
 from app.webhooks import claims, handover
 from app.webhooks.carrier import Carrier

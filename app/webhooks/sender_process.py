@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from app.core import owner
 from app.core.clock import utc_now
-from app.core.db import Database
+from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
 from app.core.metrics_listener import MetricsListener
 from app.core.outbound import RequestsSender
+from app.core.process import owner
 from app.core.queue import BellListener, redis_url
 from app.core.request_metrics import RequestMetrics
 from app.core.runtime import Runtime

@@ -20,8 +20,8 @@ from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.directory import executives
 from app.evaluations import settled
+from app.evaluations.enums import RESOLUTIONS, TRENDS
 from app.evaluations.models import Evaluation, EvaluationResult
-from app.evaluations.vocabulary import RESOLUTIONS, TRENDS
 from tests.caller import Caller
 from tests.evaluation_rows import COMMON, rows_of
 

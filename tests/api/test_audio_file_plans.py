@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.audio_files import erasure, service
 from app.core.clock import utc_now
-from app.core.paging import PageRequest
+from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
 from tests.caller import Caller
 from tests.recordings import reserve

@@ -16,10 +16,10 @@ from sqlalchemy import select, update
 from app.ai.transcript import Role, Segment, Transcript
 from app.audio_files import jobs, leases, steps
 from app.audio_files.models import ProcessingJob
-from app.core import leases as core_leases
-from app.core import stopping
 from app.core.clock import utc_now
-from app.core.leases import Lease, LeaseLost
+from app.core.jobs import leases as core_leases
+from app.core.jobs.leases import Lease, LeaseLost
+from app.core.process import stopping
 from app.core.runtime import Runtime, runtime
 from app.evaluations.models import Evaluation
 from app.events.models import Event
@@ -400,7 +400,7 @@ def test_a_job_of_a_process_that_died_is_due_at_once(client: Caller, house: Runt
     job_id = ask(client, upload(client, b"x" * 20))
     claim(house, job_id)
     dead = subprocess.run(
-        [sys.executable, "-c", "from app.core import owner; print(owner.this_process())"],
+        [sys.executable, "-c", "from app.core.process import owner; print(owner.this_process())"],
         capture_output=True,
         text=True,
         check=True,

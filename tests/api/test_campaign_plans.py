@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy
 
 from app.campaigns import records, service
-from app.core.paging import PageRequest
+from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
 

@@ -11,8 +11,8 @@ from app.conversations import messages
 from app.conversations import records as conversations
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
+from app.core.database.paging import PageRequest
 from app.core.ids import new_id
-from app.core.paging import PageRequest
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
 from app.voice_calls import records as voice_calls

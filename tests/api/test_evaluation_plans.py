@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
+from app.core.database.paging import PageRequest
 from app.core.ids import new_id
-from app.core.paging import PageRequest
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
 from app.evaluations import listing

@@ -5,9 +5,9 @@ from typing import Any
 from app.core.clock import iso_utc
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.evaluations import transcripts
-from app.evaluations.result_shapes import ResultsSchema
-from app.evaluations.transcript_shapes import TranscriptSchema
+from app.evaluations.schemas.results import ResultsSchema
+from app.evaluations.schemas.transcripts import TranscriptSchema
+from app.evaluations.transcripts import store as transcripts
 from tests.caller import Caller
 from tests.conversations import chat, completed, opened, spoken
 

@@ -7,7 +7,7 @@ from ipaddress import ip_network
 import pytest
 from sqlalchemy import text
 
-from app.core import heartbeat
+from app.core.process import heartbeat
 from app.core.runtime import Runtime
 from app.core.settings import Rate
 from tests.caller import Caller, error_code

@@ -9,7 +9,7 @@ import time_machine
 from sqlalchemy import select
 
 from app.core.clock import utc_now
-from app.core.idempotency import KeptAnswer
+from app.core.database.idempotency import KeptAnswer
 from app.core.runtime import Runtime
 from tests.caller import Caller, error_code
 

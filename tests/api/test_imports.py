@@ -11,8 +11,8 @@ from sqlalchemy import func, select
 
 from app.campaigns.models import Campaign
 from app.conversations.models import Conversation, Message
-from app.core import stopping
 from app.core.clock import utc_now
+from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.engagements.models import Engagement
 from app.evaluations.models import Evaluation

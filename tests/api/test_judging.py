@@ -12,13 +12,15 @@ import pytest
 from sqlalchemy import select, update
 
 from app.ai.embedded import EmbeddedJudge
-from app.core import leases, stopping
 from app.core.clock import utc_now
-from app.core.leases import Lease, LeaseLost
+from app.core.jobs import leases
+from app.core.jobs.leases import Lease, LeaseLost
+from app.core.process import stopping
 from app.core.runtime import Runtime
-from app.evaluations import jobs, judging, service
+from app.evaluations import jobs, service
+from app.evaluations.enums import ErrorCode
+from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation, EvaluationJob
-from app.evaluations.vocabulary import ErrorCode
 from app.operations.periodic import SWEEPS
 from app.operations.worker_processes import QUEUES
 from tests.caller import Caller
@@ -32,7 +34,7 @@ def waiting(house: Runtime) -> list[str]:
 
 def claim(house: Runtime, job_id: str = "") -> Lease[EvaluationJob]:
     with house.db.writing() as session:
-        taken = judging.claim(session, job_id)
+        taken = judgements.claim(session, job_id)
     assert taken is not None
     return taken
 
@@ -58,9 +60,9 @@ def test_one_bell_has_everything_judged(client: Caller, house: Runtime) -> None:
 
 
 def test_the_sweep_and_the_workers_know_the_queue() -> None:
-    assert judging.QUEUE in QUEUES
-    assert (judging.QUEUE, judging.JUDGE) in {(each.queue, each.job) for each in SWEEPS}
-    assert judging.bell().arguments == ()
+    assert judgements.QUEUE in QUEUES
+    assert (judgements.QUEUE, judgements.JUDGE) in {(each.queue, each.job) for each in SWEEPS}
+    assert judgements.bell().arguments == ()
 
 
 def test_a_worker_that_was_killed_is_followed(client: Caller, house: Runtime) -> None:
@@ -69,7 +71,7 @@ def test_a_worker_that_was_killed_is_followed(client: Caller, house: Runtime) ->
         [
             sys.executable,
             "-c",
-            "from app.core import owner; print(owner.this_process(), flush=True); input()",
+            "from app.core.process import owner; print(owner.this_process(), flush=True); input()",
         ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -95,16 +97,16 @@ def test_a_late_finisher_writes_nothing(client: Caller, house: Runtime) -> None:
     current = claim(house)
     assert current.attempt == 2
     for step in (
-        lambda session: judging.begin(session, late),
-        lambda session: judging.put_down(session, late, due_at=utc_now(), counts=True),
-        lambda session: judging.give_up(session, late, ErrorCode.INTERNAL, "No."),
+        lambda session: judgements.begin(session, late),
+        lambda session: judgements.put_down(session, late, due_at=utc_now(), counts=True),
+        lambda session: judgements.give_up(session, late, ErrorCode.INTERNAL, "No."),
     ):
         with pytest.raises(LeaseLost), house.db.writing() as session:
             step(session)
     with house.db.writing() as session:
         assert not leases.renew(session, late)
         assert leases.renew(session, current)
-        judging.put_down(session, current, due_at=utc_now(), counts=True)
+        judgements.put_down(session, current, due_at=utc_now(), counts=True)
     judge()
     assert get(client, f"/evaluations/{made['evaluationId']}")["status"] == "completed"
 
@@ -171,13 +173,13 @@ def test_an_older_revision_that_ends_later_is_not_current(client: Caller, house:
     made = put_chat(client)
     first = claim(house)
     with house.db.writing() as session:
-        judging.begin(session, first)
+        judgements.begin(session, first)
     put_chat(client, labels={"team": "north"})
     judge()
     newer = get(client, f"/conversations/{made['id']}")["evaluationId"]
     assert newer != first.job_id
     with house.db.writing() as session:
-        judging.put_down(session, first, due_at=utc_now(), counts=True)
+        judgements.put_down(session, first, due_at=utc_now(), counts=True)
     time.sleep(0.002)
     judge()
     both = get(client, "/evaluations", sourceId=made["id"], current="false")

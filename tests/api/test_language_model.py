@@ -15,8 +15,9 @@ from sqlalchemy import func, select
 from app.audio_files.jobs import process_audio
 from app.core.clock import utc_now
 from app.core.runtime import Runtime, runtime
-from app.evaluations import model_answers, transcripts
-from app.evaluations.model_answers import ModelAnswer
+from app.evaluations.judging import model_answers
+from app.evaluations.judging.model_answers import ModelAnswer
+from app.evaluations.transcripts import store as transcripts
 from app.operations.checks import Verdict, examine
 from tests import receiver as answers
 from tests.caller import Caller

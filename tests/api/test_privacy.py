@@ -12,12 +12,12 @@ from app.analytics.models import ExportJob
 from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
-from app.core.db import Table
-from app.core.leases import JobState, Lease
+from app.core.database.session import Table
+from app.core.jobs.leases import JobState, Lease
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.evaluations.jobs import judge
-from app.evaluations.model_answers import StoredAnswers
+from app.evaluations.judging.model_answers import StoredAnswers
 from app.privacy import erasing, jobs, retention, service
 from app.privacy.models import Erasure
 from app.redaction.models import RawText

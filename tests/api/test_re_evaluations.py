@@ -13,14 +13,15 @@ from app.core.clock import utc_now
 from app.core.errors import Conflict
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.evaluations import jobs, judging, re_evaluations, repeatable
+from app.evaluations import jobs
+from app.evaluations.cli import evaluations
+from app.evaluations.judging import bulk, bulk_selection, judgements
 from app.evaluations.models import (
     Evaluation,
     EvaluationJob,
     EvaluationResult,
     StoredTranscript,
 )
-from app.evaluations.re_evaluation_cli import evaluations
 from app.scorecards import service as scorecards
 from tests.caller import Caller, error_code, findings
 from tests.contacts import get, judge, put_call, put_chat
@@ -144,7 +145,7 @@ def test_what_has_no_words_cannot_be_judged_again(client: Caller, house: Runtime
 
 
 def test_many_are_judged_again(client: Caller, house: Runtime, monkeypatch: Any) -> None:
-    monkeypatch.setattr(repeatable, "BATCH", 2)
+    monkeypatch.setattr(bulk_selection, "BATCH", 2)
     own = create(client)
     made = chats(client, 5)
     put_call(client)
@@ -182,10 +183,10 @@ def test_what_is_fresh_goes_before_a_re_evaluation(client: Caller, house: Runtim
     old = chats(client, 2)
     many(client)
     with house.db.writing() as session:
-        assert re_evaluations.take_on(session, re_evaluations.next_id(session) or "")
+        assert bulk.take_on(session, bulk.next_id(session) or "")
     fresh = put_chat(client, "fresh")["evaluationId"]
     with house.db.writing() as session:
-        lease = judging.claim(session, "")
+        lease = judgements.claim(session, "")
     assert lease is not None
     assert lease.job_id == fresh
     with house.db.reading() as session:
@@ -226,7 +227,7 @@ def test_a_re_evaluation_that_cannot_go_on_ends(
     def broken(*_: Any, **__: Any) -> None:
         raise Conflict("No.")
 
-    monkeypatch.setattr(re_evaluations.judging_again, "open_again", broken)
+    monkeypatch.setattr(bulk.again, "open_again", broken)
     for _ in range(3):
         assert jobs.due_ids(house) == [started["id"]]
         judge()

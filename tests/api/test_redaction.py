@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import select
 
 from app.audio_files.models import ProcessingJob
-from app.core.crypto import Keyring
-from app.core.db import Table
+from app.core.database.session import Table
 from app.core.runtime import Runtime
+from app.core.secrets.encryption import Keyring
 from app.evaluations.jobs import judge
 from app.redaction import raw_texts
 from tests.caller import Caller

@@ -15,8 +15,8 @@ from sqlalchemy import text
 from sqlalchemy.dialects import sqlite
 
 from app.core.clock import utc_now
+from app.core.request_limits.values import CallCount, Visit
 from app.core.runtime import Runtime, runtime
-from app.core.state_types import CallCount, Visit
 from app.usage import jobs, reports, service
 from app.usage.cli import usage as usage_command
 from app.usage.periods import period_of

@@ -5,7 +5,7 @@ from collections import deque
 
 import pytest
 
-from app.core.crew import Turn, work_through
+from app.core.jobs.thread_pool import Turn, work_through
 
 
 @pytest.mark.parametrize("at_once", [1, 3])

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.crypto import Keyring
 from app.core.errors import InvalidInput
+from app.core.secrets.encryption import Keyring
 from app.imports.checking import _SHAPES, check
 from app.imports.formats.items import Kind
 from app.imports.preparing import Checked, sentence

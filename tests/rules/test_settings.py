@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.core.judge_settings import TokenPrices
 from app.core.settings import Rate, Settings, SettingsError, unknown_variables
+from app.core.settings.judge import TokenPrices
 from app.operations.environment import settings_here
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from app.analytics import jobs
 from app.analytics.models import ExportJob
-from app.core.leases import JobState
+from app.core.jobs.leases import JobState
 from app.core.runtime import Runtime, runtime
 from tests.caller import Caller
 from tests.evaluation_rows import rows_of

@@ -15,10 +15,10 @@ import pytest
 from sqlalchemy import select
 
 from app.core.clock import utc_now
-from app.core.request_state import RequestState, Source
+from app.core.request_limits.state import RequestState, Source
+from app.core.request_limits.values import CallCount, Visit
 from app.core.runtime import Runtime, build_runtime
 from app.core.settings import Settings
-from app.core.state_types import CallCount, Visit
 from app.usage import jobs, meter, reports
 from app.usage.metrics import Metric
 from app.usage.models import CountedBatch

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.core.clock import utc_now
-from app.core.request_state import RequestState, StateStore
-from app.core.state_types import CallCount, Limit, Visit
+from app.core.request_limits.state import RequestState, StateStore
+from app.core.request_limits.values import CallCount, Limit, Visit
 from tests.queue_server import QueueServer, running_queue_server
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

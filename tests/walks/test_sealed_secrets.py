@@ -10,8 +10,8 @@ import requests
 
 from app.api_keys import credentials
 from app.cli import register
-from app.core.crypto import Keyring
 from app.core.runtime import runtime
+from app.core.secrets.encryption import Keyring
 from app.factory import create_app
 from app.operations import first_start
 from app.operations.failure import CannotRun

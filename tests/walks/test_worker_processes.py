@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.core import queue
-from app.core.crypto import create_key_file
+from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.operations import migrating, queue_server
 from tests.walks.service_process import ServiceProcess, is_running, kill, wait_until
@@ -21,7 +21,7 @@ import sys
 import time
 from pathlib import Path
 
-from app.core import stopping
+from app.core.process import stopping
 
 FOLDER = Path(os.environ["ROOM"])
 LEASE_S = 2.5

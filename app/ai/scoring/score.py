@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from app.ai.scorecard.values import Criterion, Scorecard
 from app.ai.scoring.answers import Answer
+from app.ai.wording.sentences import sentence
 
 
 class ErrorCode(StrEnum):
@@ -180,14 +181,17 @@ def _problem(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Problem | None
         code = ErrorCode.ENGINE_UNAVAILABLE if outage else ErrorCode.ENGINE_OUTPUT_INVALID
         if all(item.answer.failure == "insufficient_content" for item in broken):
             code = ErrorCode.INSUFFICIENT_CONTENT
-        return Problem(code, "The judge could not answer too much of the scorecard.")
+        return Problem(code, sentence("no_score.judge_failed"))
     if not applicable:
-        return Problem(ErrorCode.INSUFFICIENT_CONTENT, "No criterion could be judged.")
+        return Problem(ErrorCode.INSUFFICIENT_CONTENT, sentence("no_score.nothing_judged"))
     if applicable < scorecard.minimum.judged_weight_percent:
         return Problem(
             ErrorCode.INSUFFICIENT_CONTENT,
-            f"Only {applicable:g} % of the scorecard's weight could be judged; "
-            f"a score needs {scorecard.minimum.judged_weight_percent:g} %.",
+            sentence(
+                "no_score.little_judged",
+                percent=f"{applicable:g}",
+                least=f"{scorecard.minimum.judged_weight_percent:g}",
+            ),
         )
     return None
 

@@ -22,7 +22,7 @@ from app.ai.speech.transcriber import (
     UnsupportedMedia,
 )
 from app.ai.transcript import AudioInfo
-from app.core.stopping import never_stop
+from app.core.process.stopping import never_stop
 
 _CODECS = (
     "aac,adpcm_ima_wav,adpcm_ms,alac,amrnb,amrwb,flac,g722,g723_1,g726,g729,gsm,gsm_ms,mp3,mp3float,"

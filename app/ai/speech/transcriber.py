@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 from app.ai.transcript import AudioInfo, Role, Transcript
-from app.core import stopping
-from app.core.stopping import never_stop
+from app.core.process import stopping
+from app.core.process.stopping import never_stop
 
 DEFAULT_MAX_DURATION_S = 4 * 3600
 

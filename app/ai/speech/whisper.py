@@ -20,7 +20,7 @@ from app.ai.speech.transcriber import (
     UnsupportedLanguage,
 )
 from app.ai.transcript import AudioInfo, Transcript
-from app.core.stopping import never_stop
+from app.core.process.stopping import never_stop
 
 PROVIDER = "faster-whisper"
 ENGLISH = "en"

@@ -11,7 +11,7 @@ from app.analytics.datasets import criteria, evaluations, figures, members, segm
 from app.analytics.datasets.cells import Column, Values, by_column
 from app.analytics.wishes import Dataset, Wish
 from app.core import snapshots
-from app.core.db import Database
+from app.core.database.session import Database
 
 COLUMNS: Mapping[Dataset, Sequence[Column]] = {
     Dataset.EVALUATIONS: evaluations.COLUMNS,

@@ -10,7 +10,7 @@ from app.analytics.periods import Granularity, period_of
 from app.analytics.reading import Question
 from app.analytics.wishes import Dataset, Wish
 from app.core.clock import utc_now
-from app.core.paging import PageRequest
+from app.core.database.paging import PageRequest
 
 _MEMBER = (
     "id name evaluations:whole rank:whole rank_eligible:truth adjusted_score:number "
