@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from flask import request
-
 from app.analytics import (
     agreement,
     boards,
@@ -26,6 +24,7 @@ from app.core.errors import InvalidInput
 from app.core.runtime import runtime
 from app.web.api import Blueprint
 from app.web.principal import EXPENSIVE, check_scope, current_principal, require_scope
+from app.web.public_address import public_address
 
 blp = Blueprint(
     "analytics", __name__, url_prefix="/analytics", description="Figures over evaluations"
@@ -186,5 +185,4 @@ def _wish(body: dict[str, Any]) -> Wish:
 
 def _links() -> Links:
     parts = runtime()
-    base = parts.settings.public_url or request.host_url.rstrip("/")
-    return Links(parts.urls, base, parts.settings.url_ttl_s)
+    return Links(parts.urls, public_address(parts.settings), parts.settings.url_ttl_s)

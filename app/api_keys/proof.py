@@ -14,8 +14,8 @@ from app.core import errors
 from app.core.errors import Detail
 from app.core.secrets import request_signing
 from app.core.settings import Settings
+from app.web.parser import MAX_JSON_BYTES
 
-_MOST_BODY_BYTES = 1024 * 1024
 _BEARER = re.compile(r"[Bb]earer +(\S+)")
 _BEARER_BY_DEFAULT = frozenset({"engagements", "usage"})
 _ALWAYS_SIGNED = frozenset({"api-keys"})
@@ -107,7 +107,7 @@ def _check_length(request: Request) -> None:
         if "Transfer-Encoding" in request.headers:
             raise errors.LengthRequired()
         return
-    if request.content_length > _MOST_BODY_BYTES:
+    if request.content_length > MAX_JSON_BYTES:
         raise errors.PayloadTooLarge("A JSON body may have at most 1 MiB.")
 
 
