@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from app.ai.judges import build_judge, requests_at_once
-from app.ai.speech.engine import build_transcriber
+from app.ai.speech.factory import build_transcriber
 from app.ai.speech.transcriber import Transcriber
 from app.ai.transcript import Transcript
 from app.audio_files import failures, leases, processing, stages, steps, uploads

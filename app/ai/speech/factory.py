@@ -1,4 +1,4 @@
-"""Builds the speech engine, for the packages that use it."""
+"""Factory of transcribers: the only module of this package that jobs import."""
 
 import importlib
 from pathlib import Path
@@ -14,15 +14,15 @@ def build_transcriber(
     cpu_threads: int = 2,
     spool_dir: Path | None = None,
 ) -> Transcriber:
-    """Make a transcriber; call it inside a job, in the process that will do the work.
+    """Build a transcriber. Call this in the process that transcribes, and do not fork afterwards.
 
-    The engine's packages come with the asr extra and their threads do not survive a fork, so they
-    are imported here, late, and not with this module.
+    The libraries of the asr extra start threads that do not survive a fork, so they are imported
+    here and not with the module.
 
     Args:
-        model_dir: a converted Whisper model; None takes the packaged one.
-        spool_dir: where decoded sound lies while it is worked on, 115 MB an hour and channel;
-            None takes the system's temporary directory.
+        model_dir: folder of a converted Whisper model; None selects the packaged one.
+        spool_dir: folder for decoded sound, 115 MB for an hour of one channel; None selects the
+            system's temporary folder.
 
     Raises:
         ModelMissing: the asr extra is not installed.
