@@ -117,6 +117,9 @@ class Settings(JudgeSettings):
     audio_max_duration_s: int = _setting(
         "CQE_AUDIO_MAX_DURATION_SECONDS", 4 * 3600, read.positive, "Longest recording"
     )
+    min_free_gb: float = _setting(
+        "CQE_MIN_FREE_GB", 1.0, read.amount, "Free disk space below which nothing more is stored"
+    )
     url_ttl_s: int = _setting(
         "CQE_URL_TTL_SECONDS", 900, read.url_ttl, "Life of signed upload and download URLs"
     )
@@ -132,6 +135,12 @@ class Settings(JudgeSettings):
     )
     plan_storage_gb: float = _setting(
         "CQE_PLAN_STORAGE_GB", 100.0, read.amount, "Gigabytes of storage included in a period"
+    )
+    plan_storage_enforced: bool = _setting(
+        "CQE_PLAN_STORAGE_ENFORCED",
+        False,
+        read.boolean,
+        "Refuse uploads beyond CQE_PLAN_STORAGE_GB",
     )
     transcriber: str = _setting(
         "CQE_TRANSCRIBER", "embedded", read.transcriber, "Speech engine: embedded"
@@ -198,6 +207,11 @@ class Settings(JudgeSettings):
     def effective_database_url(self) -> str:
         """The URL in use: the one that is set, or SQLite in the data folder."""
         return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'cqe.db'}"
+
+    @property
+    def min_free_bytes(self) -> int:
+        """The free disk space below which nothing more is stored."""
+        return round(self.min_free_gb * 1e9)
 
     @property
     def is_sqlite(self) -> bool:
