@@ -89,7 +89,7 @@ def test_an_export_is_queued_made_and_downloaded(
     assert rows[0]["score"] == str(three[0].score)
     assert rows[0]["passed"] in ("true", "false")
     assert rows[0]["completed_at"].endswith("Z")
-    assert len(rows[0]) == 38
+    assert len(rows[0]) == 39
     done = shown(client, job_id)
     assert (done["rowCount"], done["progress"]) == (3, 100)
     url = done["downloadUrl"].removeprefix(client.base)
