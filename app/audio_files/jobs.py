@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from app.ai.judges import build_judge, requests_at_once
-from app.ai.speech.engine import build_transcriber
+from app.ai.speech.factory import build_transcriber
 from app.ai.speech.transcriber import Transcriber
 from app.ai.transcript import Transcript
 from app.audio_files import failures, leases, processing, stages, steps, uploads
@@ -186,7 +186,6 @@ def _transcriber(settings: Settings) -> Transcriber:
     spool = settings.data_dir / "spool"
     spool.mkdir(mode=0o700, exist_ok=True)
     return build_transcriber(
-        settings.transcriber,
         model_dir=Path(settings.speech_model_dir) if settings.speech_model_dir else None,
         cpu_threads=settings.speech_threads,
         spool_dir=spool,
