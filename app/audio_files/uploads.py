@@ -13,7 +13,7 @@ from app.audio_files import processing
 from app.audio_files.links import Links
 from app.audio_files.models import AudioFile, AudioStatus
 from app.campaigns import service as campaigns
-from app.campaigns.vocabulary import Counted
+from app.campaigns.enums import CampaignCount
 from app.core.clock import utc_now
 from app.core.errors import AppError, Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
@@ -87,7 +87,7 @@ def mark_uploaded(session: Session, audio_file_id: str, stored: StoredObject) ->
     audio.expires_at = None
     session.flush()
     if audio.campaign_id is not None:
-        campaigns.count(session, audio.campaign_id, Counted.AUDIO_FILES)
+        campaigns.count(session, audio.campaign_id, CampaignCount.AUDIO_FILES)
     stored_bytes = session.scalar(_STORED_BYTES) or 0
     usage.note_storage(session, size_bytes=int(stored_bytes), now=now)
     if audio.auto_process:
