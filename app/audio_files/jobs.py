@@ -186,7 +186,6 @@ def _transcriber(settings: Settings) -> Transcriber:
     spool = settings.data_dir / "spool"
     spool.mkdir(mode=0o700, exist_ok=True)
     return build_transcriber(
-        settings.transcriber,
         model_dir=Path(settings.speech_model_dir) if settings.speech_model_dir else None,
         cpu_threads=settings.speech_threads,
         spool_dir=spool,

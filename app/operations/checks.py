@@ -26,8 +26,7 @@ from app.core.database.session import Database
 from app.core.errors import AppError
 from app.core.process import heartbeat
 from app.core.secrets.encryption import load_keyring
-from app.core.settings import Settings, SettingsError
-from app.core.settings.judge import EMBEDDED
+from app.core.settings import EMBEDDED, Settings, SettingsError
 from app.operations import queue_server
 
 _PACKAGES = ("Flask", "SQLAlchemy", "gunicorn", "rq", "redis", "faster-whisper")

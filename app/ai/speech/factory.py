@@ -7,11 +7,8 @@ from typing import Any
 from app.ai.speech.errors import ModelMissing
 from app.ai.speech.transcriber import Transcriber
 
-EMBEDDED = "embedded"
-
 
 def build_transcriber(
-    provider: str = EMBEDDED,
     *,
     model_dir: Path | None = None,
     cpu_threads: int = 2,
@@ -29,10 +26,7 @@ def build_transcriber(
 
     Raises:
         ModelMissing: the asr extra is not installed.
-        ValueError: there is no such provider.
     """
-    if provider != EMBEDDED:
-        raise ValueError(f"There is no transcriber named {provider!r}.")
     try:
         whisper: Any = importlib.import_module("app.ai.speech.whisper")
     except ImportError as error:
