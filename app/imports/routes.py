@@ -5,6 +5,7 @@ from typing import Any
 from app.campaigns.schemas import CampaignSchema
 from app.conversations.schemas import ConversationSchema
 from app.core.runtime import runtime
+from app.core.storage import require_space
 from app.directory import service as directory
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
 from app.imports import (
@@ -22,6 +23,7 @@ from app.imports import (
 from app.imports.external_ids import PATH_PARAMETER, agreed
 from app.voice_calls.schemas import VoiceCallSchema
 from app.web.api import Blueprint
+from app.web.parser import MAX_JSON_BYTES
 from app.web.principal import require_scope
 
 blp = Blueprint(
@@ -42,6 +44,7 @@ def create_import(body: dict[str, Any]) -> Any:
     parts = runtime()
     documents = intake.documents_of(body)
     options = intake.options_of(body, parts.settings.engagement_types)
+    require_space(parts.settings.data_dir, MAX_JSON_BYTES, parts.settings.min_free_bytes)
     with parts.db.writing() as session:
         return service.start(session, format=body["format"], documents=documents, options=options)
 
