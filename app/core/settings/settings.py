@@ -44,6 +44,7 @@ class Settings:
     )
     redis_url: str = setting("CQE_REDIS_URL", "", read.redis_url, secret=True)
     storage_url: str = setting("CQE_STORAGE_URL", "", read.starting_with("file:///"))
+    min_free_gb: float = setting("CQE_MIN_FREE_GB", 1.0, read.amount)
 
     # Processes
     host: str = setting("CQE_HOST", "127.0.0.1", str)
@@ -77,6 +78,7 @@ class Settings:
     plan_calls: int = setting("CQE_PLAN_CALLS", 1_000_000, read.whole(0))
     plan_webhooks: int = setting("CQE_PLAN_WEBHOOKS", 100_000, read.whole(0))
     plan_storage_gb: float = setting("CQE_PLAN_STORAGE_GB", 100.0, read.amount)
+    plan_storage_enforced: bool = setting("CQE_PLAN_STORAGE_ENFORCED", False, read.boolean)
 
     # Webhooks
     webhook_allowed_cidrs: tuple[Network, ...] = setting(
@@ -154,6 +156,11 @@ class Settings:
     def effective_database_url(self) -> str:
         """The address in use: the one that is set, or SQLite in the data folder."""
         return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'cqe.db'}"
+
+    @property
+    def min_free_bytes(self) -> int:
+        """The free disk space below which nothing more is stored."""
+        return round(self.min_free_gb * 1e9)
 
     @property
     def is_sqlite(self) -> bool:
