@@ -2,9 +2,11 @@
 
 import logging
 import os
+import re
 import signal
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 from rq import Queue, SimpleWorker, Worker
+from rq.job import Job
 from rq.serializers import JSONSerializer
 from rq.timeouts import TimerDeathPenalty
 from rq.worker import BaseWorker
@@ -27,6 +30,25 @@ logger = logging.getLogger(__name__)
 
 URL_FILE = "queue.url"
 _BREAKER_OPEN_S = 5.0
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+# What `Doorbell.ring` and RQ's own bookkeeping write.
+_TRUSTED_FIELDS = frozenset(
+    {
+        b"created_at",
+        b"data",
+        b"ended_at",
+        b"enqueued_at",
+        b"failure_ttl",
+        b"last_heartbeat",
+        b"origin",
+        b"result_ttl",
+        b"started_at",
+        b"status",
+        b"timeout",
+        b"ttl",
+        b"worker_name",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +153,37 @@ class Doorbell:
         return self._queues[name]
 
 
+class RefusedJob(Exception):
+    """Redis holds a call that this worker does not make."""
+
+
+class KnownJob(Job):
+    """Calls one known function with ids; nothing else that Redis holds has an effect.
+
+    RQ would import and call any dotted name that it finds there, also as a callback, and send
+    requests to any URL: whoever writes to Redis would command the worker.
+    """
+
+    known: str
+
+    @property
+    def func(self) -> Callable[..., Any]:
+        """Return the known function.
+
+        Raises:
+            RefusedJob: Redis names another function, or arguments that are no ids.
+        """
+        ids = all(isinstance(value, str) and _ID.fullmatch(value) for value in self.args)
+        if self.func_name != self.known or self.instance is not None or self.kwargs or not ids:
+            raise RefusedJob(f"this queue calls only {self.known}, with ids")
+        function: Callable[..., Any] = super().func
+        return function
+
+    def restore(self, raw_data: dict[bytes, bytes]) -> None:
+        """Read the trusted fields of the stored job; callbacks, webhooks and retries are not."""
+        super().restore({name: raw_data[name] for name in raw_data if name in _TRUSTED_FIELDS})
+
+
 class _Worker(Worker):
     """RQ's forking worker, whose jobs learn of a stop and never outlive it."""
 
@@ -162,8 +215,9 @@ class _ThreadWorker(SimpleWorker):
 class BellListener:
     """An RQ worker in a thread of this process; its jobs only wake the process."""
 
-    def __init__(self, queue: str, url: str) -> None:
+    def __init__(self, queue: str, job: str, url: str) -> None:
         self._queue = queue
+        self._job = job
         self._url = url
         self._breaker = Breaker()
         self._client = connect(url) if url else None
@@ -191,19 +245,19 @@ class BellListener:
     def _listen(self) -> None:
         while True:
             try:
-                self._worker = _rq_worker(_ThreadWorker, self._queue, self._url)
+                self._worker = _rq_worker(_ThreadWorker, self._queue, self._job, self._url)
                 self._worker.work(logging_level="WARNING")
             except (RedisError, ValueError) as error:
                 logger.warning("queue server away, the tick takes over: %s", error)
             time.sleep(2)
 
 
-def work(queue: str, url: str) -> None:
-    """Run an RQ worker on one queue until it is told to stop.
+def work(queue: str, job: str, url: str) -> None:
+    """Run an RQ worker on one queue and its one job, until it is told to stop.
 
     One queue a worker: with several, RQ pops with BLPOP and a kill right after loses the job.
     """
-    _rq_worker(_Worker, queue, url).work(logging_level="WARNING")
+    _rq_worker(_Worker, queue, job, url).work(logging_level="WARNING")
 
 
 def answers(url: str) -> bool:
@@ -232,11 +286,13 @@ def withdraw_url(data_dir: Path) -> None:
     (data_dir / URL_FILE).unlink(missing_ok=True)
 
 
-def _rq_worker(kind: type[BaseWorker], queue: str, url: str) -> BaseWorker:
+def _rq_worker(kind: type[BaseWorker], queue: str, job: str, url: str) -> BaseWorker:
     client = Redis.from_url(url, socket_connect_timeout=1)
+    job_class = type("QueueJob", (KnownJob,), {"known": job})
     return kind(
-        [Queue(queue, connection=client, serializer=JSONSerializer)],
+        [Queue(queue, connection=client, job_class=job_class, serializer=JSONSerializer)],
         connection=client,
+        job_class=job_class,
         serializer=JSONSerializer,
         name=f"{queue}-{uuid4().hex}",
         worker_ttl=60,

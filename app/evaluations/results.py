@@ -14,6 +14,8 @@ _NOTHING_YET: dict[str, Any] = {
     "rawScore": None,
     "maxScore": 100,
     "complianceScore": None,
+    "coverage": None,
+    "noVerdictReason": None,
     "band": None,
     "passed": None,
     "passThreshold": None,

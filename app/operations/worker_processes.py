@@ -10,12 +10,11 @@ from app.core.queue import redis_url, work
 from app.core.runtime import Runtime
 from app.operations import periodic_process
 from app.operations.children import Service
+from app.operations.periodic import SWEEPS
 from app.operations.supervisor import Supervisor
 from app.webhooks.sender_process import run_sender
 
 logger = logging.getLogger(__name__)
-
-QUEUES = ("audio", "evaluations", "imports", "exports", "erasures")
 
 
 def services(parts: Runtime) -> list[Service]:
@@ -27,8 +26,8 @@ def services(parts: Runtime) -> list[Service]:
     ]
     if url:
         found += [
-            Service(f"{queue} {number}", partial(work, queue, url))
-            for queue in QUEUES
+            Service(f"{sweep.queue} {number}", partial(work, sweep.queue, sweep.job, url))
+            for sweep in SWEEPS
             for number in range(1, parts.settings.worker_processes + 1)
         ]
     return found

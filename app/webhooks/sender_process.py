@@ -21,6 +21,7 @@ from app.webhooks.carrier import Carrier
 from app.webhooks.metrics import SenderMetrics
 from app.webhooks.policy import address_policy
 from app.webhooks.sender import Engine
+from app.webhooks.service import SENDER_BELL
 
 awake = threading.Event()
 
@@ -34,7 +35,7 @@ def run_sender(parts: Runtime, should_stop: Callable[[], bool]) -> None:
     settings = replace(parts.settings, sqlite_synchronous="NORMAL")
     db = Database(settings, parts.doorbell.ring)
     outbound = RequestsSender(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
-    listener = BellListener("webhooks", redis_url(settings))
+    listener = BellListener(SENDER_BELL.queue, SENDER_BELL.job, redis_url(settings))
     metrics = SenderMetrics()
     engine = Engine(
         settings=settings,

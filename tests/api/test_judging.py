@@ -22,7 +22,6 @@ from app.evaluations.enums import ErrorCode
 from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation, EvaluationJob
 from app.operations.periodic import SWEEPS
-from app.operations.worker_processes import QUEUES
 from tests.caller import Caller
 from tests.contacts import get, judge, put_call, put_chat
 from tests.happenings import happened
@@ -60,7 +59,6 @@ def test_one_bell_has_everything_judged(client: Caller, house: Runtime) -> None:
 
 
 def test_the_sweep_and_the_workers_know_the_queue() -> None:
-    assert judgements.QUEUE in QUEUES
     assert (judgements.QUEUE, judgements.JUDGE) in {(each.queue, each.job) for each in SWEEPS}
     assert judgements.bell().arguments == ()
 

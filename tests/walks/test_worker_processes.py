@@ -58,8 +58,8 @@ MAIN = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import room
-from app.operations import periodic_process, sweep, worker_command
-periodic_process.SWEEPS = (sweep.Sweep("audio", "room.work", room.due_ids),)
+from app.operations import periodic_process, sweep, worker_command, worker_processes
+periodic_process.SWEEPS = worker_processes.SWEEPS = (sweep.Sweep("audio", "room.work", room.due_ids),)
 sweep._FIRST_RING_AFTER_S, sweep._NEXT_RING_AFTER_S = 0.2, 2.0
 worker_command.main()
 """

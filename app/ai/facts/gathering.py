@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from app.ai.conduct.readings import Readings, readings_of
 from app.ai.context import Context
 from app.ai.dialogue.cues import Cue, Cues, find_cues
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, beginning, sentence_around
@@ -27,7 +28,8 @@ _LOOKED_AT = 20
 class Facts:
     """The dialogue and what code alone can tell of it.
 
-    `reading` is None where the words are not read or the sides are unknown.
+    `readings` are those of single lines, in every known language; `reading` is that of the whole
+    dialogue, in English. Both are None where the words are not read or the sides are unknown.
     """
 
     dialogue: Dialogue
@@ -35,6 +37,7 @@ class Facts:
     timing: Timing
     measures: Measures
     sentiment: Sentiment
+    readings: Readings | None
     reading: Reading | None
     context: Context
     settings: MetricSettings
@@ -98,6 +101,7 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
         timing=timing,
         measures=measures,
         sentiment=sentiment,
+        readings=readings_of(dialogue, cues),
         reading=reading_of(dialogue, cues, feelings) if read else None,
         context=context,
         settings=scorecard.metrics,
