@@ -66,11 +66,16 @@ def reserve(session: Session, *, links: Links, largest_bytes: int, **fields: Any
     }
 
 
-def mark_uploaded(session: Session, audio_file_id: str, stored: StoredObject) -> None:
+def mark_uploaded(
+    session: Session, audio_file_id: str, stored: StoredObject, *, redact: bool
+) -> None:
     """Note that the bytes are there, and queue the work where that was asked for.
 
     Doing it twice changes nothing. An upload that began in time and ended after the row had
     expired counts.
+
+    Args:
+        redact: whether the transcript is masked.
 
     Raises:
         NotFound: the row has gone.
@@ -91,7 +96,7 @@ def mark_uploaded(session: Session, audio_file_id: str, stored: StoredObject) ->
     stored_bytes = session.scalar(_STORED_BYTES) or 0
     usage.note_storage(session, size_bytes=int(stored_bytes), now=now)
     if audio.auto_process:
-        _process(session, audio_file_id)
+        _process(session, audio_file_id, redact=redact)
 
 
 def exists(session: Session, audio_file_id: str) -> bool:
@@ -157,11 +162,11 @@ def expire(session: Session, now: datetime, *, limit: int = 1000) -> int:
     return len(late)
 
 
-def _process(session: Session, audio_file_id: str) -> None:
+def _process(session: Session, audio_file_id: str, *, redact: bool) -> None:
     """Queue the work; bytes that have arrived are not thrown away when it cannot be queued."""
     try:
         with session.begin_nested():
-            processing.request(session, audio_file_id)
+            processing.request(session, audio_file_id, redact_by_default=redact)
     except AppError as error:
         logger.warning("%s was uploaded and not queued: %s", audio_file_id, error)
 

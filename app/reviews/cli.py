@@ -11,10 +11,10 @@ from app.agreement.bootstrap import Estimate
 from app.calibration import service
 from app.calibration.fitting import LEAST_LABELS, Gain, cross_validated, fit
 from app.core.errors import AppError
-from app.core.runtime import runtime
 from app.engagements import service as engagements
 from app.reviews import labels
 from app.reviews.labels import Labelled
+from app.web.current import current_runtime
 
 _engagement = click.option(
     "--engagement", metavar="ID|NAME", required=True, help="The engagement that is meant."
@@ -51,7 +51,7 @@ def calibrate(
         return
     if engagement is None:
         raise click.UsageError("--engagement is needed.")
-    with _plainly(), runtime().db.reading() as session:
+    with _plainly(), current_runtime().db.reading() as session:
         engagement_id = engagements.find(session, engagement).id
         found = _labelled(session, engagement_id, file)
     _tell_labels(found)
@@ -64,7 +64,7 @@ def calibrate(
     if dry_run:
         return
     model = fit(found.samples)
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         profile = service.keep(
             session,
             engagement_id,
@@ -88,7 +88,7 @@ def calibrate(
 @click.argument("version", type=click.IntRange(1))
 def activate(engagement: str, version: int) -> None:
     """Calibrate new judgements of an engagement by this VERSION."""
-    with _plainly(), runtime().db.writing() as session:
+    with _plainly(), current_runtime().db.writing() as session:
         service.activate(session, engagements.find(session, engagement).id, version)
     click.echo(f"version {version} is active")
 
@@ -97,7 +97,7 @@ def activate(engagement: str, version: int) -> None:
 @_engagement
 def deactivate(engagement: str) -> None:
     """Calibrate new judgements of an engagement no more."""
-    with _plainly(), runtime().db.writing() as session:
+    with _plainly(), current_runtime().db.writing() as session:
         service.deactivate(session, engagements.find(session, engagement).id)
     click.echo("no version is active")
 
@@ -106,7 +106,7 @@ def deactivate(engagement: str) -> None:
 @_engagement
 def rollback(engagement: str) -> None:
     """Go back to the version before the active one, or to none."""
-    with _plainly(), runtime().db.writing() as session:
+    with _plainly(), current_runtime().db.writing() as session:
         version = service.roll_back(session, engagements.find(session, engagement).id)
     click.echo("no version is active" if version is None else f"version {version} is active")
 

@@ -49,11 +49,11 @@ class BlobOwner(Protocol):
 class Blobs:
     """The two endpoints; a process serves only so many at once, since a slow peer holds a thread."""
 
-    def __init__(self, parts: Runtime, owners: Mapping[str, BlobOwner]) -> None:
-        self._storage = parts.storage
-        self._urls = parts.urls
+    def __init__(self, runtime: Runtime, owners: Mapping[str, BlobOwner]) -> None:
+        self._storage = runtime.storage
+        self._urls = runtime.urls
         self._owners = owners
-        self._places = threading.BoundedSemaphore(max(1, parts.settings.threads - 2))
+        self._places = threading.BoundedSemaphore(max(1, runtime.settings.threads - 2))
 
     def install(self, app: Flask) -> None:
         """Serve below /storage/v1, outside of the API's bases and of its gate."""
