@@ -21,7 +21,6 @@ from app.core.runtime import Runtime
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.factory import create_app
-from app.web.current import runtime_of
 from tests.caller import Caller
 from tests.running import note_started, running_runtime
 
@@ -102,7 +101,7 @@ def serve(make_settings: Callable[..., Settings]) -> Iterator[Callable[..., str]
 
     def start(**changes: Any) -> str:
         app = create_app(make_settings(**changes))
-        note_started(runtime_of(app))
+        note_started(app)
         server = make_server("127.0.0.1", 0, app, threaded=True)
         server.daemon_threads = False
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)

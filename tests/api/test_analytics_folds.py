@@ -4,7 +4,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from sqlalchemy import update
 
 from app.analytics import folding, rebuilding, spans
@@ -19,6 +18,7 @@ from tests.caller import Caller
 from tests.contacts import call, chat
 from tests.conversations import completed
 from tests.evaluation_rows import rows_of
+from tests.running import CommandRunner
 
 HOUR = (utc_now() - timedelta(days=40)).replace(minute=0, second=0, microsecond=0)
 CAMPAIGNS = [new_id("camp"), new_id("camp")]
@@ -113,14 +113,14 @@ def test_a_wrong_sum_is_found_and_made_anew(client: Caller, runtime: Runtime) ->
     written(runtime)
     folding.fold(runtime.db, within_s=60)
     right = summary_of(client)
-    assert CliRunner().invoke(analytics, ["check"]).exit_code == 0
+    assert CommandRunner().invoke(analytics, ["check"]).exit_code == 0
     with runtime.db.writing() as session:
         session.execute(update(FactCell).where(FactCell.id == 1).values(last_ms=1))
-    found = CliRunner().invoke(analytics, ["check"])
+    found = CommandRunner().invoke(analytics, ["check"])
     assert found.exit_code == 1
     assert "0 facts and 1 spans of time differ" in found.output
-    assert CliRunner().invoke(analytics, ["rebuild"]).exit_code == 0
-    assert CliRunner().invoke(analytics, ["check"]).exit_code == 0
+    assert CommandRunner().invoke(analytics, ["rebuild"]).exit_code == 0
+    assert CommandRunner().invoke(analytics, ["check"]).exit_code == 0
     assert summary_of(client) == right
 
 
