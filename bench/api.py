@@ -27,11 +27,10 @@ from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.engagements import service as engagements
 from app.operations.queue_server import bundled_program
+from app.operations.web_server import SHARED
 from bench.load import Load, run
 
 GUNICORN = (
-    "-k",
-    "gthread",
     "-w",
     "2",
     "--threads",
@@ -62,8 +61,8 @@ def main() -> None:
         redis_url = "" if chosen.no_redis else stack.enter_context(queue_server(Path(folder)))
         environment["CQE_REDIS_URL"] = redis_url or "none"
         print(f"queue server: {'yes' if redis_url else 'none, the state file'}")
-        hello = stack.enter_context(serving("bench.hello:app", os.environ.copy()))
-        service = stack.enter_context(serving("wsgi:app", environment))
+        hello = stack.enter_context(serving("bench.hello:app", "gthread", os.environ.copy()))
+        service = stack.enter_context(serving("wsgi:app", SHARED["worker_class"], environment))
         target = f"/api/v1/engagements/{environment['BENCH_ENGAGEMENT']}"
         key, secret = environment["BENCH_KEY"], environment["BENCH_SECRET"]
         signed = Signer(key, secret)
@@ -169,12 +168,15 @@ def prepare(folder: Path, rows: int) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def serving(application: str, environment: dict[str, str]) -> Iterator[tuple[int, int]]:
+def serving(
+    application: str, worker_class: str, environment: dict[str, str]
+) -> Iterator[tuple[int, int]]:
     """Run gunicorn on a free port; yields the port and the process group."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "gunicorn", *GUNICORN, "-b", f"127.0.0.1:{port}", application]
+    options = [*GUNICORN, "-k", worker_class, "-b", f"127.0.0.1:{port}"]
+    command = [sys.executable, "-m", "gunicorn", *options, application]
     log = subprocess.DEVNULL
     process = subprocess.Popen(
         command, env=environment, start_new_session=True, stderr=log, stdout=log

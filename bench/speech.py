@@ -3,21 +3,31 @@
 MANIFEST is a file of JSON lines, each with `file` (beside the manifest), `condition` and `text`;
 stereo calls also have `turns` with `channel`, `start` (s) and `text`. An empty text means that
 nobody speaks; lines whose text is null are left out.
+
+python -m bench.speech --decoding FILE… compares decoding in a process of its own with decoding in
+this one.
 """
 
 import argparse
 import json
+import os
 import resource
 import statistics
+import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jiwer
 from whisper_normalizer.english import EnglishTextNormalizer
 
+from app.ai.speech.decoder import decode
+from app.ai.speech.decoding.limits import DecodingLimits
+from app.ai.speech.decoding.reader import read
 from app.ai.speech.engine import build_transcriber
 from app.ai.speech.transcriber import TranscribeOptions
 from app.ai.transcript import Transcript
@@ -68,6 +78,9 @@ class Report:
 def main() -> None:
     """Transcribe every line of the manifest and print the figures."""
     arguments = _arguments()
+    if arguments.decoding:
+        _compare_decoding(arguments.decoding)
+        return
     transcriber = build_transcriber(model_dir=arguments.model_dir, cpu_threads=arguments.threads)
     report = Report()
     root = arguments.manifest.parent
@@ -88,12 +101,47 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.speech", description=__doc__)
-    parser.add_argument("manifest", type=Path)
+    parser.add_argument("manifest", type=Path, nargs="?")
+    parser.add_argument("--decoding", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--model-dir", type=Path, help="another converted Whisper model")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", default="", help="only files whose name holds this")
     parser.add_argument("--files", action="store_true", help="print what was heard in each file")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if not arguments.manifest and not arguments.decoding:
+        parser.error("name a manifest, or files after --decoding")
+    return arguments
+
+
+def _compare_decoding(files: list[Path]) -> None:
+    """Print the median seconds of both ways: passed, and of the processor."""
+    print(f"{'file':32} {'in process':>16} {'confined':>16} {'more':>16}")
+    for file in files:
+        inside, confined = _median_s(partial(_decode_here, file)), _median_s(partial(_decode, file))
+        more = [after - before for before, after in zip(inside, confined, strict=True)]
+        columns = (f"{passed:7.3f} {used:5.3f}cpu" for passed, used in (inside, confined, more))
+        print(f"{file.name:32} {' '.join(f'{column:>16}' for column in columns)}")
+
+
+def _decode_here(file: Path) -> None:
+    with file.open("rb") as source, tempfile.TemporaryFile() as spool:
+        read(source, spool.write, content_type=None, limits=DecodingLimits())
+
+
+def _decode(file: Path) -> None:
+    with decode(file):
+        pass
+
+
+def _median_s(run: Callable[[], None], times: int = 15) -> tuple[float, float]:
+    run()
+    passed, used = [], []
+    for _ in range(times):
+        clock, processor = time.perf_counter(), sum(os.times()[:4])
+        run()
+        passed.append(time.perf_counter() - clock)
+        used.append(sum(os.times()[:4]) - processor)
+    return statistics.median(passed), statistics.median(used)
 
 
 def _count(report: Report, row: dict[str, Any], transcript: Transcript, cpu_s: float) -> float:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from flask import request
-
 from app.analytics import (
     agreement,
     boards,
@@ -20,12 +18,13 @@ from app.analytics.export_records import Links
 from app.analytics.periods import Granularity, moment_of, period_of
 from app.analytics.query_shapes import AnalyticsQuery
 from app.analytics.reading import Question
-from app.analytics.wishes import Dataset, Format, Wish
+from app.analytics.wishes import Dataset, Format, Wish, scopes_of
 from app.core.clock import utc_now
 from app.core.errors import InvalidInput
 from app.web.api import Blueprint
 from app.web.current import current_runtime
-from app.web.principal import EXPENSIVE, current_principal, require_scope
+from app.web.principal import EXPENSIVE, check_scope, current_principal, require_scope
+from app.web.public_address import public_address
 
 blp = Blueprint(
     "analytics", __name__, url_prefix="/analytics", description="Figures over evaluations"
@@ -112,6 +111,7 @@ def get_analytics_agreement(query: dict[str, Any]) -> Any:
 def create_export(body: dict[str, Any]) -> Any:
     """Queue an export; its file can be downloaded for a day once it is ready."""
     links, wish = _links(), _wish(body)
+    _check_scopes(wish)
     created_by = current_principal().key_id
     with current_runtime().db.reading() as session:
         exporting.require_room(session, wish)
@@ -133,6 +133,7 @@ def create_export(body: dict[str, Any]) -> Any:
 def get_export(job_id: str) -> Any:
     """Show how far an export is; when it is ready, with a signed link to its file."""
     with current_runtime().db.reading() as session:
+        _check_scopes(exporting.wish_of(export_records.found(session, job_id)))
         return export_records.show(session, job_id, _links())
 
 
@@ -143,6 +144,11 @@ def cancel_export(job_id: str) -> None:
     """End an export that waits or runs; one that is ready is withdrawn with its file."""
     with current_runtime().db.writing() as session:
         exporting.cancel(session, job_id)
+
+
+def _check_scopes(wish: Wish) -> None:
+    for scope in scopes_of(wish):
+        check_scope(scope)
 
 
 def _question(query: dict[str, Any]) -> Question:
@@ -179,5 +185,4 @@ def _wish(body: dict[str, Any]) -> Wish:
 
 def _links() -> Links:
     runtime = current_runtime()
-    base = runtime.settings.public_url or request.host_url.rstrip("/")
-    return Links(runtime.urls, base, runtime.settings.url_ttl_s)
+    return Links(runtime.urls, public_address(runtime.settings), runtime.settings.url_ttl_s)

@@ -79,4 +79,11 @@ def rotate_api_key(body: dict[str, int], key_id: str) -> Any:
 
 def _caller() -> Caller:
     asking = current_principal()
-    return Caller(asking.key_id, asking.scopes, asking.ip_allowlist, asking.expires_at)
+    return Caller(
+        key_id=asking.key_id,
+        scopes=asking.scopes,
+        ip_allowlist=asking.ip_allowlist,
+        expires_at=asking.expires_at,
+        signature_policy=asking.signature_policy,
+        require_nonce=asking.require_nonce,
+    )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.ai.speech.transcriber import (
+from app.ai.speech.errors import (
     ModelMissing,
     ProviderUnavailable,
     TranscriptionError,

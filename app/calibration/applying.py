@@ -23,9 +23,10 @@ def calibrated(
 ) -> Judgement:
     """Return a judgement with the score that people would give it, by the engagement's profile.
 
-    It changes `score`, and `band` and `passed`, which follow from it; raw score, sections,
-    criteria and everything else stay as judged. A critical failure still counts: one that fails
-    the evaluation leaves 0, one that fails a section lets the score fall and never rise.
+    It changes `score`, and `band` and `passed`, which follow from it where enough was judged for a
+    verdict; raw score, sections, criteria and everything else stay as judged. A critical failure
+    still counts: one that fails the evaluation leaves 0, one that fails a section lets the score
+    fall and never rise.
     `quality.calibration` of the results says what was done, or why nothing was. Without an active
     profile the judgement stays the same.
 
@@ -41,10 +42,11 @@ def calibrated(
     expected = round_half_up(model_from(profile.model).score(judgement.signals))
     auto_fail = judgement.results["autoFail"]
     score = min(expected, judgement.score) if auto_fail["triggered"] else expected
-    band = band_of(scorecard(), score)
-    passed = score >= judgement.pass_threshold and not judgement.auto_failed
     noted = _noted(judgement, profile, applied=True, reason=None)
-    changed: dict[str, Any] = {"score": score, "band": band, "passed": passed}
+    changed: dict[str, Any] = {"score": score}
+    if judgement.band is not None:
+        changed["band"] = band_of(scorecard(), score)
+        changed["passed"] = score >= judgement.pass_threshold and not judgement.auto_failed
     return replace(noted, **changed, results={**noted.results, **changed})
 
 

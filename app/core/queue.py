@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 URL_FILE = "queue.url"
 _BREAKER_OPEN_S = 5.0
 # RQ wants the name of a function; the worker of a queue calls its own, whatever Redis says.
-_CALL = "cqe.bell"
+CALL = "cqe.bell"
 _ROW_ID = re.compile(r"[A-Za-z0-9_-]{0,64}")
 # The fields that `Doorbell.ring` and RQ's bookkeeping write.
 _TRUSTED_FIELDS = frozenset(
@@ -123,7 +123,7 @@ class Doorbell:
             if bell.once and not self._client.set(_rung_key(bell.queue), 1, nx=True, px=1000):
                 return True
             self._queue(bell.queue).enqueue(
-                _CALL,
+                CALL,
                 bell.row_id,
                 job_timeout=-1,
                 ttl=60,
@@ -174,7 +174,7 @@ class _Call(Job):
     def func(self) -> RunRow:
         """Return the function of the queue; raise `RefusedJob` for arguments that are no row id."""
         is_row_id = len(self.args) == 1 and _is_row_id(self.args[0])
-        if self.func_name != _CALL or self.instance is not None or self.kwargs or not is_row_id:
+        if self.func_name != CALL or self.instance is not None or self.kwargs or not is_row_id:
             raise RefusedJob("a queue takes bells with a row id only")
         return self.run_row
 

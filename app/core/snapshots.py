@@ -69,7 +69,9 @@ def _copied(
 def _copy(
     connection: sqlite3.Connection, wanted: Select[Any], must_end: Callable[[], bool]
 ) -> None:
-    engine = create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool)
+    engine = create_engine(
+        "sqlite://", creator=lambda: connection, poolclass=StaticPool, hide_parameters=True
+    )
     try:
         with engine.connect() as live:
             live.execute(CreateTableAs(wanted, "copied"))

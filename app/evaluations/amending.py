@@ -60,6 +60,8 @@ def amend(
     before = evaluation.score
     for column, member in _MEMBERS.items():
         setattr(evaluation, column, document[member])
+    if document.get("coverage") is not None:
+        evaluation.judged_weight_percent = round(100 * document["coverage"], 2)
     evaluation.auto_failed = document["autoFail"]["scope"] == "evaluation"
     evaluation.failed_criteria = list(failed_criteria)
     evaluation.resolution = document["resolution"]["status"]

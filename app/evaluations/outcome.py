@@ -36,6 +36,7 @@ def store(
     evaluation.score = judgement.score
     evaluation.raw_score = judgement.raw_score
     evaluation.compliance_score = judgement.compliance_score
+    evaluation.judged_weight_percent = judgement.judged_weight_percent
     evaluation.passed = judgement.passed
     evaluation.pass_threshold = judgement.pass_threshold
     evaluation.band = judgement.band

@@ -15,6 +15,8 @@ _EMPTY_RESULTS: dict[str, Any] = {
     "rawScore": None,
     "maxScore": 100,
     "complianceScore": None,
+    "coverage": None,
+    "noVerdictReason": None,
     "band": None,
     "passed": None,
     "passThreshold": None,

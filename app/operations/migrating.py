@@ -54,7 +54,9 @@ def current(settings: Settings) -> str:
 
 def migration_engine(settings: Settings) -> Engine:
     """Make an engine whose SQLite lets a table be rebuilt, and takes a migration as a whole."""
-    engine = create_engine(settings.effective_database_url, poolclass=NullPool)
+    engine = create_engine(
+        settings.effective_database_url, poolclass=NullPool, hide_parameters=True
+    )
     if settings.is_sqlite:
 
         @event.listens_for(engine, "connect")

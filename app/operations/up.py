@@ -6,6 +6,7 @@ import http.client
 import logging
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,6 +37,7 @@ logger = logging.getLogger(__name__)
 
 _QUEUE_READY_WITHIN_S = 10.0
 _BACKLOG = 1024
+_FIRST_KEY_FILE = "first-key.txt"
 
 
 def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> None:
@@ -56,7 +58,13 @@ def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> No
     supervisor.listen()
     try:
         choice = _start_queue(supervisor, settings, lock)
-        first_key: FirstKey = run_apart(lambda: dict(first_start.prepare(settings)))
+        first_key: FirstKey = run_apart(
+            # Without a terminal the output goes to a log, which is kept and read by others.
+            lambda: first_start.prepare(
+                settings,
+                key_file=None if sys.stdout.isatty() else settings.data_dir / _FIRST_KEY_FILE,
+            )
+        )
         choice = _await_queue(supervisor, settings, choice, lock)
         settings = replace(settings, redis_url=choice.url or "none")
         runtime = build_runtime(settings)
@@ -188,16 +196,30 @@ def _tell(
         lines.append("  Worker     none (--no-worker): start one with `flask worker`")
     elif problem := speech_problem(settings):
         lines.append(f"  Speech     {problem}")
-    if first_key["api_key"]:
-        lines += [
-            "",
-            "First start: a key with every scope. It is shown this once:",
-            f"  API key    {first_key['api_key']}",
-            f"  Secret     {first_key['secret']}",
-        ]
-        if not settings.master_keys:
-            file = settings.data_dir / KEY_FILE
-            lines.append(f"  Keep a copy of {file}: without it stored secrets stay closed.")
+    lines += _first_key_lines(settings, first_key)
     lines += ["", "Stop with Ctrl-C or SIGTERM."]
     with suppress(OSError):
         click.echo("\n".join(lines))
+
+
+def _first_key_lines(settings: Settings, first_key: FirstKey) -> list[str]:
+    if first_key["api_key"]:
+        lines = [
+            "",
+            "First start: a key with every scope. It is shown only this once:",
+            f"  API key    {first_key['api_key']}",
+            f"  Secret     {first_key['secret']}",
+        ]
+    elif first_key["file"]:
+        lines = [
+            "",
+            "First start: a key with every scope was written to",
+            f"  {first_key['file']}",
+            "  Store it in a safe place, then delete the file.",
+        ]
+    else:
+        return []
+    if not settings.master_keys:
+        file = settings.data_dir / KEY_FILE
+        lines.append(f"  Keep a copy of {file}: without it stored secrets cannot be decrypted.")
+    return lines

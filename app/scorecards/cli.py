@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import app
-from app.ai.insights.linear import MODELS
+from app.ai.shipped_models import MODELS
 
 _CHECKOUT = Path(app.__file__).parent.parent
 
@@ -27,10 +27,14 @@ def judge() -> None:
     help="Folder for the models; that of the package unless said.",
 )
 def train(data_dir: Path, into: Path) -> None:
-    """Fit the models to the labelled conversations in DATA_DIR/star.jsonl.
+    """Fit the models to labelled data and write them with a manifest.
 
-    The same file gives the same models. It takes a minute, the extra `train`, and a checkout of the
-    source code: an installed package has no training code.
+    DATA_DIR holds `star.jsonl`, the conversations of STAR, and `turns.jsonl.gz`, single turns of
+    GoEmotions, MultiDoGO and STAR; docs/judge-model.md describes both. Turns written for this
+    project come from training/data/bank.jsonl.
+
+    The same files give the same models. It takes some minutes, the extra `train`, and a checkout of
+    the source code: an installed package has no training code.
     """
     if not (_CHECKOUT / "training").is_dir():
         raise click.ClickException("Training needs a checkout of the source code.")
@@ -44,5 +48,5 @@ def train(data_dir: Path, into: Path) -> None:
             f"{missing.name} is missing: pip install 'cqe-service[train]'"
         ) from missing
     except FileNotFoundError as missing:
-        raise click.ClickException(f"there is no {missing.filename}") from missing
+        raise click.ClickException(str(missing)) from missing
     click.echo(json.dumps(manifest, indent=2))

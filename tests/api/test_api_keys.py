@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import time_machine
@@ -208,6 +209,50 @@ def test_children_stay_inside_the_allowlist_and_life_of_their_maker(client: Call
         assert maker.post("/api-keys", {**body, **child}).status_code == 403
     good = {**body, "ipAllowlist": ["127.0.0.1"], "expiresAt": ends}
     assert maker.post("/api-keys", good).status_code == 201
+
+
+LIMITS: list[dict[str, Any]] = [
+    {"ipAllowlist": ["127.0.0.0/8"]},
+    {"expiresAt": "2099-01-01T00:00:00.000Z"},
+    {"signaturePolicy": "required"},
+    {"requireNonce": True},
+]
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: next(iter(limit)))
+def test_a_confined_key_touches_no_key_that_may_do_more(
+    client: Caller, limit: dict[str, Any]
+) -> None:
+    confined = caller_of(client, make(client, scopes=["keys:manage", "usage:read"], **limit))
+    wider = make(client, scopes=["usage:read"])
+    path = f"/api-keys/{wider['id']}"
+    for number, (method, where, body) in enumerate(
+        [
+            ("POST", "/api-keys", {"name": "x", "scopes": ["usage:read"]}),
+            ("PATCH", path, {"name": "mine"}),
+            ("PATCH", path, limit),
+            ("POST", f"{path}/rotate", None),
+            ("DELETE", path, None),
+        ]
+    ):
+        answer = confined.call(method, where, body, nonce=f"n{number}")
+        assert error_code(answer) == "INSUFFICIENT_SCOPE"
+        assert next(iter(limit)) in answer.json()["error"]["message"]
+    assert caller_of(client, wider).get("/usage/by-key").status_code == 200
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: next(iter(limit)))
+def test_a_confined_key_manages_keys_within_its_limits(
+    client: Caller, limit: dict[str, Any]
+) -> None:
+    confined = caller_of(client, make(client, scopes=["keys:manage", "usage:read"], **limit))
+    body = {"name": "x", "scopes": ["usage:read"], **limit}
+    made = confined.call("POST", "/api-keys", body, nonce="a").json()["data"]
+    path = f"/api-keys/{made['id']}"
+    assert confined.call("PATCH", path, {"name": "y"}, nonce="b").status_code == 200
+    rotated = confined.call("POST", f"{path}/rotate", nonce="c")
+    assert {name: rotated.json()["data"][name] for name in limit} == limit
+    assert confined.call("DELETE", path, nonce="d").status_code == 204
 
 
 def test_the_last_key_that_manages_keys_stays(client: Caller) -> None:

@@ -171,6 +171,49 @@ def test_a_download_is_an_attachment_that_no_browser_runs(client: Caller) -> Non
 
 
 @pytest.mark.parametrize(
+    ("file_name", "content_type", "saved_as"),
+    [
+        ("call.wav", "audio/wav", "call.wav"),
+        ("CALL.MP3", "audio/mpeg", "CALL.MP3"),
+        ("call.exe", "audio/wav", "call.exe.wav"),
+        ("call", "audio/ogg", "call.ogg"),
+    ],
+)
+def test_a_download_has_an_ending_of_its_type(
+    client: Caller, file_name: str, content_type: str, saved_as: str
+) -> None:
+    audio_file_id = upload(client, BODY, fileName=file_name, contentType=content_type)
+    answer = fetch(download_url(client, audio_file_id))
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{saved_as}"'
+    assert show(client, audio_file_id)["fileName"] == file_name
+
+
+@pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.2", "[::1]:8000"])
+def test_links_begin_with_the_host_that_the_caller_named(client: Caller, host: str) -> None:
+    audio_file_id = upload(client, BODY)
+    answer = client.get(f"/audio-files/{audio_file_id}/download-url", headers={"Host": host})
+    assert answer.json()["data"]["downloadUrl"].startswith(f"http://{host}/storage/v1/")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "203.0.113.5:8000", "localhost.evil.example"])
+def test_no_link_leads_to_a_host_that_only_the_caller_named(client: Caller, host: str) -> None:
+    audio_file_id = upload(client, BODY)
+    answer = client.get(f"/audio-files/{audio_file_id}/download-url", headers={"Host": host})
+    assert (answer.status_code, error_code(answer)) == (400, "MALFORMED_REQUEST")
+    assert "CQE_PUBLIC_URL" in answer.json()["error"]["message"]
+
+
+def test_links_begin_with_the_public_url_whatever_the_host_is(
+    serve: Callable[..., str], make_caller: Callable[..., Caller]
+) -> None:
+    base = serve(public_url="https://cqe.example.com")
+    headers = {"Host": "evil.example"}
+    body = {"fileName": "call.wav", "contentType": "audio/wav", "sizeBytes": 10}
+    answer = make_caller(base).post("/audio-files/upload-url", body, headers=headers)
+    assert answer.json()["data"]["uploadUrl"].startswith("https://cqe.example.com/storage/v1/")
+
+
+@pytest.mark.parametrize(
     ("asked", "start", "stop"),
     [
         ("bytes=0-0", 0, 1),

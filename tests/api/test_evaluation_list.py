@@ -41,6 +41,8 @@ def test_lists_have_shape_a_with_pagination(client: Caller) -> None:
         ({"minScore": 40, "maxScore": 80}, [1, 2]),
         ({"passed": "true"}, [0, 1]),
         ({"passed": "false"}, [2]),
+        ({"hasVerdict": "true"}, [0, 1, 2]),
+        ({"hasVerdict": "false"}, []),
         ({"autoFailed": "true"}, [2]),
         ({"resolution": "resolved,escalated"}, [0, 2]),
         ({"sentimentTrend": "declining"}, [2]),
@@ -75,6 +77,13 @@ def test_each_filter_finds_its_own(
         {"channel": "voice_bot", "status": "failed", "language": None},
     )
     assert found(client, **params) == [ids[index] for index in expected]
+
+
+def test_what_is_scored_without_a_verdict_can_be_told_apart(
+    client: Caller, runtime: Runtime
+) -> None:
+    ids = rows_of(runtime, {"score": 90, "passed": True}, {"score": 90}, {"status": "failed"})
+    assert found(client, hasVerdict="false") == [ids[1]]
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ def test_a_transcript_is_shown_with_sentiment_and_words_on_demand(
     assert shown["languages"] == [{"code": "en", "share": 1.0}]
     assert shown["durationSeconds"] == 2
     assert shown["segments"][0]["words"] == []
+    assert [each["index"] for each in shown["segments"]] == list(range(shown["segmentCount"]))
     assert len(data_of(client, path, includeWords="true")["segments"][0]["words"]) == 2
 
 

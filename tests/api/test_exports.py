@@ -90,7 +90,7 @@ def test_an_export_is_queued_made_and_downloaded(
     assert rows[0]["score"] == str(three[0].score)
     assert rows[0]["passed"] in ("true", "false")
     assert rows[0]["completed_at"].endswith("Z")
-    assert len(rows[0]) == 38
+    assert len(rows[0]) == 39
     done = shown(client, job_id)
     assert (done["rowCount"], done["progress"]) == (3, 100)
     url = done["downloadUrl"].removeprefix(client.base)
@@ -229,6 +229,36 @@ def test_exports_have_their_own_scope(base: str, make_caller: Callable[..., Call
     answer = reader.post("/analytics/export", {"dataset": "nonsense"})
     assert error_code(answer) == "INSUFFICIENT_SCOPE"
     assert error_code(reader.get(f"/analytics/export/{new_id('exp')}")) == "INSUFFICIENT_SCOPE"
+
+
+@pytest.mark.parametrize(
+    ("needed", "export"),
+    [
+        (["evaluations:read"], {"dataset": "evaluations"}),
+        (["evaluations:read"], {"dataset": "criteria"}),
+        (["evaluations:read", "conversations:read"], {"dataset": "segments", "includeText": True}),
+        (["analytics:read"], {"dataset": "executives"}),
+        (["analytics:read"], {"dataset": "trends"}),
+        (["usage:read"], {"dataset": "usage"}),
+    ],
+)
+def test_an_export_needs_the_scopes_of_what_it_contains(
+    client: Caller, make_caller: Callable[..., Caller], needed: list[str], export: dict[str, Any]
+) -> None:
+    body = {"format": "csv", **export}
+    job_id = asked(client, **body)
+    for lacking in needed:
+        kept = [scope for scope in needed if scope != lacking]
+        exporter = make_caller(client.base, scopes=["analytics:export", *kept])
+        for answer in (
+            exporter.post("/analytics/export", body),
+            exporter.get(f"/analytics/export/{job_id}"),
+        ):
+            assert error_code(answer) == "INSUFFICIENT_SCOPE"
+            assert lacking in answer.json()["error"]["message"]
+    entitled = make_caller(client.base, scopes=["analytics:export", *needed])
+    assert shown(entitled, job_id)["status"] == "queued"
+    asked(entitled, **body)
 
 
 def test_an_unknown_export_is_not_found(client: Caller) -> None:

@@ -147,6 +147,9 @@ def test_a_key_may_insist_on_nonces_for_changes(
         ("required", "/api/v1/engagements", False),
         ("optional", "/api/v1/engagements", True),
         ("optional", "/api/v1/api-keys", False),
+        ("optional", "/v1/api-keys", False),
+        ("optional", "/api/v1/%61pi-keys", False),
+        ("default", "/api/v1/%75sage/by-key", True),
     ],
 )
 def test_bearer_works_where_the_policy_says(
@@ -158,6 +161,15 @@ def test_bearer_works_where_the_policy_says(
     assert answer.status_code == (200 if passes else 401)
     if not passes:
         assert error_code(answer) == "INVALID_SIGNATURE"
+
+
+def test_bearer_is_enough_to_learn_that_nothing_is_there(
+    base: str, make_caller: Callable[..., Caller]
+) -> None:
+    caller = make_caller(base)
+    headers = {"Authorization": f"Bearer {caller.api_key}"}
+    answer = caller.plain("GET", "/api/v1/engagements/eng_1", headers=headers)
+    assert error_code(answer) == "RESOURCE_NOT_FOUND"
 
 
 def test_a_key_header_alone_is_not_enough(client: Caller) -> None:

@@ -19,6 +19,8 @@ RESULT_KEYS = [
     "rawScore",
     "maxScore",
     "complianceScore",
+    "coverage",
+    "noVerdictReason",
     "band",
     "passed",
     "passThreshold",

@@ -1,5 +1,6 @@
 """Settings: what is taken, and what a refusal says."""
 
+import os
 from dataclasses import fields
 from pathlib import Path
 
@@ -16,6 +17,15 @@ def no_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for each in fields(Settings):
         monkeypatch.delenv(each.metadata["variable"], raising=False)
     monkeypatch.chdir(tmp_path)
+
+
+def installed_in(folder: Path, text: str) -> Path:
+    """Make the folder look like a checkout, with a private .env file of this text."""
+    (folder / "setup.cfg").touch()
+    file = folder / ".env"
+    file.write_text(text)
+    file.chmod(0o600)
+    return file
 
 
 def test_nothing_set_gives_the_defaults() -> None:
@@ -120,14 +130,40 @@ def test_every_setting_has_a_variable_and_a_meaning() -> None:
 def test_options_win_over_the_environment_and_the_environment_over_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / ".env").write_text("CQE_PORT=1001\nCQE_WORKERS=3\nCQE_THREADS=4\n")
+    file = installed_in(tmp_path, "CQE_PORT=1001\nCQE_WORKERS=3\nCQE_THREADS=4\n")
     monkeypatch.setenv("CQE_PORT", "1002")
     monkeypatch.setenv("CQE_WORKERS", "5")
-    settings = settings_here({"port": 1003, "host": None})
+    settings = settings_here({"port": 1003, "host": None}, installation=file.parent)
     assert settings.port == 1003
     assert settings.workers == 5
     assert settings.threads == 4
     assert settings.host == "127.0.0.1"
+
+
+def test_an_env_file_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    file = installed_in(tmp_path, "CQE_PORT=1001\n")
+    file.chmod(0o640)
+    with pytest.raises(SettingsError, match=r"run `chmod 600 .*\.env`"):
+        settings_here(installation=tmp_path)
+    file.chmod(0o600)
+    assert settings_here(installation=tmp_path).port == 1001
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_an_env_file_of_another_user_is_refused(tmp_path: Path) -> None:
+    os.chown(installed_in(tmp_path, "CQE_PORT=1001\n"), 12345, -1)
+    with pytest.raises(SettingsError, match="belongs to another user"):
+        settings_here(installation=tmp_path)
+
+
+def test_the_env_file_of_the_working_directory_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / ".env").write_text("CQE_PORT=1001\n")
+    monkeypatch.chdir(here)
+    assert settings_here(installation=tmp_path).port == 8000
 
 
 def test_the_data_folder_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

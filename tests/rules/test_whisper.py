@@ -2,20 +2,17 @@
 
 import subprocess
 import sys
+import tempfile
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.ai.speech.decoding.output import SourceFormat
 from app.ai.speech.engine import build_transcriber
-from app.ai.speech.transcriber import (
-    ModelMissing,
-    Stopped,
-    TranscribeOptions,
-    UnsupportedLanguage,
-    UnsupportedMedia,
-)
+from app.ai.speech.errors import ModelMissing, Stopped, UnsupportedLanguage, UnsupportedMedia
+from app.ai.speech.transcriber import TranscribeOptions
 from app.ai.transcript import AudioInfo, Role, Transcript
 
 WHY = "the asr extra is not installed"
@@ -23,7 +20,7 @@ speech_model = pytest.importorskip("app.ai.speech.model", reason=WHY)
 speech_regions = pytest.importorskip("app.ai.speech.regions", reason=WHY)
 recordings = pytest.importorskip("app.ai.speech.recording", reason=WHY)
 np = pytest.importorskip("numpy", reason=WHY)
-decode = pytest.importorskip("app.ai.speech.audio_decode", reason=WHY).decode
+decode = pytest.importorskip("app.ai.speech.decoder", reason=WHY).decode
 participants = pytest.importorskip("app.ai.speech.assembly", reason=WHY).participants
 pytest.importorskip(speech_model.PACKAGE, reason="the packaged speech model is not installed")
 
@@ -36,6 +33,14 @@ ENGLISH = TranscribeOptions(language="en-US")
 
 def ignore(share: float) -> None:
     """Take progress without looking at it."""
+
+
+def recording_of(samples: Any) -> Any:
+    """Make a recording of one channel."""
+    spool = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+    spool.write(samples.astype(np.int16).tobytes())
+    source = SourceFormat("wav", "pcm_s16le", 16_000, channels=1, damaged=False)
+    return recordings.Recording(spool, source)
 
 
 @pytest.fixture(scope="module")
@@ -216,12 +221,10 @@ def test_the_door_to_the_engine_loads_none_of_it() -> None:
 
 
 def test_speech_across_the_end_of_a_reading_is_found_once() -> None:
-    with decode(CALL) as short, recordings.Recording() as long:
+    with decode(CALL) as short:
         once = [(r.start, r.stop) for r in speech_regions.find_regions(short, 1)]
         samples = short.read(1, 0, short.sample_count) * 32768
-        for _ in range(6):
-            long.append(samples.astype(np.int16).reshape(1, -1))
-        long.flush()
+    with recording_of(np.tile(samples, 6)) as long:
         found = list(speech_regions.find_regions(long, 0))
         assert len(found) == 6 * len(once)
         assert all(a.stop <= b.start for a, b in pairwise(found))
@@ -229,8 +232,6 @@ def test_speech_across_the_end_of_a_reading_is_found_once() -> None:
 
 def test_faint_speech_is_raised_and_loud_speech_lowered() -> None:
     for level, gain in [(0.01, 10.0), (0.4, 0.25), (0.0001, 30.0)]:
-        with recordings.Recording() as recording:
-            recording.append(np.full((1, 16_000), round(level * 32768), dtype=np.int16))
-            recording.flush()
+        with recording_of(np.full(16_000, round(level * 32768))) as recording:
             region = speech_regions.Region(0, 0, 16_000)
             assert speech_regions.speech_gain(recording, [region]) == pytest.approx(gain, rel=0.02)

@@ -113,6 +113,7 @@ SCORECARD_OPTIONAL: Shape = {
     "topics": list,
 }
 MINIMUM: Shape = {"words": int, "judgedWeightPercent": NUMBER}
+MINIMUM_OPTIONAL: Shape = {"verdictWeightPercent": NUMBER}
 METRICS: Shape = {
     "nonTalkGapMs": int,
     "deadAirMs": int,

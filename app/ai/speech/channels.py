@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from app.ai.speech.recording import SAMPLE_RATE_HZ, Recording
+from app.ai.speech.decoding.output import SAMPLE_RATE_HZ
+from app.ai.speech.recording import Recording
 
 _WINDOW_SAMPLES = 30 * SAMPLE_RATE_HZ
 _SAME_CORRELATION = 0.98

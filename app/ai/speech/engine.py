@@ -4,7 +4,8 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from app.ai.speech.transcriber import ModelMissing, Transcriber
+from app.ai.speech.errors import ModelMissing
+from app.ai.speech.transcriber import Transcriber
 
 EMBEDDED = "embedded"
 

@@ -4,10 +4,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from app.ai.speech.decoding.output import SAMPLE_RATE_HZ
+from app.ai.speech.errors import ProviderUnavailable
 from app.ai.speech.model import SpeechModel
-from app.ai.speech.recording import SAMPLE_RATE_HZ, Sound
+from app.ai.speech.recording import Sound
 from app.ai.speech.regions import Region
-from app.ai.speech.transcriber import ProviderUnavailable
 from app.ai.transcript import Word
 
 # Above this, hold music turned into "Thank you."; no true segment of the measured calls was above.

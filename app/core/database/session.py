@@ -189,6 +189,8 @@ def _make_engine(settings: Settings) -> Engine:
     shared: dict[str, Any] = {
         "json_serializer": lambda value: orjson.dumps(value).decode(),
         "json_deserializer": orjson.loads,
+        # An error's text goes into the log: it must not repeat what callers sent.
+        "hide_parameters": True,
     }
     if not settings.is_sqlite:
         return create_engine(url, pool_pre_ping=True, pool_size=settings.threads + 2, **shared)

@@ -65,6 +65,11 @@ class SqliteState:
                 )
             return Admission(True, statuses, version)
 
+    def spend_nonce(self, visit: Visit) -> bool:
+        """Spend the visit's nonce and nothing else; tell whether it was fresh."""
+        with self._transaction() as connection:
+            return _spend_nonce(connection, visit, visit.now.timestamp())
+
     def uncount(self, count: CallCount) -> None:
         """Take one call back."""
         with self._transaction() as connection:

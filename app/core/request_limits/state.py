@@ -54,19 +54,19 @@ class RequestState:
     def visit(self, visit: Visit) -> Admission:
         """Spend the nonce, check every limit (deny if any denies), count the call.
 
+        A nonce is always spent in the file too: Redis may fail, or come back empty, at any time,
+        and what one store has seen must not be fresh for the other.
+
         Raises:
-            StateUnavailable: neither store answers.
+            StateUnavailable: the nonce cannot be spent in the file, or neither store answers.
         """
-        if self._redis is not None and not self._breaker.open:
-            try:
-                return self._redis.visit(visit)
-            except RedisError as error:
-                self._away(error)
-                if may_have_run(error):
-                    # Redis may hold this call already: rather lost with it than billed twice.
-                    visit = replace(visit, count=None)
         try:
-            return self._file.visit(visit)
+            if self._redis is None or self._breaker.open:
+                return self._file.visit(visit)
+            if visit.nonce and not self._file.spend_nonce(visit):
+                nothing = Visit(now=visit.now)
+                return replace(self._visit_redis(self._redis, nothing), nonce_fresh=False)
+            return self._visit_redis(self._redis, visit)
         except StateFileError as error:
             raise StateUnavailable(str(error)) from error
 
@@ -107,6 +107,16 @@ class RequestState:
     def note_failure(self, error: Exception) -> None:
         """Tell that Redis failed elsewhere, so that requests do not find out one by one."""
         self._away(error)
+
+    def _visit_redis(self, redis: RedisState, visit: Visit) -> Admission:
+        """Visit Redis, or the file where Redis fails; the nonce is spent in the file already."""
+        try:
+            return redis.visit(visit)
+        except RedisError as error:
+            self._away(error)
+            # Redis may hold this call already: rather lost with it than billed twice.
+            count = None if may_have_run(error) else visit.count
+            return self._file.visit(replace(visit, nonce="", count=count))
 
     def _away(self, error: Exception) -> None:
         with self._lock:

@@ -42,6 +42,11 @@ class EvaluationQuery(PeriodQuery):
     min_score = QueryWhole(low=0, high=100)
     max_score = QueryWhole(low=0, high=100)
     passed = QueryFlag()
+    has_verdict = QueryFlag(
+        metadata={
+            "description": "false: scored, but too little was judged for a band, pass or fail."
+        },
+    )
     auto_failed = QueryFlag()
     sentiment_trend = Choices(TRENDS)
     resolution = Choices(RESOLUTIONS)
@@ -108,6 +113,7 @@ class EvaluationSchema(CamelSchema):
     score = fields.Integer(required=True, allow_none=True)
     raw_score = fields.Float(required=True, allow_none=True)
     compliance_score = fields.Float(required=True, allow_none=True)
+    judged_weight_percent = fields.Float(required=True, allow_none=True)
     passed = fields.Boolean(required=True, allow_none=True)
     pass_threshold = fields.Integer(required=True, allow_none=True)
     band = Choice(BANDS, required=True, allow_none=True)

@@ -62,6 +62,7 @@ class EvaluationFilters(CamelSchema):
     min_score = Whole(low=0, high=100)
     max_score = Whole(low=0, high=100)
     passed = Flag()
+    has_verdict = Flag()
     auto_failed = Flag()
     sentiment_trend = Words(list(TRENDS))
     resolution = Words(list(RESOLUTIONS))

@@ -63,6 +63,7 @@ class SegmentSchema(StoredSchema):
     """A stretch of speech or a message; ids are stable over revisions of the evaluation."""
 
     id = fields.String(required=True, metadata={"example": "seg_0001"})
+    index = fields.Integer(required=True, metadata={"description": "Its place, from 0."})
     participant_id = fields.String(required=True)
     role = Choice(ROLES, required=True)
     start_ms = fields.Integer(required=True, allow_none=True)

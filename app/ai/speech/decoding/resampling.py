@@ -1,23 +1,21 @@
-"""Brings frames of any rate, layout and sample format to 16 kHz int16, channel by channel."""
+"""Resampler: frames of any rate, layout and sample format become 16 kHz 16-bit sound."""
 
 from collections.abc import Iterator, Sequence
 
 import av
-import numpy as np
 from av.audio.resampler import AudioResampler
-from numpy.typing import NDArray
 
-from app.ai.speech.recording import SAMPLE_RATE_HZ
-from app.ai.speech.transcriber import UnsupportedMedia
+from app.ai.speech.decoding.limits import MAX_CHANNELS
+from app.ai.speech.decoding.output import SAMPLE_BYTES, SAMPLE_RATE_HZ
+from app.ai.speech.errors import UnsupportedMedia
 
-MAX_CHANNELS = 8
 _RATES_HZ = range(4_000, 384_001)
 _SHORTEST_GAP_S = 0.1
 _GAP_STEP_SAMPLES = 60 * SAMPLE_RATE_HZ
 
 
 class Resampler:
-    """Keeps the channels apart and the clock right; an empty list of frames empties it.
+    """Converts frames to interleaved samples.
 
     With `fill_gaps`, time stamps that jump ahead (silence that the sender did not send) become
     silence, in steps, so that the caller can stop a file that claims years of it.
@@ -32,18 +30,25 @@ class Resampler:
         self.source_rate_hz = 0
         self.channels = 0
 
-    def feed(self, frames: Sequence[av.AudioFrame]) -> Iterator[NDArray[np.int16]]:
-        """Yield samples of shape (channels, n), as many as are ready."""
-        if not frames:
-            yield from self._flush()
+    def feed(self, frames: Sequence[av.AudioFrame]) -> Iterator[bytes]:
+        """Yield the samples that are ready."""
         for frame in frames:
             yield from self._gap_before(frame)
             yield from self._adapt_to(frame)
             frame.pts = None
             yield from self._resample(frame)
 
-    def _adapt_to(self, frame: av.AudioFrame) -> Iterator[NDArray[np.int16]]:
-        """Start anew when the format changes in mid-file; the first layout stays the answer's."""
+    def finish(self) -> Iterator[bytes]:
+        """Yield the samples that the filter still holds; `feed` may go on afterwards."""
+        yield from self._resample(None)
+        self._inner = self._source = None
+
+    @property
+    def _frame_bytes(self) -> int:
+        return self.channels * SAMPLE_BYTES
+
+    def _adapt_to(self, frame: av.AudioFrame) -> Iterator[bytes]:
+        """Restart when the format changes in mid-file; the output keeps the first layout."""
         source = (frame.sample_rate, frame.layout.name, frame.format.name)
         if source == self._source:
             return
@@ -51,7 +56,7 @@ class Resampler:
             raise UnsupportedMedia("The sample rate lies outside 4 to 384 kHz.")
         if not 1 <= frame.layout.nb_channels <= MAX_CHANNELS:
             raise UnsupportedMedia(f"The recording has more than {MAX_CHANNELS} channels.")
-        yield from self._flush()
+        yield from self.finish()
         if self._layout is None:
             self._layout = frame.layout
             self.channels = frame.layout.nb_channels
@@ -60,26 +65,21 @@ class Resampler:
         # Interleaved, since PyAV 18.1 crashes the process on planar frames of 8 channels.
         self._inner = AudioResampler(format="s16", layout=self._layout, rate=SAMPLE_RATE_HZ)
 
-    def _resample(self, frame: av.AudioFrame | None) -> Iterator[NDArray[np.int16]]:
+    def _resample(self, frame: av.AudioFrame | None) -> Iterator[bytes]:
         if self._inner is not None:
             for ready in self._inner.resample(frame):
-                samples = ready.to_ndarray().astype(np.int16, copy=False)
-                yield samples.reshape(-1, self.channels).T
+                # The plane is padded behind its samples.
+                yield bytes(ready.planes[0])[: ready.samples * self._frame_bytes]
 
-    def _flush(self) -> Iterator[NDArray[np.int16]]:
-        yield from self._resample(None)
-        self._inner = None
-
-    def _gap_before(self, frame: av.AudioFrame) -> Iterator[NDArray[np.int16]]:
+    def _gap_before(self, frame: av.AudioFrame) -> Iterator[bytes]:
         if not self._fill_gaps or frame.time is None or not frame.sample_rate:
             return
         expected_s, self._next_s = self._next_s, frame.time + frame.samples / frame.sample_rate
         if expected_s is None or frame.time - expected_s < _SHORTEST_GAP_S:
             return
         missing = int((frame.time - expected_s) * SAMPLE_RATE_HZ)
-        yield from self._flush()
-        self._source = None
+        yield from self.finish()
         while missing > 0:
             step = min(missing, _GAP_STEP_SAMPLES)
-            yield np.zeros((self.channels, step), dtype=np.int16)
+            yield bytes(step * self._frame_bytes)
             missing -= step

@@ -1,11 +1,14 @@
-"""Rules for reading sound files from strangers."""
+"""Decoding of uploaded recordings: formats, damage, lengths and channels."""
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from app.ai.speech.transcriber import (
+from app.ai.speech.decoding.limits import DecodingLimits
+from app.ai.speech.decoding.output import SAMPLE_RATE_HZ
+from app.ai.speech.errors import (
     NoAudioStream,
     ProviderUnavailable,
     Stopped,
@@ -13,14 +16,13 @@ from app.ai.speech.transcriber import (
     TranscriptionError,
     UnsupportedMedia,
 )
+from app.ai.transcript import AudioInfo
 
 WHY = "the asr extra is not installed"
 av = pytest.importorskip("av", reason=WHY)
 np = pytest.importorskip("numpy", reason=WHY)
-audio_decode = pytest.importorskip("app.ai.speech.audio_decode", reason=WHY)
+decode = pytest.importorskip("app.ai.speech.decoder", reason=WHY).decode
 distinct_channels = pytest.importorskip("app.ai.speech.channels", reason=WHY).distinct_channels
-SAMPLE_RATE_HZ = pytest.importorskip("app.ai.speech.recording", reason=WHY).SAMPLE_RATE_HZ
-decode, probe = audio_decode.decode, audio_decode.probe
 
 AUDIO = Path(__file__).parents[1] / "data" / "audio"
 FORMATS = sorted((AUDIO / "formats").iterdir())
@@ -34,6 +36,13 @@ CONTENT_TYPES = {
     ".wav": "audio/wav",
     ".webm": "audio/webm",
 }
+
+
+def measure(path: Path, **options: Any) -> AudioInfo:
+    """Decode a file and return what was found."""
+    with decode(path, **options) as recording:
+        info: AudioInfo = recording.info
+        return info
 
 
 def wav(rate_hz: int, channels: int, samples: bytes, *, declared: int | None = None) -> bytes:
@@ -87,7 +96,7 @@ def test_another_content_type_than_the_content_is_refused(path: Path) -> None:
 def test_the_name_of_a_file_means_nothing(tmp_path: Path) -> None:
     misnamed = tmp_path / "call.mp3"
     misnamed.write_bytes((AUDIO / "formats" / "jfk.flac").read_bytes())
-    assert probe(misnamed, content_type="audio/flac").codec == "flac"
+    assert measure(misnamed, content_type="audio/flac").codec == "flac"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +122,7 @@ def test_what_is_not_sound_fails_cleanly(tmp_path: Path, content: bytes) -> None
     upload = tmp_path / "upload"
     upload.write_bytes(content)
     with pytest.raises(TranscriptionError) as failure:
-        probe(upload)
+        measure(upload)
     assert failure.value.code in ("unsupported_media", "no_audio_stream")
     assert str(tmp_path) not in failure.value.message
 
@@ -124,7 +133,7 @@ def test_a_file_cut_short_is_refused(tmp_path: Path, name: str) -> None:
     half = tmp_path / "half"
     half.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UnsupportedMedia):
-        probe(half)
+        measure(half)
 
 
 def test_a_damaged_stretch_is_survived_and_told(tmp_path: Path) -> None:
@@ -142,20 +151,20 @@ def test_a_damaged_stretch_is_survived_and_told(tmp_path: Path) -> None:
 def test_a_streamed_wav_is_as_long_as_its_sound(tmp_path: Path, declared: int) -> None:
     streamed = tmp_path / "streamed"
     streamed.write_bytes(wav(8000, 1, tones(1, seconds=2), declared=declared))
-    assert probe(streamed).duration_ms == 2000
+    assert measure(streamed).duration_ms == 2000
 
 
 @pytest.mark.parametrize("name", ["pcm16.wav", "amr", "ogg", "mp3"])
 def test_the_longest_duration_holds_while_decoding(name: str) -> None:
     with pytest.raises(TooLong):
-        decode(AUDIO / "formats" / f"jfk.{name}", max_duration_s=5)
+        decode(AUDIO / "formats" / f"jfk.{name}", limits=DecodingLimits(duration_s=5))
 
 
 def test_a_sample_rate_that_blows_up_a_small_file_is_refused(tmp_path: Path) -> None:
     slow = tmp_path / "slow"
     slow.write_bytes(wav(1, 1, tones(1)))
     with pytest.raises(UnsupportedMedia, match="sample rate"):
-        probe(slow)
+        measure(slow)
 
 
 def test_eight_channels_stay_apart(tmp_path: Path) -> None:
@@ -173,14 +182,14 @@ def test_nine_channels_are_too_many(tmp_path: Path) -> None:
     many = tmp_path / "many"
     many.write_bytes(wav(8000, 9, tones(9)))
     with pytest.raises(UnsupportedMedia, match="8 channels"):
-        probe(many)
+        measure(many)
 
 
 def test_a_file_without_a_sample_has_no_audio(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.write_bytes(wav(8000, 1, b""))
     with pytest.raises(NoAudioStream):
-        probe(empty)
+        measure(empty)
 
 
 def test_a_silent_film_has_no_audio(tmp_path: Path) -> None:
@@ -192,7 +201,7 @@ def test_a_silent_film_has_no_audio(tmp_path: Path) -> None:
         container.mux(stream.encode(av.VideoFrame(16, 16, "yuv420p")))
         container.mux(stream.encode(None))
     with pytest.raises(NoAudioStream):
-        probe(film)
+        measure(film)
 
 
 def test_a_pause_that_was_not_sent_becomes_silence(tmp_path: Path) -> None:
@@ -207,7 +216,7 @@ def test_a_pause_counts_against_the_longest_duration(tmp_path: Path) -> None:
     paused = tmp_path / "paused.webm"
     opus_with_a_pause(paused, 100_000)
     with pytest.raises(TooLong):
-        probe(paused, max_duration_s=3600)
+        measure(paused, limits=DecodingLimits(duration_s=3600))
 
 
 def test_one_sound_on_two_channels_is_one_channel(tmp_path: Path) -> None:
@@ -232,12 +241,6 @@ def test_decoded_sound_has_no_name_on_the_disk(tmp_path: Path) -> None:
         assert not list(tmp_path.iterdir())
 
 
-def test_probing_measures_what_decoding_measures() -> None:
-    path = AUDIO / "calls" / "fx-call-2.stereo.wav"
-    with decode(path) as recording:
-        assert probe(path) == recording.info
-
-
 def test_decoding_stops_when_asked() -> None:
     with pytest.raises(Stopped):
         decode(AUDIO / "formats" / "jfk.flac", should_stop=lambda: True)
@@ -245,6 +248,6 @@ def test_decoding_stops_when_asked() -> None:
 
 def test_a_file_that_is_gone_may_be_tried_again(tmp_path: Path) -> None:
     with pytest.raises(ProviderUnavailable) as failure:
-        probe(tmp_path / "gone")
+        measure(tmp_path / "gone")
     assert failure.value.retryable
     assert str(tmp_path) not in failure.value.message
