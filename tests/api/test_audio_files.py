@@ -209,7 +209,9 @@ def test_a_call_is_transcribed_judged_and_announced(client: Caller, runtime: Run
 
 def _watched(client: Caller, audio_file_id: str) -> list[tuple[str, int]]:
     """Do the work in a thread and return what a caller who asks again and again is told."""
-    worker = threading.Thread(target=jobs.process_audio, args=[ask(client, audio_file_id)])
+    worker = threading.Thread(
+        target=jobs.process_audio, args=[running_runtime(), ask(client, audio_file_id)]
+    )
     worker.start()
     seen = []
     while worker.is_alive():

@@ -144,7 +144,7 @@ def test_the_last_messages_are_found_as_fast_as_the_first(
         [first, *_] = conversations.list_page(session, PageRequest()).items
 
     def run(session: Any) -> None:
-        messages.list_page(session, PageRequest(100, 100), first["id"])
+        messages.list_page(session, running_runtime().keyring, PageRequest(100, 100), first["id"])
 
     [plan] = plans_of(runtime, run, "FROM messages")
     assert plan == [

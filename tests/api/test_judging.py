@@ -97,7 +97,7 @@ def test_a_late_finisher_writes_nothing(client: Caller, runtime: Runtime) -> Non
     for step in (
         lambda session: judgements.begin(session, late),
         lambda session: judgements.release(session, late, utc_now(), counts=True),
-        lambda session: judgements.give_up(session, late, ErrorCode.INTERNAL, "No."),
+        lambda session: judgements.fail(session, late, ErrorCode.INTERNAL, "No."),
     ):
         with pytest.raises(LeaseLost), runtime.db.writing() as session:
             step(session)

@@ -189,7 +189,7 @@ def test_a_recording_is_heard_while_the_model_is_asked_about_another(
         )
     job_id = ask(client, asked_about)
     ask(client, silent)
-    work = threading.Thread(target=process_audio, args=(job_id,))
+    work = threading.Thread(target=process_audio, args=(running_runtime(), job_id))
     work.start()
     until = time.monotonic() + 50
     while show(client, silent)["status"] != "failed":

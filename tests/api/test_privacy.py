@@ -280,7 +280,7 @@ def test_an_erasure_that_fails_half_way_ends_the_exports_too(
     erasing_lease = _begun(client, runtime)
     assert _erase_found(runtime, erasing_lease) == 1
     with runtime.db.writing() as session:
-        service.give_up(session, erasing_lease)
+        service.fail(session, erasing_lease, RuntimeError())
     shown = read(client, f"/privacy/erasures/{erasing_lease.job_id}")
     assert (shown["status"], shown["counts"]["exports"]) == ("failed", 1)
     assert read(client, f"/analytics/export/{ready['jobId']}")["status"] == "expired"
