@@ -15,7 +15,7 @@ from app.core.jobs.leases import Lease, LeaseLost
 from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_next
 from app.core.process import stopping
 from app.core.runtime import Runtime
-from app.core.storage import StoredObject
+from app.core.storage import StoredObject, require_space
 
 
 def run_exports(runtime: Runtime, job_id: str = "") -> None:
@@ -88,6 +88,7 @@ def _write_rows(job: RunningJob[ExportJob], wish: Wish, path: Path, copy: Path) 
     with closing(writer), closing(batches):
         for batch in batches:
             job.require_going_on()
+            require_space(path.parent, 0, job.runtime.settings.min_free_bytes)
             writer.write(batch.columns)
             row_count += batch.row_count
             job.report_progress(int(batch.done * 99))

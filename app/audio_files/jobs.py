@@ -2,13 +2,14 @@
 
 import threading
 from collections.abc import Sequence
+from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
 
 from app.ai.context import Context
 from app.ai.judges import build_judge, requests_at_once
 from app.ai.scorecard.values import Scorecard
-from app.ai.speech.engine import build_transcriber
+from app.ai.speech.factory import build_transcriber
 from app.ai.speech.transcriber import Transcriber
 from app.ai.transcript import AudioInfo, Transcript
 from app.audio_files import failures, leases, processing, stages, steps, uploads
@@ -31,6 +32,8 @@ from app.evaluations.judging.model_answers import StoredAnswers
 from app.evaluations.transcripts import store as transcripts
 from app.redaction.redactor import Redactor
 from app.scorecards import service as scorecards
+
+_EXPIRED_KEPT = timedelta(days=7)
 
 
 def process_audio(runtime: Runtime, job_id: str) -> None:
@@ -85,6 +88,12 @@ def expire_uploads(runtime: Runtime) -> int:
     heal_uploads(runtime)
     with runtime.db.writing() as session:
         return uploads.expire(session, utc_now())
+
+
+def purge_expired_uploads(runtime: Runtime) -> int:
+    """Delete the rows of uploads that were given up a week ago; return how many."""
+    with runtime.db.writing() as session:
+        return uploads.purge_expired(session, before=utc_now() - _EXPIRED_KEPT)
 
 
 def unkept(runtime: Runtime, audio_file_ids: Sequence[str]) -> Sequence[str]:
@@ -187,7 +196,6 @@ def _transcriber(settings: Settings) -> Transcriber:
     spool = settings.data_dir / "spool"
     spool.mkdir(mode=0o700, exist_ok=True)
     return build_transcriber(
-        settings.transcriber,
         model_dir=Path(settings.speech_model_dir) if settings.speech_model_dir else None,
         cpu_threads=settings.speech_threads,
         spool_dir=spool,

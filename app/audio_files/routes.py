@@ -5,6 +5,7 @@ from typing import Any
 from app.audio_files import processing, schemas, service, status, uploads
 from app.audio_files.hooks import Recordings
 from app.audio_files.links import Links
+from app.audio_files.upload_limits import upload_limits
 from app.evaluations.enums import SourceType
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
 from app.evaluations.transcripts import shown as shown_transcripts
@@ -40,9 +41,8 @@ def list_audio_files(query: dict[str, Any]) -> Any:
 def create_upload_url(body: dict[str, Any]) -> Any:
     """Announce a recording and get the link that takes its bytes, once."""
     runtime = current_runtime()
-    largest = runtime.settings.upload_max_bytes
     with runtime.db.writing() as session:
-        return uploads.reserve(session, links=_links(), largest_bytes=largest, **body)
+        return uploads.reserve(session, links=_links(), limits=upload_limits(runtime), **body)
 
 
 @blp.get("/<id:audio_file_id>")

@@ -13,6 +13,7 @@ from app.core.jobs import leases
 from app.core.jobs.leases import Lease
 from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_next
 from app.core.runtime import Runtime
+from app.core.storage import require_space
 from app.imports import applying, preparing, service, sources
 from app.imports.applying import Rehearsed
 from app.imports.models import Import
@@ -58,6 +59,7 @@ def _load_import(job: RunningJob[Import]) -> None:
     """Load the records of one import, batch by batch; each `with` is one short transaction."""
     with job.transaction() as session:
         task = service.begin(session, job.lease)
+    settings = job.runtime.settings
     documents = _opened(task.format, task.documents)
     with Notebook() as notebook:
         records = preparing.prepared(
@@ -68,6 +70,7 @@ def _load_import(job: RunningJob[Import]) -> None:
         )
         for batch in preparing.batches(islice(records, task.done, None)):
             job.require_going_on()
+            require_space(settings.data_dir, 0, settings.min_free_bytes)
             _write_batch(job, batch, task.options)
     with job.transaction() as session:
         service.finish(session, job.lease)

@@ -5,6 +5,7 @@ from typing import Any
 from app.campaigns.schemas import CampaignSchema
 from app.conversations import drafts as conversations
 from app.conversations.schemas import ConversationSchema
+from app.core.storage import require_space
 from app.directory import call_centers, executives
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
 from app.imports import (
@@ -25,6 +26,7 @@ from app.voice_calls import drafts as voice_calls
 from app.voice_calls.schemas import VoiceCallSchema
 from app.web.api import Blueprint
 from app.web.current import current_runtime
+from app.web.parser import MAX_JSON_BYTES
 from app.web.principal import require_scope
 
 blp = Blueprint(
@@ -45,6 +47,7 @@ def create_import(body: dict[str, Any]) -> Any:
     runtime = current_runtime()
     documents = intake.documents_of(body)
     options = intake.options_of(body, runtime.settings.engagement_types)
+    require_space(runtime.settings.data_dir, MAX_JSON_BYTES, runtime.settings.min_free_bytes)
     with runtime.db.writing() as session:
         return service.start(session, format=body["format"], documents=documents, options=options)
 

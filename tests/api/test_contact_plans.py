@@ -17,6 +17,7 @@ from app.core.runtime import Runtime
 from app.engagements import service as engagements
 from app.voice_calls import records as voice_calls
 from app.voice_calls.models import VoiceCall
+from tests.running import running_runtime
 
 NOW = utc_now()
 SHARED: list[tuple[dict[str, Any], str]] = [

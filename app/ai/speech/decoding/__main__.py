@@ -38,7 +38,7 @@ def _report(content_type: str | None, limits: DecodingLimits) -> dict[str, Any]:
         message = f"Decoding this recording needs more than {mebibytes} MiB of memory."
         return {"error": UnsupportedMedia.code, "message": message}
     except OSError:
-        message = "The recording could not be read or stored just now."
+        message = "The recording could not be read or stored right now."
         return {"error": ProviderUnavailable.code, "message": message}
     return {"format": asdict(source)}
 

@@ -1,4 +1,4 @@
-"""Where a channel holds speech, and how loud that speech is; thresholds measured on telephone calls."""
+"""Speech regions of a channel and their loudness; thresholds were measured on telephone calls."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.ai.speech.decoding.output import SAMPLE_RATE_HZ
 from app.ai.speech.recording import Recording, Sound
 
-# At the library's own 0.5 a tenth of telephone speech is lost, half of a noisy channel.
+# The library's default of 0.5 misses a tenth of telephone speech, and half of a noisy channel.
 _VAD = VadOptions(
     threshold=0.2,
     min_silence_duration_ms=700,
@@ -26,7 +26,7 @@ _MAX_GAIN = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A stretch of speech on one channel, in samples, the end not included."""
+    """A stretch of speech on one channel, in samples, `stop` excluded."""
 
     channel: int
     start: int
@@ -34,41 +34,44 @@ class Region:
 
     @property
     def length(self) -> int:
-        """Count the samples."""
+        """Number of samples."""
         return self.stop - self.start
 
 
 def find_regions(
-    recording: Recording, channel: int, *, done: Callable[[int], None] = lambda samples: None
+    recording: Recording,
+    channel: int,
+    *,
+    on_searched: Callable[[int], None] = lambda samples: None,
 ) -> Iterator[Region]:
     """Yield the speech of a channel in order, reading two minutes of sound at a time.
 
-    A stretch that reaches the end of what was read may go on behind it, so the next reading starts
-    where that stretch starts. `done` is told how many samples of the channel were looked at.
+    Speech that reaches the end of a window may continue after it, so the next window starts where
+    that speech starts. `on_searched` gets the number of samples searched so far.
     """
     position, end = 0, recording.sample_count
     while position < end:
         sound = recording.read(channel, position, position + _WINDOW_SAMPLES)
-        last = position + len(sound) >= end
+        is_last = position + len(sound) >= end
         spans = [(span["start"], span["end"]) for span in get_speech_timestamps(sound, _VAD)]
-        following = position + len(sound)
-        if spans and not last and spans[-1][1] >= len(sound) and spans[-1][0] > 0:
-            following = position + spans.pop()[0]
+        next_position = position + len(sound)
+        if spans and not is_last and spans[-1][1] >= len(sound) and spans[-1][0] > 0:
+            next_position = position + spans.pop()[0]
         for start, stop in spans:
             yield Region(channel, position + start, position + stop)
-        position = following
-        done(position)
+        position = next_position
+        on_searched(position)
 
 
 def speech_gain(recording: Recording, regions: list[Region]) -> float:
-    """Return the factor that brings loud speech of a channel to one level: 20 dB help a faint line."""
+    """Return the factor that amplifies the loud speech of a channel to the common level."""
     levels = [_frame_levels(recording.read(r.channel, r.start, r.stop)) for r in regions]
     loud = float(np.percentile(np.concatenate(levels), _LEVEL_PERCENTILE)) if levels else 0.0
     return min(_MAX_GAIN, _TARGET_LEVEL / loud) if loud > 0 else 1.0
 
 
-def levelled(sound: Sound, gain: float) -> Sound:
-    """Apply the gain, clipped to the range of samples."""
+def amplify(sound: Sound, gain: float) -> Sound:
+    """Multiply by the gain and clip to -1..1."""
     louder: Sound = np.clip(sound * np.float32(gain), -1.0, 1.0)
     return louder
 

@@ -1,4 +1,4 @@
-"""What the Whisper model heard in one stretch of speech."""
+"""Recognition of the words in one speech region with the Whisper model."""
 
 import math
 from dataclasses import dataclass
@@ -6,24 +6,24 @@ from typing import Any
 
 from app.ai.speech.decoding.output import SAMPLE_RATE_HZ
 from app.ai.speech.errors import ProviderUnavailable
-from app.ai.speech.model import SpeechModel
 from app.ai.speech.recording import Sound
-from app.ai.speech.regions import Region
+from app.ai.speech.speech_model import SpeechModel
+from app.ai.speech.speech_regions import Region
 from app.ai.transcript import Word
 
-# Above this, hold music turned into "Thank you."; no true segment of the measured calls was above.
+# Above this, hold music became "Thank you."; no spoken segment of the measured calls was above.
 _NO_SPEECH = 0.5
-# Text that packs better than this repeats itself: the model has run into a loop.
+# Text that compresses better than this repeats itself: the model is in a loop.
 _LOOP_RATIO = 2.4
 _BEAM_SIZE = 5
-# A region begins 250 ms before its speech, and the model likes to put the first word there: on
-# composed calls, starting words 100 ms in halved the median error of turn starts (0.19 to 0.11 s).
+# A region begins 250 ms before its speech, and the model tends to put the first word there. On
+# composed calls this minimum halved the median error of turn starts (0.19 to 0.11 s).
 _LEAD_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """A sentence or so of one channel; times in ms from the start of the recording."""
+class Utterance:
+    """About a sentence on one channel; times in ms from the start of the recording."""
 
     channel: int
     start_ms: int
@@ -33,10 +33,10 @@ class Heard:
     words: tuple[Word, ...]
 
 
-def hear(
+def recognise(
     model: SpeechModel, sound: Sound, region: Region, *, language: str, word_timestamps: bool
-) -> list[Heard]:
-    """Transcribe the sound of a region in one go, without what the model took for no speech."""
+) -> list[Utterance]:
+    """Transcribe a region; segments that the model considers no speech are left out."""
     try:
         segments, _ = model.engine.transcribe(
             sound,
@@ -46,18 +46,18 @@ def hear(
             condition_on_previous_text=False,
             word_timestamps=True,
         )
-        heard = [
+        utterances = [
             _placed(segment, region, word_timestamps)
             for segment in segments
             if segment.no_speech_prob <= _NO_SPEECH and segment.compression_ratio <= _LOOP_RATIO
         ]
     except RuntimeError as error:
         raise ProviderUnavailable from error
-    return [piece for piece in heard if piece.text]
+    return [said for said in utterances if said.text]
 
 
-def _placed(segment: Any, region: Region, word_timestamps: bool) -> Heard:
-    """Move a segment of the library to its place in the recording, as plain Python numbers."""
+def _placed(segment: Any, region: Region, word_timestamps: bool) -> Utterance:
+    """Convert a segment of the library: times in the recording, plain Python numbers."""
     earliest_s = _LEAD_S if region.start else 0.0
 
     def clock_ms(seconds: float) -> int:
@@ -74,7 +74,7 @@ def _placed(segment: Any, region: Region, word_timestamps: bool) -> Heard:
         )
         for word in segment.words or ()
     )
-    return Heard(
+    return Utterance(
         channel=region.channel,
         start_ms=start_ms,
         end_ms=max(start_ms, clock_ms(segment.end)),

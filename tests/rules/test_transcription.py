@@ -1,4 +1,4 @@
-"""Rules of the local transcriber, run with the real model on real speech."""
+"""Local transcriber, with the real model on real speech."""
 
 import subprocess
 import sys
@@ -10,29 +10,34 @@ from typing import Any
 import pytest
 
 from app.ai.speech.decoding.output import SourceFormat
-from app.ai.speech.engine import build_transcriber
-from app.ai.speech.errors import ModelMissing, Stopped, UnsupportedLanguage, UnsupportedMedia
-from app.ai.speech.transcriber import TranscribeOptions
+from app.ai.speech.errors import (
+    ModelMissing,
+    TranscriptionStopped,
+    UnsupportedLanguage,
+    UnsupportedMedia,
+)
+from app.ai.speech.factory import build_transcriber
+from app.ai.speech.transcriber import TranscriptionOptions
 from app.ai.transcript import AudioInfo, Role, Transcript
 
 WHY = "the asr extra is not installed"
-speech_model = pytest.importorskip("app.ai.speech.model", reason=WHY)
-speech_regions = pytest.importorskip("app.ai.speech.regions", reason=WHY)
+speech_model = pytest.importorskip("app.ai.speech.speech_model", reason=WHY)
+speech_regions = pytest.importorskip("app.ai.speech.speech_regions", reason=WHY)
 recordings = pytest.importorskip("app.ai.speech.recording", reason=WHY)
 np = pytest.importorskip("numpy", reason=WHY)
 decode = pytest.importorskip("app.ai.speech.decoder", reason=WHY).decode
-participants = pytest.importorskip("app.ai.speech.assembly", reason=WHY).participants
+participants = pytest.importorskip("app.ai.speech.transcript_assembly", reason=WHY).participants
 pytest.importorskip(speech_model.PACKAGE, reason="the packaged speech model is not installed")
 
 AUDIO = Path(__file__).parents[1] / "data" / "audio"
 SPEECH = AUDIO / "formats" / "jfk.webm"
 CALL = AUDIO / "calls" / "fx-call-2.stereo.wav"
 SILENCE = AUDIO / "nospeech" / "silence.wav"
-ENGLISH = TranscribeOptions(language="en-US")
+ENGLISH = TranscriptionOptions(language="en-US")
 
 
 def ignore(share: float) -> None:
-    """Take progress without looking at it."""
+    """Discard the progress."""
 
 
 def recording_of(samples: Any) -> Any:
@@ -64,23 +69,23 @@ def words_of(transcript: Transcript, role: Role) -> str:
     return "".join(letter for letter in text if letter.isalpha() or letter == " ")
 
 
-def test_speech_becomes_its_words(spoken: Transcript) -> None:
+def test_speech_is_transcribed(spoken: Transcript) -> None:
     text = words_of(spoken, Role.UNKNOWN)
     assert "my fellow americans" in text
     assert text.endswith("what your country can do for you ask what you can do for your country")
 
 
-def test_one_channel_says_nothing_about_who_speaks(spoken: Transcript) -> None:
+def test_a_mono_recording_has_one_unknown_speaker(spoken: Transcript) -> None:
     assert spoken.speaker_attribution == "none"
     assert [speaker.role for speaker in spoken.participants] == [Role.UNKNOWN]
 
 
-def test_the_model_is_named_with_its_digest(spoken: Transcript) -> None:
+def test_the_transcript_names_the_model_and_its_digest(spoken: Transcript) -> None:
     assert (spoken.provider, spoken.model) == ("faster-whisper", "tiny.en")
     assert spoken.model_digest == speech_model.PACKAGED_DIGESTS["model.bin"]
 
 
-def test_numbers_are_plain(spoken: Transcript) -> None:
+def test_word_times_and_confidences_are_python_numbers(spoken: Transcript) -> None:
     words = [word for segment in spoken.segments for word in segment.words]
     assert words
     assert {type(word.start_ms) for word in words} == {int}
@@ -89,14 +94,14 @@ def test_numbers_are_plain(spoken: Transcript) -> None:
     assert type(spoken.confidence) is float
 
 
-def test_words_lie_inside_the_recording_in_order(spoken: Transcript) -> None:
+def test_words_are_in_order_and_within_the_recording(spoken: Transcript) -> None:
     starts = [word.start_ms for segment in spoken.segments for word in segment.words]
     assert starts == sorted(starts)
     assert spoken.duration_ms is not None
     assert all(0 <= s.start_ms <= s.end_ms <= spoken.duration_ms for s in spoken.segments)
 
 
-def test_each_channel_is_its_speaker(call: Transcript) -> None:
+def test_each_channel_is_one_speaker(call: Transcript) -> None:
     assert call.speaker_attribution == "channel"
     assert {(s.channel_index, s.role) for s in call.segments} == {
         (0, Role.AGENT),
@@ -106,26 +111,26 @@ def test_each_channel_is_its_speaker(call: Transcript) -> None:
     assert "i will say nothing of my" in words_of(call, Role.CUSTOMER)
 
 
-def test_turns_start_when_they_are_spoken(call: Transcript) -> None:
+def test_turns_start_within_a_quarter_of_a_second(call: Transcript) -> None:
     starts = {role: [s.start_ms for s in call.segments if s.role is role] for role in Role}
     for role, second in [(Role.CUSTOMER, 0.6), (Role.AGENT, 10.46), (Role.AGENT, 18.92)]:
         assert min(abs(start - second * 1000) for start in starts[role]) <= 250
 
 
-def test_segments_are_numbered_in_the_order_of_their_starts(call: Transcript) -> None:
+def test_segments_are_numbered_by_start_time(call: Transcript) -> None:
     assert [s.id for s in call.segments[:2]] == ["seg_0001", "seg_0002"]
     assert [s.index for s in call.segments] == list(range(len(call.segments)))
     assert [s.start_ms for s in call.segments] == sorted(s.start_ms for s in call.segments)
 
 
-def test_the_recording_is_described(call: Transcript) -> None:
+def test_the_transcript_describes_the_recording(call: Transcript) -> None:
     assert call.audio == AudioInfo("wav", "pcm_mulaw", 8000, 2, 28850)
     assert call.speech_ms is not None
     assert 0 < call.speech_ms < 2 * 28850
 
 
 @pytest.mark.parametrize("name", ["silence", "noise", "ringback", "hold-music"])
-def test_no_speech_is_a_success_without_words(transcriber: Any, name: str) -> None:
+def test_a_recording_without_speech_gives_an_empty_transcript(transcriber: Any, name: str) -> None:
     transcript = transcriber.transcribe(
         AUDIO / "nospeech" / f"{name}.wav", ENGLISH, progress=ignore
     )
@@ -134,52 +139,52 @@ def test_no_speech_is_a_success_without_words(transcriber: Any, name: str) -> No
     assert transcript.confidence is None
 
 
-def test_progress_only_rises_and_ends_at_one(transcriber: Any) -> None:
+def test_progress_never_decreases_and_ends_at_one(transcriber: Any) -> None:
     shares: list[float] = []
     found: list[AudioInfo] = []
     transcriber.transcribe(
-        SILENCE, TranscribeOptions(), progress=shares.append, on_decoded=found.append
+        SILENCE, TranscriptionOptions(), progress=shares.append, on_decoded=found.append
     )
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, 1.0)
     assert [info.duration_ms for info in found] == [10_000]
 
 
-def test_the_roles_of_the_channels_are_the_callers_to_say() -> None:
+def test_the_caller_sets_the_roles_of_the_channels() -> None:
     speakers = participants([0, 1, 2], {0: Role.CUSTOMER, 1: Role.BOT})
     assert [s.role for s in speakers] == [Role.CUSTOMER, Role.BOT, Role.UNKNOWN]
     assert [s.kind for s in speakers] == ["human", "bot", "human"]
     assert len({s.id for s in speakers}) == 3
 
 
-def test_transcribing_stops_when_asked(transcriber: Any) -> None:
+def test_transcription_stops_on_request(transcriber: Any) -> None:
     shares: list[float] = []
-    with pytest.raises(Stopped):
+    with pytest.raises(TranscriptionStopped):
         transcriber.transcribe(
             CALL, ENGLISH, progress=shares.append, should_stop=lambda: len(shares) > 2
         )
     assert max(shares) < 0.2
 
 
-def test_a_language_that_was_not_said_is_assumed_and_told(transcriber: Any) -> None:
-    transcript = transcriber.transcribe(SILENCE, TranscribeOptions(), progress=ignore)
+def test_an_assumed_language_gives_a_warning(transcriber: Any) -> None:
+    transcript = transcriber.transcribe(SILENCE, TranscriptionOptions(), progress=ignore)
     assert "language_assumed" in transcript.warnings
 
 
 @pytest.mark.parametrize("language", ["es", "pt-BR", "xx", "english"])
-def test_an_unknown_language_is_refused_and_not_guessed(transcriber: Any, language: str) -> None:
+def test_an_unsupported_language_is_refused(transcriber: Any, language: str) -> None:
     with pytest.raises(UnsupportedLanguage) as failure:
-        transcriber.transcribe(SILENCE, TranscribeOptions(language=language), progress=ignore)
+        transcriber.transcribe(SILENCE, TranscriptionOptions(language=language), progress=ignore)
     assert failure.value.code == "unsupported_language"
 
 
 def test_the_declared_content_type_is_checked(transcriber: Any) -> None:
-    options = TranscribeOptions(content_type="audio/mpeg")
+    options = TranscriptionOptions(content_type="audio/mpeg")
     with pytest.raises(UnsupportedMedia):
         transcriber.transcribe(SILENCE, options, progress=ignore)
 
 
-def test_a_changed_model_is_refused(tmp_path: Path) -> None:
+def test_a_modified_model_is_refused(tmp_path: Path) -> None:
     genuine = speech_model.find_model(None).directory
     for name in speech_model.PACKAGED_DIGESTS:
         (tmp_path / name).symlink_to(genuine / name)
@@ -190,7 +195,7 @@ def test_a_changed_model_is_refused(tmp_path: Path) -> None:
         speech_model.load_model(changed, cpu_threads=1)
 
 
-def test_a_model_directory_without_a_model_is_reported(tmp_path: Path) -> None:
+def test_a_missing_model_is_reported(tmp_path: Path) -> None:
     transcriber = build_transcriber(model_dir=tmp_path / "absent")
     with pytest.raises(ModelMissing) as failure:
         transcriber.transcribe(SILENCE, ENGLISH, progress=ignore)
@@ -199,7 +204,7 @@ def test_a_model_directory_without_a_model_is_reported(tmp_path: Path) -> None:
     assert str(tmp_path) not in failure.value.message
 
 
-def test_a_damaged_model_directory_is_reported(tmp_path: Path) -> None:
+def test_a_damaged_model_is_reported(tmp_path: Path) -> None:
     for name in speech_model.PACKAGED_DIGESTS:
         (tmp_path / name).write_bytes(b"{}")
     transcriber = build_transcriber(model_dir=tmp_path)
@@ -207,20 +212,15 @@ def test_a_damaged_model_directory_is_reported(tmp_path: Path) -> None:
         transcriber.transcribe(SILENCE, ENGLISH, progress=ignore)
 
 
-def test_an_unknown_engine_is_refused() -> None:
-    with pytest.raises(ValueError, match="dictaphone"):
-        build_transcriber("dictaphone")
-
-
-def test_the_door_to_the_engine_loads_none_of_it() -> None:
+def test_the_factory_imports_no_speech_library() -> None:
     look = (
-        "import sys, app.ai.speech.engine; print({'av', 'numpy', 'ctranslate2'} & {*sys.modules})"
+        "import sys, app.ai.speech.factory; print({'av', 'numpy', 'ctranslate2'} & {*sys.modules})"
     )
     seen = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert seen.stdout.strip() == "set()"
 
 
-def test_speech_across_the_end_of_a_reading_is_found_once() -> None:
+def test_speech_across_a_window_boundary_is_found_once() -> None:
     with decode(CALL) as short:
         once = [(r.start, r.stop) for r in speech_regions.find_regions(short, 1)]
         samples = short.read(1, 0, short.sample_count) * 32768
@@ -230,7 +230,7 @@ def test_speech_across_the_end_of_a_reading_is_found_once() -> None:
         assert all(a.stop <= b.start for a, b in pairwise(found))
 
 
-def test_faint_speech_is_raised_and_loud_speech_lowered() -> None:
+def test_gain_brings_faint_and_loud_speech_to_one_level() -> None:
     for level, gain in [(0.01, 10.0), (0.4, 0.25), (0.0001, 30.0)]:
         with recording_of(np.full(16_000, round(level * 32768))) as recording:
             region = speech_regions.Region(0, 0, 16_000)

@@ -1,4 +1,4 @@
-"""Finds the local speech model, makes sure it is the one we know, and loads it."""
+"""Local speech model: finds its files, verifies their digests and loads it."""
 
 import hashlib
 import importlib.util
@@ -25,7 +25,7 @@ _VOCABULARIES = ("vocabulary.txt", "vocabulary.json")
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """A directory with a converted Whisper model; `packaged` means that its digests are known."""
+    """A folder with a converted Whisper model; the digests of a `packaged` one are known."""
 
     directory: Path
     name: str
@@ -42,12 +42,12 @@ class SpeechModel:
 
     @property
     def languages(self) -> frozenset[str]:
-        """Name the languages it can write, as lower-case codes."""
+        """Languages that it transcribes, as lower-case codes."""
         return frozenset(self.engine.supported_languages)
 
 
 def find_model(configured: Path | None) -> ModelFiles:
-    """Choose the configured directory, else the installed package; nothing is ever downloaded."""
+    """Return the configured folder, or the installed package; nothing is ever downloaded."""
     if configured is not None:
         return ModelFiles(configured, configured.name or "local", packaged=False)
     spec = importlib.util.find_spec(PACKAGE)
@@ -60,9 +60,9 @@ def load_model(files: ModelFiles, *, cpu_threads: int) -> SpeechModel:
     """Load a model into this process, which must not fork afterwards.
 
     Raises:
-        ModelMissing: a file is absent, damaged, or not the one whose digest is known.
+        ModelMissing: a file is missing, damaged, or differs from the packaged one.
     """
-    _refuse_incomplete(files)
+    _require_complete(files)
     digest = _verified_digest(files)
     try:
         engine: Any = WhisperModel(
@@ -77,21 +77,21 @@ def load_model(files: ModelFiles, *, cpu_threads: int) -> SpeechModel:
     return SpeechModel(files.name, digest, engine)
 
 
-def _refuse_incomplete(files: ModelFiles) -> None:
-    """Insist on every file: the library would fetch an absent one from a hub."""
+def _require_complete(files: ModelFiles) -> None:
+    """Require every file: the library would download a missing one."""
     missing = [name for name in _NEEDED if not (files.directory / name).is_file()]
     if not any((files.directory / name).is_file() for name in _VOCABULARIES):
         missing.append(_VOCABULARIES[0])
     if missing:
-        raise ModelMissing(f"The speech model is not complete: {', '.join(missing)} is missing.")
+        raise ModelMissing(f"The speech model is incomplete: {', '.join(missing)} is missing.")
 
 
 def _verified_digest(files: ModelFiles) -> str:
-    """Return the digest of the weights; every file of the packaged model must be the known one."""
+    """Return the digest of the weights, and verify every file of the packaged model."""
     if files.packaged:
         for name, known in PACKAGED_DIGESTS.items():
             if _sha256(files.directory / name) != known:
-                raise ModelMissing(f"The packaged speech model is not genuine: {name} differs.")
+                raise ModelMissing(f"The packaged speech model was changed: {name} differs.")
         return PACKAGED_DIGESTS["model.bin"]
     return _sha256(files.directory / "model.bin")
 
