@@ -84,8 +84,10 @@ def _write_rows(job: RunningJob[ExportJob], wish: Wish, path: Path, copy: Path) 
     columns = catalogue.columns_of(wish)
     writer = open_writer(wish.format, path, columns, delimiter=wish.delimiter)
     row_count = 0
-    batches = catalogue.batches(job.runtime.db, wish, copy, job.should_stop)
-    with closing(writer), closing(batches):
+    with (
+        closing(writer),
+        closing(catalogue.batches(job.runtime.db, wish, copy, job.should_stop)) as batches,
+    ):
         for batch in batches:
             job.require_going_on()
             require_space(path.parent, 0, job.runtime.settings.min_free_bytes)
