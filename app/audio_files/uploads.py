@@ -14,7 +14,7 @@ from app.audio_files.links import Links
 from app.audio_files.models import AudioFile, AudioStatus
 from app.audio_files.upload_limits import UploadLimits, stored_bytes
 from app.campaigns import service as campaigns
-from app.campaigns.vocabulary import Counted
+from app.campaigns.enums import CampaignCount
 from app.core.clock import utc_now
 from app.core.errors import AppError, Conflict, NotFound
 from app.core.ids import new_id
@@ -91,7 +91,7 @@ def mark_uploaded(
     audio.expires_at = None
     session.flush()
     if audio.campaign_id is not None:
-        campaigns.count(session, audio.campaign_id, Counted.AUDIO_FILES)
+        campaigns.count(session, audio.campaign_id, CampaignCount.AUDIO_FILES)
     usage.note_storage(session, size_bytes=stored_bytes(session), now=now)
     if audio.auto_process:
         _process(session, audio_file_id, redact=redact)

@@ -6,7 +6,7 @@ from app.campaigns.schemas import CampaignSchema
 from app.conversations import drafts as conversations
 from app.conversations.schemas import ConversationSchema
 from app.core.storage import require_space
-from app.directory import call_centers, executives
+from app.directory import service as directory
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
 from app.imports import (
     campaign_shapes,
@@ -109,7 +109,7 @@ def put_call_center(body: dict[str, Any], external_id: str) -> Any:
     """Make or replace the call centre that you know by this key."""
     external_id = agreed(external_id, body.pop("external_id", None))
     with current_runtime().db.writing() as session:
-        call_center, created = call_centers.upsert(session, external_id, body)
+        call_center, created = directory.upsert_call_center(session, external_id, body)
     return call_center, 201 if created else 200
 
 
@@ -121,5 +121,5 @@ def put_executive(body: dict[str, Any], external_id: str) -> Any:
     """Make or replace the executive that you know by this key."""
     external_id = agreed(external_id, body.pop("external_id", None))
     with current_runtime().db.writing() as session:
-        executive, created = executives.upsert(session, external_id, body)
+        executive, created = directory.upsert_executive(session, external_id, body)
     return executive, 201 if created else 200
