@@ -13,7 +13,7 @@ from app.core.jobs.leases import LeaseLost
 from app.core.jobs.runner import Interrupted, LeasedWork, take
 from app.core.process import stopping
 from app.core.runtime import Runtime
-from app.core.storage import StoredObject
+from app.core.storage import StoredObject, require_space
 
 
 def work(parts: Runtime, job_id: str = "") -> None:
@@ -81,6 +81,7 @@ class _Exporting(LeasedWork[ExportJob]):
         ):
             for batch in found:
                 self.require_going_on()
+                require_space(path.parent, 0, self.parts.settings.min_free_bytes)
                 writer.write(batch.columns)
                 row_count += batch.row_count
                 self.tell(int(batch.done * 99))

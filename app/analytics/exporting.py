@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from app.analytics.datasets import catalogue
@@ -181,6 +181,13 @@ def forget_files(session: Session, files: Mapping[str, str]) -> None:
     for job in session.scalars(select(ExportJob).where(ExportJob.id.in_(files)).with_for_update()):
         if job.object_id == files[job.id]:
             job.object_id = None
+
+
+def purge(session: Session, *, before: datetime) -> None:
+    """Delete the exports that ended before this moment and whose files are gone."""
+    session.execute(
+        delete(ExportJob).where(ExportJob.completed_at < before, ExportJob.object_id.is_(None))
+    )
 
 
 def unknown_among(session: Session, object_ids: Sequence[str]) -> Sequence[str]:

@@ -1,6 +1,7 @@
 """Jobs over exports, found by the sweep and deleted in time, and over facts, summed in time."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from app.analytics import exporter, exporting, folding
 from app.analytics.models import ExportJob
@@ -10,6 +11,7 @@ from app.core.runtime import Runtime, runtime
 
 # Other tasks of the same process wait so long.
 _FOLDING_S = 0.5
+_ROWS_KEPT = timedelta(days=90)
 
 
 def run_export(job_id: str) -> None:
@@ -34,6 +36,12 @@ def purge_exports(parts: Runtime) -> int:
             exporting.forget_files(session, over)
     exporter.clear_spool(parts)
     return len(over)
+
+
+def purge_export_rows(parts: Runtime) -> None:
+    """Delete the rows of exports that ended long ago."""
+    with parts.db.writing() as session:
+        exporting.purge(session, before=utc_now() - _ROWS_KEPT)
 
 
 def unkept(parts: Runtime, object_ids: Sequence[str]) -> Sequence[str]:

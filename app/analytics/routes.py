@@ -113,9 +113,11 @@ def create_export(body: dict[str, Any]) -> Any:
     links, wish = _links(), _wish(body)
     _check_scopes(wish)
     created_by = current_principal().key_id
-    with runtime().db.reading() as session:
+    parts = runtime()
+    parts.storage.require_space(0)
+    with parts.db.reading() as session:
         exporting.require_room(session, wish)
-    with runtime().db.writing() as session:
+    with parts.db.writing() as session:
         job = exporting.request(
             session, wish, file_name=body.get("file_name"), created_by=created_by
         )

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -32,6 +32,8 @@ from app.evaluations.judging.model_answers import StoredAnswers
 from app.evaluations.transcripts import store as transcripts
 from app.redaction import guard
 from app.scorecards import service as scorecards
+
+_EXPIRED_KEPT = timedelta(days=7)
 
 
 def process_audio(job_id: str) -> None:
@@ -82,6 +84,12 @@ def expire_uploads(parts: Runtime) -> int:
     heal_uploads(parts)
     with parts.db.writing() as session:
         return uploads.expire(session, utc_now())
+
+
+def purge_expired_uploads(parts: Runtime) -> int:
+    """Delete the rows of uploads that were given up a week ago; return how many."""
+    with parts.db.writing() as session:
+        return uploads.purge_expired(session, before=utc_now() - _EXPIRED_KEPT)
 
 
 def unkept(parts: Runtime, audio_file_ids: Sequence[str]) -> Sequence[str]:

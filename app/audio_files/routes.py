@@ -5,6 +5,7 @@ from typing import Any
 from app.audio_files import processing, schemas, service, status, uploads
 from app.audio_files.hooks import Recordings
 from app.audio_files.links import Links
+from app.audio_files.upload_limits import upload_limits
 from app.core.runtime import runtime
 from app.evaluations.enums import SourceType
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
@@ -40,9 +41,8 @@ def list_audio_files(query: dict[str, Any]) -> Any:
 def create_upload_url(body: dict[str, Any]) -> Any:
     """Announce a recording and get the link that takes its bytes, once."""
     parts = runtime()
-    largest = parts.settings.upload_max_bytes
     with parts.db.writing() as session:
-        return uploads.reserve(session, links=_links(), largest_bytes=largest, **body)
+        return uploads.reserve(session, links=_links(), limits=upload_limits(parts), **body)
 
 
 @blp.get("/<id:audio_file_id>")

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.ai.context import Context
 from app.campaigns import service as campaigns
-from app.campaigns.vocabulary import Counted
+from app.campaigns.enums import CampaignCount
 from app.conversations import messages, records
 from app.conversations.drafts import Messages
 from app.conversations.models import Conversation, ConversationSearchText
@@ -18,7 +18,7 @@ from app.conversations.vocabulary import ASYNCHRONOUS, ENDED
 from app.core.database import upserts
 from app.core.digests import digest_of
 from app.core.errors import InvalidInput, NotFound
-from app.directory import executives
+from app.directory.service import EXECUTIVES
 from app.evaluations import references
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.erasure import require_kept
@@ -66,7 +66,7 @@ def upsert(
     else:
         session.merge(found)
     session.flush()
-    campaigns.moved(session, former_campaign_id, row.campaign_id, Counted.CONVERSATIONS)
+    campaigns.count_move(session, former_campaign_id, row.campaign_id, CampaignCount.CONVERSATIONS)
     return records.get(session, row.id), created, True
 
 
@@ -132,7 +132,7 @@ def note_evaluation(session: Session, current: Evaluation) -> None:
 def _require(session: Session, columns: Mapping[str, Any]) -> None:
     references.require(session, columns)
     taking_part = columns["executives"]
-    known = executives.names_of(session, taking_part) if taking_part else {}
+    known = EXECUTIVES.names(session, taking_part) if taking_part else {}
     for each in taking_part:
         if each not in known:
             raise InvalidInput.field("messages", f"There is no executive {each}.")

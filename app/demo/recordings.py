@@ -10,6 +10,7 @@ from app.audio_files.hooks import Recordings
 from app.audio_files.links import Links
 from app.audio_files.models import AudioFile, AudioStatus
 from app.audio_files.schemas import UploadCreate
+from app.audio_files.upload_limits import upload_limits
 from app.core.errors import Conflict
 from app.core.runtime import Runtime
 from app.core.storage import ObjectExists
@@ -38,9 +39,8 @@ def take_in(parts: Runtime, record: Mapping[str, Any]) -> bool:
 
 def _awaiting(parts: Runtime, record: Mapping[str, Any], size_bytes: int) -> str | None:
     """Return the row that waits for the bytes, made where there is none; None where they came."""
-    settings = parts.settings
     fields = UploadCreate().load({**record, "sizeBytes": size_bytes})
-    links = Links(parts.urls, "", settings.url_ttl_s)
+    links = Links(parts.urls, "", parts.settings.url_ttl_s)
     known = select(AudioFile.id, AudioFile.status).where(
         AudioFile.external_id == record["externalId"]
     )
@@ -49,9 +49,7 @@ def _awaiting(parts: Runtime, record: Mapping[str, Any], size_bytes: int) -> str
         if row is not None and row.status != AudioStatus.EXPIRED:
             return str(row.id) if row.status == AudioStatus.PENDING_UPLOAD else None
         try:
-            reserved = uploads.reserve(
-                session, links=links, largest_bytes=settings.upload_max_bytes, **fields
-            )
+            reserved = uploads.reserve(session, links=links, limits=upload_limits(parts), **fields)
         except Conflict:
             return None
         return str(reserved["audio_file_id"])

@@ -8,8 +8,7 @@ from app.conversations.drafts import drafted
 from app.conversations.vocabulary import PLATFORMS, ROLES, ConversationStatus
 from app.imports.contact_shapes import ContactUpsert, PastMoment, Speech, Values
 from app.imports.formats.items import MOST_MESSAGES
-from app.imports.shapes import language_field
-from app.web.fields import Choice, Flag, Items, Nested, Number, Reference, Text, Whole
+from app.web.fields import Choice, Flag, Items, LanguageTag, Nested, Number, Reference, Text, Whole
 from app.web.shapes import CamelSchema, reject
 
 _MOST_TAGS = 50
@@ -33,7 +32,7 @@ class MessageUpsert(CamelSchema):
     sent_at = PastMoment(allow_none=True, load_default=None)
     author_name = Text(200, allow_none=True, load_default=None)
     executive_id = Reference("exec", allow_none=True, load_default=None)
-    language = language_field(allow_none=True, load_default=None)
+    language = LanguageTag(allow_none=True, load_default=None)
     internal = Flag(load_default=False)
     attachments = Items(Nested(AttachmentUpsert), high=_MOST_ATTACHMENTS, load_default=list)
     details = Values(data_key="metadata", load_default=dict)

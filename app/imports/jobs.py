@@ -10,6 +10,7 @@ from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.jobs.runner import Interrupted, LeasedWork, take
 from app.core.runtime import Runtime, runtime
+from app.core.storage import require_space
 from app.imports import applying, preparing, service, sources
 from app.imports.applying import Rehearsed
 from app.imports.models import Import
@@ -54,6 +55,7 @@ def _purge_once(parts: Runtime, before: datetime) -> int:
 class _Importing(LeasedWork[Import]):
     def work(self) -> None:
         task = self.write(service.begin)
+        settings = self.parts.settings
         documents = _opened(task.format, task.documents)
         with Notebook() as notebook:
             found = preparing.prepared(
@@ -61,6 +63,7 @@ class _Importing(LeasedWork[Import]):
             )
             for batch in preparing.batches(islice(found, task.done, None)):
                 self.require_going_on()
+                require_space(settings.data_dir, 0, settings.min_free_bytes)
                 self._apply(batch, task.options)
         self.write(service.finish)
 

@@ -5,7 +5,8 @@ from typing import Any
 from app.campaigns.schemas import CampaignSchema
 from app.conversations.schemas import ConversationSchema
 from app.core.runtime import runtime
-from app.directory import call_centers, executives
+from app.core.storage import require_space
+from app.directory import service as directory
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
 from app.imports import (
     campaign_shapes,
@@ -22,6 +23,7 @@ from app.imports import (
 from app.imports.external_ids import PATH_PARAMETER, agreed
 from app.voice_calls.schemas import VoiceCallSchema
 from app.web.api import Blueprint
+from app.web.parser import MAX_JSON_BYTES
 from app.web.principal import require_scope
 
 blp = Blueprint(
@@ -42,6 +44,7 @@ def create_import(body: dict[str, Any]) -> Any:
     parts = runtime()
     documents = intake.documents_of(body)
     options = intake.options_of(body, parts.settings.engagement_types)
+    require_space(parts.settings.data_dir, MAX_JSON_BYTES, parts.settings.min_free_bytes)
     with parts.db.writing() as session:
         return service.start(session, format=body["format"], documents=documents, options=options)
 
@@ -101,7 +104,7 @@ def put_call_center(body: dict[str, Any], external_id: str) -> Any:
     """Make or replace the call centre that you know by this key."""
     external_id = agreed(external_id, body.pop("external_id", None))
     with runtime().db.writing() as session:
-        call_center, created = call_centers.upsert(session, external_id, body)
+        call_center, created = directory.upsert_call_center(session, external_id, body)
     return call_center, 201 if created else 200
 
 
@@ -113,5 +116,5 @@ def put_executive(body: dict[str, Any], external_id: str) -> Any:
     """Make or replace the executive that you know by this key."""
     external_id = agreed(external_id, body.pop("external_id", None))
     with runtime().db.writing() as session:
-        executive, created = executives.upsert(session, external_id, body)
+        executive, created = directory.upsert_executive(session, external_id, body)
     return executive, 201 if created else 200

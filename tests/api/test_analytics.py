@@ -13,7 +13,7 @@ from app.analytics.cli import analytics
 from app.core.clock import iso_utc, utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.directory import call_centers, executives
+from app.directory import service as directory
 from app.evaluations import service as evaluations
 from tests.caller import Caller, error_code, findings
 from tests.conversations import completed, opened
@@ -93,10 +93,10 @@ def test_a_failed_evaluation_has_no_figures(client: Caller, house: Runtime) -> N
 
 def test_people_and_bots_are_ranked_apart(client: Caller, house: Runtime) -> None:
     with house.db.writing() as session:
-        place, _ = call_centers.upsert(session, "c", {"name": "Pune", "labels": {}})
+        place, _ = directory.upsert_call_center(session, "c", {"name": "Pune", "labels": {}})
         for name, kind in (("Asha", "human"), ("Bo", "bot"), ("Chen", "human")):
             values = {"name": name, "kind": kind, "call_center_id": place.id}
-            each, _ = executives.upsert(session, name, values)
+            each, _ = directory.upsert_executive(session, name, values)
             for _ in range(2 if name == "Chen" else 5):
                 completed(session, executive_id=each.id, executive=name)
     found = {each["name"]: each for each in data_of(client, "executives")}

@@ -18,7 +18,7 @@ from app.analytics import folding, rebuilding
 from app.core.clock import iso_utc
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.directory import executives
+from app.directory.service import upsert_executive
 from app.evaluations import settled
 from app.evaluations.enums import RESOLUTIONS, TRENDS
 from app.evaluations.models import Evaluation, EvaluationResult
@@ -53,9 +53,7 @@ class World:
         self.kinds = {}
         with house.db.writing() as session:
             for index, kind in enumerate(("human", "human", "bot")):
-                each, _ = executives.upsert(
-                    session, str(index), {"name": f"E{index}", "kind": kind}
-                )
+                each, _ = upsert_executive(session, str(index), {"name": f"E{index}", "kind": kind})
                 self.ids["executive"][index] = each.id
                 self.kinds[each.id] = kind
         self.rows = [self._row(dice) for _ in range(number)]

@@ -1,4 +1,4 @@
-"""PUT of conversations and voice calls: made once, brought to what is given, judged as they end."""
+"""Upserts of conversations and voice calls: creation, changes and evaluation."""
 
 import time
 from collections import Counter
@@ -28,7 +28,7 @@ def revisions(client: Caller, source_id: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_again_changes_nothing(client: Caller, house: Runtime, kind: str) -> None:
+def test_an_identical_put_changes_nothing(client: Caller, house: Runtime, kind: str) -> None:
     body = BODIES[kind]()
     first = client.call("PUT", f"/imports/{kind}/crm%201", body)
     assert first.status_code == 201
@@ -46,7 +46,7 @@ def test_the_same_again_changes_nothing(client: Caller, house: Runtime, kind: st
     assert len(revisions(client, made["id"])) == 1
 
 
-def test_a_changed_conversation_is_judged_as_the_next_revision(
+def test_a_changed_conversation_is_evaluated_as_the_next_revision(
     client: Caller, house: Runtime
 ) -> None:
     before = put_chat(client, messages=messages(HELPFUL[:4]))
@@ -71,7 +71,7 @@ def test_a_changed_conversation_is_judged_as_the_next_revision(
     assert happened(house) == ["evaluation.completed"] * 2
 
 
-def test_what_was_asked_for_is_judged_though_it_changed_since(client: Caller) -> None:
+def test_a_change_replaces_the_queued_evaluation(client: Caller) -> None:
     made = put_chat(client, messages=messages(HELPFUL[:6]))
     put_chat(client, messages=messages())
     waiting = revisions(client, made["id"])
@@ -83,7 +83,7 @@ def test_what_was_asked_for_is_judged_though_it_changed_since(client: Caller) ->
     assert get(client, f"/conversations/{made['id']}")["evaluationId"] == done["id"]
 
 
-def test_messages_that_are_the_same_keep_their_ids(client: Caller, house: Runtime) -> None:
+def test_unchanged_messages_keep_their_ids(client: Caller, house: Runtime) -> None:
     made = put_chat(client)
     path = f"/conversations/{made['id']}/messages"
     before = [each["id"] for each in get(client, path)]
@@ -98,7 +98,7 @@ def test_messages_that_are_the_same_keep_their_ids(client: Caller, house: Runtim
         assert session.scalar(select(func.count()).select_from(Message)) == 1
 
 
-def test_what_no_evaluation_shows_makes_no_new_one(client: Caller) -> None:
+def test_changes_that_no_evaluation_uses_make_no_new_one(client: Caller) -> None:
     made = put_chat(client)
     judge()
     changed = put_chat(client, csat={"score": 5}, tags=["a"], disposition="done", subject="S")
@@ -109,7 +109,9 @@ def test_what_no_evaluation_shows_makes_no_new_one(client: Caller) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_evaluate_false_only_keeps_it(client: Caller, house: Runtime, kind: str) -> None:
+def test_evaluate_false_stores_without_evaluating(
+    client: Caller, house: Runtime, kind: str
+) -> None:
     kept = put(client, kind, "k", BODIES[kind](), "?evaluate=false")
     assert kept["evaluationId"] is None
     with house.db.reading() as session:
@@ -120,7 +122,7 @@ def test_evaluate_false_only_keeps_it(client: Caller, house: Runtime, kind: str)
     }
 
 
-def test_an_open_conversation_is_judged_when_it_is_asked_for(client: Caller) -> None:
+def test_an_open_conversation_is_evaluated_on_request(client: Caller) -> None:
     assert put_chat(client, status="open")["evaluationId"] is None
     assert put_chat(client, query="?evaluate=true", status="open")["evaluationId"] is not None
     closed = put_chat(client, "b", status="open", messages=messages(HELPFUL[:2]))
@@ -131,7 +133,7 @@ def test_an_open_conversation_is_judged_when_it_is_asked_for(client: Caller) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_names_stand_for_ids_and_campaigns_count(client: Caller, kind: str) -> None:
+def test_names_are_resolved_and_campaign_counts_updated(client: Caller, kind: str) -> None:
     engagement = client.post("/engagements", {"name": "Audit", "type": "qa"}).json()["data"]["id"]
     ids = {
         noun: put(client, room, name, {"name": name})["id"]
@@ -258,7 +260,7 @@ HOSTILE: list[tuple[str, dict[str, Any], dict[str, str]]] = [
 ]
 
 
-def test_what_is_wrong_is_told_field_by_field(client: Caller, house: Runtime) -> None:
+def test_an_invalid_body_is_reported_by_field(client: Caller, house: Runtime) -> None:
     for kind, changes, expected in HOSTILE:
         answer = client.call("PUT", f"/imports/{kind}/k", {**BODIES[kind](), **changes})
         assert answer.status_code == 422, (changes, answer.text)
@@ -269,7 +271,7 @@ def test_what_is_wrong_is_told_field_by_field(client: Caller, house: Runtime) ->
     assert happened(house) == []
 
 
-def test_ten_thousand_messages_are_taken_and_not_one_more(client: Caller) -> None:
+def test_ten_thousand_messages_are_the_maximum(client: Caller) -> None:
     lines = [{"role": ("agent", "customer")[n % 2], "text": f"Line {n}"} for n in range(10_000)]
     made = put(client, "conversations", "long", {"messages": lines})
     assert made["messageCount"] == 10_000
@@ -282,7 +284,7 @@ def test_ten_thousand_messages_are_taken_and_not_one_more(client: Caller) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_eight_at_once_make_one(
+def test_eight_concurrent_puts_create_one_record(
     base: str, house: Runtime, make_caller: Callable[..., Caller], kind: str
 ) -> None:
     callers = [make_caller(base) for _ in range(8)]
@@ -297,7 +299,7 @@ def test_eight_at_once_make_one(
     assert happened(house) == (["voice-call.completed"] if kind == "voice-calls" else [])
 
 
-def test_upserts_need_their_scope(base: str, make_caller: Callable[..., Caller]) -> None:
+def test_upserts_require_their_scope(base: str, make_caller: Callable[..., Caller]) -> None:
     reader = make_caller(base, scopes=["conversations:read", "voice:read"])
     writer = make_caller(base, scopes=["ingest:write"])
     for kind in KINDS:

@@ -44,6 +44,7 @@ class Settings:
     )
     redis_url: str = setting("CQE_REDIS_URL", "", read.redis_url, secret=True)
     storage_url: str = setting("CQE_STORAGE_URL", "", read.starting_with("file:///"))
+    min_free_gb: float = setting("CQE_MIN_FREE_GB", 1.0, read.amount)
 
     # Processes
     host: str = setting("CQE_HOST", "127.0.0.1", str)
@@ -77,6 +78,7 @@ class Settings:
     plan_calls: int = setting("CQE_PLAN_CALLS", 1_000_000, read.whole(0))
     plan_webhooks: int = setting("CQE_PLAN_WEBHOOKS", 100_000, read.whole(0))
     plan_storage_gb: float = setting("CQE_PLAN_STORAGE_GB", 100.0, read.amount)
+    plan_storage_enforced: bool = setting("CQE_PLAN_STORAGE_ENFORCED", False, read.boolean)
 
     # Webhooks
     webhook_allowed_cidrs: tuple[Network, ...] = setting(
@@ -132,11 +134,11 @@ class Settings:
         """
         values: dict[str, Any] = {}
         problems: list[str] = []
-        for each in fields(cls):
-            variable = each.metadata["variable"]
+        for declared in fields(cls):
+            variable = declared.metadata["variable"]
             if text := environment.get(variable, ""):
                 try:
-                    values[each.name] = each.metadata["parse"](text)
+                    values[declared.name] = declared.metadata["parse"](text)
                 except ValueError as error:
                     problems.append(f"{variable}: {error}")
         settings = cls(**values)
@@ -156,6 +158,11 @@ class Settings:
         return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'cqe.db'}"
 
     @property
+    def min_free_bytes(self) -> int:
+        """The free disk space below which nothing more is stored."""
+        return round(self.min_free_gb * 1e9)
+
+    @property
     def is_sqlite(self) -> bool:
         """Whether the main database is SQLite."""
         return self.effective_database_url.startswith("sqlite")
@@ -163,5 +170,5 @@ class Settings:
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """List the CQE_ variables that are no setting: mistyped names, most likely."""
-    known = {each.metadata["variable"] for each in fields(Settings)}
+    known = {setting_field.metadata["variable"] for setting_field in fields(Settings)}
     return sorted(name for name in environment if name.startswith("CQE_") and name not in known)

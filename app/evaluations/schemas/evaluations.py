@@ -16,7 +16,7 @@ from app.evaluations.enums import (
     Status,
 )
 from app.evaluations.schemas.results import EngineSchema, SummarySchema
-from app.web.fields import Choice, Moment, Nested, Pattern, Reference, Text
+from app.web.fields import Choice, LanguageTag, Moment, Nested, Pattern, Reference, Text
 from app.web.messages import RANGE
 from app.web.pagination import PeriodQuery, sort_field
 from app.web.query_fields import Choices, QueryFlag, QueryWhole
@@ -51,9 +51,7 @@ class EvaluationQuery(PeriodQuery):
     sentiment_trend = Choices(TRENDS)
     resolution = Choices(RESOLUTIONS)
     topic = Text(100, low=1)
-    language = Pattern(
-        "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*",
-        "This must be a language tag such as en or hi-IN.",
+    language = LanguageTag(
         metadata={"description": "`en` finds en and every en-… too."},
     )
     q = Text(

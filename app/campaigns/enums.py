@@ -1,4 +1,4 @@
-"""The words that campaigns are described in (contract B10)."""
+"""Enumerations of campaigns."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ CHANNELS = ("voice", "chat", "voice_bot")
 
 
 class CampaignType(StrEnum):
-    """What a campaign is for."""
+    """Purpose of a campaign."""
 
     SUPPORT = "support"
     SALES = "sales"
@@ -18,7 +18,7 @@ class CampaignType(StrEnum):
 
 
 class CampaignStatus(StrEnum):
-    """Where a campaign stands, as its owner says."""
+    """Status that a client sets."""
 
     DRAFT = "draft"
     ACTIVE = "active"
@@ -26,8 +26,8 @@ class CampaignStatus(StrEnum):
     COMPLETED = "completed"
 
 
-class Counted(StrEnum):
-    """What is counted of a campaign."""
+class CampaignCount(StrEnum):
+    """Records that are counted for each campaign."""
 
     CONVERSATIONS = "conversations"
     VOICE_CALLS = "voice_calls"

@@ -1,4 +1,4 @@
-"""How the database finds campaigns: usual filters and every order from an index."""
+"""Query plans of campaigns: common filters and every sort use an index."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import sqlalchemy
 
-from app.campaigns import records, service
+from app.campaigns import queries, service
 from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
@@ -38,7 +38,7 @@ def statements(house: Runtime) -> Iterator[list[tuple[str, Any]]]:
         ({"engagement_id": ""}, "ix_campaigns_engagement"),
     ],
 )
-def test_usual_filters_are_answered_from_an_index(
+def test_common_filters_use_an_index(
     house: Runtime, statements: list[tuple[str, Any]], filters: dict[str, Any], index: str
 ) -> None:
     plans = plans_of(house, statements, "-created_at", filters)
@@ -53,7 +53,7 @@ def test_usual_filters_are_answered_from_an_index(
 
 @pytest.mark.parametrize("sort", ["name", "starts_at", "mean_score", "created_at"])
 @pytest.mark.parametrize("sign", ["", "-"])
-def test_every_order_is_read_from_an_index(
+def test_every_sort_uses_an_index(
     house: Runtime, statements: list[tuple[str, Any]], sort: str, sign: str
 ) -> None:
     page = plans_of(house, statements, sign + sort, {})[-1]
@@ -73,7 +73,7 @@ def plans_of(
         filters = {"engagement_id": engagement_id}
     with house.db.reading() as session:
         statements.clear()
-        records.list_page(session, PageRequest(sort=sort), **filters)
+        queries.list_page(session, PageRequest(sort=sort), **filters)
         connection = session.connection()
         return [
             "\n".join(

@@ -1,4 +1,4 @@
-"""How the database finds conversations and voice calls: every usual filter from an index."""
+"""Query plans of conversations and voice calls: common filters use an index."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -96,7 +96,7 @@ def flags() -> dict[str, Any]:
         (voice_calls.list_page, "voice_calls", OF_CALLS),
     ],
 )
-def test_no_usual_filter_reads_the_whole_table(
+def test_common_filters_do_not_scan_the_table(
     house: Runtime,
     engagement_id: str,
     list_page: Callable[..., Any],
@@ -122,7 +122,9 @@ def test_no_usual_filter_reads_the_whole_table(
     assert scans == []
 
 
-def test_a_count_within_an_engagement_reads_no_row(house: Runtime, engagement_id: str) -> None:
+def test_a_count_within_an_engagement_reads_only_the_index(
+    house: Runtime, engagement_id: str
+) -> None:
     for list_page, table, given in (
         (conversations.list_page, "conversations", {"platform": ["web"], "min_messages": 1}),
         (voice_calls.list_page, "voice_calls", {"outcome": ["unknown"], "has_recording": False}),
@@ -137,7 +139,7 @@ def test_a_count_within_an_engagement_reads_no_row(house: Runtime, engagement_id
         )
 
 
-def test_the_last_messages_are_found_as_fast_as_the_first(
+def test_the_last_page_of_messages_costs_as_much_as_the_first(
     house: Runtime, engagement_id: str
 ) -> None:
     with house.db.reading() as session:

@@ -1,4 +1,4 @@
-"""How the database finds recordings: the usual filters and every order from an index."""
+"""Query plans of audio files: common filters and every sort use an index."""
 
 from collections.abc import Callable
 from typing import Any
@@ -61,7 +61,7 @@ def listing(sort: str, **filters: Any) -> Callable[[Session], object]:
         ({"executive_id": EXECUTIVE}, "ix_audio_files_executive"),
     ],
 )
-def test_usual_filters_are_answered_from_an_index(
+def test_common_filters_use_an_index(
     client: Caller, house: Runtime, filters: dict[str, Any], index: str
 ) -> None:
     reserve(client)
@@ -76,16 +76,14 @@ def test_usual_filters_are_answered_from_an_index(
 
 @pytest.mark.parametrize("sort", ["created_at", "recorded_at", "duration_seconds", "size_bytes"])
 @pytest.mark.parametrize("sign", ["", "-"])
-def test_every_order_is_read_from_an_index(
-    client: Caller, house: Runtime, sort: str, sign: str
-) -> None:
+def test_every_sort_uses_an_index(client: Caller, house: Runtime, sort: str, sign: str) -> None:
     reserve(client)
     page = plans_of(house, listing(sign + sort))[-1]
     assert "USING INDEX ix_audio_files_" in page
     assert "TEMP B-TREE" not in page
 
 
-def test_what_is_to_be_purged_is_found_without_reading_all(house: Runtime) -> None:
+def test_recordings_to_purge_are_found_by_an_index(house: Runtime) -> None:
     (given_up,) = plans_of(house, erasure.to_purge)
     assert "ix_audio_files_purge" in given_up
     (old,) = plans_of(house, lambda session: erasure.older_than(session, utc_now(), limit=20))
