@@ -121,10 +121,10 @@ def test_strengths_were_done_and_improvements_say_what_was_missed() -> None:
     strong = [each["criterionKey"] for each in coaching["strengths"]]
     assert strong == ["opening.greeting", "responsiveness.first_response", "responsiveness.gaps"]
     weak = {each["criterionKey"]: each["text"] for each in coaching["improvements"]}
-    card = weak["compliance.data_handling"]
-    assert card.startswith("The agent asked to be told a card number")
-    assert "“Just type the full card number" in card
-    assert card.endswith("use the secure way to take them.")
+    assert weak["communication.empathy"] == (
+        "The agent did not acknowledge the problem that the customer described (“This is terrible "
+        "service.”). Name the customer's problem or feeling before working on it."
+    )
 
 
 COLD = (
