@@ -21,8 +21,8 @@ from app.conversations.first_contact import first_contact_resolution
 from app.core.database.schema_revision import is_at_head
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
+from app.core.metrics.request_counts import RequestCounts
 from app.core.process import heartbeat, log
-from app.core.request_figures import RequestFigures
 from app.core.runtime import Runtime, build_runtime
 from app.core.settings import Settings
 from app.engagements import routes as engagements
@@ -92,7 +92,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.json = OrjsonProvider(app)
     app.url_map.merge_slashes = False
     if settings.metrics_listen is not None:
-        request_times.install(app, RequestFigures(settings.data_dir))
+        request_times.install(app, RequestCounts(settings.data_dir))
     request_id.install(app)
     errors.install(app)
     Gate(parts).install(app)
