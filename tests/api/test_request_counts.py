@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from app.core.metrics.request_counts import RequestCounts, total_counts
 from app.core.metrics.request_metrics import RequestMetrics
-from app.core.runtime import runtime
 from tests.caller import Caller
+from tests.running import running_runtime
 from tests.walks.service_process import environment, wait_until
 
 KILLED = """
@@ -36,7 +36,7 @@ def test_requests_are_counted_by_route_and_status_class(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
     client = make_caller(serve(metrics_listen=("127.0.0.1", 1)))
-    data_dir = runtime().settings.data_dir
+    data_dir = running_runtime().settings.data_dir
     for _ in range(3):
         assert client.get("/engagements").status_code == 200
     assert client.get("/engagements?page=0").status_code == 422
@@ -58,7 +58,7 @@ def test_requests_are_counted_by_route_and_status_class(
 
 def test_without_a_metrics_server_nothing_is_counted(client: Caller) -> None:
     client.get("/engagements")
-    assert not (runtime().settings.data_dir / "request-counts").exists()
+    assert not (running_runtime().settings.data_dir / "request-counts").exists()
 
 
 def test_a_new_process_continues_the_counts_of_a_killed_one(tmp_path: Path) -> None:
