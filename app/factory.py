@@ -37,7 +37,7 @@ from app.redaction.guard import Guard
 from app.reviews import routes as reviews
 from app.scorecards import routes as scorecards
 from app.usage import routes as usage
-from app.voice_calls import assessments
+from app.voice_calls import evaluation_requests
 from app.voice_calls import routes as voice_calls
 from app.web import docs, errors, request_id, request_times
 from app.web.api import Blueprint, OrjsonProvider, register
@@ -83,7 +83,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     parts = build_runtime(settings)
     outbox.on_publish(fan_out)
     settled.on_settled(conversation_service.note_evaluation)
-    settled.on_settled(assessments.note_evaluation)
+    settled.on_settled(evaluation_requests.note_evaluation)
     settled.on_settled(facts.note)
     results.on_read(first_contact_resolution)
     preparing.check_with(checking.check)
