@@ -26,7 +26,10 @@ EVENT = EventType.EVALUATION_COMPLETED
 
 
 class Receivers:
-    """One HTTPS server in a process of its own; each path is a receiver, `/hang…` never answers."""
+    """One HTTPS server in a process of its own; each path is a receiver.
+
+    `/hang…` never answers, `/after100` answers after 100 ms, any other at once.
+    """
 
     def __init__(self, folder: Path) -> None:
         ours, theirs = multiprocessing.Pipe()
@@ -75,7 +78,10 @@ def _receive(folder: Path, pipe: Connection) -> None:
 
 class _Scripts(dict[str, Any]):
     def get(self, path: str, default: Any = None) -> Any:
-        return [hang] if path.startswith("/hang") else [status(200)]
+        if path.startswith("/hang"):
+            return [hang]
+        delay_ms = int(path.removeprefix("/after")) if path.startswith("/after") else 0
+        return [status(200, after_s=delay_ms / 1000)]
 
 
 class Stage:

@@ -1,4 +1,4 @@
-"""Endpoints of calibration, beyond the specification: what `flask calibrate` has made."""
+"""Endpoints of calibration profiles."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ blp = Blueprint(
     "calibration_profiles",
     __name__,
     url_prefix="/calibration-profiles",
-    description="Extension: what people's scores have taught about the judge's",
+    description="Extension: how scores are calibrated to those of people",
 )
 
 
@@ -30,6 +30,6 @@ def list_calibration_profiles(query: dict[str, Any]) -> Any:
 @require_scope("evaluations:review")
 @blp.response(200, schemas.CalibrationProfileSchema)
 def get_calibration_profile(profile_id: str) -> Any:
-    """Show one calibration profile with what it gained in cross-validation."""
+    """Show one calibration profile with its cross-validated gain."""
     with runtime().db.reading() as session:
         return service.show(session, profile_id)

@@ -7,7 +7,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.ai.judge import Judgement
 from app.ai.scorecard.values import Scorecard
-from app.calibration.applying import calibrated
+from app.calibration.calibrating import calibrated
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.engagements.service import count_evaluation

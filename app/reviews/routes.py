@@ -1,4 +1,4 @@
-"""Endpoints of reviews, beyond the specification."""
+"""Endpoints of reviews."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ blp = Blueprint(
     "reviews",
     __name__,
     url_prefix="/evaluations",
-    description="Extension: what people say of judgements",
+    description="Extension: reviews of evaluations by people",
 )
 
 

@@ -79,7 +79,7 @@ def list_webhook_deliveries(query: dict[str, Any], subscription_id: str) -> Any:
 
 
 @blp.post("/<id:subscription_id>/deliveries/<id:delivery_id>/redeliver")
-@require_scope("webhooks:manage")
+@require_scope("webhooks:manage", policy=EXPENSIVE)
 @blp.response(202, schemas.StartedDeliverySchema)
 def redeliver_webhook(subscription_id: str, delivery_id: str) -> Any:
     """Send the event of a delivery once more, in one attempt (extension)."""
@@ -88,7 +88,7 @@ def redeliver_webhook(subscription_id: str, delivery_id: str) -> Any:
 
 
 @blp.post("/<id:subscription_id>/recover")
-@require_scope("webhooks:manage")
+@require_scope("webhooks:manage", policy=EXPENSIVE)
 @blp.arguments(schemas.RecoverRequest)
 @blp.response(202, schemas.RecoveredSchema)
 def recover_webhook(body: dict[str, Any], subscription_id: str) -> Any:

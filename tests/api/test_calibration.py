@@ -1,4 +1,4 @@
-"""`flask calibrate`: from people's scores to the scores of new judgements, and back again."""
+"""`flask calibrate`: labels make a profile, which sets the score of new evaluations."""
 
 import json
 from collections.abc import Callable
@@ -107,16 +107,16 @@ def test_labels_make_a_profile_that_scores_what_comes_next(
     file.write_text("\n".join(json.dumps(row) for row in rows[:29]) + "\n")
     refused = command("--engagement", "Spring", "--labels", file)
     assert refused.exit_code == 1
-    assert "29 labels can be used; calibrating takes 30" in refused.output
+    assert "29 labels can be used, but 30 are needed." in refused.output
     rows.append({"externalId": "nobody", "score": 5})
     file.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
 
     shown = command("--engagement", "Spring", "--labels", file, "--dry-run")
-    assert "32 labelled conversations" in shown.output
-    assert "1 labels name no completed evaluation of the engagement" in shown.output
+    assert "Labelled conversations: 32" in shown.output
+    assert "Labels left out, no completed evaluation of the engagement: 1" in shown.output
     assert get(client, "/calibration-profiles") == []
 
-    assert "version 1 is kept" in command("--engagement", "Spring", "--labels", file).output
+    assert "Stored version 1" in command("--engagement", "Spring", "--labels", file).output
     [profile] = get(client, "/calibration-profiles", engagementId=engagement)
     assert (profile["version"], profile["active"], profile["labelCount"]) == (1, True, 32)
     figures = profile["figures"]
@@ -148,11 +148,11 @@ def test_labels_make_a_profile_that_scores_what_comes_next(
     what_cannot_be_calibrated(client, house, engagement)
 
     again = command("--engagement", engagement, "--labels", file, "--keep-inactive")
-    assert "version 2 is kept" in again.output
+    assert "Stored version 2" in again.output
     assert active(client) == [1]
     assert command("activate", "--engagement", "Spring", 2).exit_code == 0
     assert active(client) == [2]
-    assert "version 1 is active" in command("rollback", "--engagement", "Spring").output
+    assert "Version 1 is active." in command("rollback", "--engagement", "Spring").output
     assert active(client) == [1]
     assert command("deactivate", "--engagement", "Spring").exit_code == 0
     assert active(client) == []

@@ -7,7 +7,6 @@ import pytest
 from app.analytics import jobs
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.reviews import service
 from tests.caller import Caller
 from tests.contacts import HELPFUL, get, judge, messages, put, put_chat
 from tests.happenings import happened
@@ -224,12 +223,11 @@ def test_a_second_opinion_changes_nothing(client: Caller, chat: str) -> None:
     assert opinion["criteria"][0]["normalizedScore"] == 0
 
 
-def test_reviews_of_one_evaluation_have_an_end(
-    client: Caller, chat: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(service, "MOST_REVIEWS", 2)
-    found = [review(client, chat, "comment").status_code for _ in range(3)]
-    assert found == [201, 201, 409]
+def test_an_evaluation_has_at_most_200_reviews(client: Caller, chat: str) -> None:
+    for _ in range(200):
+        reviewed(client, chat, "comment")
+    assert review(client, chat, "comment").status_code == 409
+    assert len(get(client, f"/evaluations/{chat}/results")["reviews"]) == 200
 
 
 def test_input_is_checked_to_the_field(client: Caller, chat: str) -> None:

@@ -40,7 +40,7 @@ def _started_at(pid: int) -> str:
         # The name of the program, in brackets, may hold anything; the 20th field behind it counts.
         after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return "" if after_name[0] in "ZX" else after_name[19]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # also when it ends between opening and reading
         if Path("/proc/self/stat").exists():
             return ""
     try:

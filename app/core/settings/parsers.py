@@ -147,10 +147,10 @@ def header_token(value: str) -> str:
 
 def listen_address(value: str) -> tuple[str, int]:
     """Parse `host:port`, an IPv6 address in brackets."""
-    found = re.fullmatch(r"(?:\[([^\[\]]+)\]|([^:\[\]]+)):(.+)", value)
-    if found is None:
+    match = re.fullmatch(r"(?:\[([^\[\]]+)\]|([^:\[\]]+)):(.+)", value)
+    if match is None:
         raise ValueError(f"must be host:port such as 127.0.0.1:9464, not {value!r}")
-    return found[1] or found[2], whole(1, 65535)(found[3])
+    return match[1] or match[2], whole(1, 65535)(match[3])
 
 
 def network(value: str) -> Network:
@@ -167,11 +167,11 @@ def networks(value: str) -> tuple[Network, ...]:
 
 def labels(value: str) -> tuple[str, ...]:
     """Parse a comma list of labels: lower-case letters, digits, `_`, `-`."""
-    found = _parts(value)
-    for label in found:
+    names = _parts(value)
+    for label in names:
         if not _LABEL.fullmatch(label):
             raise ValueError(f"{label!r} is not a label such as quality_audit")
-    return found
+    return names
 
 
 def retry_delays(value: str) -> tuple[float, ...]:
@@ -184,10 +184,10 @@ def retry_delays(value: str) -> tuple[float, ...]:
 
 def rate(value: str) -> Rate:
     """Parse `requests/seconds`."""
-    found = re.fullmatch(r"0*([1-9][0-9]{0,8})/0*([1-9][0-9]{0,5})", value, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"0*([1-9][0-9]{0,8})/0*([1-9][0-9]{0,5})", value, re.ASCII)
+    if match is None:
         raise ValueError(f"must be requests/seconds such as 600/60, not {value!r}")
-    return Rate(int(found[1]), int(found[2]))
+    return Rate(int(match[1]), int(match[2]))
 
 
 def token_prices(value: str) -> TokenPrices:

@@ -134,11 +134,11 @@ class Settings:
         """
         values: dict[str, Any] = {}
         problems: list[str] = []
-        for each in fields(cls):
-            variable = each.metadata["variable"]
+        for declared in fields(cls):
+            variable = declared.metadata["variable"]
             if text := environment.get(variable, ""):
                 try:
-                    values[each.name] = each.metadata["parse"](text)
+                    values[declared.name] = declared.metadata["parse"](text)
                 except ValueError as error:
                     problems.append(f"{variable}: {error}")
         settings = cls(**values)
@@ -170,5 +170,5 @@ class Settings:
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """List the CQE_ variables that are no setting: mistyped names, most likely."""
-    known = {each.metadata["variable"] for each in fields(Settings)}
+    known = {setting_field.metadata["variable"] for setting_field in fields(Settings)}
     return sorted(name for name in environment if name.startswith("CQE_") and name not in known)

@@ -158,6 +158,8 @@ class MomentSchema(StoredSchema):
             "compliance_disclosure",
             "opt_out",
             "profanity",
+            "rudeness",
+            "danger",
             "overlap",
             "instruction_in_transcript",
         ),

@@ -1,4 +1,4 @@
-"""The active profile of an engagement, at work on a judgement."""
+"""Calibration of a judgement by the active profile of its engagement."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,8 +10,8 @@ from app.ai.judge import Judgement
 from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.score import band_of, round_half_up
 from app.calibration import service
-from app.calibration.fitting import model_from
 from app.calibration.models import CalibrationProfile
+from app.calibration.score_model import model_from
 
 
 def calibrated(
@@ -21,22 +21,21 @@ def calibrated(
     engagement_id: str | None,
     scorecard: Callable[[], Scorecard],
 ) -> Judgement:
-    """Return a judgement with the score that people would give it, by the engagement's profile.
+    """Return the judgement with the score that people would give it.
 
-    It changes `score`, and `band` and `passed`, which follow from it where enough was judged for a
-    verdict; raw score, sections, criteria and everything else stay as judged. A critical failure
-    still counts: one that fails the evaluation leaves 0, one that fails a section lets the score
-    fall and never rise.
-    `quality.calibration` of the results says what was done, or why nothing was. Without an active
-    profile the judgement stays the same.
+    `score` changes, and with it `band` and `passed` if enough was judged for a verdict; everything
+    else stays as judged. A critical failure still counts: one that fails the evaluation leaves 0,
+    one that fails a section may lower the score but not raise it. `quality.calibration` of the
+    results names the profile, or says why it was not applied. Without an active profile nothing
+    changes.
 
     Args:
-        scorecard: gives the version that was judged by; asked only when there is a profile.
+        scorecard: loads the version that was judged by; called only if there is a profile.
     """
-    profile = service.active(session, engagement_id)
+    profile = service.active_profile(session, engagement_id)
     if profile is None or judgement.score is None:
         return judgement
-    reason = _obstacle(profile, judgement)
+    reason = _problem(profile, judgement)
     if reason is not None:
         return _noted(judgement, profile, applied=False, reason=reason)
     expected = round_half_up(model_from(profile.model).score(judgement.signals))
@@ -50,11 +49,11 @@ def calibrated(
     return replace(noted, **changed, results={**noted.results, **changed})
 
 
-def _obstacle(profile: CalibrationProfile, judgement: Judgement) -> str | None:
+def _problem(profile: CalibrationProfile, judgement: Judgement) -> str | None:
     if profile.engine != judgement.engine.as_json():
-        return "The profile was fitted to the judgements of another engine."
+        return "The profile was fitted to judgements of another engine."
     if not judgement.signals:
-        return "The words are not read, so there is nothing to calibrate by."
+        return "The language of the conversation is not supported, so there is nothing to calibrate by."
     return None
 
 

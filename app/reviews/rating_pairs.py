@@ -1,4 +1,4 @@
-"""What a reviewer stands for, beside what the engine had said: the pairs that agreement is told by."""
+"""Rating pairs: what the engine and a reviewer answered to the same criterion."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,54 +8,53 @@ from app.ai.scoring.rescoring import Rescored
 from app.reviews.ratings import Rating
 
 
-def ratings_stood_for(
+def rating_pairs(
     document: Mapping[str, Any],
     given: Mapping[str, Rating],
     scored: Rescored | None,
     *,
     scorecard: Scorecard,
-    others: bool,
-    takes_part: bool,
+    confirms_others: bool,
 ) -> dict[str, Any]:
-    """Map the key of each criterion that the reviewer has looked at to both sides' words.
+    """Map the key of each criterion that the reviewer rated to the pair of answers.
 
     Args:
         document: the results before this review.
-        scored: the same with the given ratings.
-        others: the reviewer stands for every other criterion as it was.
-        takes_part: False for who speaks in their own cause.
+        scored: the results with the given ratings, if any were given.
+        confirms_others: whether the reviewer agrees with every criterion that is not in `given`.
     """
-    if not takes_part:
-        return {}
-    after = {each["key"]: each for each in (scored.results if scored else document)["criteria"]}
-    found = {}
+    after = {
+        criterion["key"]: criterion
+        for criterion in (scored.results if scored else document)["criteria"]
+    }
+    pairs = {}
     for before in document["criteria"]:
         key = before["key"]
-        if not others and key not in given:
+        if not confirms_others and key not in given:
             continue
         engine = before["original"] or before
-        found[key] = {
+        pairs[key] = {
             "title": before["title"],
             "type": before["type"],
-            "options": sorted({float(each.score) for each in scorecard.criterion(key).options}),
+            "options": sorted({float(option.score) for option in scorecard.criterion(key).options}),
             "judge": _side(engine),
             "human": _side(after[key]),
         }
-    return found
+    return pairs
 
 
 def rated_score(
     document: Mapping[str, Any],
     given: int | None,
-    stood_for: Mapping[str, Any],
+    pairs: Mapping[str, Any],
     scored: Rescored | None,
 ) -> float | None:
-    """Return the reviewer's overall score: as given, else as it follows from all their answers."""
+    """Return the reviewer's overall score: as given, or computed if every criterion was rated."""
     if given is not None:
         return given
     results = scored.results if scored else document
-    applicable = {each["key"] for each in results["criteria"] if each["applicable"]}
-    if not applicable or not stood_for.keys() >= applicable:
+    applicable = {criterion["key"] for criterion in results["criteria"] if criterion["applicable"]}
+    if not applicable or not pairs.keys() >= applicable:
         return None
     score: int = results["score"]
     return score
