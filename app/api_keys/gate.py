@@ -33,11 +33,11 @@ PUBLIC_ENDPOINTS = frozenset(
 class Gate:
     """Checks requests for one app."""
 
-    def __init__(self, parts: Runtime) -> None:
-        self._settings = parts.settings
-        self._state: RequestState = parts.state
-        self._keys = KeyCache(parts.db, parts.keyring)
-        self._policies = rate_limit.Policies(parts.settings)
+    def __init__(self, runtime: Runtime) -> None:
+        self._settings = runtime.settings
+        self._state: RequestState = runtime.state
+        self._keys = KeyCache(runtime.db, runtime.keyring)
+        self._policies = rate_limit.Policies(runtime.settings)
 
     def install(self, app: Flask) -> None:
         """Stand before every request of the app."""
