@@ -1,4 +1,4 @@
-"""The application factory: builds the parts, then opens the rooms behind the gate."""
+"""The application factory: builds the parts, then opens the rooms behind the authentication."""
 
 import os
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from app.analytics import facts
 from app.analytics import routes as analytics
 from app.analytics.hooks import ExportFiles
 from app.api_keys import routes as api_keys
-from app.api_keys.gate import Gate
+from app.api_keys.authentication import Authentication
 from app.audio_files import routes as audio_files
 from app.audio_files.hooks import Recordings
 from app.calibration import routes as calibration
@@ -95,7 +95,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         request_times.install(app, RequestFigures(settings.data_dir))
     request_id.install(app)
     errors.install(app)
-    Gate(parts).install(app)
+    Authentication(parts).install(app)
     _health(parts).install(app)
     Blobs(parts, {"aud": Recordings(parts), "exp": ExportFiles(parts)}).install(app)
     register(app, ROOMS)

@@ -11,7 +11,7 @@ _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"
 
 
 def install(app: Flask, figures: RequestFigures) -> None:
-    """Count from before the gate to after everything else; install it first."""
+    """Count from before authentication to after everything else; install it first."""
 
     @app.before_request
     def begin() -> None:

@@ -1,4 +1,4 @@
-"""Secrets at rest: AES-256-GCM under named master keys, and sub-keys by label (security, 1.4)."""
+"""Encryption of stored secrets: AES-256-GCM under named master keys, and sub-keys by label."""
 
 import base64
 import binascii
