@@ -36,7 +36,7 @@ OPERATIONS: tuple[click.Command, ...] = (
     openapi,
     signing,
 )
-# They find the parts of this process through `runtime()`.
+# They find the parts of this process through `current_runtime()`.
 ROOMS: tuple[click.Command, ...] = (
     agreement,
     analytics,

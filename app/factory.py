@@ -1,4 +1,4 @@
-"""The application factory: builds the parts, then opens the rooms behind the authentication."""
+"""The application factory: builds the runtime, then opens the rooms behind the authentication."""
 
 import os
 from collections.abc import Callable
@@ -80,14 +80,14 @@ def create_app(settings: Settings | None = None) -> Flask:
     """Build the web application; nothing connects before the first request."""
     settings = settings or Settings.from_env(os.environ)
     log.configure(settings.log_level)
-    parts = build_runtime(settings)
+    runtime = build_runtime(settings)
     outbox.on_publish(fan_out)
     settled.on_settled(conversation_service.note_evaluation)
     settled.on_settled(assessments.note_evaluation)
     settled.on_settled(facts.note)
     results.on_read(first_contact_resolution)
     preparing.check_with(checking.check)
-    guard.install(Guard(settings.redaction, parts.keyring))
+    guard.install(Guard(settings.redaction, runtime.keyring))
     app = Service("app", static_folder=None, template_folder="web/templates")
     app.json = OrjsonProvider(app)
     app.url_map.merge_slashes = False
@@ -95,21 +95,21 @@ def create_app(settings: Settings | None = None) -> Flask:
         request_times.install(app, RequestFigures(settings.data_dir))
     request_id.install(app)
     errors.install(app)
-    Authentication(parts).install(app)
-    _health(parts).install(app)
-    Blobs(parts, {"aud": Recordings(parts), "exp": ExportFiles(parts)}).install(app)
+    Authentication(runtime).install(app)
+    _health(runtime).install(app)
+    Blobs(runtime, {"aud": Recordings(runtime), "exp": ExportFiles(runtime)}).install(app)
     register(app, ROOMS)
     docs.install(app, ROOMS)
     return app
 
 
-def _health(parts: Runtime) -> Health:
+def _health(runtime: Runtime) -> Health:
     return Health(
         {
-            "database": lambda: _database_is_ready(parts.db),
-            "queue": lambda: not parts.doorbell.configured or parts.doorbell.answers,
-            "worker": lambda: heartbeat.is_alive(parts.settings.data_dir),
-            "storage": parts.storage.writable,
+            "database": lambda: _database_is_ready(runtime.db),
+            "queue": lambda: not runtime.doorbell.configured or runtime.doorbell.answers,
+            "worker": lambda: heartbeat.is_alive(runtime.settings.data_dir),
+            "storage": runtime.storage.writable,
         },
         vital=("database",),
     )

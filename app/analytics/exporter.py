@@ -16,16 +16,16 @@ from app.core.runtime import Runtime
 from app.core.storage import StoredObject, require_space
 
 
-def work(parts: Runtime, job_id: str = "") -> None:
+def work(runtime: Runtime, job_id: str = "") -> None:
     """Work on this export or on one that is due, and go on until none is left."""
-    while not stopping.requested() and take(parts, job_id, exporting.claim, _Exporting):
+    while not stopping.requested() and take(runtime, job_id, exporting.claim, _Exporting):
         pass
 
 
-def clear_spool(parts: Runtime) -> None:
+def clear_spool(runtime: Runtime) -> None:
     """Delete what the work on exports has left behind when it was killed."""
-    files = [*_spool(parts).glob("exp_*")]
-    with parts.db.reading() as session:
+    files = [*_spool(runtime).glob("exp_*")]
+    with runtime.db.reading() as session:
         kept = exporting.at_work(session)
     for file in files:
         if file.name.partition(".")[0] not in kept:
@@ -36,13 +36,13 @@ class _Exporting(LeasedWork[ExportJob]):
     def work(self) -> None:
         task = self.write(exporting.begin)
         if task.left is not None:
-            self.parts.storage.delete(task.left)
-            clear_spool(self.parts)
+            self.runtime.storage.delete(task.left)
+            clear_spool(self.runtime)
         stored, row_count = self._stored(task)
         try:
             self.write(exporting.finish, stored=stored, row_count=row_count)
         except LeaseLost:
-            self.parts.storage.delete(task.object_id)
+            self.runtime.storage.delete(task.object_id)
             raise
 
     def is_final(self, error: Exception) -> bool:
@@ -58,12 +58,12 @@ class _Exporting(LeasedWork[ExportJob]):
         self.write(exporting.fail, code=code, message=message)
 
     def _stored(self, task: Task) -> tuple[StoredObject, int]:
-        path = _spool(self.parts) / task.object_id
+        path = _spool(self.runtime) / task.object_id
         copy = path.with_name(path.name + ".copy")
         try:
             row_count = self._write_rows(task.wish, path, copy)
             with path.open("rb") as file:
-                stored = self.parts.storage.write(
+                stored = self.runtime.storage.write(
                     task.object_id, file, size_bytes=path.stat().st_size
                 )
         finally:
@@ -77,18 +77,18 @@ class _Exporting(LeasedWork[ExportJob]):
         row_count = 0
         with (
             closing(writer),
-            closing(catalogue.batches(self.parts.db, wish, copy, lambda: self.must_end)) as found,
+            closing(catalogue.batches(self.runtime.db, wish, copy, lambda: self.must_end)) as found,
         ):
             for batch in found:
                 self.require_going_on()
-                require_space(path.parent, 0, self.parts.settings.min_free_bytes)
+                require_space(path.parent, 0, self.runtime.settings.min_free_bytes)
                 writer.write(batch.columns)
                 row_count += batch.row_count
                 self.tell(int(batch.done * 99))
         return row_count
 
 
-def _spool(parts: Runtime) -> Path:
-    spool = parts.settings.data_dir / "spool"
+def _spool(runtime: Runtime) -> Path:
+    spool = runtime.settings.data_dir / "spool"
     spool.mkdir(mode=0o700, exist_ok=True)
     return spool

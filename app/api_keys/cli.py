@@ -12,7 +12,7 @@ from app.core.clock import as_utc, iso_utc, utc_now
 from app.core.database.paging import PageRequest
 from app.core.database.session import after_commit
 from app.core.errors import AppError
-from app.core.runtime import runtime
+from app.web.current import current_runtime
 from app.core.settings.parsers import network
 from app.usage import meter
 
@@ -57,10 +57,10 @@ def create(
     try:
         networks = [str(network(cidr.strip())) for cidr in ip_allowlist.split(",") if cidr.strip()]
         ends = as_utc(datetime.fromisoformat(expires_at)) if expires_at else None
-        with runtime().db.writing() as session:
+        with current_runtime().db.writing() as session:
             issued = service.create_key(
                 session,
-                runtime().keyring,
+                current_runtime().keyring,
                 name=name,
                 scopes=[scope.strip() for scope in scopes.split(",")],
                 ip_allowlist=networks,
@@ -80,8 +80,8 @@ def create(
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(unused_days: int | None, as_json: bool) -> None:
     """List the keys with their scopes and last use."""
-    meter.flush(runtime())
-    with runtime().db.reading() as session:
+    meter.flush(current_runtime())
+    with current_runtime().db.reading() as session:
         keys_shown = _all_records(session)
     if unused_days is not None:
         before = utc_now() - timedelta(days=unused_days)
@@ -102,9 +102,9 @@ def list_(unused_days: int | None, as_json: bool) -> None:
 def revoke(key_id: str) -> None:
     """Revoke a key for good."""
     try:
-        with runtime().db.writing() as session:
+        with current_runtime().db.writing() as session:
             key = service.revoke_key(session, key_id, caller=None)
-            after_commit(session, runtime().state.new_key_version)
+            after_commit(session, current_runtime().state.new_key_version)
     except AppError as error:
         raise click.ClickException(error.message) from error
     click.echo(f"Revoked {key.id} ({key.name}).")
@@ -123,11 +123,15 @@ def revoke(key_id: str) -> None:
 def rotate(key_id: str, grace_seconds: int, as_json: bool) -> None:
     """Replace both strings of a key and print the new ones. They are not shown again."""
     try:
-        with runtime().db.writing() as session:
+        with current_runtime().db.writing() as session:
             issued = credentials.rotate_key(
-                session, runtime().keyring, key_id, grace_period_s=grace_seconds, caller=None
+                session,
+                current_runtime().keyring,
+                key_id,
+                grace_period_s=grace_seconds,
+                caller=None,
             )
-            after_commit(session, runtime().state.new_key_version)
+            after_commit(session, current_runtime().state.new_key_version)
     except AppError as error:
         raise click.ClickException(error.message) from error
     _print_issued(issued, as_json=as_json)

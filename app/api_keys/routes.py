@@ -6,7 +6,7 @@ from app.api_keys import credentials, records, schemas, service
 from app.api_keys.escalation import Caller
 from app.core.database.paging import Page, PageRequest
 from app.core.database.session import after_commit
-from app.core.runtime import runtime
+from app.web.current import current_runtime
 from app.web.api import Blueprint
 from app.web.etag import if_match
 from app.web.principal import KEYS, current_principal, require_scope
@@ -22,7 +22,7 @@ blp = Blueprint(
 @blp.response(200, schemas.KeySchema(many=True))
 def list_api_keys(query: dict[str, PageRequest]) -> Any:
     """List the API keys, revoked ones included."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         page = service.list_page(session, query["page_request"])
         shown = records.records_of(session, page.items)
     return Page(shown, page.page, page.page_size, page.total_count)
@@ -34,8 +34,8 @@ def list_api_keys(query: dict[str, PageRequest]) -> Any:
 @blp.response(201, schemas.IssuedKeySchema, etag=True)
 def create_api_key(body: dict[str, Any]) -> Any:
     """Make an API key. Its two strings are in this answer only."""
-    with runtime().db.writing() as session:
-        issued = service.create_key(session, runtime().keyring, **body, caller=_caller())
+    with current_runtime().db.writing() as session:
+        issued = service.create_key(session, current_runtime().keyring, **body, caller=_caller())
         return records.issued_record(session, issued)
 
 
@@ -45,9 +45,9 @@ def create_api_key(body: dict[str, Any]) -> Any:
 @blp.response(200, schemas.KeySchema, etag=True)
 def change_api_key(changes: dict[str, Any], key_id: str) -> Any:
     """Change the given fields of an API key."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         key = service.change_key(session, key_id, changes, caller=_caller(), if_match=if_match())
-        after_commit(session, runtime().state.new_key_version)
+        after_commit(session, current_runtime().state.new_key_version)
         [record] = records.records_of(session, [key])
     return record
 
@@ -57,9 +57,9 @@ def change_api_key(changes: dict[str, Any], key_id: str) -> Any:
 @blp.response(204)
 def revoke_api_key(key_id: str) -> None:
     """Revoke an API key; it stops working before this answer is sent."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         service.revoke_key(session, key_id, caller=_caller())
-        after_commit(session, runtime().state.new_key_version)
+        after_commit(session, current_runtime().state.new_key_version)
 
 
 @blp.post("/<id:key_id>/rotate")
@@ -69,11 +69,11 @@ def revoke_api_key(key_id: str) -> None:
 def rotate_api_key(body: dict[str, int], key_id: str) -> Any:
     """Replace both strings of an API key; the previous pair works for the grace period."""
     grace_s = body["grace_period_seconds"]
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         issued = credentials.rotate_key(
-            session, runtime().keyring, key_id, grace_period_s=grace_s, caller=_caller()
+            session, current_runtime().keyring, key_id, grace_period_s=grace_s, caller=_caller()
         )
-        after_commit(session, runtime().state.new_key_version)
+        after_commit(session, current_runtime().state.new_key_version)
         return records.issued_record(session, issued)
 
 

@@ -23,7 +23,8 @@ from app.core.jobs.leases import Lease
 from app.core.jobs.leases import due_ids as due_ids_of
 from app.core.jobs.runner import LeasedWork, take
 from app.core.jobs.thread_pool import Turn, work_through
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
+from app.web.current import current_runtime
 from app.core.settings import Settings
 from app.evaluations import contexts
 from app.evaluations import service as evaluations
@@ -42,76 +43,76 @@ def process_audio(job_id: str) -> None:
     Where a language model judges, all that are due are worked on: one at a time is transcribed, and
     meanwhile the model is asked about others.
     """
-    parts = runtime()
-    engines = _Engines(parts)
+    runtime = current_runtime()
+    engines = _Engines(runtime)
 
     def take_next() -> Lease[ProcessingJob] | None:
         turn = Turn(engines.listening)
 
-        def attempt(parts: Runtime, lease: Lease[ProcessingJob]) -> _Processing:
-            return _Processing(parts, lease, engines, turn)
+        def attempt(runtime: Runtime, lease: Lease[ProcessingJob]) -> _Processing:
+            return _Processing(runtime, lease, engines, turn)
 
         try:
-            return take(parts, job_id, leases.claim, attempt) if turn.begin() else None
+            return take(runtime, job_id, leases.claim, attempt) if turn.begin() else None
         finally:
             turn.end()
 
-    at_once = requests_at_once(parts.settings)
+    at_once = requests_at_once(runtime.settings)
     if at_once > 1:
         work_through(lambda: take_next() is not None, at_once=at_once)
     elif (lease := take_next()) is not None and lease.job_id != job_id:
-        parts.doorbell.ring(processing.bell(job_id))
+        runtime.doorbell.ring(processing.bell(job_id))
 
 
-def due_ids(parts: Runtime) -> Sequence[str]:
+def due_ids(runtime: Runtime) -> Sequence[str]:
     """List the jobs that wait for a worker, or were left by one that has ended (for the sweep)."""
-    with parts.db.reading() as session:
+    with runtime.db.reading() as session:
         return due_ids_of(session, ProcessingJob)
 
 
-def heal_uploads(parts: Runtime) -> int:
+def heal_uploads(runtime: Runtime) -> int:
     """Note the uploads whose note was lost in a crash; return how many were looked at."""
-    recordings = Recordings(parts)
-    with parts.db.reading() as session:
-        waiting = [each for each in uploads.awaited(session) if parts.storage.path(each)]
+    recordings = Recordings(runtime)
+    with runtime.db.reading() as session:
+        waiting = [each for each in uploads.awaited(session) if runtime.storage.path(each)]
     for audio_file_id in waiting:
         recordings.heal(audio_file_id)
     return len(waiting)
 
 
-def expire_uploads(parts: Runtime) -> int:
+def expire_uploads(runtime: Runtime) -> int:
     """Give up on uploads that did not come in time; return how many."""
-    heal_uploads(parts)
-    with parts.db.writing() as session:
+    heal_uploads(runtime)
+    with runtime.db.writing() as session:
         return uploads.expire(session, utc_now())
 
 
-def purge_expired_uploads(parts: Runtime) -> int:
+def purge_expired_uploads(runtime: Runtime) -> int:
     """Delete the rows of uploads that were given up a week ago; return how many."""
-    with parts.db.writing() as session:
+    with runtime.db.writing() as session:
         return uploads.purge_expired(session, before=utc_now() - _EXPIRED_KEPT)
 
 
-def unkept(parts: Runtime, audio_file_ids: Sequence[str]) -> Sequence[str]:
+def unkept(runtime: Runtime, audio_file_ids: Sequence[str]) -> Sequence[str]:
     """Name those of these recordings whose stored bytes were given up.
 
     An upload that ended behind its time, and whose note was lost in a crash, is noted first. Bytes
     without a row are left alone: a database that was restored does not know what came after it.
     """
-    with parts.db.reading() as session:
+    with runtime.db.reading() as session:
         late = uploads.awaited_among(session, audio_file_ids)
     for audio_file_id in late:
-        Recordings(parts).heal(audio_file_id)
-    with parts.db.reading() as session:
+        Recordings(runtime).heal(audio_file_id)
+    with runtime.db.reading() as session:
         return uploads.given_up_among(session, audio_file_ids)
 
 
 class _Engines:
     """What the threads of one process share; `listening` is held by the one that transcribes."""
 
-    def __init__(self, parts: Runtime) -> None:
-        self._settings = parts.settings
-        self.judge = build_judge(parts.settings, StoredAnswers(parts.db))
+    def __init__(self, runtime: Runtime) -> None:
+        self._settings = runtime.settings
+        self.judge = build_judge(runtime.settings, StoredAnswers(runtime.db))
         self.listening = threading.Lock()
 
     @cached_property
@@ -122,14 +123,14 @@ class _Engines:
 
 class _Processing(LeasedWork[ProcessingJob]):
     def __init__(
-        self, parts: Runtime, lease: Lease[ProcessingJob], engines: _Engines, turn: Turn
+        self, runtime: Runtime, lease: Lease[ProcessingJob], engines: _Engines, turn: Turn
     ) -> None:
-        super().__init__(parts, lease)
+        super().__init__(runtime, lease)
         self._engines = engines
         self._turn = turn
 
     def work(self) -> None:
-        limit_s = self.parts.settings.audio_max_duration_s
+        limit_s = self.runtime.settings.audio_max_duration_s
         task = self.write(steps.begin, max_duration_s=limit_s)
         transcript = self._transcribed(task) if task.transcribe else self._stored(task)
         if transcript is None:
@@ -155,7 +156,7 @@ class _Processing(LeasedWork[ProcessingJob]):
         leases.hand_back(session, self.lease, due_at=due_at, counts=counts)
 
     def _transcribed(self, task: Task) -> Transcript | None:
-        path = self.parts.storage.path(task.audio_file_id)
+        path = self.runtime.storage.path(task.audio_file_id)
         if path is None:
             return None
         return self._engines.transcriber.transcribe(
@@ -167,7 +168,7 @@ class _Processing(LeasedWork[ProcessingJob]):
         )
 
     def _stored(self, task: Task) -> Transcript:
-        with self.parts.db.reading() as session:
+        with self.runtime.db.reading() as session:
             return transcripts.load(
                 session, source_type=SourceType.AUDIO_FILE, source_id=task.audio_file_id
             )
@@ -175,7 +176,7 @@ class _Processing(LeasedWork[ProcessingJob]):
     def _judge(self, task: Task, transcript: Transcript) -> None:
         self.write(steps.evaluating)
         try:
-            with self.parts.db.reading() as session:
+            with self.runtime.db.reading() as session:
                 scorecard = scorecards.version_of(
                     session, task.scorecard_id, task.scorecard_version
                 ).scorecard

@@ -13,7 +13,8 @@ from app.core.jobs import leases
 from app.core.jobs.leases import Lease
 from app.core.jobs.runner import Interrupted, LeasedWork, take
 from app.core.jobs.thread_pool import work_through
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
+from app.web.current import current_runtime
 from app.evaluations.enums import ErrorCode
 from app.evaluations.judging import bulk, judgements
 from app.evaluations.judging.model_answers import StoredAnswers
@@ -29,54 +30,54 @@ def judge(job_id: str = "") -> None:
 
     The next few of a re-evaluation of many are taken on when nothing else is due.
     """
-    parts = runtime()
-    engine = build_judge(parts.settings, StoredAnswers(parts.db))
+    runtime = current_runtime()
+    engine = build_judge(runtime.settings, StoredAnswers(runtime.db))
 
-    def attempt(parts: Runtime, lease: Lease[EvaluationJob]) -> _Judgement:
-        return _Judgement(parts, lease, engine)
+    def attempt(runtime: Runtime, lease: Lease[EvaluationJob]) -> _Judgement:
+        return _Judgement(runtime, lease, engine)
 
     def take_one() -> bool:
-        return bool(take(parts, job_id, judgements.claim, attempt)) or _take_on(parts)
+        return bool(take(runtime, job_id, judgements.claim, attempt)) or _take_on(runtime)
 
-    work_through(take_one, at_once=requests_at_once(parts.settings))
+    work_through(take_one, at_once=requests_at_once(runtime.settings))
 
 
-def due_ids(parts: Runtime) -> Sequence[str]:
+def due_ids(runtime: Runtime) -> Sequence[str]:
     """List the judgements that wait for a worker, or were left by one (for the sweep)."""
-    with parts.db.reading() as session:
+    with runtime.db.reading() as session:
         due = leases.due_ids(session, EvaluationJob)
         waiting = bulk.next_id(session)
     return [*due, waiting] if waiting else due
 
 
-def _take_on(parts: Runtime) -> bool:
+def _take_on(runtime: Runtime) -> bool:
     """Open the next judgements of a re-evaluation; False when none waits or none could be opened."""
-    with parts.db.reading() as session:
+    with runtime.db.reading() as session:
         waiting = bulk.next_id(session)
     if waiting is None:
         return False
     try:
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             return bulk.take_on(session, waiting)
     except ServiceUnavailable as error:
         logger.warning("the re-evaluation %s has to wait: %s", waiting, error)
     except Exception:  # the edge of the process: no re-evaluation may hang half-way
         logger.exception("the work on the re-evaluation %s failed", waiting)
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             bulk.note_failure(session, waiting)
     return False
 
 
 class _Judgement(LeasedWork[EvaluationJob]):
-    def __init__(self, parts: Runtime, lease: Lease[EvaluationJob], judge: Judge) -> None:
-        super().__init__(parts, lease)
+    def __init__(self, runtime: Runtime, lease: Lease[EvaluationJob], judge: Judge) -> None:
+        super().__init__(runtime, lease)
         self._judge = judge
 
     def work(self) -> None:
         task = self.write(judgements.begin)
         if task is None:
             return
-        with self.parts.db.reading() as session:
+        with self.runtime.db.reading() as session:
             transcript = transcripts.load_stored(session, task.transcript_id)
             scorecard = scorecards.version_of(
                 session, task.scorecard_id, task.scorecard_version

@@ -9,7 +9,8 @@ from itertools import islice
 from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.jobs.runner import Interrupted, LeasedWork, take
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
+from app.web.current import current_runtime
 from app.core.storage import require_space
 from app.imports import applying, preparing, service, sources
 from app.imports.applying import Rehearsed
@@ -28,34 +29,34 @@ def run_import(import_id: str) -> None:
 
     Safe to run twice: the records that are counted are passed over by whoever comes next.
     """
-    parts = runtime()
-    lease = take(parts, import_id, service.claim, _Importing)
+    runtime = current_runtime()
+    lease = take(runtime, import_id, service.claim, _Importing)
     if lease is not None and lease.job_id != import_id:
-        parts.doorbell.ring(service.bell(import_id))
+        runtime.doorbell.ring(service.bell(import_id))
 
 
-def due_ids(parts: Runtime) -> Sequence[str]:
+def due_ids(runtime: Runtime) -> Sequence[str]:
     """List the imports that wait for a worker, or were left by one that has ended."""
-    with parts.db.reading() as session:
+    with runtime.db.reading() as session:
         return leases.due_ids(session, Import)
 
 
-def purge(parts: Runtime) -> None:
+def purge(runtime: Runtime) -> None:
     """Forget imports that ended long ago, a few at a time."""
     before = utc_now() - _KEPT
-    while _purge_once(parts, before):
+    while _purge_once(runtime, before):
         time.sleep(_BETWEEN_BATCHES_S)
 
 
-def _purge_once(parts: Runtime, before: datetime) -> int:
-    with parts.db.writing() as session:
+def _purge_once(runtime: Runtime, before: datetime) -> int:
+    with runtime.db.writing() as session:
         return service.purge(session, before=before)
 
 
 class _Importing(LeasedWork[Import]):
     def work(self) -> None:
         task = self.write(service.begin)
-        settings = self.parts.settings
+        settings = self.runtime.settings
         documents = _opened(task.format, task.documents)
         with Notebook() as notebook:
             found = preparing.prepared(
@@ -79,7 +80,7 @@ class _Importing(LeasedWork[Import]):
     def _apply(self, batch: Sequence[Prepared], options: Options) -> None:
         """Write a batch and its counts at once; of a dry run only the counts stay."""
         try:
-            with self.parts.db.writing() as session:
+            with self.runtime.db.writing() as session:
                 tally = applying.apply(session, batch, options)
                 service.note(session, self.lease, tally)
         except Rehearsed as rehearsal:

@@ -37,8 +37,8 @@ class Sweep:
 class Sweeper:
     """Looks at each kind of work every turn; at most one job a queue runs in here."""
 
-    def __init__(self, parts: Runtime, sweeps: Sequence[Sweep]) -> None:
-        self._parts = parts
+    def __init__(self, runtime: Runtime, sweeps: Sequence[Sweep]) -> None:
+        self._runtime = runtime
         self._sweeps = sweeps
         self._ring_at: dict[Bell, float] = {}
         self._running: dict[str, int] = {}
@@ -69,18 +69,18 @@ class Sweeper:
             signal_group(pid, signal.SIGKILL)
 
     def _sweep_ids(self, sweep: Sweep) -> list[Bell]:
-        return [Bell(sweep.queue, sweep.job, (each,)) for each in sweep.due_ids(self._parts)]
+        return [Bell(sweep.queue, sweep.job, (each,)) for each in sweep.due_ids(self._runtime)]
 
     def _serve(self, due: Sequence[Bell]) -> None:
         now = time.monotonic()
         for bell in due:
-            if not self._parts.doorbell.configured:
+            if not self._runtime.doorbell.configured:
                 self._do_here(bell)
                 continue
             # A fresh row's own bell is on its way; one in a long queue must not be rung for forever.
             if now < self._ring_at.setdefault(bell, now + _FIRST_RING_AFTER_S):
                 continue
-            if self._parts.doorbell.ring(bell):
+            if self._runtime.doorbell.ring(bell):
                 self._ring_at[bell] = now + _NEXT_RING_AFTER_S
             else:
                 self._do_here(bell)

@@ -18,7 +18,7 @@ import click
 from app import __version__
 from app.core import queue
 from app.core.process import log
-from app.core.runtime import runtime
+from app.web.current import current_runtime
 from app.core.secrets.encryption import KEY_FILE, create_key_file
 from app.core.settings import Settings
 from app.factory import create_app
@@ -144,7 +144,7 @@ def _start_rest(
     if with_worker:
         services += [
             replace(service, run=partial(_run_without, listener, service.run))
-            for service in worker_processes.services(runtime())
+            for service in worker_processes.services(current_runtime())
         ]
     # What is there now is shared by all children, as long as the collector leaves it alone.
     gc.collect()
@@ -153,7 +153,7 @@ def _start_rest(
 
 
 def _load_demo(supervisor: Supervisor, listener: socket.socket, *, with_worker: bool) -> None:
-    service = demo.service(runtime(), with_worker=with_worker)
+    service = demo.service(current_runtime(), with_worker=with_worker)
     supervisor.start([replace(service, run=partial(_run_without, listener, service.run))])
 
 

@@ -1,6 +1,6 @@
 """The worker as a command of its own, beside a web server that was started by itself."""
 
-from app.core.runtime import runtime
+from app.web.current import current_runtime
 from app.factory import create_app
 from app.operations import data_dir, worker_processes
 from app.operations.environment import settings_here, warn_of_unknown
@@ -16,4 +16,4 @@ def main() -> None:
         # The whole application, so that no forked job has to load it (53 ms against 2 s).
         create_app(settings)
         warn_of_unknown()
-        worker_processes.run(runtime())
+        worker_processes.run(current_runtime())

@@ -52,11 +52,11 @@ class Blobs:
     at once. The others are asked to come again.
     """
 
-    def __init__(self, parts: Runtime, owners: Mapping[str, BlobOwner]) -> None:
-        self._storage = parts.storage
-        self._urls = parts.urls
+    def __init__(self, runtime: Runtime, owners: Mapping[str, BlobOwner]) -> None:
+        self._storage = runtime.storage
+        self._urls = runtime.urls
         self._owners = owners
-        self._slots = threading.BoundedSemaphore(max(1, parts.settings.threads - 2))
+        self._slots = threading.BoundedSemaphore(max(1, runtime.settings.threads - 2))
 
     def install(self, app: Flask) -> None:
         """Serve below /storage/v1, outside of the API's bases and without an API key."""

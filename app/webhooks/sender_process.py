@@ -26,14 +26,14 @@ from app.webhooks.service import SENDER_BELL
 awake = threading.Event()
 
 
-def run_sender(parts: Runtime, should_stop: Callable[[], bool]) -> None:
+def run_sender(runtime: Runtime, should_stop: Callable[[], bool]) -> None:
     """Send webhooks until `should_stop`; then finish what runs, within 12 seconds.
 
     Call it in a process of its own, after the fork.
     """
     # A lost result only causes a duplicate: the sender need not wait for the disk at each commit.
-    settings = replace(parts.settings, sqlite_synchronous="NORMAL")
-    db = Database(settings, parts.doorbell.ring)
+    settings = replace(runtime.settings, sqlite_synchronous="NORMAL")
+    db = Database(settings, runtime.doorbell.ring)
     outbound = RequestsSender(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
     listener = BellListener(SENDER_BELL.queue, SENDER_BELL.job, redis_url(settings))
     metrics = SenderMetrics()
@@ -41,7 +41,7 @@ def run_sender(parts: Runtime, should_stop: Callable[[], bool]) -> None:
         settings=settings,
         db=db,
         outbound=outbound,
-        carrier=Carrier(outbound, parts.keyring, timeout_s=settings.webhook_timeout_s),
+        carrier=Carrier(outbound, runtime.keyring, timeout_s=settings.webhook_timeout_s),
         listener=listener,
         awake=awake,
         metrics=metrics,
@@ -56,19 +56,19 @@ def run_sender(parts: Runtime, should_stop: Callable[[], bool]) -> None:
         db.engine.dispose()
 
 
-def drain(parts: Runtime, *, within_s: float) -> bool:
+def drain(runtime: Runtime, *, within_s: float) -> bool:
     """Send what is due, here and now, until nothing is; False when that took too long.
 
     What fails is due again later, and is left to a sender.
     """
     until = time.monotonic() + within_s
-    quiet = replace(parts, settings=replace(parts.settings, metrics_listen=None))
+    quiet = replace(runtime, settings=replace(runtime.settings, metrics_listen=None))
     emptied = False
 
     def is_over() -> bool:
         nonlocal emptied
         with suppress(ServiceUnavailable):  # what is on its way is still to be recorded
-            emptied = emptied or not _has_work(parts.db)
+            emptied = emptied or not _has_work(runtime.db)
         return emptied or time.monotonic() > until
 
     run_sender(quiet, is_over)

@@ -20,9 +20,9 @@ GREETING = "opening.greeting"
 UNGREETED = (HELPFUL[0], (Role.AGENT, HELPFUL[1][1].removeprefix("Good morning! ")), *HELPFUL[2:])
 
 
-def made(house: Runtime) -> tuple[list[str], list[str]]:
+def made(runtime: Runtime) -> tuple[list[str], list[str]]:
     """Two dozen chats: in the first half the agent greets, in the second half not."""
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         greeted = [completed(session, transcript=chat(HELPFUL)).id for _ in range(12)]
         ungreeted = [completed(session, transcript=chat(UNGREETED)).id for _ in range(12)]
     return greeted, ungreeted
@@ -82,9 +82,9 @@ def the_command_shows_it(runner: FlaskCliRunner) -> None:
 
 
 def test_figures_come_from_twenty_pairs_on(
-    client: Caller, house: Runtime, flask_app: Flask
+    client: Caller, runtime: Runtime, flask_app: Flask
 ) -> None:
-    greeted, ungreeted = made(house)
+    greeted, ungreeted = made(runtime)
     results = {each: get(client, f"/evaluations/{each}/results") for each in (*greeted, *ungreeted)}
     # Nora: 2 of the greeted are none for her, 2 of the others are; the rest she confirms.
     for evaluation_id in (*greeted[2:], *ungreeted[2:11]):
@@ -149,9 +149,9 @@ def test_figures_come_from_twenty_pairs_on(
 
 
 def test_filters_and_scope_are_those_of_the_house(
-    client: Caller, base: str, make_caller: Any, house: Runtime
+    client: Caller, base: str, make_caller: Any, runtime: Runtime
 ) -> None:
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         evaluation = completed(session)
     review(client, evaluation.id, "confirm", resolution="resolved", satisfaction=4.5)
     told = get(client, "/analytics/agreement", channel="chat")

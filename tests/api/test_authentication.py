@@ -25,7 +25,7 @@ def test_health_needs_no_key(client: Caller) -> None:
 
 
 def test_a_missing_worker_degrades_health_and_a_living_one_mends_it(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     absent = client.plain("GET", "/health").json()
     assert absent["status"] == "degraded"
@@ -35,13 +35,13 @@ def test_a_missing_worker_degrades_health_and_a_living_one_mends_it(
         "worker": "failing",
         "storage": "ok",
     }
-    heartbeat.beat(house.settings.data_dir)
+    heartbeat.beat(runtime.settings.data_dir)
     time.sleep(1.05)  # an answer is kept for a second
     assert client.plain("GET", "/health").json()["status"] == "ok"
 
 
-def test_tables_of_another_version_are_told_as_503(client: Caller, house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_tables_of_another_version_are_told_as_503(client: Caller, runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         session.execute(text("UPDATE alembic_version SET version_num = 'older'"))
     answer = client.plain("GET", "/health")
     assert answer.status_code == 503
@@ -364,7 +364,7 @@ def test_a_body_over_one_mebibyte_is_413(client: Caller) -> None:
     assert error_code(answer) == "PAYLOAD_TOO_LARGE"
 
 
-def test_answers_are_not_stored_and_not_sniffed(client: Caller, house: Runtime) -> None:
+def test_answers_are_not_stored_and_not_sniffed(client: Caller, runtime: Runtime) -> None:
     answer = client.get("/engagements")
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"

@@ -26,11 +26,11 @@ def test_every_channel_has_a_default(channel: str) -> None:
     assert found.scorecard.id == found.id
 
 
-def test_the_scorecard_that_is_asked_for_is_chosen(client: Caller, house: Runtime) -> None:
+def test_the_scorecard_that_is_asked_for_is_chosen(client: Caller, runtime: Runtime) -> None:
     own = create(client)["id"]
     add_version(client, own, name="Ours 2")
     voice = service.current_default("voice").id
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert service.resolve(session, channel="chat") == service.current_default("chat")
         found = service.resolve(session, scorecard_id=own, channel="chat")
         former = service.resolve(session, scorecard_id=own, version=1, channel="chat")

@@ -48,8 +48,8 @@ class LeasedWork(ABC, Generic[Job]):
     Who has lost the lease writes nothing more.
     """
 
-    def __init__(self, parts: Runtime, lease: Lease[Job]) -> None:
-        self.parts = parts
+    def __init__(self, runtime: Runtime, lease: Lease[Job]) -> None:
+        self.runtime = runtime
         self.lease = lease
         self._keeper = LeaseKeeper(lambda: self.write(leases.renew), RENEW_EVERY_S)
         self._told, self._told_at = 0, time.monotonic()
@@ -87,7 +87,7 @@ class LeasedWork(ABC, Generic[Job]):
         **named: P.kwargs,
     ) -> Outcome:
         """Take a step in a transaction of its own; a step begins with `leases.held`."""
-        with self.parts.db.writing() as session:
+        with self.runtime.db.writing() as session:
             return step(session, self.lease, *values, **named)
 
     def tell(self, percent: int) -> None:
@@ -136,12 +136,12 @@ class LeasedWork(ABC, Generic[Job]):
             self._leave(due_at=utc_now() + attempt * PAUSE, counts=True)
 
     def _leave(self, *, due_at: datetime, counts: bool) -> None:
-        with self.parts.db.writing() as session:
+        with self.runtime.db.writing() as session:
             self.put_down(session, due_at=due_at, counts=counts)
 
 
 def take(
-    parts: Runtime,
+    runtime: Runtime,
     job_id: str,
     claim: Callable[[Session, str], Lease[Job] | None],
     attempt: Callable[[Runtime, Lease[Job]], LeasedWork[Job]],
@@ -150,8 +150,8 @@ def take(
 
     Safe to run twice: a claim is one process's alone, and who has lost it writes nothing.
     """
-    with parts.db.writing() as session:
+    with runtime.db.writing() as session:
         lease = claim(session, job_id)
     if lease is not None:
-        attempt(parts, lease).run()
+        attempt(runtime, lease).run()
     return lease
