@@ -22,10 +22,11 @@ from app.analytics import folding
 from app.api_keys import service as api_keys
 from app.core.clock import utc_now
 from app.core.database.session import Table
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Rate, Settings
 from app.factory import create_app
+from app.web.current import runtime_of
 from bench.analytics_stage import Stage
 from tests.caller import signature
 from tests.conversations import completed
@@ -36,8 +37,9 @@ class Client:
 
     def __init__(self, app: Any) -> None:
         self.app = app.test_client()
-        with runtime().db.writing() as session:
-            issued = api_keys.create_key(session, runtime().keyring, name="bench", scopes=["*"])
+        runtime = runtime_of(app)
+        with runtime.db.writing() as session:
+            issued = api_keys.create_key(session, runtime.keyring, name="bench", scopes=["*"])
         self.pair = issued.pair
 
     def call(self, method: str, target: str, body: Any = None) -> Any:
@@ -148,7 +150,7 @@ def main(number: int, folder: Path) -> None:
         rate_limit_default=Rate(1_000_000, 60),
     )
     app = create_app(settings)
-    runtime = runtime()
+    runtime = runtime_of(app)
     if is_new:
         Table.metadata.create_all(runtime.db.engine)
         started = time.process_time()

@@ -24,8 +24,9 @@ from app.analytics import exporter, exporting
 from app.analytics.models import ExportJob
 from app.analytics.wishes import Dataset, Format, Wish
 from app.api_keys import service as api_keys
-from app.core.runtime import Runtime, build_runtime
+from app.core.runtime import Runtime
 from app.core.settings import Settings
+from app.wiring import build_runtime
 from bench.api import Signer, serving
 from bench.load import Load, run
 

@@ -18,11 +18,11 @@ from app.api_keys import service as api_keys
 from app.core.database.schema_revision import needed_revision
 from app.core.database.session import Database, Table
 from app.core.runtime import Runtime
-from tests.running import running_runtime
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.factory import create_app
 from tests.caller import Caller
+from tests.running import note_started, running_runtime
 
 DATA = Path(__file__).parent / "data"
 POSTGRES_URL = os.environ.get("CQE_TEST_POSTGRES_URL", "")
@@ -101,6 +101,7 @@ def serve(make_settings: Callable[..., Settings]) -> Iterator[Callable[..., str]
 
     def start(**changes: Any) -> str:
         app = create_app(make_settings(**changes))
+        note_started(app)
         server = make_server("127.0.0.1", 0, app, threaded=True)
         server.daemon_threads = False
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
@@ -133,7 +134,7 @@ def flask_app(serve: Callable[..., str], base: str) -> Flask:
 
 @pytest.fixture
 def runtime(base: str) -> Runtime:
-    """The parts of the running service."""
+    """The runtime of the running service."""
     return running_runtime()
 
 

@@ -13,13 +13,14 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
-from app.core.runtime import Runtime, build_runtime
+from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.events import outbox
 from app.events.catalogue import EventType
 from app.events.payloads import ApiKeyRotated
 from app.webhooks import claims, deliveries, history, service
 from app.webhooks.models import Subscription
+from app.wiring import build_runtime
 from tests import halting
 from tests.receiver import Receiver, write_ca_bundle
 from tests.sender_process import SenderProcess, environment_of

@@ -12,9 +12,9 @@ from app.analytics.periods import Period
 from app.analytics.reading import Question
 from app.core.clock import utc_now
 from app.core.errors import NotFound
-from app.web.current import current_runtime
 from app.engagements import service as engagements
 from app.evaluations.enums import Channel
+from app.web.current import current_runtime
 
 _SHOWN = 20
 # Progress is told every so many batches of facts, and every so many seconds of folding.
@@ -122,5 +122,5 @@ def exports() -> None:
 @exports.command("run")
 def run() -> None:
     """Work on the exports that are due, here and now, until none is left."""
-    exporter.work(current_runtime())
+    exporter.run_exports(current_runtime())
     click.echo("no export is due")

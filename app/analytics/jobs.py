@@ -8,16 +8,15 @@ from app.analytics.models import ExportJob
 from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.runtime import Runtime
-from app.web.current import current_runtime
 
 # Other tasks of the same process wait so long.
 _FOLDING_S = 0.5
 _ROWS_KEPT = timedelta(days=90)
 
 
-def run_export(job_id: str) -> None:
+def run_export(runtime: Runtime, job_id: str) -> None:
     """Work on this export and on whatever else is due."""
-    exporter.work(current_runtime(), job_id)
+    exporter.run_exports(runtime, job_id)
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:

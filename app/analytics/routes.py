@@ -21,8 +21,8 @@ from app.analytics.reading import Question
 from app.analytics.wishes import Dataset, Format, Wish, scopes_of
 from app.core.clock import utc_now
 from app.core.errors import InvalidInput
-from app.web.current import current_runtime
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, check_scope, current_principal, require_scope
 from app.web.public_address import public_address
 

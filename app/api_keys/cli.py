@@ -12,9 +12,9 @@ from app.core.clock import as_utc, iso_utc, utc_now
 from app.core.database.paging import PageRequest
 from app.core.database.session import after_commit
 from app.core.errors import AppError
-from app.web.current import current_runtime
 from app.core.settings.parsers import network
 from app.usage import meter
+from app.web.current import current_runtime
 
 
 @click.group("keys")
@@ -54,13 +54,14 @@ def create(
     as_json: bool,
 ) -> None:
     """Make a key and print its two strings. They are not shown again."""
+    runtime = current_runtime()
     try:
         networks = [str(network(cidr.strip())) for cidr in ip_allowlist.split(",") if cidr.strip()]
         ends = as_utc(datetime.fromisoformat(expires_at)) if expires_at else None
-        with current_runtime().db.writing() as session:
+        with runtime.db.writing() as session:
             issued = service.create_key(
                 session,
-                current_runtime().keyring,
+                runtime.keyring,
                 name=name,
                 scopes=[scope.strip() for scope in scopes.split(",")],
                 ip_allowlist=networks,
@@ -101,10 +102,11 @@ def list_(unused_days: int | None, as_json: bool) -> None:
 @click.argument("key_id")
 def revoke(key_id: str) -> None:
     """Revoke a key for good."""
+    runtime = current_runtime()
     try:
-        with current_runtime().db.writing() as session:
+        with runtime.db.writing() as session:
             key = service.revoke_key(session, key_id, caller=None)
-            after_commit(session, current_runtime().state.new_key_version)
+            after_commit(session, runtime.state.new_key_version)
     except AppError as error:
         raise click.ClickException(error.message) from error
     click.echo(f"Revoked {key.id} ({key.name}).")
@@ -122,16 +124,13 @@ def revoke(key_id: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def rotate(key_id: str, grace_seconds: int, as_json: bool) -> None:
     """Replace both strings of a key and print the new ones. They are not shown again."""
+    runtime = current_runtime()
     try:
-        with current_runtime().db.writing() as session:
+        with runtime.db.writing() as session:
             issued = credentials.rotate_key(
-                session,
-                current_runtime().keyring,
-                key_id,
-                grace_period_s=grace_seconds,
-                caller=None,
+                session, runtime.keyring, key_id, grace_period_s=grace_seconds, caller=None
             )
-            after_commit(session, current_runtime().state.new_key_version)
+            after_commit(session, runtime.state.new_key_version)
     except AppError as error:
         raise click.ClickException(error.message) from error
     _print_issued(issued, as_json=as_json)

@@ -6,8 +6,8 @@ from app.api_keys import credentials, records, schemas, service
 from app.api_keys.escalation import Caller
 from app.core.database.paging import Page, PageRequest
 from app.core.database.session import after_commit
-from app.web.current import current_runtime
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.etag import if_match
 from app.web.principal import KEYS, current_principal, require_scope
 
@@ -34,8 +34,9 @@ def list_api_keys(query: dict[str, PageRequest]) -> Any:
 @blp.response(201, schemas.IssuedKeySchema, etag=True)
 def create_api_key(body: dict[str, Any]) -> Any:
     """Make an API key. Its two strings are in this answer only."""
-    with current_runtime().db.writing() as session:
-        issued = service.create_key(session, current_runtime().keyring, **body, caller=_caller())
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        issued = service.create_key(session, runtime.keyring, **body, caller=_caller())
         return records.issued_record(session, issued)
 
 
@@ -68,12 +69,13 @@ def revoke_api_key(key_id: str) -> None:
 @blp.response(200, schemas.IssuedKeySchema, etag=True)
 def rotate_api_key(body: dict[str, int], key_id: str) -> Any:
     """Replace both strings of an API key; the previous pair works for the grace period."""
+    runtime = current_runtime()
     grace_s = body["grace_period_seconds"]
-    with current_runtime().db.writing() as session:
+    with runtime.db.writing() as session:
         issued = credentials.rotate_key(
-            session, current_runtime().keyring, key_id, grace_period_s=grace_s, caller=_caller()
+            session, runtime.keyring, key_id, grace_period_s=grace_s, caller=_caller()
         )
-        after_commit(session, current_runtime().state.new_key_version)
+        after_commit(session, runtime.state.new_key_version)
         return records.issued_record(session, issued)
 
 

@@ -22,7 +22,9 @@ class Recordings:
     def stored(self, object_id: str, stored: StoredObject) -> None:
         """Note a finished upload; `NotFound` when the row has gone."""
         with self._runtime.db.writing() as session:
-            uploads.mark_uploaded(session, object_id, stored)
+            uploads.mark_uploaded(
+                session, object_id, stored, redact=self._runtime.settings.redaction
+            )
 
     def heal(self, object_id: str) -> None:
         """Note an upload that a crash cut off between the bytes and the row."""

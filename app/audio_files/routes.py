@@ -6,11 +6,11 @@ from app.audio_files import processing, schemas, service, status, uploads
 from app.audio_files.hooks import Recordings
 from app.audio_files.links import Links
 from app.audio_files.upload_limits import upload_limits
-from app.web.current import current_runtime
 from app.evaluations.enums import SourceType
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
 from app.evaluations.transcripts import shown as shown_transcripts
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 from app.web.public_address import public_address
 from app.web.raw_access import check_raw
@@ -65,7 +65,11 @@ def get_audio_file_transcript(query: dict[str, bool], audio_file_id: str) -> Any
     with current_runtime().db.reading() as session:
         service.find(session, audio_file_id)
         return shown_transcripts.get_transcript(
-            session, source_type=SourceType.AUDIO_FILE, source_id=audio_file_id, **query
+            session,
+            current_runtime().keyring,
+            source_type=SourceType.AUDIO_FILE,
+            source_id=audio_file_id,
+            **query,
         )
 
 
@@ -99,7 +103,12 @@ def process_audio_file(body: dict[str, Any], audio_file_id: str) -> Any:
     _heal(audio_file_id)
     status_url = _links().status(audio_file_id)
     with current_runtime().db.writing() as session:
-        audio, job = processing.request(session, audio_file_id, processing.Wish(**body))
+        audio, job = processing.request(
+            session,
+            audio_file_id,
+            processing.Wish(**body),
+            redact_by_default=current_runtime().settings.redaction,
+        )
         return status.accepted(audio, job, status_url=status_url)
 
 

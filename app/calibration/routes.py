@@ -3,8 +3,8 @@
 from typing import Any
 
 from app.calibration import schemas, service
-from app.web.current import current_runtime
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = Blueprint(

@@ -3,8 +3,8 @@
 from typing import Any
 
 from app.conversations import messages, records, schemas
-from app.web.current import current_runtime
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import require_scope
 from app.web.raw_access import check_raw
 
@@ -43,5 +43,9 @@ def list_messages(query: dict[str, Any], conversation_id: str) -> Any:
     check_raw(conversation_id, redacted=redacted)
     with current_runtime().db.reading() as session:
         return messages.list_page(
-            session, query["page_request"], conversation_id, redacted=redacted
+            session,
+            current_runtime().keyring,
+            query["page_request"],
+            conversation_id,
+            redacted=redacted,
         )

@@ -10,10 +10,10 @@ from app.core.database.schema_revision import is_at_head
 from app.core.errors import AppError
 from app.core.process import heartbeat
 from app.core.runtime import Runtime
-from app.web.current import current_runtime
 from app.demo import loading, service, telling
 from app.demo.service import Progress
 from app.evaluations import jobs as evaluations
+from app.web.current import current_runtime
 
 _LOOK_AGAIN_S = 0.25
 
@@ -85,6 +85,6 @@ def _show(found: Progress) -> None:
 
 
 def _work(runtime: Runtime) -> None:
-    evaluations.judge()
+    evaluations.judge(runtime)
     for job_id in audio_files.due_ids(runtime)[:1]:
-        audio_files.process_audio(job_id)
+        audio_files.process_audio(runtime, job_id)

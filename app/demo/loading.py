@@ -49,7 +49,7 @@ def load(runtime: Runtime) -> Loaded:
 
 
 def _load(runtime: Runtime, kind: Kind, loaded: Loaded) -> None:
-    batch = service.checked(kind, _placed(runtime, kind))
+    batch = service.checked(kind, _placed(runtime, kind), runtime.hooks.check_import_record)
     with runtime.db.writing() as session:
         tally: Tally = service.write(session, batch)
     loaded.new[_NOUNS[kind]] = tally.counts[Outcome.CREATED]

@@ -12,11 +12,11 @@ from marshmallow import ValidationError
 from app.core.errors import AppError, InvalidInput
 from app.core.process import heartbeat
 from app.core.runtime import Runtime
-from app.web.current import current_runtime
 from app.evaluations import jobs, service
 from app.evaluations.enums import ENDED
 from app.evaluations.judging import again, bulk
 from app.evaluations.schemas import filters as filter_shapes
+from app.web.current import current_runtime
 from app.web.messages import details_of
 
 _LOOK_AGAIN_S = 0.25
@@ -145,7 +145,7 @@ def _wait(runtime: Runtime, started: dict[str, Any]) -> dict[str, Any]:
 
 def _work_here(runtime: Runtime) -> None:
     if not heartbeat.is_alive(runtime.settings.data_dir):
-        jobs.judge()
+        jobs.judge(runtime)
 
 
 def _value(text: str) -> Any:

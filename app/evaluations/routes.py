@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from app.web.current import current_runtime
 from app.evaluations import listing, results, service
 from app.evaluations.judging import again, bulk
 from app.evaluations.schemas import evaluations, re_evaluations
@@ -10,6 +9,7 @@ from app.evaluations.schemas.results import ResultsSchema
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
 from app.evaluations.transcripts import shown as shown_transcripts
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 from app.web.public_address import public_address
 from app.web.raw_access import check_raw
@@ -51,7 +51,9 @@ def get_evaluation_transcript(query: dict[str, bool], evaluation_id: str) -> Any
     check_raw(evaluation_id, redacted=query["redacted"])
     with current_runtime().db.reading() as session:
         evaluation = service.find(session, evaluation_id)
-        return shown_transcripts.of_evaluation(session, evaluation, **query)
+        return shown_transcripts.of_evaluation(
+            session, current_runtime().keyring, evaluation, **query
+        )
 
 
 @blp.get("/<id:evaluation_id>/results")

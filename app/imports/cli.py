@@ -13,7 +13,6 @@ from marshmallow import ValidationError
 from app.core.errors import AppError, InvalidInput, ServiceUnavailable
 from app.core.process import heartbeat
 from app.core.runtime import Runtime
-from app.web.current import current_runtime
 from app.evaluations import jobs as evaluations
 from app.imports import applying, files, intake, preparing, schemas, service, sources, waiting
 from app.imports.applying import Rehearsed
@@ -26,6 +25,7 @@ from app.imports.preparing import Prepared
 from app.imports.progress import Progress
 from app.imports.sources import Document
 from app.imports.tally import Outcome, Tally
+from app.web.current import current_runtime
 
 _LOOK_AGAIN_S = 0.25
 _ASK_AGAIN_S = 1.0
@@ -111,7 +111,11 @@ def _take_in(
         found = [] if source == STDIN else files.find(Path(source))
         with Progress(found) as progress:
             entries = sources.entries(_documents(source, found, format_, progress), options)
-            for batch in preparing.batches(preparing.prepared(entries, options, notebook)):
+            for batch in preparing.batches(
+                preparing.prepared(
+                    entries, options, notebook, current_runtime().hooks.check_import_record
+                )
+            ):
                 tally = _apply(batch, options)
                 whole.add(tally)
                 if wait:
@@ -155,7 +159,7 @@ def _wait(runtime: Runtime, notebook: Notebook) -> None:
         notebook.ended(ended)
         if not ended:
             if not heartbeat.is_alive(runtime.settings.data_dir):
-                evaluations.judge()
+                evaluations.judge(runtime)
             time.sleep(_LOOK_AGAIN_S)
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from app.campaigns.schemas import CampaignSchema
+from app.conversations import drafts as conversations
 from app.conversations.schemas import ConversationSchema
-from app.web.current import current_runtime
 from app.core.storage import require_space
 from app.directory import service as directory
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
@@ -21,8 +21,11 @@ from app.imports import (
     voice_call_shapes,
 )
 from app.imports.external_ids import PATH_PARAMETER, agreed
+from app.redaction.redactor import Redactor
+from app.voice_calls import drafts as voice_calls
 from app.voice_calls.schemas import VoiceCallSchema
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.parser import MAX_JSON_BYTES
 from app.web.principal import require_scope
 
@@ -66,8 +69,9 @@ def get_import(import_id: str) -> Any:
 def put_conversation(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
     """Make or replace the conversation that you know by this key, and have it judged."""
     external_id = agreed(external_id, body.pop("external_id", None))
+    values = conversations.drafted(body, Redactor.of(current_runtime()))
     with current_runtime().db.writing() as session:
-        record, created = contacts.put_conversation(session, external_id, body, **query)
+        record, created = contacts.put_conversation(session, external_id, values, **query)
     return record, 201 if created else 200
 
 
@@ -79,8 +83,9 @@ def put_conversation(query: dict[str, bool], body: dict[str, Any], external_id: 
 def put_voice_call(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
     """Make or replace the voice call that you know by this key, and have it judged."""
     external_id = agreed(external_id, body.pop("external_id", None))
+    values = voice_calls.drafted(body, Redactor.of(current_runtime()))
     with current_runtime().db.writing() as session:
-        record, created = contacts.put_voice_call(session, external_id, body, **query)
+        record, created = contacts.put_voice_call(session, external_id, values, **query)
     return record, 201 if created else 200
 
 

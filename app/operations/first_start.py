@@ -6,10 +6,10 @@ from typing import TypedDict
 
 from app.api_keys.service import any_key, create_key
 from app.core.database.schema_revision import needed_revision, stored_revision
-from app.core.runtime import build_runtime
 from app.core.settings import Settings
 from app.operations import database_files, migrating, sealed_secrets
 from app.operations.failure import CannotRun
+from app.wiring import build_runtime
 
 
 class FirstKey(TypedDict):

@@ -18,7 +18,7 @@ from app.evaluations.judging import judgements, model_answers
 from app.imports import jobs as imports
 from app.imports import service as importing
 from app.operations import database_files, leftovers
-from app.operations.sweep import Sweep
+from app.operations.sweep import JobQueue
 from app.privacy import jobs as erasures
 from app.privacy import retention
 from app.privacy import service as erasing
@@ -98,10 +98,10 @@ TASKS: tuple[Task, ...] = (
     Task("retention", 3600, retention.run),
 )
 
-SWEEPS: tuple[Sweep, ...] = (
-    Sweep(processing.QUEUE, processing.PROCESS_AUDIO, audio_files.due_ids),
-    Sweep(judgements.QUEUE, judgements.JUDGE, evaluations.due_ids),
-    Sweep(importing.QUEUE, importing.RUN_IMPORT, imports.due_ids),
-    Sweep(exporting.QUEUE, exporting.RUN_EXPORT, exports.due_ids),
-    Sweep(erasing.QUEUE, erasing.RUN_ERASURE, erasures.due_ids),
+JOB_QUEUES: tuple[JobQueue, ...] = (
+    JobQueue(processing.QUEUE, audio_files.process_audio, audio_files.due_ids),
+    JobQueue(judgements.QUEUE, evaluations.judge, evaluations.due_ids),
+    JobQueue(importing.QUEUE, imports.run_import, imports.due_ids),
+    JobQueue(exporting.QUEUE, exports.run_export, exports.due_ids),
+    JobQueue(erasing.QUEUE, erasures.run_erasure, erasures.due_ids),
 )

@@ -5,7 +5,7 @@ import time
 
 from app.core.process import heartbeat, stopping
 from app.core.runtime import Runtime
-from app.operations.periodic import SWEEPS, TASKS, Task
+from app.operations.periodic import JOB_QUEUES, TASKS, Task
 from app.operations.sweep import Sweeper
 
 logger = logging.getLogger(__name__)
@@ -18,11 +18,11 @@ _STOP_WITHIN_S = 20.0
 def run(runtime: Runtime) -> None:
     """Work until SIGTERM; jobs that run in here are finished or handed back."""
     stopping.listen()
-    sweeper = Sweeper(runtime, SWEEPS)
+    sweeper = Sweeper(runtime, JOB_QUEUES)
     due_at = dict.fromkeys(TASKS, 0.0)
     while not stopping.requested():
         began_at = time.monotonic()
-        sweeper.turn()
+        sweeper.tick()
         for task in TASKS:
             if time.monotonic() >= due_at[task] and not stopping.requested():
                 _do(task, runtime)

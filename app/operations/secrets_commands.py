@@ -2,9 +2,9 @@
 
 import click
 
-from app.web.current import current_runtime
 from app.operations import sealed_secrets
 from app.operations.failure import told_plainly
+from app.web.current import current_runtime
 
 
 @click.group("secrets")

@@ -10,7 +10,7 @@ from app.core.queue import redis_url, work
 from app.core.runtime import Runtime
 from app.operations import periodic_process
 from app.operations.children import Service
-from app.operations.periodic import SWEEPS
+from app.operations.periodic import JOB_QUEUES
 from app.operations.supervisor import Supervisor
 from app.webhooks.sender_process import run_sender
 
@@ -26,8 +26,11 @@ def services(runtime: Runtime) -> list[Service]:
     ]
     if url:
         found += [
-            Service(f"{sweep.queue} {number}", partial(work, sweep.queue, sweep.job, url))
-            for sweep in SWEEPS
+            Service(
+                f"{queue.queue} {number}",
+                partial(work, queue.queue, url, partial(queue.run, runtime)),
+            )
+            for queue in JOB_QUEUES
             for number in range(1, runtime.settings.worker_processes + 1)
         ]
     return found

@@ -4,8 +4,8 @@ import json
 
 import click
 
-from app.web.current import current_runtime
 from app.privacy import erasing, service
+from app.web.current import current_runtime
 
 
 @click.group()
@@ -28,7 +28,7 @@ def erase(customer_ref: str, yes: bool, as_json: bool) -> None:
     runtime = current_runtime()
     with runtime.db.writing() as session:
         erasure_id = service.request(session, customer_ref, requested_by="cli")["erasure_id"]
-    erasing.work(runtime, erasure_id)
+    erasing.run_erasure(runtime, erasure_id)
     with runtime.db.reading() as session:
         done = service.show(session, erasure_id)
     if as_json:

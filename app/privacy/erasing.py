@@ -1,21 +1,22 @@
-"""The erasing itself: short transactions one after the other, and the bytes after each commit."""
+"""Erasure of a customer's words: short transactions, and stored bytes after each commit."""
 
 from collections.abc import Sequence
 
 from app.audio_files import erasure as audio_files
-from app.core.jobs.runner import LeasedWork, take
+from app.core.jobs.runner import JobType, RunningJob, run_next
 from app.core.runtime import Runtime
 from app.privacy import service
 from app.privacy.models import Erasure
 from app.privacy.service import Batch
 
 
-def work(runtime: Runtime, erasure_id: str) -> None:
-    """Work on this erasure, or on the one that waits longest.
+def run_erasure(runtime: Runtime, erasure_id: str) -> None:
+    """Run this erasure, or the one that waits longest.
 
-    Safe to run twice: what is erased is found no more.
+    Safe to run twice: the second run finds nothing more to erase.
     """
-    lease = take(runtime, erasure_id, service.claim, _Erasing)
+    job_type = JobType(claim=service.claim, handle=_erase, fail=service.fail)
+    lease = run_next(runtime, job_type, erasure_id)
     if lease is not None and lease.job_id != erasure_id:
         runtime.doorbell.ring(service.bell(erasure_id))
 
@@ -35,20 +36,19 @@ def purge_bytes(runtime: Runtime) -> int:
         count += len(given_up)
 
 
-class _Erasing(LeasedWork[Erasure]):
-    def work(self) -> None:
-        # What comes in, or becomes the customer's, behind one look is found by the next.
-        while batches := self._found():
-            for batch in batches:
-                self.write(service.erase_batch, batch)
-                purge_bytes(self.runtime)
-                self.require_going_on()
-        purge_bytes(self.runtime)
-        self.write(service.finish)
+def _erase(job: RunningJob[Erasure]) -> None:
+    """Erase batch by batch until a new search finds nothing of the customer."""
+    while batches := _found(job):
+        for batch in batches:
+            with job.transaction() as session:
+                service.erase_batch(session, job.lease, batch)
+            purge_bytes(job.runtime)
+            job.require_going_on()
+    purge_bytes(job.runtime)
+    with job.transaction() as session:
+        service.finish(session, job.lease)
 
-    def give_up(self, error: Exception) -> None:
-        self.write(service.give_up)
 
-    def _found(self) -> Sequence[Batch]:
-        with self.runtime.db.reading() as session:
-            return service.look(session, self.lease.job_id)
+def _found(job: RunningJob[Erasure]) -> Sequence[Batch]:
+    with job.runtime.db.reading() as session:
+        return service.look(session, job.lease.job_id)

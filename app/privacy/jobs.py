@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 from app.core.jobs import leases
 from app.core.runtime import Runtime
-from app.web.current import current_runtime
 from app.privacy import erasing
 from app.privacy.models import Erasure
 
 
-def run_erasure(erasure_id: str) -> None:
+def run_erasure(runtime: Runtime, erasure_id: str) -> None:
     """Work on this erasure, or on the one that waits longest."""
-    erasing.work(current_runtime(), erasure_id)
+    erasing.run_erasure(runtime, erasure_id)
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:

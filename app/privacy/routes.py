@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from app.web.current import current_runtime
 from app.privacy import schemas, service
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
 
 blp = Blueprint(

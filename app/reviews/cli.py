@@ -11,10 +11,10 @@ from app.agreement.bootstrap import Estimate
 from app.calibration import service
 from app.calibration.score_model import LEAST_LABELS, Gain
 from app.core.errors import AppError
-from app.web.current import current_runtime
 from app.engagements import service as engagements
 from app.reviews import labels
 from app.reviews.labels import Labelled
+from app.web.current import current_runtime
 
 _engagement = click.option("--engagement", metavar="ID|NAME", required=True, help="The engagement.")
 

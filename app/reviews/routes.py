@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from app.web.current import current_runtime
 from app.evaluations.schemas.reviews import ReviewSchema
 from app.reviews import schemas, service
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
 
 blp = Blueprint(

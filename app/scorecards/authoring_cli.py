@@ -11,8 +11,8 @@ from app.core.clock import iso_utc
 from app.core.database.paging import PageRequest
 from app.core.errors import AppError, Detail, InvalidInput
 from app.core.json_loader import load_object
-from app.web.current import current_runtime
 from app.scorecards import authoring, schemas, service
+from app.web.current import current_runtime
 from app.web.messages import details_of
 
 _FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))

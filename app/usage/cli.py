@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from app.core.clock import iso_utc, utc_now
-from app.web.current import current_runtime
 from app.usage import meter, reports
 from app.usage.periods import period_of
 from app.usage.plan import plan_of
+from app.web.current import current_runtime
 
 
 @click.group("usage")

@@ -3,9 +3,9 @@
 from typing import Any
 
 from app.audio_files.links import Links
-from app.web.current import current_runtime
 from app.voice_calls import epa, epa_shapes, records, schemas, service
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import require_scope
 from app.web.public_address import public_address
 

@@ -21,7 +21,6 @@ from app.webhooks.carrier import Carrier
 from app.webhooks.metrics import SenderMetrics
 from app.webhooks.policy import address_policy
 from app.webhooks.sender import Engine
-from app.webhooks.service import SENDER_BELL
 
 awake = threading.Event()
 
@@ -33,9 +32,9 @@ def run_sender(runtime: Runtime, should_stop: Callable[[], bool]) -> None:
     """
     # A lost result only causes a duplicate: the sender need not wait for the disk at each commit.
     settings = replace(runtime.settings, sqlite_synchronous="NORMAL")
-    db = Database(settings, runtime.doorbell.ring)
+    db = Database(settings, runtime.doorbell.ring, runtime.hooks)
     outbound = RequestsSender(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
-    listener = BellListener(SENDER_BELL.queue, SENDER_BELL.job, redis_url(settings))
+    listener = BellListener("webhooks", redis_url(settings), awake.set)
     metrics = SenderMetrics()
     engine = Engine(
         settings=settings,

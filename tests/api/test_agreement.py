@@ -14,6 +14,7 @@ from app.core.runtime import Runtime
 from tests.caller import Caller
 from tests.contacts import get
 from tests.conversations import HELPFUL, chat, completed
+from tests.running import CommandRunner
 
 GREETING = "opening.greeting"
 # The same without the agent's greeting.
@@ -96,7 +97,7 @@ def test_figures_come_from_twenty_pairs_on(
     assert (hidden["pairs"], hidden["kappa"], hidden["confusion"]) == (19, None, None)
     assert reasons(hidden)["kappa"] == "There are 19 pairs; a figure needs 20."
     assert early["score"]["bias"] is None
-    runner = flask_app.test_cli_runner()
+    runner = CommandRunner()
     assert "There are 19 pairs" in runner.invoke(agreement).output
 
     review_the_rest(client, results, greeted, ungreeted)

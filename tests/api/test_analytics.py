@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from app.analytics import schemas
 from app.analytics.board_shapes import AnalyticsExecutiveSchema, AnalyticsMemberSchema
@@ -17,6 +16,7 @@ from app.directory import service as directory
 from app.evaluations import service as evaluations
 from tests.caller import Caller, error_code, findings
 from tests.conversations import completed, opened
+from tests.running import CommandRunner
 
 VIEWS = ("summary", "campaigns", "call-centers", "executives", "trends")
 
@@ -29,7 +29,7 @@ def data_of(client: Caller, view: str, **params: Any) -> Any:
 
 def checked() -> str:
     """What `flask analytics check` says."""
-    result = CliRunner().invoke(analytics, ["check"])
+    result = CommandRunner().invoke(analytics, ["check"])
     return result.output
 
 
@@ -229,6 +229,6 @@ def test_facts_are_made_from_nothing_and_checked(runtime: Runtime) -> None:
         )
         session.connection().exec_driver_sql("UPDATE evaluation_facts SET topics = 'x'")
     assert "4 facts and 0 spans of time differ" in checked()
-    rebuilt = CliRunner().invoke(analytics, ["rebuild"])
+    rebuilt = CommandRunner().invoke(analytics, ["rebuild"])
     assert rebuilt.exit_code == 0, rebuilt.output
     assert "every fact agrees" in checked()

@@ -4,7 +4,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from sqlalchemy import update
 
 from app.analytics import folding, rebuilding, spans
@@ -13,12 +12,13 @@ from app.analytics.models import FactCell, FactSpan
 from app.core.clock import iso_utc, utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.evaluations import settled
+from app.evaluations import revisions
 from app.evaluations.models import Evaluation
 from tests.caller import Caller
 from tests.contacts import call, chat
 from tests.conversations import completed
 from tests.evaluation_rows import rows_of
+from tests.running import CommandRunner
 
 HOUR = (utc_now() - timedelta(days=40)).replace(minute=0, second=0, microsecond=0)
 CAMPAIGNS = [new_id("camp"), new_id("camp")]
@@ -55,7 +55,7 @@ def override(runtime: Runtime, evaluation_id: str, score: int) -> None:
         evaluation = session.get_one(Evaluation, evaluation_id)
         evaluation.score = score
         session.flush()
-        settled.tell(session, evaluation)
+        revisions.notify_changed(session, evaluation)
 
 
 def ready(runtime: Runtime) -> int:
@@ -113,14 +113,14 @@ def test_a_wrong_sum_is_found_and_made_anew(client: Caller, runtime: Runtime) ->
     written(runtime)
     folding.fold(runtime.db, within_s=60)
     right = summary_of(client)
-    assert CliRunner().invoke(analytics, ["check"]).exit_code == 0
+    assert CommandRunner().invoke(analytics, ["check"]).exit_code == 0
     with runtime.db.writing() as session:
         session.execute(update(FactCell).where(FactCell.id == 1).values(last_ms=1))
-    found = CliRunner().invoke(analytics, ["check"])
+    found = CommandRunner().invoke(analytics, ["check"])
     assert found.exit_code == 1
     assert "0 facts and 1 spans of time differ" in found.output
-    assert CliRunner().invoke(analytics, ["rebuild"]).exit_code == 0
-    assert CliRunner().invoke(analytics, ["check"]).exit_code == 0
+    assert CommandRunner().invoke(analytics, ["rebuild"]).exit_code == 0
+    assert CommandRunner().invoke(analytics, ["check"]).exit_code == 0
     assert summary_of(client) == right
 
 

@@ -19,7 +19,7 @@ from app.core.clock import iso_utc
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.directory.service import upsert_executive
-from app.evaluations import settled
+from app.evaluations import revisions
 from app.evaluations.enums import RESOLUTIONS, TRENDS
 from app.evaluations.models import Evaluation, EvaluationResult
 from tests.caller import Caller
@@ -105,7 +105,7 @@ class World:
                         )
                     )
                     session.flush()
-            settled.tell(session, current)
+            revisions.notify_changed(session, current)
 
     def _row(self, dice: random.Random) -> dict[str, Any]:
         status = dice.choice(STATUSES)

@@ -21,7 +21,6 @@ from app.core.jobs import leases as core_leases
 from app.core.jobs.leases import Lease, LeaseLost
 from app.core.process import stopping
 from app.core.runtime import Runtime
-from tests.running import running_runtime
 from app.evaluations.models import Evaluation
 from app.events.models import Event
 from tests.caller import Caller, error_code, findings
@@ -38,6 +37,7 @@ from tests.recordings import (
     upload,
     work,
 )
+from tests.running import running_runtime
 
 ENGAGEMENT = "eng_01jd3v8xqkf6r9w2m5t7h4c0pz"
 
@@ -209,7 +209,9 @@ def test_a_call_is_transcribed_judged_and_announced(client: Caller, runtime: Run
 
 def _watched(client: Caller, audio_file_id: str) -> list[tuple[str, int]]:
     """Do the work in a thread and return what a caller who asks again and again is told."""
-    worker = threading.Thread(target=jobs.process_audio, args=[ask(client, audio_file_id)])
+    worker = threading.Thread(
+        target=jobs.process_audio, args=[running_runtime(), ask(client, audio_file_id)]
+    )
     worker.start()
     seen = []
     while worker.is_alive():
@@ -374,7 +376,7 @@ def test_too_little_said_fails_after_the_transcript_and_is_not_transcribed_again
         assert taken is not None
         steps.begin(session, taken, max_duration_s=60)
         steps.transcribed(session, taken, SAID, None)
-        leases.hand_back(session, taken, due_at=utc_now(), counts=True)
+        leases.release(session, taken, utc_now(), counts=True)
     jobs.process_audio(running_runtime(), job_id)
     audio = show(client, audio_file_id)
     assert (audio["status"], audio["error"]["code"]) == ("failed", "INSUFFICIENT_CONTENT")
@@ -423,7 +425,7 @@ def test_a_late_finisher_writes_nothing(client: Caller, runtime: Runtime) -> Non
     current = claim(runtime, job_id)
     for write in (
         lambda session: steps.transcribed(session, late, SAID, None),
-        lambda session: leases.hand_back(session, late, due_at=utc_now(), counts=False),
+        lambda session: leases.release(session, late, utc_now(), counts=False),
     ):
         with pytest.raises(LeaseLost), runtime.db.writing() as session:
             write(session)

@@ -17,6 +17,7 @@ from app.reviews.cli import calibrate
 from tests.caller import Caller
 from tests.contacts import get
 from tests.conversations import HELPFUL, chat, completed
+from tests.running import CommandRunner
 
 Line = tuple[Role, str]
 BAD = (
@@ -40,7 +41,7 @@ def engagement(client: Caller) -> str:
 
 @pytest.fixture
 def command(flask_app: Flask) -> Command:
-    runner = flask_app.test_cli_runner()
+    runner = CommandRunner()
     return lambda *args: runner.invoke(calibrate, [str(each) for each in args])
 
 

@@ -17,6 +17,7 @@ from app.core.runtime import Runtime
 from app.engagements import service as engagements
 from app.voice_calls import records as voice_calls
 from app.voice_calls.models import VoiceCall
+from tests.running import running_runtime
 
 NOW = utc_now()
 SHARED: list[tuple[dict[str, Any], str]] = [
@@ -146,7 +147,7 @@ def test_the_last_page_of_messages_costs_as_much_as_the_first(
         [first, *_] = conversations.list_page(session, PageRequest()).items
 
     def run(session: Any) -> None:
-        messages.list_page(session, PageRequest(100, 100), first["id"])
+        messages.list_page(session, running_runtime().keyring, PageRequest(100, 100), first["id"])
 
     [plan] = plans_of(runtime, run, "FROM messages")
     assert plan == [

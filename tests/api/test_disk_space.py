@@ -10,9 +10,9 @@ import time_machine
 from app.analytics import jobs as exports
 from app.audio_files import jobs
 from app.core.clock import utc_now
-from tests.running import running_runtime
 from tests.caller import Caller, error_code
 from tests.recordings import reserve, send, show, upload
+from tests.running import running_runtime
 
 MORE_THAN_ANY_DISK_GB = 1e6
 TWO_GIB = 2 * 1024**3
@@ -79,18 +79,18 @@ def test_an_export_waits_until_there_is_space(serve: Serve, make_caller: MakeCal
     body = {"dataset": "evaluations", "format": "csv"}
     job_id = client.post("/analytics/export", body).json()["data"]["jobId"]
     serve(min_free_gb=MORE_THAN_ANY_DISK_GB)
-    exports.run_export(job_id)
+    exports.run_export(running_runtime(), job_id)
     assert client.get(f"/analytics/export/{job_id}").json()["data"]["status"] == "queued"
     serve()
     with time_machine.travel(utc_now() + timedelta(minutes=5), tick=True):
-        exports.run_export(job_id)
+        exports.run_export(running_runtime(), job_id)
         assert client.get(f"/analytics/export/{job_id}").json()["data"]["status"] == "ready"
 
 
 def test_exports_are_forgotten_after_90_days(client: Caller) -> None:
     body = {"dataset": "evaluations", "format": "csv"}
     job_id = client.post("/analytics/export", body).json()["data"]["jobId"]
-    exports.run_export(job_id)
+    exports.run_export(running_runtime(), job_id)
     with time_machine.travel(utc_now() + timedelta(days=89), tick=True):
         exports.purge_exports(running_runtime())
         exports.purge_export_rows(running_runtime())

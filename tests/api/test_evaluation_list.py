@@ -61,7 +61,7 @@ def test_each_filter_finds_its_own(
     client: Caller, runtime: Runtime, params: dict[str, Any], expected: list[int]
 ) -> None:
     ids = rows_of(
-        house,
+        runtime,
         {"score": 90, "passed": True, "resolution": "resolved"},
         {"score": 80, "passed": True, "language": "en-IN", "review_status": "disputed"},
         {

@@ -36,7 +36,7 @@ def many(runtime: Runtime) -> dict[str, list[str]]:
     }
     choices = {**known, **words}
     rows_of(
-        house,
+        runtime,
         *({name: dice.choice(options) for name, options in choices.items()} for _ in range(4000)),
     )
     return known

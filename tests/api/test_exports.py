@@ -303,7 +303,10 @@ def test_an_export_that_fails_is_tried_again_and_then_told(
             session.execute(update(ExportJob).values(due_at=utc_now()))
     data = shown(client, job_id)
     assert data["status"] == "failed"
-    assert data["error"] == {"code": "INTERNAL", "message": "The export failed on our side."}
+    assert data["error"] == {
+        "code": "INTERNAL",
+        "message": "The export failed because of an internal error.",
+    }
     assert list((runtime.settings.data_dir / "spool").iterdir()) == []
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -382,7 +383,7 @@ def test_two_imports_of_the_same_make_everything_once(client: Caller, runtime: R
     items = [chat(f"c{n}", **names) for n in range(40)]
     sent = [send(client, *each, createMissing=True)["id"] for each in (items, items[::-1])]
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(jobs.run_import, sent))
+        list(pool.map(partial(jobs.run_import, running_runtime()), sent))
     counts = [show(client, import_id)["counts"] for import_id in sent]
     assert [each["received"] for each in counts] == [40, 40]
     assert sum(each["created"] for each in counts) == 40

@@ -18,7 +18,7 @@ from app.imports import jobs
 from app.imports.cli import import_
 from app.voice_calls.models import VoiceCall
 from tests.caller import Caller
-from tests.running import running_runtime
+from tests.running import CommandRunner, running_runtime
 
 VTT = "WEBVTT\n\n00:01.000 --> 00:02.500\n<v Alice>Hello\n\n00:03.000 --> 00:04.000\n<v Bob>Hi\n"
 Command = Callable[..., Result]
@@ -36,7 +36,7 @@ def line(external_id: str, **fields: Any) -> str:
 @pytest.fixture
 def command(flask_app: Flask) -> Command:
     """Give the command; its result has what it printed on both outputs."""
-    runner = flask_app.test_cli_runner()
+    runner = CommandRunner()
     return lambda *args, **options: runner.invoke(
         import_, [str(each) for each in args], catch_exceptions=False, **options
     )

@@ -21,7 +21,7 @@ from app.evaluations import jobs, service
 from app.evaluations.enums import ErrorCode
 from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation, EvaluationJob
-from app.operations.periodic import SWEEPS
+from app.operations.periodic import JOB_QUEUES
 from tests.caller import Caller
 from tests.contacts import get, judge, put_call, put_chat
 from tests.happenings import happened
@@ -59,8 +59,8 @@ def test_one_bell_has_everything_judged(client: Caller, runtime: Runtime) -> Non
 
 
 def test_the_sweep_and_the_workers_know_the_queue() -> None:
-    assert (judgements.QUEUE, judgements.JUDGE) in {(each.queue, each.job) for each in SWEEPS}
-    assert judgements.bell().arguments == ()
+    assert judgements.QUEUE in {queue.queue for queue in JOB_QUEUES}
+    assert judgements.bell().row_id == ""
 
 
 def test_a_worker_that_was_killed_is_followed(client: Caller, runtime: Runtime) -> None:
@@ -96,15 +96,15 @@ def test_a_late_finisher_writes_nothing(client: Caller, runtime: Runtime) -> Non
     assert current.attempt == 2
     for step in (
         lambda session: judgements.begin(session, late),
-        lambda session: judgements.put_down(session, late, due_at=utc_now(), counts=True),
-        lambda session: judgements.give_up(session, late, ErrorCode.INTERNAL, "No."),
+        lambda session: judgements.release(session, late, utc_now(), counts=True),
+        lambda session: judgements.fail(session, late, ErrorCode.INTERNAL, "No."),
     ):
         with pytest.raises(LeaseLost), runtime.db.writing() as session:
             step(session)
     with runtime.db.writing() as session:
         assert not leases.renew(session, late)
         assert leases.renew(session, current)
-        judgements.put_down(session, current, due_at=utc_now(), counts=True)
+        judgements.release(session, current, utc_now(), counts=True)
     judge()
     assert get(client, f"/evaluations/{made['evaluationId']}")["status"] == "completed"
 
@@ -177,7 +177,7 @@ def test_an_older_revision_that_ends_later_is_not_current(client: Caller, runtim
     newer = get(client, f"/conversations/{made['id']}")["evaluationId"]
     assert newer != first.job_id
     with runtime.db.writing() as session:
-        judgements.put_down(session, first, due_at=utc_now(), counts=True)
+        judgements.release(session, first, utc_now(), counts=True)
     time.sleep(0.002)
     judge()
     both = get(client, "/evaluations", sourceId=made["id"], current="false")

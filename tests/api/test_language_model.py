@@ -15,7 +15,6 @@ from sqlalchemy import func, select
 from app.audio_files.jobs import process_audio
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
-from tests.running import running_runtime
 from app.evaluations.judging import model_answers
 from app.evaluations.judging.model_answers import ModelAnswer
 from app.evaluations.transcripts import store as transcripts
@@ -25,6 +24,7 @@ from tests.caller import Caller
 from tests.contacts import get, judge, messages, put_chat
 from tests.model_server import ModelServer, refusal
 from tests.recordings import SILENCE, ask, show, upload
+from tests.running import running_runtime
 from tests.talks import GOOD_CALL
 
 MakeCaller = Callable[..., Caller]
@@ -189,7 +189,7 @@ def test_a_recording_is_heard_while_the_model_is_asked_about_another(
         )
     job_id = ask(client, asked_about)
     ask(client, silent)
-    work = threading.Thread(target=process_audio, args=(job_id,))
+    work = threading.Thread(target=process_audio, args=(running_runtime(), job_id))
     work.start()
     until = time.monotonic() + 50
     while show(client, silent)["status"] != "failed":

@@ -17,6 +17,7 @@ from app.operations import leftovers
 from app.privacy import erasing, service
 from tests.caller import Caller
 from tests.recordings import reserve, show, upload
+from tests.running import running_runtime
 
 
 def left_behind(runtime: Runtime, object_id: str) -> str:
@@ -43,7 +44,7 @@ def test_what_nothing_keeps_is_deleted_after_a_day(client: Caller, runtime: Runt
     jobs.expire_uploads(runtime)
     assert show(client, late)["status"] == "expired"
     asked = client.post("/analytics/export", {"dataset": "usage", "format": "csv"}).json()["data"]
-    exports.run_export(asked["jobId"])
+    exports.run_export(running_runtime(), asked["jobId"])
     offered = {each for each in runtime.storage.object_ids() if each.startswith("exp_")}
     assert len(offered) == 1
 

@@ -16,12 +16,12 @@ from app.core.database.session import Table
 from app.core.jobs.leases import JobState, Lease
 from app.core.runtime import Runtime
 from app.core.settings import Settings
-from app.evaluations.jobs import judge
 from app.evaluations.judging.model_answers import StoredAnswers
 from app.privacy import erasing, jobs, retention, service
 from app.privacy.models import Erasure
 from app.redaction.models import RawText
 from tests.caller import Caller
+from tests.contacts import judge
 from tests.running import running_runtime
 
 REF = "customer-4711"
@@ -280,7 +280,7 @@ def test_an_erasure_that_fails_half_way_ends_the_exports_too(
     erasing_lease = _begun(client, runtime)
     assert _erase_found(runtime, erasing_lease) == 1
     with runtime.db.writing() as session:
-        service.give_up(session, erasing_lease)
+        service.fail(session, erasing_lease, RuntimeError())
     shown = read(client, f"/privacy/erasures/{erasing_lease.job_id}")
     assert (shown["status"], shown["counts"]["exports"]) == ("failed", 1)
     assert read(client, f"/analytics/export/{ready['jobId']}")["status"] == "expired"

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from sqlalchemy import func, select, update
 
 from app.analytics import rebuilding
@@ -27,6 +26,7 @@ from tests.caller import Caller, error_code, findings
 from tests.contacts import get, judge, put_call, put_chat
 from tests.happenings import happened
 from tests.own_scorecards import add_version, create, says
+from tests.running import CommandRunner
 
 
 def chats(client: Caller, number: int, **fields: Any) -> list[str]:
@@ -183,7 +183,7 @@ def test_what_is_fresh_goes_before_a_re_evaluation(client: Caller, runtime: Runt
     old = chats(client, 2)
     many(client)
     with runtime.db.writing() as session:
-        assert bulk.take_on(session, bulk.next_id(session) or "")
+        assert bulk.open_next(session, bulk.next_id(session) or "")
     fresh = put_chat(client, "fresh")["evaluationId"]
     with runtime.db.writing() as session:
         lease = judgements.claim(session, "")
@@ -241,7 +241,7 @@ def test_the_command_waits_for_one_or_many(client: Caller, runtime: Runtime) -> 
     (one, _) = chats(client, 2)
 
     def run(*arguments: str, code: int = 0) -> str:
-        result = CliRunner().invoke(evaluations, ["re-evaluate", *arguments])
+        result = CommandRunner().invoke(evaluations, ["re-evaluate", *arguments])
         assert result.exit_code == code, result.output
         return str(result.output)
 

@@ -11,9 +11,9 @@ from app.audio_files.models import ProcessingJob
 from app.core.database.session import Table
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import Keyring
-from app.evaluations.jobs import judge
 from app.redaction import raw_texts
 from tests.caller import Caller
+from tests.contacts import judge
 from tests.recordings import upload
 
 CARD = "4111 1111 1111 1111"

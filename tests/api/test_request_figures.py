@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from app.core.request_figures import RequestFigures, added_up
 from app.core.request_metrics import RequestMetrics
-from tests.running import running_runtime
 from tests.caller import Caller
+from tests.running import running_runtime
 from tests.walks.service_process import environment, wait_until
 
 KILLED = """

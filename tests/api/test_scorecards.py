@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import is_id, new_id
@@ -16,6 +15,7 @@ from app.scorecards.authoring_cli import scorecards
 from tests.caller import Caller, error_code, findings
 from tests.contacts import get, judge, put, put_chat
 from tests.own_scorecards import add_version, create, draft, says
+from tests.running import CommandRunner
 
 
 @pytest.mark.parametrize("channel", ["voice", "chat", "voice_bot"])
@@ -181,7 +181,7 @@ def test_an_own_scorecard_judges_with_evidence(client: Caller) -> None:
 
 
 def test_the_commands_take_files(client: Caller, tmp_path: Path) -> None:
-    run = partial(CliRunner().invoke, scorecards)
+    run = partial(CommandRunner().invoke, scorecards)
     file = tmp_path / "ours.json"
     file.write_text(json.dumps(draft(says("own.hello", "hi", weight=100, question="Is it nice?"))))
     linted = run(args=["lint", str(file)])

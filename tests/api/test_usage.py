@@ -10,18 +10,17 @@ from typing import Any
 
 import pytest
 import time_machine
-from click.testing import CliRunner
 from sqlalchemy import text
 from sqlalchemy.dialects import sqlite
 
 from app.core.clock import utc_now
 from app.core.request_limits.values import CallCount, Visit
 from app.core.runtime import Runtime
-from tests.running import running_runtime
 from app.usage import jobs, reports, service
 from app.usage.cli import usage as usage_command
 from app.usage.periods import period_of
 from tests.caller import Caller, error_code, findings
+from tests.running import CommandRunner, running_runtime
 
 PAST = "2024-02"
 DAY = datetime(2024, 2, 28, 12, tzinfo=UTC)
@@ -338,7 +337,7 @@ def test_the_sums_are_answered_by_the_index_alone(runtime: Runtime) -> None:
 def test_the_command_shows_the_same(client: Caller, runtime: Runtime) -> None:
     calls(runtime, client.key_id, DAY, 3)  # type: ignore[attr-defined]
     store(runtime, 2_000_000)
-    runner = CliRunner()
+    runner = CommandRunner()
     shown = runner.invoke(usage_command, ["show", "--period", PAST, "--json"])
     assert shown.exit_code == 0
     told = json.loads(shown.output)

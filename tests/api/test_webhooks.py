@@ -10,12 +10,12 @@ from jsonschema import Draft202012Validator
 from sqlalchemy import select, update
 
 from app.core.clock import iso_utc, utc_now
-from tests.running import running_runtime
 from app.events import outbox
 from app.events.catalogue import CATALOGUE, EventType
 from app.webhooks import history, sealing
 from app.webhooks.models import Delivery, Subscription
 from tests.caller import Caller, error_code, findings
+from tests.running import running_runtime
 
 URL = "https://127.0.0.1/hook"
 TYPES = ["evaluation.completed", "export.ready"]

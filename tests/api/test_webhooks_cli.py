@@ -6,16 +6,15 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from sqlalchemy import update
 
 from app.core.clock import utc_now
-from tests.running import running_runtime
 from app.events import outbox
 from app.events.catalogue import CATALOGUE, EventType
 from app.webhooks import service
 from app.webhooks.cli import webhooks
 from app.webhooks.models import Delivery
+from tests.running import CommandRunner, running_runtime
 
 
 @pytest.fixture
@@ -23,7 +22,7 @@ def run(serve: Callable[..., str]) -> Callable[..., str]:
     serve(webhook_allowed_cidrs=(ip_network("127.0.0.0/8"),))
 
     def run(*arguments: str, code: int = 0) -> str:
-        result = CliRunner().invoke(webhooks, arguments)
+        result = CommandRunner().invoke(webhooks, arguments)
         assert result.exit_code == code, result.output
         return str(result.output)
 

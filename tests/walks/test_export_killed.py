@@ -14,10 +14,10 @@ from app.analytics import jobs
 from app.analytics.models import ExportJob
 from app.core.jobs.leases import JobState
 from app.core.runtime import Runtime
-from tests.running import running_runtime
 from tests.caller import Caller
 from tests.evaluation_rows import rows_of
 from tests.queue_server import running_queue_server
+from tests.running import running_runtime
 from tests.walks.service_process import ServiceProcess, wait_until
 
 ROWS = 1500
@@ -46,7 +46,7 @@ def test_a_killed_export_is_made_anew_and_no_half_file_is_offered(
 ) -> None:
     with running_queue_server() as queue:
         client = make_caller(serve(redis_url=queue.url))
-        house = running_runtime()
+        runtime = running_runtime()
         rows_of(runtime, *({} for _ in range(ROWS)))
         worker = ServiceProcess(
             data_dir,

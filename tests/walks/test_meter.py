@@ -17,12 +17,13 @@ from sqlalchemy import select
 from app.core.clock import utc_now
 from app.core.request_limits.state import RequestState, Source
 from app.core.request_limits.values import CallCount, Visit
-from app.core.runtime import Runtime, build_runtime
+from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.usage import jobs, meter, reports
 from app.usage.metrics import Metric
 from app.usage.models import CountedBatch
 from app.usage.service import count_delivery, note_storage
+from app.wiring import build_runtime
 from tests.queue_server import QueueServer, running_queue_server
 
 PERIOD = "2026-11"

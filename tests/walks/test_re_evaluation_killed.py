@@ -9,11 +9,10 @@ from sqlalchemy import func, select
 
 from app.analytics import rebuilding
 from app.core.runtime import Runtime
-from app.evaluations.jobs import judge
 from app.evaluations.models import Evaluation, EvaluationTotal
 from app.imports.jobs import run_import
 from tests.caller import Caller
-from tests.contacts import get
+from tests.contacts import get, judge
 from tests.happenings import happened
 from tests.own_scorecards import create
 from tests.walks.service_process import kill, wait_until
@@ -31,7 +30,7 @@ import sys
 from pathlib import Path
 from app.core.settings import Settings
 from app.factory import create_app
-from app.evaluations.jobs import judge
+from tests.contacts import judge
 
 create_app(Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2], redis_url="none"))
 judge()

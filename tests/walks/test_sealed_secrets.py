@@ -10,13 +10,13 @@ import requests
 
 from app.api_keys import credentials
 from app.cli import register
-from tests.running import running_runtime
 from app.core.secrets.encryption import Keyring
 from app.factory import create_app
 from app.operations import first_start
 from app.operations.failure import CannotRun
 from app.operations.sealed_secrets import missing_master_keys
 from tests.caller import Caller
+from tests.running import running_runtime
 
 OLD, NEW = (f"{name}:{base64.b64encode(os.urandom(32)).decode()}" for name in ("k7", "k8"))
 

@@ -27,6 +27,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from app.core.errors import ServiceUnavailable
+from app.core.hooks import Hooks
 from app.core.process.file_lock import WriteLock
 from app.core.queue import Bell
 from app.core.settings import Settings
@@ -72,8 +73,11 @@ class UtcDateTime(TypeDecorator[datetime]):
 class Database:
     """Opens transactions; the only place that commits."""
 
-    def __init__(self, settings: Settings, ring: Callable[[Bell], object]) -> None:
+    def __init__(
+        self, settings: Settings, ring: Callable[[Bell], object], hooks: Hooks | None = None
+    ) -> None:
         self._ring = ring
+        self._info = {"hooks": hooks or Hooks()}
         self.engine = _make_engine(settings)
         self._reading_engine = self.engine.execution_options(sqlite_begin="DEFERRED")
         self.write_lock = (
@@ -84,7 +88,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """Open one snapshot for reading; nothing written in it is kept."""
-        with translated_errors(), Session(self._reading_engine) as session:
+        with translated_errors(), Session(self._reading_engine, info=self._info) as session:
             yield session
 
     @contextmanager
@@ -123,7 +127,7 @@ class Database:
     def _transaction(self) -> Iterator[Session]:
         with (
             translated_errors(),
-            Session(self.engine, expire_on_commit=False) as session,
+            Session(self.engine, expire_on_commit=False, info=self._info) as session,
             self.write_lock,
             session.begin(),
         ):
