@@ -18,8 +18,8 @@ from app.conversations import routes as conversations
 from app.core.database.schema_revision import is_at_head
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
+from app.core.metrics.request_counts import RequestCounts
 from app.core.process import heartbeat, log
-from app.core.request_figures import RequestFigures
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.engagements import routes as engagements
@@ -81,7 +81,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     app.json = OrjsonProvider(app)
     app.url_map.merge_slashes = False
     if settings.metrics_listen is not None:
-        request_times.install(app, RequestFigures(settings.data_dir))
+        request_times.install(app, RequestCounts(settings.data_dir))
     request_id.install(app)
     errors.install(app)
     Authentication(runtime).install(app)

@@ -50,7 +50,7 @@ def upsert(
         "digest": digest,
     }
     _require(session, columns)
-    row, created = upserts.find_or_make(session, Conversation, "conv", external_id, columns)
+    row, created = upserts.find_or_create(session, Conversation, "conv", external_id, columns)
     require_kept(row.erased_at)
     if not created and row.digest == digest:
         return records.get(session, row.id), False, False
@@ -58,7 +58,7 @@ def upsert(
     if created or row.messages_digest != given.digest:
         messages.replace(session, row.id, given.rows, is_new=created)
         columns["raw_text_id"] = raw_texts.store(session, row.id, given.raw)
-    upserts.bring_to(session, row, columns)
+    upserts.update_row(session, row, columns)
     text = records.search_text(columns, external_id)
     found = ConversationSearchText(conversation_id=row.id, text=text)
     if created:

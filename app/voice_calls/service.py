@@ -47,14 +47,14 @@ def upsert(
     columns["digest"] = digest_of([columns, turns_digest])
     _require(session, columns)
     columns["has_transcript"] = bool(turns) or _is_transcribed(session, columns["recording_id"])
-    row, created = upserts.find_or_make(session, VoiceCall, "call", external_id, columns)
+    row, created = upserts.find_or_create(session, VoiceCall, "call", external_id, columns)
     require_kept(row.erased_at)
     if not created and row.digest == columns["digest"]:
         return records.get(session, row.id), False, False
     former_campaign_id = None if created else row.campaign_id
     if created or _said_before(session, row.id) != turns_digest:
         columns["raw_text_id"] = raw_texts.store(session, row.id, raw)
-    upserts.bring_to(session, row, columns)
+    upserts.update_row(session, row, columns)
     text = records.search_text(columns, external_id)
     said = VoiceCallTurns(voice_call_id=row.id, turns=turns, digest=turns_digest)
     found = VoiceCallSearchText(voice_call_id=row.id, text=text)

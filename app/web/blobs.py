@@ -21,12 +21,12 @@ _FREE_BYTES = MAX_JSON_BYTES
 
 class UrlSignatureInvalid(errors.AppError):
     status, code = 403, "URL_SIGNATURE_INVALID"
-    message = "The signature of this URL does not hold."
+    message = "This URL's signature is invalid."
 
 
 class UrlExpired(errors.AppError):
     status, code = 403, "URL_EXPIRED"
-    message = "This URL has expired: ask for a new one."
+    message = "This URL has expired: request a new one."
 
 
 class BlobOwner(Protocol):

@@ -1,4 +1,4 @@
-"""Request signature `CQE1-HMAC-SHA256`, as docs/authentication.md describes it."""
+"""Request signatures `CQE1-HMAC-SHA256`: the signed text, and its verification."""
 
 import hashlib
 import hmac
@@ -12,7 +12,7 @@ SIGNATURE_FORM = re.compile(r"[0-9A-Fa-f]{64}", re.ASCII)
 
 
 def string_to_sign(*, timestamp: str, nonce: str, method: str, target: str, body: bytes) -> str:
-    """Join the six lines that are signed.
+    """Join the six signed lines.
 
     Args:
         nonce: empty when the header is absent.
@@ -31,7 +31,7 @@ def sign(secret: str, message: str) -> str:
 
 
 def verify(secret: str, message: str, signature: str) -> bool:
-    """Compare in constant time; a signature that is not 64 hex digits never matches."""
+    """Compare in constant time; anything but 64 hex digits does not match."""
     if not SIGNATURE_FORM.fullmatch(signature):
         return False
     return hmac.compare_digest(bytes.fromhex(sign(secret, message)), bytes.fromhex(signature))
