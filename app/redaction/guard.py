@@ -18,6 +18,7 @@ from app.ai.transcript import Redaction, Transcript
 from app.core.ids import new_id
 from app.core.secrets.encryption import Keyring
 
+_SERVICE = frozenset({"agent", "supervisor", "bot"})
 ENTITY_TYPES = tuple(each.value for each in Entity)
 
 
@@ -71,7 +72,17 @@ def masked_messages(
     """
     if not is_enabled():
         return [{**each, "redactions": []} for each in messages], {}
-    masked = mask_turns([Turn(each[speaker], each["text"]) for each in messages])
+    masked = mask_turns(
+        [
+            Turn(
+                message[speaker],
+                message["text"],
+                is_service=message["role"] in _SERVICE,
+                name=message.get("author_name"),
+            )
+            for message in messages
+        ]
+    )
     done = [
         {**each, "text": found.text, "redactions": documents_of(found.redactions)}
         for each, found in zip(messages, masked, strict=True)
