@@ -1,7 +1,6 @@
 """The house rules that linters cannot see."""
 
 import ast
-import importlib
 import json
 import re
 import subprocess
@@ -16,7 +15,7 @@ from alembic.migration import MigrationContext
 from flask import Flask
 
 from app import tables  # noqa: F401
-from app.api_keys.gate import PUBLIC_ENDPOINTS
+from app.api_keys.authentication import PUBLIC_ENDPOINTS
 from app.core.database.session import Table
 from app.core.settings import Settings
 from app.operations import migrating
@@ -55,18 +54,6 @@ def test_only_the_database_commits() -> None:
 
 def test_nobody_speaks_the_old_query_language() -> None:
     assert not [file for file in SOURCES if list(calls(file, "query"))]
-
-
-def test_every_job_name_leads_to_a_function() -> None:
-    names = {
-        match
-        for file in SOURCES
-        for match in re.findall(r'"(app\.[a-z_]+\.jobs\.[a-z_]+)"', file.read_text())
-    }
-    assert names
-    for name in names:
-        module, _, function = name.rpartition(".")
-        assert callable(getattr(importlib.import_module(module), function))
 
 
 def test_every_endpoint_has_a_scope_or_is_named_public(flask_app: Flask) -> None:

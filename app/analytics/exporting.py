@@ -26,7 +26,6 @@ from app.events.outbox import publish
 from app.events.payloads import ExportReady
 
 QUEUE = "exports"
-RUN_EXPORT = "app.analytics.jobs.run_export"
 KEPT_FOR = timedelta(hours=24)
 MOST_RUNNING = 2
 MOST_WAITING = 100
@@ -48,7 +47,7 @@ class Task:
 
 def bell(job_id: str) -> Bell:
     """Return the bell that tells a worker of an export."""
-    return Bell(QUEUE, RUN_EXPORT, (job_id,))
+    return Bell(QUEUE, job_id)
 
 
 def request(session: Session, wish: Wish, *, file_name: str | None, created_by: str) -> ExportJob:

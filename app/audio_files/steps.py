@@ -25,7 +25,7 @@ from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import AudioProcessed, AudioTranscribed
 from app.redaction import raw_texts
-from app.redaction.guard import Sealed
+from app.redaction.redactor import Sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def transcribed(
     )
 
 
-def heard_nothing(
+def no_speech(
     session: Session, lease: Lease[ProcessingJob], transcript: Transcript, failure: Failure
 ) -> None:
     """Store the transcript without words, and end: nothing is announced."""

@@ -65,11 +65,16 @@ def reserve(
     }
 
 
-def mark_uploaded(session: Session, audio_file_id: str, stored: StoredObject) -> None:
+def mark_uploaded(
+    session: Session, audio_file_id: str, stored: StoredObject, *, redact: bool
+) -> None:
     """Note that the bytes are there, and queue the work where that was asked for.
 
     Doing it twice changes nothing. An upload that began in time and ended after the row had
     expired counts.
+
+    Args:
+        redact: whether the transcript is masked.
 
     Raises:
         NotFound: the row has gone.
@@ -89,7 +94,7 @@ def mark_uploaded(session: Session, audio_file_id: str, stored: StoredObject) ->
         campaigns.count(session, audio.campaign_id, CampaignCount.AUDIO_FILES)
     usage.note_storage(session, size_bytes=stored_bytes(session), now=now)
     if audio.auto_process:
-        _process(session, audio_file_id)
+        _process(session, audio_file_id, redact=redact)
 
 
 def exists(session: Session, audio_file_id: str) -> bool:
@@ -178,11 +183,11 @@ def _delete_unreferenced(session: Session, audio_file_id: str) -> bool:
     return True
 
 
-def _process(session: Session, audio_file_id: str) -> None:
+def _process(session: Session, audio_file_id: str, *, redact: bool) -> None:
     """Queue the work; bytes that have arrived are not thrown away when it cannot be queued."""
     try:
         with session.begin_nested():
-            processing.request(session, audio_file_id)
+            processing.request(session, audio_file_id, redact_by_default=redact)
     except AppError as error:
         logger.warning("%s was uploaded and not queued: %s", audio_file_id, error)
 

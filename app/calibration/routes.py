@@ -3,8 +3,8 @@
 from typing import Any
 
 from app.calibration import schemas, service
-from app.core.runtime import runtime
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = Blueprint(
@@ -22,7 +22,7 @@ blp = Blueprint(
 def list_calibration_profiles(query: dict[str, Any]) -> Any:
     """List the calibration profiles, every version of every engagement."""
     request = query.pop("page_request")
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.list_page(session, request, **query)
 
 
@@ -31,5 +31,5 @@ def list_calibration_profiles(query: dict[str, Any]) -> Any:
 @blp.response(200, schemas.CalibrationProfileSchema)
 def get_calibration_profile(profile_id: str) -> Any:
     """Show one calibration profile with its cross-validated gain."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.show(session, profile_id)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from app.campaigns import queries, schemas
-from app.core.runtime import runtime
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = Blueprint(
@@ -19,7 +19,7 @@ blp = Blueprint(
 def list_campaigns(query: dict[str, Any]) -> Any:
     """List the campaigns."""
     request = query.pop("page_request")
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return queries.list_page(session, request, **query)
 
 
@@ -28,5 +28,5 @@ def list_campaigns(query: dict[str, Any]) -> Any:
 @blp.response(200, schemas.CampaignSchema)
 def get_campaign(campaign_id: str) -> Any:
     """Show one campaign."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return queries.get(session, campaign_id)

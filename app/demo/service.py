@@ -20,7 +20,7 @@ from app.imports import applying, preparing
 from app.imports.formats.items import Item
 from app.imports.notebook import Notebook
 from app.imports.options import SKIP, Options
-from app.imports.preparing import Prepared
+from app.imports.preparing import Check, Prepared
 from app.imports.sources import Entry
 from app.imports.tally import Tally
 from app.voice_calls.models import VoiceCall
@@ -74,11 +74,11 @@ def ids(session: Session) -> dict[str, str]:
     return found
 
 
-def checked(kind: str, records: Sequence[dict[str, Any]]) -> list[Prepared]:
-    """Check records as those of an import are."""
+def checked(kind: str, records: Sequence[dict[str, Any]], check: Check) -> list[Prepared]:
+    """Validate records as an import does."""
     entries = (Entry(Item(line, kind, each)) for line, each in enumerate(records, start=1))
     with Notebook() as notebook:
-        return list(preparing.prepared(entries, _OPTIONS, notebook))
+        return list(preparing.prepared(entries, _OPTIONS, notebook, check))
 
 
 def write(session: Session, batch: Sequence[Prepared]) -> Tally:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from app.campaigns import service as campaigns
 from app.core.clock import utc_now
 from app.core.errors import Conflict
-from app.evaluations import service, settled
+from app.evaluations import revisions, service
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationResult
 
@@ -86,4 +86,4 @@ def note_review(
     evaluation.review_status = status
     evaluation.updated_at = utc_now()
     session.flush()
-    settled.tell(session, evaluation)
+    revisions.notify_changed(session, evaluation)

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from marshmallow import post_load, validates_schema
+from marshmallow import validates_schema
 
-from app.conversations.drafts import drafted
-from app.conversations.vocabulary import PLATFORMS, ROLES, ConversationStatus
+from app.conversations.enums import PLATFORMS, ROLES, ConversationStatus
 from app.imports.contact_shapes import ContactUpsert, PastMoment, Speech, Values
 from app.imports.formats.items import MOST_MESSAGES
 from app.web.fields import Choice, Flag, Items, LanguageTag, Nested, Number, Reference, Text, Whole
@@ -61,8 +60,3 @@ class ConversationUpsert(ContactUpsert):
     def _check_tags(self, data: dict[str, Any], **_: Any) -> None:
         if len(set(data.get("tags", ()))) < len(data.get("tags", ())):
             raise reject("tags", "A member stands more than once.")
-
-    @post_load
-    def _draft(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Work out what the messages come to now, before any transaction is open."""
-        return drafted(data)

@@ -11,10 +11,10 @@ from app.agreement.bootstrap import Estimate
 from app.calibration import service
 from app.calibration.score_model import LEAST_LABELS, Gain
 from app.core.errors import AppError
-from app.core.runtime import runtime
 from app.engagements import service as engagements
 from app.reviews import labels
 from app.reviews.labels import Labelled
+from app.web.current import current_runtime
 
 _engagement = click.option("--engagement", metavar="ID|NAME", required=True, help="The engagement.")
 
@@ -49,7 +49,7 @@ def calibrate(
         return
     if engagement is None:
         raise click.UsageError("Missing option '--engagement'.")
-    with _messages_only(), runtime().db.reading() as session:
+    with _messages_only(), current_runtime().db.reading() as session:
         engagement_id = engagements.find(session, engagement).id
         labelled = _labelled(session, engagement_id, file)
     _print_labels(labelled)
@@ -64,7 +64,7 @@ def calibrate(
     if dry_run:
         return
     model = fitting.fit(labelled.samples)
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         profile = service.add_profile(
             session,
             engagement_id,
@@ -90,7 +90,7 @@ def calibrate(
 @click.argument("version", type=click.IntRange(1))
 def activate(engagement: str, version: int) -> None:
     """Calibrate new evaluations of an engagement by this VERSION."""
-    with _messages_only(), runtime().db.writing() as session:
+    with _messages_only(), current_runtime().db.writing() as session:
         service.activate(session, engagements.find(session, engagement).id, version)
     click.echo(f"Version {version} is active.")
 
@@ -99,7 +99,7 @@ def activate(engagement: str, version: int) -> None:
 @_engagement
 def deactivate(engagement: str) -> None:
     """Stop calibrating new evaluations of an engagement."""
-    with _messages_only(), runtime().db.writing() as session:
+    with _messages_only(), current_runtime().db.writing() as session:
         service.deactivate(session, engagements.find(session, engagement).id)
     click.echo("No version is active.")
 
@@ -108,7 +108,7 @@ def deactivate(engagement: str) -> None:
 @_engagement
 def rollback(engagement: str) -> None:
     """Go back to the version before the active one, or to none."""
-    with _messages_only(), runtime().db.writing() as session:
+    with _messages_only(), current_runtime().db.writing() as session:
         version = service.roll_back(session, engagements.find(session, engagement).id)
     click.echo("No version is active." if version is None else f"Version {version} is active.")
 

@@ -19,9 +19,9 @@ ENGAGEMENT, CAMPAIGN, CALL_CENTER, EXECUTIVE = (
 )
 
 
-def plans_of(house: Runtime, ask: Callable[[Session], object]) -> list[str]:
+def plans_of(runtime: Runtime, ask: Callable[[Session], object]) -> list[str]:
     """Ask, and explain every select on recordings that it took."""
-    if house.db.engine.dialect.name != "sqlite":
+    if runtime.db.engine.dialect.name != "sqlite":
         pytest.skip("plans are read as SQLite writes them")
     seen: list[tuple[str, Any]] = []
 
@@ -29,9 +29,9 @@ def plans_of(house: Runtime, ask: Callable[[Session], object]) -> list[str]:
         if "FROM audio_files" in statement:
             seen.append((statement, given))
 
-    sqlalchemy.event.listen(house.db.engine, "before_cursor_execute", collect)
+    sqlalchemy.event.listen(runtime.db.engine, "before_cursor_execute", collect)
     try:
-        with house.db.reading() as session:
+        with runtime.db.reading() as session:
             ask(session)
             connection = session.connection()
             asked = tuple(seen)
@@ -42,7 +42,7 @@ def plans_of(house: Runtime, ask: Callable[[Session], object]) -> list[str]:
                 for sql, given in asked
             ]
     finally:
-        sqlalchemy.event.remove(house.db.engine, "before_cursor_execute", collect)
+        sqlalchemy.event.remove(runtime.db.engine, "before_cursor_execute", collect)
 
 
 def listing(sort: str, **filters: Any) -> Callable[[Session], object]:
@@ -62,10 +62,10 @@ def listing(sort: str, **filters: Any) -> Callable[[Session], object]:
     ],
 )
 def test_common_filters_use_an_index(
-    client: Caller, house: Runtime, filters: dict[str, Any], index: str
+    client: Caller, runtime: Runtime, filters: dict[str, Any], index: str
 ) -> None:
     reserve(client)
-    plans = plans_of(house, listing("-created_at", **filters))
+    plans = plans_of(runtime, listing("-created_at", **filters))
     assert plans
     for plan in plans:
         assert "INDEX" in plan
@@ -76,15 +76,15 @@ def test_common_filters_use_an_index(
 
 @pytest.mark.parametrize("sort", ["created_at", "recorded_at", "duration_seconds", "size_bytes"])
 @pytest.mark.parametrize("sign", ["", "-"])
-def test_every_sort_uses_an_index(client: Caller, house: Runtime, sort: str, sign: str) -> None:
+def test_every_sort_uses_an_index(client: Caller, runtime: Runtime, sort: str, sign: str) -> None:
     reserve(client)
-    page = plans_of(house, listing(sign + sort))[-1]
+    page = plans_of(runtime, listing(sign + sort))[-1]
     assert "USING INDEX ix_audio_files_" in page
     assert "TEMP B-TREE" not in page
 
 
-def test_recordings_to_purge_are_found_by_an_index(house: Runtime) -> None:
-    (given_up,) = plans_of(house, erasure.to_purge)
+def test_recordings_to_purge_are_found_by_an_index(runtime: Runtime) -> None:
+    (given_up,) = plans_of(runtime, erasure.to_purge)
     assert "ix_audio_files_purge" in given_up
-    (old,) = plans_of(house, lambda session: erasure.older_than(session, utc_now(), limit=20))
+    (old,) = plans_of(runtime, lambda session: erasure.older_than(session, utc_now(), limit=20))
     assert "ix_audio_files_kept" in old

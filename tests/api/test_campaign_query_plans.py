@@ -13,9 +13,9 @@ from app.engagements import service as engagements
 
 
 @pytest.fixture
-def statements(house: Runtime) -> Iterator[list[tuple[str, Any]]]:
+def statements(runtime: Runtime) -> Iterator[list[tuple[str, Any]]]:
     """Collect every select on campaigns with its arguments; only SQLite tells plans this way."""
-    if house.db.engine.dialect.name != "sqlite":
+    if runtime.db.engine.dialect.name != "sqlite":
         pytest.skip("plans are read as SQLite writes them")
     seen: list[tuple[str, Any]] = []
 
@@ -23,9 +23,9 @@ def statements(house: Runtime) -> Iterator[list[tuple[str, Any]]]:
         if "FROM campaigns" in statement:
             seen.append((statement, parameters))
 
-    sqlalchemy.event.listen(house.db.engine, "before_cursor_execute", collect)
+    sqlalchemy.event.listen(runtime.db.engine, "before_cursor_execute", collect)
     yield seen
-    sqlalchemy.event.remove(house.db.engine, "before_cursor_execute", collect)
+    sqlalchemy.event.remove(runtime.db.engine, "before_cursor_execute", collect)
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,9 @@ def statements(house: Runtime) -> Iterator[list[tuple[str, Any]]]:
     ],
 )
 def test_common_filters_use_an_index(
-    house: Runtime, statements: list[tuple[str, Any]], filters: dict[str, Any], index: str
+    runtime: Runtime, statements: list[tuple[str, Any]], filters: dict[str, Any], index: str
 ) -> None:
-    plans = plans_of(house, statements, "-created_at", filters)
+    plans = plans_of(runtime, statements, "-created_at", filters)
     assert len(plans) == 2
     for plan in plans:
         assert "INDEX" in plan
@@ -54,24 +54,24 @@ def test_common_filters_use_an_index(
 @pytest.mark.parametrize("sort", ["name", "starts_at", "mean_score", "created_at"])
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_every_sort_uses_an_index(
-    house: Runtime, statements: list[tuple[str, Any]], sort: str, sign: str
+    runtime: Runtime, statements: list[tuple[str, Any]], sort: str, sign: str
 ) -> None:
-    page = plans_of(house, statements, sign + sort, {})[-1]
+    page = plans_of(runtime, statements, sign + sort, {})[-1]
     assert "USING INDEX ix_campaigns_" in page
     assert "TEMP B-TREE" not in page
 
 
 def plans_of(
-    house: Runtime, statements: list[tuple[str, Any]], sort: str, filters: dict[str, Any]
+    runtime: Runtime, statements: list[tuple[str, Any]], sort: str, filters: dict[str, Any]
 ) -> list[str]:
     """List a page over a row that the filters find; explain the count and the page."""
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         engagement_id = engagements.create(session, name="E", type="qa")["id"]
         values = {"name": "N", "status": "active", "type": "sales", "engagement_id": engagement_id}
         service.upsert(session, "row", values)
     if "engagement_id" in filters:
         filters = {"engagement_id": engagement_id}
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         statements.clear()
         queries.list_page(session, PageRequest(sort=sort), **filters)
         connection = session.connection()

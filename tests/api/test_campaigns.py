@@ -129,11 +129,11 @@ def test_from_is_inclusive_and_to_exclusive(client: Caller) -> None:
     assert keys(client, to="2020-01-01") == []
 
 
-def test_every_sort_works_both_ways_with_nulls_last(client: Caller, house: Runtime) -> None:
+def test_every_sort_works_both_ways_with_nulls_last(client: Caller, runtime: Runtime) -> None:
     b = make(client, "b", name="B", startsAt="2026-02-01T00:00:00Z")
     a = make(client, "a", name="A")
     c = make(client, "c", name="C", startsAt="2026-01-01T00:00:00Z")
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         service.note_score(session, a["id"], 70, 1)
         service.note_score(session, c["id"], 90, 1)
     assert b["meanScore"] is None
@@ -150,19 +150,19 @@ def test_every_sort_works_both_ways_with_nulls_last(client: Caller, house: Runti
     assert {sort: keys(client, sort=sort) for sort in expected} == expected
 
 
-def test_upserts_keep_counts_and_scores(client: Caller, house: Runtime) -> None:
+def test_upserts_keep_counts_and_scores(client: Caller, runtime: Runtime) -> None:
     made = make(client, "a")
     campaign_id = made["id"]
 
     def work(_: int) -> None:
-        with house.db.writing() as session:
+        with runtime.db.writing() as session:
             service.count(session, campaign_id, "conversations")
             service.count(session, campaign_id, "evaluations")
             service.note_score(session, campaign_id, 81, 1)
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(12)))
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         service.count(session, campaign_id, "voice_calls")
         service.count(session, campaign_id, "audio_files", by=2)
         service.count(session, campaign_id, "audio_files", by=-1)
@@ -181,18 +181,18 @@ def test_upserts_keep_counts_and_scores(client: Caller, house: Runtime) -> None:
     assert replaced["meanScore"] == shown["meanScore"]
 
 
-def test_the_mean_score_is_null_without_scores(client: Caller, house: Runtime) -> None:
+def test_the_mean_score_is_null_without_scores(client: Caller, runtime: Runtime) -> None:
     campaign_id = make(client, "a")["id"]
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         service.note_score(session, campaign_id, 60, 1)
         service.note_score(session, campaign_id, -60, -1)
     assert client.get(f"/campaigns/{campaign_id}").json()["data"]["meanScore"] is None
 
 
-def test_campaigns_are_looked_up_by_id_and_name(client: Caller, house: Runtime) -> None:
+def test_campaigns_are_looked_up_by_id_and_name(client: Caller, runtime: Runtime) -> None:
     campaign_id = make(client, "a", name="Winback")["id"]
     make(client, "b", name="Winback")
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         CAMPAIGNS.require(session, campaign_id)
         CAMPAIGNS.require(session, None)
         with pytest.raises(InvalidInput) as refused:

@@ -8,15 +8,16 @@ import pytest
 from sqlalchemy import event, insert
 
 from app.conversations import messages
-from app.conversations import records as conversations
+from app.conversations import queries as conversations
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
-from app.voice_calls import records as voice_calls
+from app.voice_calls import queries as voice_calls
 from app.voice_calls.models import VoiceCall
+from tests.running import running_runtime
 
 NOW = utc_now()
 SHARED: list[tuple[dict[str, Any], str]] = [
@@ -51,11 +52,11 @@ OF_CALLS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.fixture
-def engagement_id(house: Runtime) -> str:
+def engagement_id(runtime: Runtime) -> str:
     """Two thousand of each, in an engagement and out of it."""
-    if house.db.engine.dialect.name != "sqlite":
+    if runtime.db.engine.dialect.name != "sqlite":
         pytest.skip("the plans are SQLite's")
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         made = engagements.create(session, name="E", type="qa")["id"]
         for table, prefix, values in (
             (Conversation, "conv", {"platform": "web", "messages_digest": ""} | counts()),
@@ -97,7 +98,7 @@ def flags() -> dict[str, Any]:
     ],
 )
 def test_common_filters_do_not_scan_the_table(
-    house: Runtime,
+    runtime: Runtime,
     engagement_id: str,
     list_page: Callable[..., Any],
     table: str,
@@ -115,7 +116,7 @@ def test_common_filters_do_not_scan_the_table(
         def run(session: Any, sort: str = sort, given: dict[str, Any] = given) -> None:
             list_page(session, PageRequest(2, 25, sort), **given)
 
-        for plan in plans_of(house, run, table):
+        for plan in plans_of(runtime, run, table):
             scans += [(filters, step) for step in plan if is_scan(step, table)]
             if not filters:
                 assert "USE TEMP B-TREE FOR ORDER BY" not in plan, (sort, plan)
@@ -123,7 +124,7 @@ def test_common_filters_do_not_scan_the_table(
 
 
 def test_a_count_within_an_engagement_reads_only_the_index(
-    house: Runtime, engagement_id: str
+    runtime: Runtime, engagement_id: str
 ) -> None:
     for list_page, table, given in (
         (conversations.list_page, "conversations", {"platform": ["web"], "min_messages": 1}),
@@ -133,22 +134,22 @@ def test_a_count_within_an_engagement_reads_only_the_index(
         def run(session: Any, list_page: Any = list_page, given: Any = given) -> None:
             list_page(session, PageRequest(), engagement_id=engagement_id, **given)
 
-        counting, _ = plans_of(house, run, table)
+        counting, _ = plans_of(runtime, run, table)
         assert counting[0].startswith(
             f"SEARCH {table} USING COVERING INDEX ix_{table}_engagement (engagement_id=?"
         )
 
 
 def test_the_last_page_of_messages_costs_as_much_as_the_first(
-    house: Runtime, engagement_id: str
+    runtime: Runtime, engagement_id: str
 ) -> None:
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         [first, *_] = conversations.list_page(session, PageRequest()).items
 
     def run(session: Any) -> None:
-        messages.list_page(session, PageRequest(100, 100), first["id"])
+        messages.list_page(session, running_runtime().keyring, PageRequest(100, 100), first["id"])
 
-    [plan] = plans_of(house, run, "FROM messages")
+    [plan] = plans_of(runtime, run, "FROM messages")
     assert plan == [
         "SEARCH messages USING INDEX uq_messages_index (conversation_id=? AND index>? AND index<?)"
     ]
@@ -159,9 +160,9 @@ def is_scan(step: str, table: str) -> bool:
     return step.startswith(f"SCAN {table}") and "INDEX" not in step
 
 
-def plans_of(house: Runtime, run: Callable[[Any], None], about: str) -> list[list[str]]:
+def plans_of(runtime: Runtime, run: Callable[[Any], None], about: str) -> list[list[str]]:
     """Run something and return SQLite's plan of each of its statements about a table."""
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         statements = list(recorded(session, run))
         connection = session.connection()
         return [

@@ -28,7 +28,7 @@ def revisions(client: Caller, source_id: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_identical_put_changes_nothing(client: Caller, house: Runtime, kind: str) -> None:
+def test_an_identical_put_changes_nothing(client: Caller, runtime: Runtime, kind: str) -> None:
     body = BODIES[kind]()
     first = client.call("PUT", f"/imports/{kind}/crm%201", body)
     assert first.status_code == 201
@@ -36,18 +36,18 @@ def test_an_identical_put_changes_nothing(client: Caller, house: Runtime, kind: 
     judge()
     made = get(client, f"/{kind}/{first.json()['data']['id']}")
     assert made["score"] is not None
-    told = happened(house)
+    told = happened(runtime)
     for again in (body, {**body, "externalId": "crm 1", "labels": {}}):
         answer = client.call("PUT", f"/imports/{kind}/crm%201", again)
         assert answer.status_code == 200
         assert answer.json()["data"] == made
     judge()
-    assert happened(house) == told
+    assert happened(runtime) == told
     assert len(revisions(client, made["id"])) == 1
 
 
 def test_a_changed_conversation_is_evaluated_as_the_next_revision(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     before = put_chat(client, messages=messages(HELPFUL[:4]))
     judge()
@@ -68,7 +68,7 @@ def test_a_changed_conversation_is_evaluated_as_the_next_revision(
         for each in (old, new)
     ]
     assert texts == [[text for _, text in HELPFUL[:4]], [text for _, text in HELPFUL]]
-    assert happened(house) == ["evaluation.completed"] * 2
+    assert happened(runtime) == ["evaluation.completed"] * 2
 
 
 def test_a_change_replaces_the_queued_evaluation(client: Caller) -> None:
@@ -83,7 +83,7 @@ def test_a_change_replaces_the_queued_evaluation(client: Caller) -> None:
     assert get(client, f"/conversations/{made['id']}")["evaluationId"] == done["id"]
 
 
-def test_unchanged_messages_keep_their_ids(client: Caller, house: Runtime) -> None:
+def test_unchanged_messages_keep_their_ids(client: Caller, runtime: Runtime) -> None:
     made = put_chat(client)
     path = f"/conversations/{made['id']}/messages"
     before = [each["id"] for each in get(client, path)]
@@ -94,7 +94,7 @@ def test_unchanged_messages_keep_their_ids(client: Caller, house: Runtime) -> No
     assert after[2] not in before
     put_chat(client, messages=lines[:1])
     assert [each["id"] for each in get(client, path)] == before[:1]
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert session.scalar(select(func.count()).select_from(Message)) == 1
 
 
@@ -110,11 +110,11 @@ def test_changes_that_no_evaluation_uses_make_no_new_one(client: Caller) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_evaluate_false_stores_without_evaluating(
-    client: Caller, house: Runtime, kind: str
+    client: Caller, runtime: Runtime, kind: str
 ) -> None:
     kept = put(client, kind, "k", BODIES[kind](), "?evaluate=false")
     assert kept["evaluationId"] is None
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert session.scalar(select(func.count()).select_from(EvaluationJob)) == 0
     assert put(client, kind, "k", BODIES[kind]())["evaluationId"] is not None
     assert findings(client.call("PUT", f"/imports/{kind}/k?evaluate=1", BODIES[kind]())) == {
@@ -260,15 +260,15 @@ HOSTILE: list[tuple[str, dict[str, Any], dict[str, str]]] = [
 ]
 
 
-def test_an_invalid_body_is_reported_by_field(client: Caller, house: Runtime) -> None:
+def test_an_invalid_body_is_reported_by_field(client: Caller, runtime: Runtime) -> None:
     for kind, changes, expected in HOSTILE:
         answer = client.call("PUT", f"/imports/{kind}/k", {**BODIES[kind](), **changes})
         assert answer.status_code == 422, (changes, answer.text)
         assert findings(answer) == expected
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         for table in (Conversation, VoiceCall, Message, Evaluation):
             assert session.scalar(select(func.count()).select_from(table)) == 0
-    assert happened(house) == []
+    assert happened(runtime) == []
 
 
 def test_ten_thousand_messages_are_the_maximum(client: Caller) -> None:
@@ -285,7 +285,7 @@ def test_ten_thousand_messages_are_the_maximum(client: Caller) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_eight_concurrent_puts_create_one_record(
-    base: str, house: Runtime, make_caller: Callable[..., Caller], kind: str
+    base: str, runtime: Runtime, make_caller: Callable[..., Caller], kind: str
 ) -> None:
     callers = [make_caller(base) for _ in range(8)]
 
@@ -294,9 +294,9 @@ def test_eight_concurrent_puts_create_one_record(
 
     with ThreadPoolExecutor(8) as pool:
         assert Counter(pool.map(send, callers)) == {201: 1, 200: 7}
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert session.scalar(select(func.count()).select_from(Evaluation)) == 1
-    assert happened(house) == (["voice-call.completed"] if kind == "voice-calls" else [])
+    assert happened(runtime) == (["voice-call.completed"] if kind == "voice-calls" else [])
 
 
 def test_upserts_require_their_scope(base: str, make_caller: Callable[..., Caller]) -> None:

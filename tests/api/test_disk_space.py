@@ -10,9 +10,9 @@ import time_machine
 from app.analytics import jobs as exports
 from app.audio_files import jobs
 from app.core.clock import utc_now
-from app.core.runtime import runtime
 from tests.caller import Caller, error_code
 from tests.recordings import reserve, send, show, upload
+from tests.running import running_runtime
 
 MORE_THAN_ANY_DISK_GB = 1e6
 TWO_GIB = 2 * 1024**3
@@ -56,7 +56,9 @@ def test_an_upload_is_refused_when_the_disk_fills_up_after_its_reservation(
     )
     assert (refused.status_code, error_code(refused)) == (503, "SERVICE_UNAVAILABLE")
     assert not [
-        each for each in (runtime().settings.data_dir / "storage").rglob("*") if each.is_file()
+        each
+        for each in (running_runtime().settings.data_dir / "storage").rglob("*")
+        if each.is_file()
     ]
     assert send(reserved, b"x" * 10).status_code == 201
 
@@ -77,24 +79,24 @@ def test_an_export_waits_until_there_is_space(serve: Serve, make_caller: MakeCal
     body = {"dataset": "evaluations", "format": "csv"}
     job_id = client.post("/analytics/export", body).json()["data"]["jobId"]
     serve(min_free_gb=MORE_THAN_ANY_DISK_GB)
-    exports.run_export(job_id)
+    exports.run_export(running_runtime(), job_id)
     assert client.get(f"/analytics/export/{job_id}").json()["data"]["status"] == "queued"
     serve()
     with time_machine.travel(utc_now() + timedelta(minutes=5), tick=True):
-        exports.run_export(job_id)
+        exports.run_export(running_runtime(), job_id)
         assert client.get(f"/analytics/export/{job_id}").json()["data"]["status"] == "ready"
 
 
 def test_exports_are_forgotten_after_90_days(client: Caller) -> None:
     body = {"dataset": "evaluations", "format": "csv"}
     job_id = client.post("/analytics/export", body).json()["data"]["jobId"]
-    exports.run_export(job_id)
+    exports.run_export(running_runtime(), job_id)
     with time_machine.travel(utc_now() + timedelta(days=89), tick=True):
-        exports.purge_exports(runtime())
-        exports.purge_export_rows(runtime())
+        exports.purge_exports(running_runtime())
+        exports.purge_export_rows(running_runtime())
         assert client.get(f"/analytics/export/{job_id}").json()["data"]["status"] == "expired"
     with time_machine.travel(utc_now() + timedelta(days=91), tick=True):
-        exports.purge_export_rows(runtime())
+        exports.purge_export_rows(running_runtime())
         assert client.get(f"/analytics/export/{job_id}").status_code == 404
 
 
@@ -116,10 +118,10 @@ def test_uploads_that_never_came_are_forgotten_after_a_week(client: Caller) -> N
     never_came = reserve(client, 10)["audioFileId"]
     uploaded = upload(client, b"x" * 10)
     with time_machine.travel(utc_now() + timedelta(hours=1), tick=True):
-        assert jobs.expire_uploads(runtime()) == 1
-        assert jobs.purge_expired_uploads(runtime()) == 0
+        assert jobs.expire_uploads(running_runtime()) == 1
+        assert jobs.purge_expired_uploads(running_runtime()) == 0
     assert show(client, never_came)["status"] == "expired"
     with time_machine.travel(utc_now() + timedelta(days=8), tick=True):
-        assert jobs.purge_expired_uploads(runtime()) == 1
+        assert jobs.purge_expired_uploads(running_runtime()) == 1
     assert client.get(f"/audio-files/{never_came}").status_code == 404
     assert show(client, uploaded)["status"] == "uploaded"

@@ -167,13 +167,13 @@ def test_references_must_exist(client: Caller) -> None:
     ],
 )
 def test_an_invalid_body_is_reported_by_field(
-    client: Caller, house: Runtime, kind: str, body: dict[str, Any], expected: dict[str, str]
+    client: Caller, runtime: Runtime, kind: str, body: dict[str, Any], expected: dict[str, str]
 ) -> None:
     answer = client.call("PUT", f"/imports/{kind}/k", body)
     assert answer.status_code == 422
     assert findings(answer) == expected
     assert {each["location"] for each in answer.json()["error"]["details"]} == {"json"}
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         for table in (Campaign, CallCenter, Executive):
             assert session.scalar(select(func.count()).select_from(table)) == 0
 
@@ -210,7 +210,7 @@ def test_both_base_paths_reach_the_same_record(client: Caller) -> None:
     [("campaigns", Campaign), ("call-centers", CallCenter), ("executives", Executive)],
 )
 def test_eight_concurrent_puts_create_one_record(
-    base: str, house: Runtime, make_caller: Callable[..., Caller], kind: str, table: Any
+    base: str, runtime: Runtime, make_caller: Callable[..., Caller], kind: str, table: Any
 ) -> None:
     callers = [make_caller(base) for _ in range(8)]
 
@@ -222,15 +222,15 @@ def test_eight_concurrent_puts_create_one_record(
         answers = list(pool.map(send, callers))
     assert Counter(status for status, _ in answers) == {201: 1, 200: 7}
     assert len({record for _, record in answers}) == 1
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert session.scalar(select(func.count()).select_from(table)) == 1
 
 
-def test_the_directory_is_looked_up_by_id_and_name(client: Caller, house: Runtime) -> None:
+def test_the_directory_is_looked_up_by_id_and_name(client: Caller, runtime: Runtime) -> None:
     center = put(client, "call-centers", "a", name="Pune")["id"]
     person = put(client, "executives", "a", name="Asha")["id"]
     put(client, "executives", "b", name="Asha")
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         found = EXECUTIVES.find_by_name(session, "Asha")
         assert found is not None
         assert found.id == person

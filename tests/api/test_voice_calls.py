@@ -51,7 +51,7 @@ def test_a_call_has_all_its_fields(client: Caller) -> None:
     assert get(client, "/voice-calls") == [made]
 
 
-def test_phone_numbers_are_masked_in_every_response(client: Caller, house: Runtime) -> None:
+def test_phone_numbers_are_masked_in_every_response(client: Caller, runtime: Runtime) -> None:
     made = put_call(client)
     assert (made["fromNumber"], made["toNumber"]) == ("+** ** **** **18", "+**********78")
     odd = put_call(client, "odd", fromNumber="sip:alice@example.org", toNumber="7")
@@ -60,7 +60,7 @@ def test_phone_numbers_are_masked_in_every_response(client: Caller, house: Runti
         assert get(client, "/voice-calls", q=number) == []
         assert number not in client.get("/voice-calls").text
         assert number not in client.get(f"/voice-calls/{made['id']}/epa-results").text
-    assert "7946" not in str(data_of(house, "voice-call.completed"))
+    assert "7946" not in str(data_of(runtime, "voice-call.completed"))
 
 
 def test_unknown_fields_are_null(client: Caller) -> None:
@@ -90,18 +90,18 @@ def test_latencies_are_percentiles_whatever_their_source(client: Caller) -> None
     }
 
 
-def test_the_end_of_a_call_is_published_once(client: Caller, house: Runtime) -> None:
+def test_the_end_of_a_call_is_published_once(client: Caller, runtime: Runtime) -> None:
     put(client, "campaigns", "spring", {"name": "Spring"})
     for status in ("queued", "ringing", "in_progress"):
         made = put_call(client, status=status, campaign="Spring", endedAt=None)
         assert made["epaStatus"] == "pending"
         assert made["evaluationId"] is None
-    assert happened(house) == []
+    assert happened(runtime) == []
     put_call(client, campaign="Spring", endReason="hangup", query="?evaluate=false")
     put_call(client, campaign="Spring", endReason="hangup", fallbackCount=3)
     put_call(client, campaign="Spring", status="failed")
-    assert happened(house) == ["voice-call.completed"]
-    assert data_of(house, "voice-call.completed") == [
+    assert happened(runtime) == ["voice-call.completed"]
+    assert data_of(runtime, "voice-call.completed") == [
         {
             "voice_call_id": made["id"],
             "engagement_id": "",
@@ -118,17 +118,19 @@ def test_the_end_of_a_call_is_published_once(client: Caller, house: Runtime) -> 
 
 
 @pytest.mark.parametrize("status", ["no_answer", "busy", "canceled", "voicemail", "failed"])
-def test_a_call_without_words_is_not_evaluated(client: Caller, house: Runtime, status: str) -> None:
+def test_a_call_without_words_is_not_evaluated(
+    client: Caller, runtime: Runtime, status: str
+) -> None:
     made = put_call(client, **BARE, status=status)
     assert (made["evaluationId"], made["epaStatus"]) == (None, "not_applicable")
-    [told] = data_of(house, "voice-call.completed")
+    [told] = data_of(runtime, "voice-call.completed")
     assert (told["status"], told["duration_seconds"], told["ended_at"]) == (status, None, None)
     shown = get(client, f"/voice-calls/{made['id']}/epa-results")
     assert (shown["status"], shown["overallScore"]) == ("not_applicable", None)
     assert (shown["dimensions"], shown["complianceFlags"]) == ([], [])
 
 
-def test_the_assessment_shows_the_evaluation(client: Caller, house: Runtime) -> None:
+def test_the_assessment_shows_the_evaluation(client: Caller, runtime: Runtime) -> None:
     made = put_call(client, outcome="goal_met", collectedFields={"date": "tomorrow"})
     path = f"/voice-calls/{made['id']}/epa-results"
     assert get(client, path)["status"] == "pending"
@@ -167,8 +169,8 @@ def test_the_assessment_shows_the_evaluation(client: Caller, house: Runtime) -> 
     assert [each["criterionKey"] for each in shown["complianceFlags"]] == ["opening.identity"]
     assert shown["strengths"] == results["coaching"]["strengths"]
     assert shown["scorecardId"] == results["scorecard"]["id"]
-    assert happened(house) == ["voice-call.completed", "evaluation.completed"]
-    [judged] = data_of(house, "evaluation.completed")
+    assert happened(runtime) == ["voice-call.completed", "evaluation.completed"]
+    [judged] = data_of(runtime, "evaluation.completed")
     assert (judged["channel"], judged["duration_seconds"]) == ("voice_bot", 29)
 
 
@@ -201,18 +203,18 @@ def test_the_benchmark_compares_stored_evaluations(client: Caller) -> None:
     }
 
 
-def test_too_few_words_fail_with_their_reason(client: Caller, house: Runtime) -> None:
+def test_too_few_words_fail_with_their_reason(client: Caller, runtime: Runtime) -> None:
     made = put_call(client, turns=turns()[:2])
     judge()
     shown = get(client, f"/voice-calls/{made['id']}/epa-results")
     assert (shown["status"], shown["overallScore"], shown["grade"]) == ("failed", None, None)
     evaluation = get(client, f"/evaluations/{shown['evaluationId']}")
     assert evaluation["error"]["code"] == "INSUFFICIENT_CONTENT"
-    assert happened(house) == ["voice-call.completed"]
+    assert happened(runtime) == ["voice-call.completed"]
 
 
 def test_a_recorded_call_is_evaluated_once_it_has_a_transcript(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     body = CALL.read_bytes()
     audio_file_id = upload(client, body)
@@ -226,7 +228,7 @@ def test_a_recorded_call_is_evaluated_once_it_has_a_transcript(
     }
     assert (link["contentType"], link["channels"], link["redacted"]) == ("audio/wav", None, False)
     assert requests.get(link["recordingUrl"], timeout=10).content == body
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         completed(session, source_type="audio_file", source_id=audio_file_id, channel="voice")
     assert get(client, f"/voice-calls/{made['id']}")["epaStatus"] == "pending"
     judge()
@@ -235,7 +237,7 @@ def test_a_recorded_call_is_evaluated_once_it_has_a_transcript(
     transcript = get(client, f"/evaluations/{shown['evaluationId']}/transcript")
     assert {each["role"] for each in transcript["segments"]} == {"bot", "customer"}
     assert transcript["sourceType"] == "voice_call"
-    assert happened(house).count("evaluation.completed") == 2
+    assert happened(runtime).count("evaluation.completed") == 2
 
 
 def test_a_missing_recording_is_404(client: Caller) -> None:

@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.evaluations.enums import ROLES, TranscriptStatus
-from app.redaction.guard import ENTITY_TYPES
+from app.redaction.redactor import ENTITY_TYPES
 from app.web.fields import Choice, Moment, Nested
 from app.web.query_fields import QueryFlag
 from app.web.shapes import CamelSchema, StoredSchema

@@ -9,7 +9,7 @@ from typing import Any
 from app.ai.languages.detection import UNKNOWN
 from app.ai.transcript import AudioInfo, Participant, Role, Segment, Transcript, Word
 from app.core.clock import iso_utc
-from app.redaction.guard import documents_of, redactions_from
+from app.redaction.redactor import documents_of, redactions_from
 
 
 def participants_of(transcript: Transcript) -> list[dict[str, Any]]:

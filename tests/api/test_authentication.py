@@ -1,8 +1,12 @@
-"""The gate: who passes, who is refused, in which order, and with what headers."""
+"""Authentication: accepted and refused requests, the order of checks, and the headers."""
 
+import json
+import os
+import subprocess
 import time
 from collections.abc import Callable
 from ipaddress import ip_network
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -21,7 +25,7 @@ def test_health_needs_no_key(client: Caller) -> None:
 
 
 def test_a_missing_worker_degrades_health_and_a_living_one_mends_it(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     absent = client.plain("GET", "/health").json()
     assert absent["status"] == "degraded"
@@ -31,13 +35,13 @@ def test_a_missing_worker_degrades_health_and_a_living_one_mends_it(
         "worker": "failing",
         "storage": "ok",
     }
-    heartbeat.beat(house.settings.data_dir)
+    heartbeat.beat(runtime.settings.data_dir)
     time.sleep(1.05)  # an answer is kept for a second
     assert client.plain("GET", "/health").json()["status"] == "ok"
 
 
-def test_tables_of_another_version_are_told_as_503(client: Caller, house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_tables_of_another_version_are_told_as_503(client: Caller, runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         session.execute(text("UPDATE alembic_version SET version_num = 'older'"))
     answer = client.plain("GET", "/health")
     assert answer.status_code == 503
@@ -115,11 +119,24 @@ def test_a_clock_a_little_off_passes(client: Caller) -> None:
     assert client.get("/engagements", timestamp=int(time.time()) + 290).status_code == 200
 
 
+def test_the_documented_shell_client_is_accepted(client: Caller) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "authentication.md").read_text()
+    script = page.split("```bash\n")[1].split("```")[0]
+    script += """echo; call POST /api/v1/engagements '{"name":"Zoë ☕","type":"qa"}'"""
+    values = {"BASE": client.base, "KEY": client.api_key, "SECRET": client.secret}
+    ran = subprocess.run(
+        ["bash", "-euc", script], env={**os.environ, **values}, capture_output=True, check=True
+    )
+    evaluations, engagement = (json.loads(line) for line in ran.stdout.decode().splitlines())
+    assert evaluations["data"] == []
+    assert engagement["data"]["name"] == "Zoë ☕"
+
+
 def test_a_nonce_works_once(client: Caller) -> None:
     assert client.get("/engagements", nonce="n1").status_code == 200
     again = client.get("/engagements", nonce="n1")
     assert again.status_code == 401
-    assert "nonce" in again.json()["error"]["message"]
+    assert "X-Nonce" in again.json()["error"]["message"]
 
 
 def test_a_wrong_signature_does_not_burn_the_nonce(client: Caller) -> None:
@@ -301,6 +318,23 @@ def test_someone_with_the_key_alone_cannot_spend_the_limit(
     assert caller.get("/engagements").status_code == 200
 
 
+def test_failed_authentications_of_one_address_are_limited(
+    serve: Callable[..., str], make_caller: Callable[..., Caller]
+) -> None:
+    base = serve(trusted_proxies=(ip_network("127.0.0.0/8"),), rate_limit_auth_failures=Rate(2, 60))
+    caller = make_caller(base)
+
+    def from_address(address: str, **headers: str) -> int:
+        forwarded = {"X-Forwarded-For": address, "X-Forwarded-Proto": "https"}
+        return caller.get("/engagements", headers={**forwarded, **headers}).status_code
+
+    wrong = {"X-Signature": "ab" * 32}
+    assert [from_address("203.0.113.7", **wrong) for _ in range(3)] == [401, 401, 429]
+    assert from_address("203.0.113.7") == 200
+    assert from_address("203.0.113.8", **wrong) == 401
+    assert [from_address("127.0.0.1", **wrong) for _ in range(3)] == [401] * 3
+
+
 def test_changing_keys_has_a_tighter_limit(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
@@ -330,7 +364,7 @@ def test_a_body_over_one_mebibyte_is_413(client: Caller) -> None:
     assert error_code(answer) == "PAYLOAD_TOO_LARGE"
 
 
-def test_answers_are_not_stored_and_not_sniffed(client: Caller, house: Runtime) -> None:
+def test_answers_are_not_stored_and_not_sniffed(client: Caller, runtime: Runtime) -> None:
     answer = client.get("/engagements")
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"

@@ -5,7 +5,7 @@ from collections import deque
 
 import pytest
 
-from app.core.jobs.thread_pool import Turn, work_through
+from app.core.jobs.thread_pool import TryLock, run_in_threads
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
@@ -19,7 +19,7 @@ def test_everything_is_taken_once(at_once: int) -> None:
             return False
         return True
 
-    work_through(take_one, at_once=at_once)
+    run_in_threads(take_one, at_once=at_once)
     assert sorted(done) == list(range(50))
 
 
@@ -38,7 +38,7 @@ def test_what_comes_in_meanwhile_does_not_wait_for_the_slowest() -> None:
             quick_is_done.set()
         return True
 
-    work_through(take_one, at_once=2)
+    run_in_threads(take_one, at_once=2)
     assert quick_is_done.is_set()
 
 
@@ -47,39 +47,39 @@ def test_an_error_is_raised_when_all_have_ended() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        work_through(take_one, at_once=3)
+        run_in_threads(take_one, at_once=3)
 
 
-def test_a_turn_that_was_ended_lets_the_next_one_in_and_takes_nothing_from_it() -> None:
+def test_a_released_lock_can_be_taken_and_is_not_released_twice() -> None:
     lock = threading.Lock()
-    first, second = Turn(lock), Turn(lock)
-    assert first.begin()
-    assert not second.begin()
-    second.end()
+    first, second = TryLock(lock), TryLock(lock)
+    assert first.acquire()
+    assert not second.acquire()
+    second.release()
     assert lock.locked()
-    first.end()
-    assert second.begin()
-    first.end()
+    first.release()
+    assert second.acquire()
+    first.release()
     assert lock.locked()
 
 
-def test_a_crew_that_takes_turns_does_everything_and_ends() -> None:
-    pile, done, lock = deque(range(50)), [], threading.Lock()
+def test_a_pool_whose_jobs_share_a_lock_does_everything_and_ends() -> None:
+    waiting, done, lock = deque(range(50)), [], threading.Lock()
 
-    def take_one() -> bool:
-        turn = Turn(lock)
+    def run_one() -> bool:
+        shared = TryLock(lock)
         try:
-            if not turn.begin() or not pile:
+            if not shared.acquire() or not waiting:
                 return False
-            piece = pile.popleft()
-            turn.end()
-            done.append(piece)
+            job = waiting.popleft()
+            shared.release()
+            done.append(job)
             return True
         finally:
-            turn.end()
+            shared.release()
 
-    crew = threading.Thread(target=work_through, args=(take_one,), kwargs={"at_once": 4})
-    crew.start()
-    crew.join(60)
-    assert not crew.is_alive()
+    pool = threading.Thread(target=run_in_threads, args=(run_one,), kwargs={"at_once": 4})
+    pool.start()
+    pool.join(60)
+    assert not pool.is_alive()
     assert sorted(done) == list(range(50))
