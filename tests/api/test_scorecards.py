@@ -233,4 +233,6 @@ def test_the_example_of_the_documentation_judges_a_chat(client: Caller) -> None:
     }
     assert (results["score"], results["band"], results["passThreshold"]) == (100, "exceeds", 80)
     number = next(each for each in results["criteria"] if each["key"] == "duties.number")
-    assert [each["quote"] for each in number["evidence"]] == ["May I have your order number, please?"]
+    assert [each["quote"] for each in number["evidence"]] == [
+        "May I have your order number, please?"
+    ]
