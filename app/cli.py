@@ -16,6 +16,7 @@ from app.imports.cli import import_
 from app.operations import commands
 from app.operations.environment import settings_here
 from app.operations.failure import told_plainly
+from app.operations.model_server import model
 from app.operations.openapi_command import openapi
 from app.operations.secrets_commands import secrets
 from app.privacy.cli import privacy
@@ -33,6 +34,7 @@ OPERATIONS: tuple[click.Command, ...] = (
     commands.doctor,
     commands.db,
     judge,
+    model,
     openapi,
     signing,
 )
