@@ -6,8 +6,8 @@ from typing import Any
 
 from flask import Flask
 
-from app.analytics import facts
 from app.analytics import routes as analytics
+from app.analytics.engine import facts
 from app.analytics.hooks import ExportFiles
 from app.api_keys import routes as api_keys
 from app.api_keys.gate import Gate
@@ -84,7 +84,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     outbox.on_publish(fan_out)
     settled.on_settled(conversation_service.note_evaluation)
     settled.on_settled(assessments.note_evaluation)
-    settled.on_settled(facts.note)
+    settled.on_settled(facts.record)
     results.on_read(first_contact_resolution)
     preparing.check_with(checking.check)
     guard.install(Guard(settings.redaction, parts.keyring))

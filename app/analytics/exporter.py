@@ -77,7 +77,7 @@ class _Exporting(LeasedWork[ExportJob]):
         row_count = 0
         with (
             closing(writer),
-            closing(catalogue.batches(self.parts.db, wish, copy, lambda: self.must_end)) as found,
+            closing(catalogue.batches(self.parts, wish, copy, lambda: self.must_end)) as found,
         ):
             for batch in found:
                 self.require_going_on()

@@ -142,6 +142,15 @@ class Settings(JudgeSettings):
     speech_threads: int = _setting(
         "CQE_SPEECH_THREADS", 2, read.positive, "Processor threads of one transcription"
     )
+    analytics_memory_mb: int = _setting(
+        "CQE_ANALYTICS_MEMORY_MB",
+        256,
+        read.positive,
+        "Memory that analytics may use in each process, in MB; more goes to the disk",
+    )
+    analytics_threads: int = _setting(
+        "CQE_ANALYTICS_THREADS", 2, read.positive, "Processor threads of analytics in each process"
+    )
     sqlite_synchronous: str = _setting(
         "CQE_SQLITE_SYNCHRONOUS",
         "FULL",

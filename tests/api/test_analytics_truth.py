@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert
 
-from app.analytics import folding, rebuilding
+from app.analytics import jobs
+from app.analytics.engine import rebuilding
 from app.core.clock import iso_utc
 from app.core.ids import new_id
 from app.core.runtime import Runtime
@@ -80,7 +81,7 @@ class World:
     def happen(self, what: str) -> None:
         """Fold, or change an evaluation as a review, another judgement or an erasure does."""
         if what == "fold":
-            folding.fold(self.house.db, within_s=60)
+            jobs.write_parts(self.house, at_least=1)
             return
         row = self.dice.choice([row for row in self.rows if row["is_current"]])
         with self.house.db.writing() as session:
