@@ -7,7 +7,7 @@ from collections import Counter
 
 from sqlalchemy import func, select
 
-from app.analytics import rebuilding
+from app.analytics.engine import rebuilding
 from app.core.runtime import Runtime
 from app.evaluations.jobs import judge
 from app.evaluations.models import Evaluation, EvaluationTotal
@@ -80,7 +80,7 @@ def test_a_killed_re_evaluation_goes_on_and_does_nothing_twice(
     with house.db.reading() as session:
         sources = Counter(session.scalars(select(Evaluation.source_id)))
         totals = dict(session.execute(select(EvaluationTotal.kind, EvaluationTotal.quantity)).all())
-        assert list(rebuilding.differences(session)) == []
+        assert list(rebuilding.fact_differences(session)) == []
     assert set(sources.values()) == {2}
     assert totals == {"all": 2 * NUMBER, "current": NUMBER}
     assert happened(house).count("evaluation.completed") == 2 * NUMBER

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 from app.analytics.engine import score_means
 from app.analytics.engine.database import Row
 from app.analytics.engine.questions import Question
-from app.analytics.engine.reader import Aggregation, FactReader
+from app.analytics.engine.reader import FactReader
 from app.analytics.engine.score_means import ScoreMeans
+from app.analytics.engine.statements import Aggregation
 
 # The column of a part, where it is not named like the measure.
 MEASURES: Mapping[str, str] = {
@@ -43,14 +44,21 @@ _NUMBERS = (
     f"count(*) FILTER (customer_sentiment <= -{_NEUTRAL})",
     *(number for name in MEASURES for number in sum_and_count(name)),
 )
+# Without values there is no list either.
+_PERCENTILES = tuple(
+    f"quantile_cont({name}::DOUBLE, [0.1, 0.5, 0.9])"
+    for name in ("score", "first_response_seconds")
+)
+Percentiles: TypeAlias = Sequence[float | None]
+_NO_PERCENTILES: Percentiles = (None, None, None)
 
 
 @dataclass(slots=True)
 class Aggregate:
-    """Counts and sums over completed evaluations; `add_details` fills in those from `scores` on.
+    """Counts and sums over completed evaluations; `add_details` fills in what follows `totals`.
 
-    `totals` has the sum of each measure and how many evaluations have it. First responses are
-    counted in hundredths of a second, to three significant digits.
+    `totals` has the sum of each measure, and how many evaluations have it. The percentiles are the
+    10th, 50th and 90th.
     """
 
     evaluations: int = 0
@@ -59,8 +67,8 @@ class Aggregate:
     totals: dict[str, tuple[Decimal | int, int]] = field(
         default_factory=lambda: dict.fromkeys(MEASURES, (0, 0))
     )
-    scores: Counter[int] = field(default_factory=Counter)
-    first_responses: Counter[int] = field(default_factory=Counter)
+    score_percentiles: Percentiles = _NO_PERCENTILES
+    first_response_percentiles: Percentiles = _NO_PERCENTILES
     sentiment_trends: Counter[str] = field(default_factory=Counter)
     resolutions: Counter[str] = field(default_factory=Counter)
     score_means: ScoreMeans = field(default_factory=ScoreMeans)
@@ -107,15 +115,13 @@ def add_details(
         for key, numbers in facts.aggregate(question, wanted, among).items():
             yield found[key[0] if by else None], key[len(keys) :], numbers
 
-    for column, name in (
-        ("score", "scores"),
-        ("first_response_hundredths", "first_responses"),
-        ("sentiment_trend", "sentiment_trends"),
-        ("resolution", "resolutions"),
-    ):
-        for each, (value,), (count,) in groups(column):
-            if value is not None:
-                getattr(each, name)[value] = count
+    for each, _, percentiles in groups(numbers=_PERCENTILES, combine=None):
+        each.score_percentiles, each.first_response_percentiles = (
+            found or _NO_PERCENTILES for found in percentiles
+        )
+    for each, (trend, resolution), (count,) in groups("sentiment_trend", "resolution"):
+        each.sentiment_trends[trend] += count
+        each.resolutions[resolution] += count
     scores = groups("score_layout_id", numbers=score_means.numbers(facts.score_count))
     for each, (layout_id,), numbers in sorted(scores, key=lambda group: group[1][0] or 0):
         each.score_means.add(facts.layouts.get(layout_id, []), numbers)

@@ -2,11 +2,13 @@
 
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cachetools import LRUCache
 
 from app.core.settings import Settings
 
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = tuple[Any, ...]
 
-# About 30 MB, as one row has up to 40 numbers.
-_MOST_REMEMBERED_ROWS = 20_000
+# About 30 MB.
+_MOST_REMEMBERED_VALUES = 500_000
 
 
 class FactDatabase:
@@ -31,7 +33,10 @@ class FactDatabase:
 
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
-        self.remembered = RememberedRows(_MOST_REMEMBERED_ROWS)
+        self._remembered: LRUCache[Hashable, Sequence[Row]] = LRUCache(
+            _MOST_REMEMBERED_VALUES, getsizeof=lambda rows: sum(map(len, rows)) + 1
+        )
+        self._lock = threading.Lock()
         self._connection = duckdb.connect(
             config={"memory_limit": f"{memory_mb}MB", "threads": threads}
         )
@@ -50,33 +55,21 @@ class FactDatabase:
         """Open a connection of its own, with temporary tables of its own."""
         return self._connection.cursor()
 
-
-class RememberedRows:
-    """Results by their key; those used least recently are dropped when there are too many rows."""
-
-    def __init__(self, most_rows: int) -> None:
-        self._most_rows = most_rows
-        self._count = 0
-        self._rows: OrderedDict[Hashable, Sequence[Row]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable) -> Sequence[Row] | None:
-        """Return the rows of a key, or None when they are not remembered."""
+    def remembered(self, key: Hashable) -> Sequence[Row] | None:
+        """Return rows that were remembered, None where they were not or were dropped since."""
         with self._lock:
-            if key in self._rows:
-                self._rows.move_to_end(key)
-            return self._rows.get(key)
+            return self._remembered.get(key)
 
-    def put(self, key: Hashable, rows: Sequence[Row]) -> None:
-        """Remember rows; an empty result counts as one row."""
+    def remember(self, key: Hashable, rows: Sequence[Row]) -> None:
+        """Remember rows, in place of those that were used least recently."""
+        # Refused are rows that exceed the limit on their own.
+        with self._lock, suppress(ValueError):
+            self._remembered[key] = rows
+
+    def forget(self) -> None:
+        """Forget all rows."""
         with self._lock:
-            if key in self._rows:
-                return
-            self._rows[key] = rows
-            self._count += max(1, len(rows))
-            while self._count > self._most_rows:
-                _, dropped = self._rows.popitem(last=False)
-                self._count -= max(1, len(dropped))
+            self._remembered.clear()
 
 
 def fact_database(settings: Settings) -> FactDatabase:

@@ -47,10 +47,6 @@ _LISTS = {"topics": "VARCHAR[]", "scores": "DECIMAL(7, 4)[]"}
 _GIVEN = (*_COLUMNS, *_LISTS)
 # Rows are read from the facts table so many at a time.
 STREAMED = {"yield_per": 2_000}
-# First responses are counted to three significant digits, in hundredths of a second.
-_HUNDREDTHS = "CAST(first_response_seconds * 100 AS BIGINT)"
-_STEP = f"CAST(pow(10, greatest(length(CAST({_HUNDREDTHS} AS VARCHAR)) - 3, 0)) AS BIGINT)"
-_ROUNDED = f"({_HUNDREDTHS} + {_STEP} // 2) // {_STEP} * {_STEP}"
 
 
 def selected() -> list[ColumnElement[Any]]:
@@ -69,7 +65,6 @@ def create_table(cursor: "duckdb.DuckDBPyConnection", name: str, *, score_count:
     columns = [
         *(f"{column} {kind}" for column, kind in _COLUMNS.items()),
         "topics VARCHAR[]",
-        "first_response_hundredths BIGINT",
         *(f"{score_column(place)} DECIMAL(7, 4)" for place in range(score_count)),
     ]
     cursor.execute(f"CREATE TEMP TABLE {name} ({', '.join(columns)})")
@@ -84,7 +79,7 @@ def insert(
     given += [
         f"CAST(unnest(${column}::JSON[]) AS {kind}) AS {column}" for column, kind in _LISTS.items()
     ]
-    columns = [*_COLUMNS, "topics", _ROUNDED]
+    columns = [*_COLUMNS, "topics"]
     columns += [f"scores[{place + 1}]" for place in range(score_count)]
     cursor.execute(
         f"INSERT INTO {name} SELECT {', '.join(columns)} FROM (SELECT {', '.join(given)})",

@@ -1,29 +1,7 @@
-"""Statistics of whole numbers: exact sums, percentiles between neighbours, no rounding inside."""
+"""Statistics of whole numbers, without rounding inside."""
 
 import math
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
-
-
-def mean(total: int, number: int) -> float | None:
-    """Return the mean of so many values with this sum, or None of nothing."""
-    return total / number if number else None
-
-
-def percentile(counted: Mapping[int, int], share: float) -> float | None:
-    """Return what the share of counted values lies below, interpolated between two neighbours.
-
-    So the median of 1, 2, 4 and 8 is 3; it is exact.
-    """
-    values = sorted(counted)
-    ends = list(accumulate(counted[value] for value in values))
-    if not ends:
-        return None
-    place = (ends[-1] - 1) * share
-    low = math.floor(place)
-    below, above = (values[bisect_right(ends, each)] for each in (low, min(low + 1, ends[-1] - 1)))
-    return below + (above - below) * (place - low)
 
 
 def deviation(counted: Mapping[int, int]) -> float | None:

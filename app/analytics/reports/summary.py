@@ -7,8 +7,9 @@ from typing import Any
 from app.analytics.engine import aggregates
 from app.analytics.engine.aggregates import Aggregate
 from app.analytics.engine.questions import Question
-from app.analytics.engine.reader import Aggregation, FactReader
+from app.analytics.engine.reader import FactReader
 from app.analytics.engine.score_means import ScoreMeans
+from app.analytics.engine.statements import Aggregation
 from app.analytics.reports import contacts, measures
 from app.analytics.reports.statistics import rounded, share
 from app.evaluations.vocabulary import RESOLUTIONS, Channel
@@ -38,13 +39,13 @@ def summarize(
         "period": question.period.shown(),
         "totals": totals,
         "coverage": _coverage(totals),
-        "score": {**measures.scores(overall), "distribution": measures.distribution(overall)},
+        "score": {**measures.scores(overall), **measures.distribution(_scores(facts, question))},
         "sentiment": measures.sentiment(overall),
         "resolution": _resolution(overall),
         "speech": _speech(overall),
         "response": {
-            "first_response_seconds_median": measures.first_response_percentile(overall, 0.5),
-            "first_response_seconds_p90": measures.first_response_percentile(overall, 0.9),
+            "first_response_seconds_median": rounded(overall.first_response_percentiles[1], 2),
+            "first_response_seconds_p90": rounded(overall.first_response_percentiles[2], 2),
         },
         "by_channel": _by_channel(by_channel),
         "top_topics": _top_topics(facts, question, overall),
@@ -75,6 +76,12 @@ def _totals(facts: FactReader, question: Question) -> dict[str, int]:
         "failed": statuses["failed"],
         "pending": sum(statuses[status] for status in _PENDING),
     }
+
+
+def _scores(facts: FactReader, question: Question) -> dict[int, int]:
+    """Count each score."""
+    counted = facts.aggregate(question, Aggregation(("score",)))
+    return {score: count for (score,), (count,) in counted.items() if score is not None}
 
 
 def _coverage(totals: Mapping[str, int]) -> float | None:

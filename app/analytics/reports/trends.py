@@ -12,8 +12,9 @@ from app.analytics.engine import score_means
 from app.analytics.engine.aggregates import completed, sum_and_count
 from app.analytics.engine.periods import Granularity, bucket_starts
 from app.analytics.engine.questions import Question
-from app.analytics.engine.reader import Aggregation, FactReader
+from app.analytics.engine.reader import FactReader
 from app.analytics.engine.score_means import ScoreMeans
+from app.analytics.engine.statements import Aggregation
 from app.analytics.reports import names
 from app.analytics.reports.statistics import rounded, slope
 
