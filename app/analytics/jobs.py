@@ -54,6 +54,8 @@ def write_parts(runtime: Runtime, *, at_least: int = _MANY_PENDING) -> int:
 
 
 def tidy_parts(runtime: Runtime) -> None:
-    """Write the last pending facts into parts, and delete the files of former parts."""
+    """Write the last pending facts into parts, replace lost files, and delete unused ones."""
+    folder = parts_folder(runtime.settings)
+    part_writer.discard_lost(runtime.db, folder)
     write_parts(runtime, at_least=1)
-    part_writer.delete_unused(runtime.db, parts_folder(runtime.settings))
+    part_writer.delete_unused(runtime.db, folder)

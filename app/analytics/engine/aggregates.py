@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
 from app.analytics.engine import score_means
 from app.analytics.engine.database import Row
@@ -44,21 +44,18 @@ _NUMBERS = (
     f"count(*) FILTER (customer_sentiment <= -{_NEUTRAL})",
     *(number for name in MEASURES for number in sum_and_count(name)),
 )
-# Without values there is no list either.
-_PERCENTILES = tuple(
-    f"quantile_cont({name}::DOUBLE, [0.1, 0.5, 0.9])"
-    for name in ("score", "first_response_seconds")
-)
-Percentiles: TypeAlias = Sequence[float | None]
-_NO_PERCENTILES: Percentiles = (None, None, None)
+# An engine that cannot say leaves them out.
+_SENTIMENT_TREND = "coalesce(sentiment_trend, 'not_calculated')"
+_RESOLUTION = "coalesce(resolution, 'unknown')"
+# NULL where no fact has any.
+_FIRST_RESPONSES = ("quantile_cont(first_response_seconds::DOUBLE, [0.5, 0.9])",)
 
 
 @dataclass(slots=True)
 class Aggregate:
-    """Counts and sums over completed evaluations; `add_details` fills in what follows `totals`.
+    """Counts and sums over completed evaluations; `Groups.add_details` fills in what follows `totals`.
 
-    `totals` has the sum of each measure, and how many evaluations have it. The percentiles are the
-    10th, 50th and 90th.
+    `totals` has the sum of each measure, and how many evaluations have it.
     """
 
     evaluations: int = 0
@@ -67,8 +64,9 @@ class Aggregate:
     totals: dict[str, tuple[Decimal | int, int]] = field(
         default_factory=lambda: dict.fromkeys(MEASURES, (0, 0))
     )
-    score_percentiles: Percentiles = _NO_PERCENTILES
-    first_response_percentiles: Percentiles = _NO_PERCENTILES
+    scores: Counter[int] = field(default_factory=Counter)
+    first_response_median: float | None = None
+    first_response_p90: float | None = None
     sentiment_trends: Counter[str] = field(default_factory=Counter)
     resolutions: Counter[str] = field(default_factory=Counter)
     score_means: ScoreMeans = field(default_factory=ScoreMeans)
@@ -88,58 +86,57 @@ def completed(by: str | None) -> str:
     return "status = 'completed'" + (f" AND {by} IS NOT NULL" if by else "")
 
 
-def aggregate(
-    facts: FactReader,
-    question: Question,
-    by: str | None = None,
-    among: Mapping[str, Sequence[str]] | None = None,
-) -> dict[Any, Aggregate]:
-    """Aggregate the facts of a question, for each value of a column or under None all together."""
-    wanted = Aggregation((by,) if by else (), _NUMBERS, completed(by))
-    groups = facts.aggregate(question, wanted, among)
-    return {key[0] if by else None: _aggregate(*numbers) for key, numbers in groups.items()}
+class Groups:
+    """The completed evaluations of a question, grouped by a column, or under None all together.
 
+    Args:
+        among: values that are allowed in columns, besides the filters of the question.
+    """
 
-def add_details(
-    facts: FactReader,
-    question: Question,
-    found: Mapping[Any, Aggregate],
-    by: str | None = None,
-    among: Mapping[str, Sequence[str]] | None = None,
-) -> None:
-    """Fill in the details of aggregates that `aggregate` has returned for the same question."""
-    keys = (by,) if by else ()
+    def __init__(
+        self,
+        facts: FactReader,
+        question: Question,
+        by: str | None = None,
+        among: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self._facts, self._question, self._by, self._among = facts, question, by, among
 
-    def groups(*columns: str, **how: Any) -> Iterator[tuple[Aggregate, Row, Row]]:
-        wanted = Aggregation((*keys, *columns), condition=completed(by), **how)
-        for key, numbers in facts.aggregate(question, wanted, among).items():
-            yield found[key[0] if by else None], key[len(keys) :], numbers
+    def aggregates(self) -> dict[Any, Aggregate]:
+        """Count and sum up every group that has evaluations."""
+        return {key: _aggregate(*numbers) for key, _, numbers in self._rows(numbers=_NUMBERS)}
 
-    for each, _, percentiles in groups(numbers=_PERCENTILES, combine=None):
-        each.score_percentiles, each.first_response_percentiles = (
-            found or _NO_PERCENTILES for found in percentiles
-        )
-    for each, (trend, resolution), (count,) in groups("sentiment_trend", "resolution"):
-        each.sentiment_trends[trend] += count
-        each.resolutions[resolution] += count
-    scores = groups("score_layout_id", numbers=score_means.numbers(facts.score_count))
-    for each, (layout_id,), numbers in sorted(scores, key=lambda group: group[1][0] or 0):
-        each.score_means.add(facts.layouts.get(layout_id, []), numbers)
+    def add_details(self, found: Mapping[Any, Aggregate]) -> None:
+        """Fill in the details of the aggregates of all these groups."""
+        for key, (score,), (count,) in self._rows("score"):
+            if score is not None:
+                found[key].scores[score] = count
+        for key, _, (percentiles,) in self._rows(numbers=_FIRST_RESPONSES, combine=None):
+            median, p90 = percentiles or (None, None)
+            found[key].first_response_median, found[key].first_response_p90 = median, p90
+        for key, (trend, resolution), (count,) in self._rows(_SENTIMENT_TREND, _RESOLUTION):
+            found[key].sentiment_trends[trend] += count
+            found[key].resolutions[resolution] += count
+        scores = self._rows("score_layout_id", numbers=score_means.numbers(self._facts.score_count))
+        for key, (layout_id,), numbers in sorted(scores, key=lambda row: row[1][0] or 0):
+            found[key].score_means.add(self._facts.layouts.get(layout_id, []), numbers)
+
+    def last_completed(self) -> dict[Any, datetime]:
+        """Return when the last evaluation of each group was completed."""
+        last = ("max(coalesce(completed_at, created_at))",)
+        rows = self._rows(numbers=last, combine=max)
+        return {key: moment.replace(tzinfo=UTC) for key, _, (moment,) in rows}
+
+    def _rows(self, *columns: str, **how: Any) -> Iterator[tuple[Any, Row, Row]]:
+        """Yield the group, the values of further columns, and the numbers."""
+        keys = (self._by,) if self._by else ()
+        wanted = Aggregation((*keys, *columns), condition=completed(self._by), **how)
+        rows = self._facts.aggregate(self._question, wanted, self._among)
+        for values, numbers in rows.items():
+            yield values[0] if keys else None, values[len(keys) :], numbers
 
 
 def _aggregate(evaluations: int, positive: int, negative: int, *totals: Decimal | int) -> Aggregate:
     counts = (int(count) for count in totals[1::2])
     named = zip(MEASURES, zip(totals[::2], counts, strict=True), strict=True)
     return Aggregate(evaluations, positive, negative, dict(named))
-
-
-def last_completed(
-    facts: FactReader, question: Question, by: str, among: Mapping[str, Sequence[str]]
-) -> dict[str, datetime]:
-    """Return when the last evaluation of each group was completed."""
-    last = ("max(coalesce(completed_at, created_at))",)
-    wanted = Aggregation((by,), last, completed(by), combine=max)
-    return {
-        key: moment.replace(tzinfo=UTC)
-        for (key,), (moment,) in facts.aggregate(question, wanted, among).items()
-    }

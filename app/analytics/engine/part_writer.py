@@ -50,7 +50,6 @@ def write_pending(db: Database, database: FactDatabase) -> int:
     New files are written and synced first; one transaction then registers them and marks the
     facts. After a kill in between the facts are pending as before, and nobody reads the files.
     """
-    _discard_lost(db, database.folder)
     with db.reading() as session:
         rows = _pending(session)
         former = {part.month: part for part in parts.registered(session, database.folder)}
@@ -79,11 +78,11 @@ def write_pending(db: Database, database: FactDatabase) -> int:
     return len(rows)
 
 
-def delete_unused(db: Database, folder: Path) -> int:
+def delete_unused(db: Database, folder: Path, *, kept_s: float = _KEPT_S) -> int:
     """Delete files that are no longer registered, and what killed processes left; return how many."""
     now = time.time()
     unused = [
-        *(file for file in folder.glob("*.parquet") if file.stat().st_mtime < now - _KEPT_S),
+        *(file for file in folder.glob("*.parquet") if file.stat().st_mtime < now - kept_s),
         *(file for file in folder.glob("spill-*") if file.stat().st_mtime < now - _SPILL_KEPT_S),
     ]
     with db.reading() as session:
@@ -95,6 +94,16 @@ def delete_unused(db: Database, folder: Path) -> int:
     return len(unused)
 
 
+def discard_lost(db: Database, folder: Path) -> None:
+    """Drop the parts whose files are missing or cut off; their facts are pending from now on."""
+    with db.reading() as session:
+        lost = [part for part in parts.registered(session, folder) if not part.is_readable]
+    if lost:
+        with db.writing() as session:
+            for part in lost:
+                parts.discard(session, part.month)
+
+
 def _pending(session: Session) -> Any:
     return session.execute(
         select(*loading.selected(), _FACT.version, _FACT.part)
@@ -102,15 +111,6 @@ def _pending(session: Session) -> Any:
         .order_by(_FACT.created_at.desc())
         .limit(_AT_ONCE)
     ).all()
-
-
-def _discard_lost(db: Database, folder: Path) -> None:
-    with db.reading() as session:
-        lost = [part for part in parts.registered(session, folder) if not part.is_readable]
-    if lost:
-        with db.writing() as session:
-            for part in lost:
-                parts.discard(session, part.month)
 
 
 def _write(

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
@@ -20,7 +19,6 @@ from app.analytics.models import EvaluationFact
 from app.core.runtime import Runtime
 
 _FACT = EvaluationFact.__table__.c
-Groups: TypeAlias = dict[Row, Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,6 @@ class FactReader:
         self.layouts = layouts.all_layouts(session)
         self.score_count = max(map(len, self.layouts.values()), default=0)
         self._sources: dict[Period, _Sources] = {}
-        loading.create_table(self._cursor, "no_facts", score_count=self.score_count)
 
     def close(self) -> None:
         """Free the temporary tables."""
@@ -61,30 +58,22 @@ class FactReader:
         question: Question,
         aggregation: Aggregation,
         among: Mapping[str, Sequence[str]] | None = None,
-    ) -> Groups:
+    ) -> dict[Row, Row]:
         """Compute the numbers of every group that has facts.
 
         Args:
             among: values that are allowed in columns, besides the filters of the question.
         """
-        period = question.period
-        sources = self._sources.get(period)
-        if sources is None:
-            sources = self._sources[period] = self._open(period)
+        period, combine = question.period, aggregation.combine
+        if period not in self._sources:
+            self._sources[period] = self._open(period)
+        sources = self._sources[period]
         statement = Statement(aggregation, {**question.filters(), **(among or {})})
-        key_count = len(aggregation.keys)
-        if aggregation.combine is None:
-            every = [*sources.whole, *sources.cut]
-            rows = self._of_rest(every, sources, statement, period)
-            return {row[:key_count]: row[key_count:] for row in rows}
-        groups: Groups = {}
-        for row in chain(
-            self._of_whole(sources.whole, statement),
-            self._of_rest(sources.cut, sources, statement, period),
-        ):
+        key_count, groups = len(aggregation.keys), dict[Row, Row]()
+        for row in self._rows(sources, statement, period):
             key, numbers = row[:key_count], row[key_count:]
-            if key in groups:
-                numbers = tuple(map(aggregation.combine, groups[key], numbers))
+            if combine is not None and key in groups:
+                numbers = tuple(map(combine, groups[key], numbers))
             groups[key] = numbers
         return groups
 
@@ -135,62 +124,50 @@ class FactReader:
         for some in rows.partitions():
             loading.insert(self._cursor, table, some, score_count=self.score_count)
 
-    def _of_whole(self, whole: Sequence[Part], statement: Statement) -> Iterator[Row]:
-        """Yield the rows of parts that all count, part by part."""
-        sql = statement.sql(
-            "SELECT *, filename FROM read_parquet($files, union_by_name = true) "
-            "UNION ALL BY NAME SELECT *, NULL AS filename FROM no_facts",
-            keys=("filename",),
-        )
-        missing = []
-        for part in whole:
-            rows = self._database.remembered((part.path, sql, statement.identity))
+    def _rows(self, sources: _Sources, statement: Statement, period: Period) -> Iterator[Row]:
+        """Yield the rows of each whole part, remembered or not, and those of all other facts."""
+        computed: dict[str, list[Row]] = {}
+        for part in sources.whole:
+            rows = self._database.remembered((part.path, statement.identity))
             if rows is None:
-                missing.append(part)
+                computed[str(part.path)] = []
             else:
                 yield from rows
-        if not missing:
-            return
-        by_file: dict[str, list[Row]] = {str(part.path): [] for part in missing}
-        begin, end = missing[0].first_at, missing[-1].last_at + timedelta(microseconds=1)
-        for file, *values in self._run(sql, statement, begin, end, {"files": [*by_file]}):
-            by_file[file].append(tuple(values))
-        for part in missing:
-            rows = by_file[str(part.path)]
-            self._database.remember((part.path, sql, statement.identity), rows)
-            yield from rows
+        source, given = _source(sources, [*computed], period, by_file=statement.is_combined)
+        values = {**given, **statement.values, **statement.buckets(period.start, period.end)}
+        for file, *row in self._cursor.execute(statement.sql(source), values).fetchall():
+            computed.setdefault(file, []).append(tuple(row))
+        for part in sources.whole if statement.is_combined else ():
+            if str(part.path) in computed:
+                rows = computed[str(part.path)]
+                self._database.remember((part.path, statement.identity), rows)
+        yield from chain.from_iterable(computed.values())
 
-    def _of_rest(
-        self, cut: Sequence[Part], sources: _Sources, statement: Statement, period: Period
-    ) -> Sequence[Row]:
-        """Return the rows of what counts of parts, and of the facts that are not in any."""
-        given: dict[str, Any] = {}
-        rest = f"SELECT * FROM {sources.table}"
-        if cut:
-            given |= {
-                "files": [str(part.path) for part in cut],
-                "begin": naive(period.start),
-                "end": naive(period.end),
-                "changed_ids": sources.changed_ids,
-            }
-            rest = (
-                f"{rest} UNION ALL BY NAME SELECT * "
-                "FROM read_parquet($files, union_by_name = true) "
-                "WHERE created_at >= $begin AND created_at < $end "
-                "AND id NOT IN (SELECT unnest($changed_ids::BIGINT[]))"
-            )
-        return self._run(statement.sql(rest), statement, period.start, period.end, given)
 
-    def _run(
-        self,
-        sql: str,
-        statement: Statement,
-        begin: datetime,
-        end: datetime,
-        given: Mapping[str, Any],
-    ) -> Sequence[Row]:
-        values = {**statement.values, **statement.buckets(begin, end), **given}
-        return self._cursor.execute(sql, values).fetchall()
+def _source(
+    sources: _Sources, whole: Sequence[str], period: Period, *, by_file: bool
+) -> tuple[str, dict[str, Any]]:
+    """Return the SQL and the values of a source: the table, files of whole parts, and cut parts.
+
+    Its column `file` is empty, but for facts in whole parts when these are told apart.
+    """
+    several, given = [f"SELECT *, '' AS file FROM {sources.table}"], dict[str, Any]()
+    if whole:
+        file = "filename" if by_file else "''"
+        several.append(f"SELECT *, {file} AS file FROM read_parquet($whole, union_by_name = true)")
+        given["whole"] = whole
+    if sources.cut:
+        cut = (
+            "SELECT *, '' AS file FROM read_parquet($cut, union_by_name = true) "
+            "WHERE created_at >= $begin AND created_at < $end"
+        )
+        given["cut"] = [str(part.path) for part in sources.cut]
+        given |= {"begin": naive(period.start), "end": naive(period.end)}
+        if sources.changed_ids:
+            cut += " AND id NOT IN (SELECT unnest($changed_ids::BIGINT[]))"
+            given["changed_ids"] = sources.changed_ids
+        several.append(cut)
+    return " UNION ALL BY NAME ".join(several), given
 
 
 @contextmanager

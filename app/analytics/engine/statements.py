@@ -44,7 +44,10 @@ class Aggregation:
 
 
 class Statement:
-    """The SQL of an aggregation, over any source of facts, and the values that it is given."""
+    """The SQL of an aggregation over some source, and the values that it is given.
+
+    `identity` is the same for statements that compute the same.
+    """
 
     def __init__(self, aggregation: Aggregation, filters: Mapping[str, Sequence[str]]) -> None:
         self._aggregation = aggregation
@@ -54,13 +57,13 @@ class Statement:
             names = [f"{column}_{place}" for place in range(len(allowed))]
             self.values |= dict(zip(names, allowed, strict=True))
             self._conditions.append(f"{column} IN ({', '.join(f'${name}' for name in names)})")
-        zone, granularity = aggregation.buckets or (None, None)
-        self.identity = (tuple(self.values.items()), zone and zone.key, granularity)
+        self.identity = aggregation, tuple(self.values.items())
+        self.is_combined = aggregation.combine is not None
 
-    def sql(self, source: str, *, keys: Sequence[str] = ()) -> str:
-        """Return the statement over a source, with further keys before its own."""
+    def sql(self, source: str) -> str:
+        """Return the statement; its first column is the `file` of the source."""
         aggregation = self._aggregation
-        columns = ", ".join((*keys, *aggregation.keys, *aggregation.numbers))
+        columns = ", ".join(("file", *aggregation.keys, *aggregation.numbers))
         repeated = ", unnest(topics) AS topic" if aggregation.by_topic else ""
         return (
             f"SELECT {columns} FROM (SELECT *{repeated} FROM ({source})) "

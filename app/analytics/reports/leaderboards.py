@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from app.analytics.engine import aggregates
-from app.analytics.engine.aggregates import Aggregate
+from app.analytics.engine.aggregates import Aggregate, Groups
 from app.analytics.engine.questions import Question
 from app.analytics.engine.reader import FactReader
 from app.analytics.engine.score_means import ScoreMean
@@ -53,7 +52,7 @@ def _leaderboard(
         compare: adds the change since the period before.
     """
     column = f"{group}_id"
-    found = aggregates.aggregate(facts, question, column)
+    found = Groups(facts, question, column).aggregates()
     members = _members(facts, group, found)
     for kind in dict.fromkeys(member["kind"] for member in members):
         rank([member for member in members if member["kind"] == kind], min_evaluations)
@@ -62,8 +61,10 @@ def _leaderboard(
     shown = members[offset : offset + request.page_size]
     if shown:
         among = {column: [member["id"] for member in shown]}
-        _add_details(facts, question, column, among, shown, found, min_evaluations)
-        _add_change(facts, question, column, among, shown, compare=compare)
+        groups = Groups(facts, question, column, among)
+        before = Groups(facts, question.before(), column, among) if compare else None
+        _add_details(groups, shown, found, min_evaluations)
+        _add_change(shown, before.aggregates() if before else None)
     if group == "executive":
         names.add_executives(facts.session, question, shown)
     return Page(shown, request.page, request.page_size, len(members))
@@ -117,16 +118,13 @@ def _sorted(members: list[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
 
 
 def _add_details(
-    facts: FactReader,
-    question: Question,
-    column: str,
-    among: Mapping[str, Sequence[str]],
+    groups: Groups,
     members: Sequence[dict[str, Any]],
     found: Mapping[str, Aggregate],
     at_least: int,
 ) -> None:
-    aggregates.add_details(facts, question, found, column, among)
-    last = aggregates.last_completed(facts, question, column, among)
+    groups.add_details(found)
+    last = groups.last_completed()
     for member in members:
         aggregate = found[member["id"]]
         member.update({name: measure(aggregate) for name, measure in measures.LEADERBOARD.items()})
@@ -149,17 +147,10 @@ def _criterion(mean: ScoreMean) -> dict[str, Any]:
     }
 
 
-def _add_change(
-    facts: FactReader,
-    question: Question,
-    column: str,
-    among: Mapping[str, Sequence[str]],
-    members: Sequence[dict[str, Any]],
-    *,
-    compare: bool,
-) -> None:
-    before = aggregates.aggregate(facts, question.before(), column, among) if compare else {}
+def _add_change(members: Sequence[dict[str, Any]], before: Mapping[str, Aggregate] | None) -> None:
     for member in members:
-        former = before.get(member["id"], Aggregate())
-        values = {name: measures.LEADERBOARD[name](former) for name in _CHANGED}
-        member["change"] = measures.change(member, values) if compare else None
+        member["change"] = None
+        if before is not None:
+            former = before.get(member["id"], Aggregate())
+            values = {name: measures.LEADERBOARD[name](former) for name in _CHANGED}
+            member["change"] = measures.change(member, values)

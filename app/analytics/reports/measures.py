@@ -18,6 +18,11 @@ def mean(aggregate: Aggregate, name: str, places: int = SHARE_PLACES) -> float |
     return rounded(float(total / count), places) if count else None
 
 
+def score_percentile(aggregate: Aggregate, share: float) -> float | None:
+    """Return a percentile of the scores; exact."""
+    return rounded(statistics.percentile(aggregate.scores, share), SCORE_PLACES)
+
+
 def pass_rate(aggregate: Aggregate) -> float | None:
     """Return the share of those that passed among those that could."""
     return mean(aggregate, "passed")
@@ -40,33 +45,27 @@ def trend_rates(aggregate: Aggregate) -> tuple[float | None, float | None]:
 
 def scores(aggregate: Aggregate) -> dict[str, Any]:
     """Return the means, rates and percentiles of the scores."""
-    p10, median, p90 = aggregate.score_percentiles
     return {
         "mean": mean(aggregate, "score", SCORE_PLACES),
-        "median": rounded(median, SCORE_PLACES),
-        "p10": rounded(p10, SCORE_PLACES),
-        "p90": rounded(p90, SCORE_PLACES),
+        "median": score_percentile(aggregate, 0.5),
+        "p10": score_percentile(aggregate, 0.1),
+        "p90": score_percentile(aggregate, 0.9),
+        "stdev": rounded(statistics.deviation(aggregate.scores), SCORE_PLACES),
         "pass_rate": pass_rate(aggregate),
         "auto_fail_rate": mean(aggregate, "auto_failed"),
         "compliance_mean": mean(aggregate, "compliance_score", SCORE_PLACES),
     }
 
 
-def distribution(counted: Mapping[int, int]) -> dict[str, Any]:
-    """Return how far counted scores are spread, and how many are in each of ten classes.
-
-    A class has the scores up to but without its end; the last one has 100 too.
-    """
+def distribution(scores: Mapping[int, int]) -> list[dict[str, int]]:
+    """Count the scores in ten classes, each up to but without its end; the last one has 100 too."""
     counts = [0] * 10
-    for score, count in counted.items():
+    for score, count in scores.items():
         counts[min(score // 10, 9)] += count
-    return {
-        "stdev": rounded(statistics.deviation(counted), SCORE_PLACES),
-        "distribution": [
-            {"low": 10 * index, "high": 10 * index + 10, "count": count}
-            for index, count in enumerate(counts)
-        ],
-    }
+    return [
+        {"low": 10 * index, "high": 10 * index + 10, "count": count}
+        for index, count in enumerate(counts)
+    ]
 
 
 def sentiment(aggregate: Aggregate) -> dict[str, Any]:
@@ -107,9 +106,9 @@ def of(name: str, places: int) -> Measure:
 
 LEADERBOARD: Mapping[str, Measure] = {
     "mean_score": of("score", SCORE_PLACES),
-    "median_score": lambda aggregate: rounded(aggregate.score_percentiles[1], SCORE_PLACES),
-    "p10": lambda aggregate: rounded(aggregate.score_percentiles[0], SCORE_PLACES),
-    "p90": lambda aggregate: rounded(aggregate.score_percentiles[2], SCORE_PLACES),
+    "median_score": lambda aggregate: score_percentile(aggregate, 0.5),
+    "p10": lambda aggregate: score_percentile(aggregate, 0.1),
+    "p90": lambda aggregate: score_percentile(aggregate, 0.9),
     "pass_rate": pass_rate,
     "auto_fail_rate": of("auto_failed", SHARE_PLACES),
     "compliance_mean": of("compliance_score", SCORE_PLACES),
@@ -120,7 +119,5 @@ LEADERBOARD: Mapping[str, Measure] = {
     "talk_ratio": of("talk_ratio", SHARE_PLACES),
     "silence_percent": of("silence_percent", 2),
     "interruptions_per_call": of("interruptions", SHARE_PLACES),
-    "first_response_seconds_median": lambda aggregate: rounded(
-        aggregate.first_response_percentiles[1], 2
-    ),
+    "first_response_seconds_median": lambda aggregate: rounded(aggregate.first_response_median, 2),
 }

@@ -1,7 +1,24 @@
 """Statistics of whole numbers, without rounding inside."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
+
+
+def percentile(counted: Mapping[int, int], share: float) -> float | None:
+    """Return the value that a share of the counted values is below, between neighbours.
+
+    The median of 1, 2, 4 and 8 is 3.
+    """
+    values = sorted(counted)
+    ends = list(accumulate(counted[value] for value in values))
+    if not ends:
+        return None
+    place = (ends[-1] - 1) * share
+    low = math.floor(place)
+    below, above = (values[bisect_right(ends, each)] for each in (low, min(low + 1, ends[-1] - 1)))
+    return below + (above - below) * (place - low)
 
 
 def deviation(counted: Mapping[int, int]) -> float | None:

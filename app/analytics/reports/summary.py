@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from app.analytics.engine import aggregates
-from app.analytics.engine.aggregates import Aggregate
+from app.analytics.engine.aggregates import Aggregate, Groups
 from app.analytics.engine.questions import Question
 from app.analytics.engine.reader import FactReader
 from app.analytics.engine.score_means import ScoreMeans
@@ -31,21 +30,24 @@ def summarize(
         min_evaluations: how often a criterion must have applied to count among the weakest.
         compare: adds the change since the period before.
     """
-    by_channel = aggregates.aggregate(facts, question, "channel")
+    by_channel = Groups(facts, question, "channel").aggregates()
     overall = _sum(by_channel)
-    aggregates.add_details(facts, question, {None: overall})
+    Groups(facts, question).add_details({None: overall})
     totals = _totals(facts, question)
     return {
         "period": question.period.shown(),
         "totals": totals,
         "coverage": _coverage(totals),
-        "score": {**measures.scores(overall), **measures.distribution(_scores(facts, question))},
+        "score": {
+            **measures.scores(overall),
+            "distribution": measures.distribution(overall.scores),
+        },
         "sentiment": measures.sentiment(overall),
-        "resolution": _resolution(overall),
+        "resolution": {word: overall.resolutions[word] for word in RESOLUTIONS},
         "speech": _speech(overall),
         "response": {
-            "first_response_seconds_median": rounded(overall.first_response_percentiles[1], 2),
-            "first_response_seconds_p90": rounded(overall.first_response_percentiles[2], 2),
+            "first_response_seconds_median": rounded(overall.first_response_median, 2),
+            "first_response_seconds_p90": rounded(overall.first_response_p90, 2),
         },
         "by_channel": _by_channel(by_channel),
         "top_topics": _top_topics(facts, question, overall),
@@ -78,22 +80,9 @@ def _totals(facts: FactReader, question: Question) -> dict[str, int]:
     }
 
 
-def _scores(facts: FactReader, question: Question) -> dict[int, int]:
-    """Count each score."""
-    counted = facts.aggregate(question, Aggregation(("score",)))
-    return {score: count for (score,), (count,) in counted.items() if score is not None}
-
-
 def _coverage(totals: Mapping[str, int]) -> float | None:
     contacts = sum(totals[name] for name in _COUNTED)
     return rounded(share(totals["completed"], contacts), measures.SHARE_PLACES)
-
-
-def _resolution(overall: Aggregate) -> dict[str, int]:
-    counted = {word: overall.resolutions[word] for word in RESOLUTIONS}
-    # An engine that cannot say leaves it out.
-    counted["unknown"] += overall.evaluations - sum(counted.values())
-    return counted
 
 
 def _speech(aggregate: Aggregate) -> dict[str, float | None]:
@@ -156,7 +145,7 @@ def _weakest(means: ScoreMeans, at_least: int) -> list[dict[str, Any]]:
 
 def _change(facts: FactReader, question: Question, overall: Aggregate) -> dict[str, Any]:
     former = question.before()
-    before = _sum(aggregates.aggregate(facts, former, "channel"))
+    before = _sum(Groups(facts, former, "channel").aggregates())
     return {
         "period": former.period.shown(),
         "evaluations": overall.evaluations - before.evaluations,

@@ -1,0 +1,31 @@
+"""Changes facts and writes parts until it is killed: `python -m tests.part_writer_process`."""
+
+import itertools
+import os
+
+from sqlalchemy import select
+
+from app import tables  # noqa: F401 - every table is known from here on
+from app.analytics import jobs
+from app.analytics.engine import facts
+from app.core.runtime import build_runtime
+from app.core.settings import Settings
+from app.evaluations.models import Evaluation
+
+
+def main() -> None:
+    """Give one evaluation after the other the next higher score, and write the parts each time."""
+    runtime = build_runtime(Settings.from_env(os.environ))
+    with runtime.db.reading() as session:
+        ids = session.scalars(select(Evaluation.id).order_by(Evaluation.created_at)).all()
+    for evaluation_id in itertools.cycle(ids):
+        with runtime.db.writing() as session:
+            evaluation = session.get_one(Evaluation, evaluation_id)
+            evaluation.score = ((evaluation.score or 0) + 1) % 101
+            session.flush()
+            facts.record(session, evaluation)
+        jobs.write_parts(runtime, at_least=1)
+
+
+if __name__ == "__main__":
+    main()
