@@ -1,14 +1,23 @@
 # Short names for developers; every line is a command that can be given by hand.
 .DEFAULT_GOAL := help
-.PHONY: help install run worker test lint format types house openapi migrate migration check
+.PHONY: help install lock run worker test lint format types house openapi migrate migration check
 
 bin := .venv/bin
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
 
-install: ## make .venv and install everything into it
+install: ## make .venv and install what a user needs into it
 	./run --version
+
+# setuptools builds the project itself, once its packages are there.
+lock_packages := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --custom-compile-command 'make lock' setup.cfg -
+
+lock: ## write constraints.txt (all packages) and requirements.txt (a user's) from setup.cfg
+	echo 'setuptools>=77' | $(lock_packages) --all-extras -o constraints.txt
+	echo 'setuptools>=77' | $(lock_packages) -c constraints.txt \
+		--extra asr --extra parquet --extra postgres -o requirements.txt
 
 run: ## start the whole service
 	./run

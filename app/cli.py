@@ -10,7 +10,7 @@ from app.analytics.cli import agreement, analytics, exports
 from app.api_keys.cli import keys
 from app.api_keys.signing_cli import signing
 from app.demo.cli import demo
-from app.evaluations.re_evaluation_cli import evaluations
+from app.evaluations.cli import evaluations
 from app.factory import create_app
 from app.imports.cli import import_
 from app.operations import commands
@@ -36,7 +36,7 @@ OPERATIONS: tuple[click.Command, ...] = (
     openapi,
     signing,
 )
-# They find the parts of this process through `runtime()`.
+# They find their runtime through the application (see `app.web.current`).
 ROOMS: tuple[click.Command, ...] = (
     agreement,
     analytics,

@@ -6,11 +6,11 @@ from app.audio_files import models as audio_files
 from app.calibration import models as calibration
 from app.campaigns import models as campaigns
 from app.conversations import models as conversations
-from app.core import idempotency
+from app.core.database import idempotency
 from app.directory import models as directory
 from app.engagements import models as engagements
-from app.evaluations import model_answers
 from app.evaluations import models as evaluations
+from app.evaluations.judging import model_answers
 from app.events import models as events
 from app.imports import models as imports
 from app.privacy import models as privacy

@@ -21,15 +21,16 @@ from sqlalchemy import select
 
 from app import tables  # noqa: F401
 from app.analytics.engine import part_writer
-from app.analytics.engine.database import fact_database, parts_folder
+from app.analytics.engine.database import fact_database
 from app.analytics.models import EvaluationFact
 from app.api_keys import service as api_keys
 from app.core.clock import utc_now
-from app.core.crypto import create_key_file
-from app.core.db import Table
-from app.core.runtime import Runtime, runtime
+from app.core.database.session import Table
+from app.core.runtime import Runtime
+from app.core.secrets.encryption import create_key_file
 from app.core.settings import Rate, Settings
 from app.factory import create_app
+from app.web.current import runtime_of
 from bench.analytics_stage import Stage
 from tests.caller import signature
 from tests.conversations import completed
@@ -40,8 +41,9 @@ class Client:
 
     def __init__(self, app: Any) -> None:
         self.app = app.test_client()
-        with runtime().db.writing() as session:
-            issued = api_keys.create_key(session, runtime().keyring, name="bench", scopes=["*"])
+        runtime = runtime_of(app)
+        with runtime.db.writing() as session:
+            issued = api_keys.create_key(session, runtime.keyring, name="bench", scopes=["*"])
         self.pair = issued.pair
 
     def call(self, method: str, target: str, body: Any = None) -> Any:
@@ -96,7 +98,7 @@ def views(client: Client, ids: dict[str, list[str]]) -> None:
 
 def measured(client: Client, target: str) -> str:
     """Return the CPU times of a request: the first, the best and the median of five."""
-    fact_database(runtime().settings).forget()
+    fact_database(runtime_of(client.app.application).settings).forget()
     times = [timed(client, target) for _ in range(5)]
     return f"{times[0]:5.0f} {min(times):5.0f} {sorted(times)[2]:5.0f}"
 
@@ -110,11 +112,11 @@ def timed(client: Client, target: str) -> float:
     return elapsed * 1000
 
 
-def record(parts: Runtime) -> None:
+def record(runtime: Runtime) -> None:
     """Print the CPU that one more evaluation takes, from opened to completed, in milliseconds."""
     times = []
     for _ in range(60):
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             started = time.process_time()
             completed(session)
             times.append((time.process_time() - started) * 1000)
@@ -122,11 +124,11 @@ def record(parts: Runtime) -> None:
     print(f"one more evaluation: best {times[0]:.2f}, median {times[30]:.2f} ms")
 
 
-def write_parts(parts: Runtime) -> None:
+def write_parts(runtime: Runtime) -> None:
     """Write the parts, as the service does in time, and print what that took."""
-    database = fact_database(parts.settings)
+    database = fact_database(runtime.settings)
     started, count = time.process_time(), 0
-    while written := part_writer.write_pending(parts.db, database):
+    while written := part_writer.write_pending(runtime.db, database):
         count += written
     print(f"{count:,} facts written into parts in {time.process_time() - started:.1f} s of CPU")
 
@@ -142,7 +144,7 @@ def sizes(folder: Path) -> None:
                 (table,),
             ).fetchone()
             print(f"{table:24} {rows:10,} rows {size / 1e6:8.1f} MB")
-    files = [*parts_folder(runtime().settings).glob("*.parquet")]
+    files = [*(folder / "analytics").glob("*.parquet")]
     size = sum(file.stat().st_size for file in files)
     print(f"{'parts':24} {len(files):10,} files {size / 1e6:7.1f} MB")
 
@@ -153,9 +155,9 @@ def memory_mib() -> float:
     return int(line.split()[1]) / 1024
 
 
-def ids_of(parts: Runtime) -> dict[str, list[str]]:
+def ids_of(runtime: Runtime) -> dict[str, list[str]]:
     """Return the ids that evaluations refer to, by the prefix of their kind."""
-    with parts.db.reading() as session:
+    with runtime.db.reading() as session:
         return {
             prefix: sorted(
                 key for key in session.scalars(select(column).distinct()) if key is not None
@@ -183,21 +185,21 @@ def main(number: int, folder: Path) -> None:
         rate_limit_default=Rate(1_000_000, 60),
     )
     app = create_app(settings)
-    parts = runtime()
+    runtime = runtime_of(app)
     if is_new:
-        Table.metadata.create_all(parts.db.engine)
+        Table.metadata.create_all(runtime.db.engine)
         started = time.process_time()
-        Stage(parts, number, utc_now()).make()
+        Stage(runtime, number, utc_now()).make()
         print(f"{number:,} evaluations made in {time.process_time() - started:.1f} s of CPU")
-    ids = ids_of(parts)
+    ids = ids_of(runtime)
     client = Client(app)
     client.call("GET", "/api/v1/engagements")
     print(f"memory before: {memory_mib():.0f} MiB")
-    write_parts(parts)
+    write_parts(runtime)
     sizes(folder)
     views(client, ids)
     print(f"memory after: {memory_mib():.0f} MiB")
-    record(parts)
+    record(runtime)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.directory.models import Executive
 from app.engagements.models import Engagement
+from app.evaluations.enums import RESOLUTIONS, TRENDS
 from app.evaluations.models import Evaluation, EvaluationTotal
-from app.evaluations.vocabulary import RESOLUTIONS, TRENDS
 
 DAYS = 365
 STEP = 20_000
@@ -41,9 +41,9 @@ HOURS = (1, 1, 1, 2, 4, 8, 12, 14, 15, 15, 14, 12, 13, 14, 14, 12, 9, 7, 5, 4, 3
 class Stage:
     """Evaluations with their facts, and what they refer to."""
 
-    def __init__(self, parts: Runtime, number: int, now: datetime, seed: int = 1) -> None:
+    def __init__(self, runtime: Runtime, number: int, now: datetime, seed: int = 1) -> None:
         self.dice = random.Random(seed)
-        self.parts, self.number, self.now = parts, number, now
+        self.runtime, self.number, self.now = runtime, number, now
         self.ids = {
             noun: [new_id(PREFIXES[noun]) for _ in range(count)] for noun, count in NUMBERS.items()
         }
@@ -68,7 +68,7 @@ class Stage:
             {"kind": "section", "key": key, "title": key, "section": key} for key in sections
         ]
         stamps = {"created_at": self.now, "updated_at": self.now}
-        with self.parts.db.writing() as session:
+        with self.runtime.db.writing() as session:
             session.add(ScoreLayout(digest="bench", columns=columns))
             session.add_all(
                 Executive(id=key, name=f"Agent {n}", kind="bot" if n < 2 else "human", **stamps)
@@ -86,7 +86,7 @@ class Stage:
                 self._row(begin + place, at)
                 for place, at in zip(range(STEP), moments, strict=False)
             ]
-            with self.parts.db.writing() as session:
+            with self.runtime.db.writing() as session:
                 session.execute(insert(Evaluation), [row for row, _ in several])
                 session.execute(insert(EvaluationFact), [fact for _, fact in several])
 

@@ -20,18 +20,17 @@ from pathlib import Path
 
 from app import tables  # noqa: F401
 from app.api_keys import service as api_keys
-from app.core import signing
-from app.core.crypto import create_key_file
-from app.core.db import Table
+from app.core.database.session import Table
 from app.core.runtime import build_runtime
+from app.core.secrets import request_signing
+from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.engagements import service as engagements
 from app.operations.queue_server import bundled_program
+from app.operations.web_server import SHARED
 from bench.load import Load, run
 
 GUNICORN = (
-    "-k",
-    "gthread",
     "-w",
     "2",
     "--threads",
@@ -62,8 +61,8 @@ def main() -> None:
         redis_url = "" if chosen.no_redis else stack.enter_context(queue_server(Path(folder)))
         environment["CQE_REDIS_URL"] = redis_url or "none"
         print(f"queue server: {'yes' if redis_url else 'none, the state file'}")
-        hello = stack.enter_context(serving("bench.hello:app", os.environ.copy()))
-        service = stack.enter_context(serving("wsgi:app", environment))
+        hello = stack.enter_context(serving("bench.hello:app", "gthread", os.environ.copy()))
+        service = stack.enter_context(serving("wsgi:app", SHARED["worker_class"], environment))
         target = f"/api/v1/engagements/{environment['BENCH_ENGAGEMENT']}"
         key, secret = environment["BENCH_KEY"], environment["BENCH_SECRET"]
         signed = Signer(key, secret)
@@ -88,12 +87,12 @@ class Signer:
 
     def __call__(self, method: str, target: str, body: bytes = b"") -> bytes:
         stamp = str(int(time.time()))
-        message = signing.string_to_sign(
+        message = request_signing.string_to_sign(
             timestamp=stamp, nonce="", method=method, target=target, body=body
         )
         head = (
             f"{method} {target} HTTP/1.1\r\nHost: bench\r\nX-Api-Key: {self._api_key}\r\n"
-            f"X-Timestamp: {stamp}\r\nX-Signature: {signing.sign(self._secret, message)}\r\n"
+            f"X-Timestamp: {stamp}\r\nX-Signature: {request_signing.sign(self._secret, message)}\r\n"
         )
         if body:
             head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
@@ -150,13 +149,13 @@ def line(name: str, loads: list[Load], references: list[Load]) -> None:
 def prepare(folder: Path, rows: int) -> dict[str, str]:
     """Make a data folder with a key and so many engagements."""
     create_key_file(folder)
-    parts = build_runtime(Settings(data_dir=folder, redis_url="none"))
-    Table.metadata.create_all(parts.db.engine)
-    with parts.db.writing() as session:
-        issued = api_keys.create_key(session, parts.keyring, name="bench", scopes=["*"])
+    runtime = build_runtime(Settings(data_dir=folder, redis_url="none"))
+    Table.metadata.create_all(runtime.db.engine)
+    with runtime.db.writing() as session:
+        issued = api_keys.create_key(session, runtime.keyring, name="bench", scopes=["*"])
         for number in range(rows):
             made = engagements.create(session, name=f"Engagement {number}", type="bench")
-    parts.db.engine.dispose()
+    runtime.db.engine.dispose()
     return {
         **os.environ,
         "CQE_DATA_DIR": str(folder),
@@ -169,12 +168,15 @@ def prepare(folder: Path, rows: int) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def serving(application: str, environment: dict[str, str]) -> Iterator[tuple[int, int]]:
+def serving(
+    application: str, worker_class: str, environment: dict[str, str]
+) -> Iterator[tuple[int, int]]:
     """Run gunicorn on a free port; yields the port and the process group."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "gunicorn", *GUNICORN, "-b", f"127.0.0.1:{port}", application]
+    options = [*GUNICORN, "-k", worker_class, "-b", f"127.0.0.1:{port}"]
+    command = [sys.executable, "-m", "gunicorn", *options, application]
     log = subprocess.DEVNULL
     process = subprocess.Popen(
         command, env=environment, start_new_session=True, stderr=log, stdout=log

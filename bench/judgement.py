@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from app.ai.judge import Judgement
-from app.ai.training.examples import examples_of, records_in
-from app.ai.training.families import unseen_families
-from app.ai.training.logistic import area_under_curve
-from app.ai.training.trainer import RECIPES
 from bench.judgement_probes import Row, judge, masked, outputs, probe
+from training.examples import examples_of, records_in
+from training.families import unseen_families
+from training.logistic import area_under_curve
+from training.trainer import RECIPES
 
 Measure = Callable[[list[tuple[float | None, float]]], str]
 

@@ -7,8 +7,8 @@ from app.ai.context import Context
 from app.ai.embedded import EmbeddedJudge
 from app.ai.judge import Judgement
 from app.ai.scorecard.values import scorecard_from
-from app.ai.training.examples import transcript_of
 from app.scorecards.default_scorecards import document_of
+from training.examples import transcript_of
 
 Row = dict[str, Any]
 Messages = list[dict[str, Any]]

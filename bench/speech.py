@@ -1,32 +1,42 @@
-"""Measures the local transcriber on recordings with known words: python -m bench.speech MANIFEST.
+"""Benchmark of the local transcriber on recordings with known words: bench.speech MANIFEST.
 
 MANIFEST is a file of JSON lines, each with `file` (beside the manifest), `condition` and `text`;
 stereo calls also have `turns` with `channel`, `start` (s) and `text`. An empty text means that
 nobody speaks; lines whose text is null are left out.
+
+python -m bench.speech --decoding FILE… compares decoding in a process of its own with decoding in
+this one.
 """
 
 import argparse
 import json
+import os
 import resource
 import statistics
+import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jiwer
 from whisper_normalizer.english import EnglishTextNormalizer
 
-from app.ai.speech.engine import build_transcriber
-from app.ai.speech.transcriber import TranscribeOptions
+from app.ai.speech.decoder import decode
+from app.ai.speech.decoding.limits import DecodingLimits
+from app.ai.speech.decoding.reader import read
+from app.ai.speech.factory import build_transcriber
+from app.ai.speech.transcriber import TranscriptionOptions
 from app.ai.transcript import Transcript
 
 _normal = EnglishTextNormalizer()
 
 
 @dataclass
-class Tally:
+class ErrorCounts:
     """Errors and effort over the files of one condition."""
 
     files: int = 0
@@ -57,10 +67,10 @@ class Tally:
 
 @dataclass
 class Report:
-    conditions: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
-    calls: Tally = field(default_factory=Tally)
+    conditions: dict[str, ErrorCounts] = field(default_factory=lambda: defaultdict(ErrorCounts))
+    calls: ErrorCounts = field(default_factory=ErrorCounts)
     start_errors_s: list[float] = field(default_factory=list)
-    strangers: int = 0
+    wrong_roles: int = 0
     silent_files: int = 0
     silent_words: int = 0
 
@@ -68,6 +78,9 @@ class Report:
 def main() -> None:
     """Transcribe every line of the manifest and print the figures."""
     arguments = _arguments()
+    if arguments.decoding:
+        _compare_decoding(arguments.decoding)
+        return
     transcriber = build_transcriber(model_dir=arguments.model_dir, cpu_threads=arguments.threads)
     report = Report()
     root = arguments.manifest.parent
@@ -77,7 +90,7 @@ def main() -> None:
             continue
         cpu = time.process_time()
         transcript = transcriber.transcribe(
-            root / row["file"], TranscribeOptions(), progress=lambda share: None
+            root / row["file"], TranscriptionOptions(), progress=lambda share: None
         )
         rate = _count(report, row, transcript, time.process_time() - cpu)
         if arguments.files:
@@ -88,12 +101,47 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.speech", description=__doc__)
-    parser.add_argument("manifest", type=Path)
+    parser.add_argument("manifest", type=Path, nargs="?")
+    parser.add_argument("--decoding", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--model-dir", type=Path, help="another converted Whisper model")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", default="", help="only files whose name holds this")
     parser.add_argument("--files", action="store_true", help="print what was heard in each file")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if not arguments.manifest and not arguments.decoding:
+        parser.error("name a manifest, or files after --decoding")
+    return arguments
+
+
+def _compare_decoding(files: list[Path]) -> None:
+    """Print the median seconds of both ways: passed, and of the processor."""
+    print(f"{'file':32} {'in process':>16} {'confined':>16} {'more':>16}")
+    for file in files:
+        inside, confined = _median_s(partial(_decode_here, file)), _median_s(partial(_decode, file))
+        more = [after - before for before, after in zip(inside, confined, strict=True)]
+        columns = (f"{passed:7.3f} {used:5.3f}cpu" for passed, used in (inside, confined, more))
+        print(f"{file.name:32} {' '.join(f'{column:>16}' for column in columns)}")
+
+
+def _decode_here(file: Path) -> None:
+    with file.open("rb") as source, tempfile.TemporaryFile() as spool:
+        read(source, spool.write, content_type=None, limits=DecodingLimits())
+
+
+def _decode(file: Path) -> None:
+    with decode(file):
+        pass
+
+
+def _median_s(run: Callable[[], None], times: int = 15) -> tuple[float, float]:
+    run()
+    passed, used = [], []
+    for _ in range(times):
+        clock, processor = time.perf_counter(), sum(os.times()[:4])
+        run()
+        passed.append(time.perf_counter() - clock)
+        used.append(sum(os.times()[:4]) - processor)
+    return statistics.median(passed), statistics.median(used)
 
 
 def _count(report: Report, row: dict[str, Any], transcript: Transcript, cpu_s: float) -> float:
@@ -119,7 +167,7 @@ def _count_call(report: Report, turns: list[dict[str, Any]], transcript: Transcr
     roles = {turn["channel"]: turn["role"] for turn in turns}
     for channel in sorted(roles):
         heard = [segment for segment in transcript.segments if segment.channel_index == channel]
-        report.strangers += sum(segment.role != roles[channel] for segment in heard)
+        report.wrong_roles += sum(segment.role != roles[channel] for segment in heard)
         own_turns = [turn for turn in turns if turn["channel"] == channel]
         rates.append(
             report.calls.add_text(
@@ -145,7 +193,7 @@ def _print(report: Report) -> None:
         ordered = sorted(report.start_errors_s)
         p90 = ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]
         print(f"turn start error: median {statistics.median(ordered):.2f} s, p90 {p90:.2f} s")
-        print(f"segments with the wrong role: {report.strangers}")
+        print(f"segments with the wrong role: {report.wrong_roles}")
     print(f"words in {report.silent_files} files without speech: {report.silent_words}")
     peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"peak memory: {peak_kb / 1024:.0f} MB")

@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import insert
 
 from app.core.clock import utc_now
-from app.core.db import Database
+from app.core.database.session import Database
 from app.events.catalogue import EventType, example_of
 from app.events.models import Event
 from app.webhooks.models import Attempt, Delivery

@@ -7,7 +7,7 @@ from alembic.autogenerate.api import AutogenContext
 from sqlalchemy.types import TypeDecorator
 
 import app.tables  # noqa: F401  (fills the metadata)
-from app.core.db import Table
+from app.core.database.session import Table
 from app.operations import data_dir
 from app.operations.environment import settings_here
 from app.operations.migrating import migration_engine

@@ -10,8 +10,9 @@ from app.ai.embedded import EmbeddedJudge
 from app.ai.judge import Judgement
 from app.ai.transcript import Participant, Role, Segment, Transcript, Word
 from app.core.ids import new_id
-from app.evaluations import service, transcripts
+from app.evaluations import service
 from app.evaluations.models import Evaluation
+from app.evaluations.transcripts import store as transcripts
 from app.scorecards.service import current_default
 
 START = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)

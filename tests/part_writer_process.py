@@ -5,16 +5,18 @@ import os
 
 from sqlalchemy import select
 
-from app import tables  # noqa: F401 - every table is known from here on
 from app.analytics import jobs
-from app.analytics.engine import facts
-from app.core.runtime import build_runtime
 from app.core.settings import Settings
+from app.evaluations import revisions
 from app.evaluations.models import Evaluation
+from app.wiring import build_runtime
 
 
 def main() -> None:
-    """Give one evaluation after the other the next higher score, and write the parts each time."""
+    """Give one evaluation after the other the next higher score, and write the parts each time.
+
+    Each time it prints a line.
+    """
     runtime = build_runtime(Settings.from_env(os.environ))
     with runtime.db.reading() as session:
         ids = session.scalars(select(Evaluation.id).order_by(Evaluation.created_at)).all()
@@ -23,8 +25,9 @@ def main() -> None:
             evaluation = session.get_one(Evaluation, evaluation_id)
             evaluation.score = ((evaluation.score or 0) + 1) % 101
             session.flush()
-            facts.record(session, evaluation)
+            revisions.notify_changed(session, evaluation)
         jobs.write_parts(runtime, at_least=1)
+        print("written", flush=True)
 
 
 if __name__ == "__main__":

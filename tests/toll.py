@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
-from app.core.db import Database
+from app.core.database.session import Database
 from app.webhooks.models import Delivery
 from tests.receiver import Received
 

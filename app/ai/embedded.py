@@ -7,6 +7,7 @@ from app.ai.context import Context
 from app.ai.dialogue.evidence import verified
 from app.ai.facts.gathering import Facts, facts_of
 from app.ai.judge import Engine, Judgement, Quality
+from app.ai.languages.detection import name_of
 from app.ai.results import judgement_of
 from app.ai.rules import judging
 from app.ai.rules.applicability import speaks
@@ -14,7 +15,9 @@ from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.answers import Answer
 from app.ai.scoring.score import ErrorCode, Problem, Score, score_of
 from app.ai.transcript import Transcript
-from app.core.stopping import never_stop
+from app.ai.wording.sentences import sentence
+from app.ai.wording.words import listed
+from app.core.process.stopping import never_stop
 
 # Raise the number whenever a rule, a phrase or a formula changes what a conversation scores.
 ENGINE = Engine(kind="rules", provider="embedded", model="rules-5")
@@ -76,17 +79,20 @@ def checked(answers: dict[str, Answer], transcript: Transcript) -> tuple[dict[st
 def too_little(facts: Facts, scorecard: Scorecard) -> Problem | None:
     """Say why there is too little to judge at all: no words, or fewer than the scorecard asks."""
     if not facts.dialogue.lines:
-        return Problem(ErrorCode.EMPTY_TRANSCRIPT, "The transcript holds no words.")
+        return Problem(ErrorCode.EMPTY_TRANSCRIPT, sentence("no_score.no_words"))
     if scorecard.languages and speaks(facts, scorecard.languages) is False:
         return Problem(
             ErrorCode.UNSUPPORTED_LANGUAGE,
-            f"The scorecard is made for {', '.join(scorecard.languages)}.",
+            sentence(
+                "no_score.other_language",
+                languages=listed([name_of(tag) for tag in scorecard.languages]),
+            ),
         )
     words, least = facts.dialogue.word_count, scorecard.minimum.words
     if words < least and not facts.dialogue.unspaced:
         return Problem(
             ErrorCode.INSUFFICIENT_CONTENT,
-            f"The conversation has {words} words; a score needs {least}.",
+            sentence("no_score.few_words", words=words, least=least),
         )
     return None
 
@@ -97,5 +103,5 @@ def _of_language(problem: Problem, facts: Facts) -> Problem:
         return problem
     return Problem(
         ErrorCode.UNSUPPORTED_LANGUAGE,
-        f"{facts.dialogue.unread} Without its words too little of the conversation is judged.",
+        sentence("no_score.unread", reason=facts.dialogue.unread),
     )

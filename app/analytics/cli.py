@@ -15,11 +15,11 @@ from app.analytics.engine.parts import discard, registered
 from app.analytics.engine.periods import Period
 from app.analytics.engine.questions import Question
 from app.core.clock import utc_now
-from app.core.db import Database
+from app.core.database.session import Database
 from app.core.errors import NotFound
-from app.core.runtime import runtime
 from app.engagements import service as engagements
-from app.evaluations.vocabulary import Channel
+from app.evaluations.enums import Channel
+from app.web.current import current_runtime
 
 _SHOWN = 20
 # Progress is printed every so many batches of facts.
@@ -38,7 +38,7 @@ def rebuild(after: str) -> None:
 
     After an interruption, continue with the id that was printed last.
     """
-    db, database = runtime().db, fact_database(runtime().settings)
+    db, database = current_runtime().db, fact_database(current_runtime().settings)
     reached: str | None = after
     for number in count(1):
         with db.writing() as session:
@@ -63,9 +63,11 @@ def rebuild(after: str) -> None:
 @analytics.command("check")
 def check() -> None:
     """Compare facts with evaluations, and parts with facts; exit code 1 when anything differs."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         facts = list(rebuilding.fact_differences(session))
-        parts = list(rebuilding.part_differences(session, fact_database(runtime().settings)))
+        parts = list(
+            rebuilding.part_differences(session, fact_database(current_runtime().settings))
+        )
     differences = facts + parts
     for difference in differences[:_SHOWN]:
         click.echo(difference)
@@ -105,7 +107,7 @@ def agreement(
     """
     end = utc_now()
     period = Period(end - timedelta(days=days), end, ZoneInfo("UTC"))
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         try:
             engagement_id = engagements.find(session, engagement).id if engagement else None
         except NotFound as error:
@@ -133,5 +135,5 @@ def exports() -> None:
 @exports.command("run")
 def run() -> None:
     """Work on the exports that are due, here and now, until none is left."""
-    exporter.work(runtime())
+    exporter.run_exports(current_runtime())
     click.echo("no export is due")

@@ -11,8 +11,8 @@ from app.analytics.models import ExportJob
 from app.analytics.wishes import Format
 from app.core.clock import utc_now
 from app.core.errors import NotFound
-from app.core.leases import JobState
-from app.core.signed_urls import Grant, UrlSigner
+from app.core.jobs.leases import JobState
+from app.core.secrets.signed_urls import Grant, UrlSigner
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 from marshmallow import fields
 
 from app.analytics.query_fields import Day, Zone
-from app.evaluations.filter_shapes import EvaluationFilters
+from app.evaluations.schemas.filters import EvaluationFilters
 from app.web.fields import Choice, Flag, Items, Moment, Nested, Text
 from app.web.shapes import CamelSchema
 
@@ -32,7 +32,15 @@ class ExportFilters(EvaluationFilters):
 class ExportCreate(CamelSchema):
     """What an export is to hold, and how it is to be written."""
 
-    dataset = Choice(DATASETS, required=True)
+    dataset = Choice(
+        DATASETS,
+        required=True,
+        metadata={
+            "description": "The key also needs the scope of what is exported: `evaluations:read` "
+            "for evaluations, criteria and segments, `analytics:read` for executives, campaigns, "
+            "call_centers and trends, `usage:read` for usage."
+        },
+    )
     format = Choice(FORMATS, required=True)
     start = Day(
         data_key="from",
@@ -51,7 +59,10 @@ class ExportCreate(CamelSchema):
     delimiter = Choice(("comma", "semicolon"), load_default="comma")
     include_text = Flag(
         load_default=False,
-        metadata={"description": "With words of the conversation: quotes, texts of segments."},
+        metadata={
+            "description": "Adds words of the conversation: quotes, texts of segments. "
+            "Needs the scope `conversations:read` as well."
+        },
     )
     file_name = Text(120, low=1)
 

@@ -1,46 +1,54 @@
 """Jobs of analytics: exports, the purge of their files, and the writing of parts."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from app.analytics import exporter, exporting
 from app.analytics.engine import part_writer
 from app.analytics.engine.database import fact_database, parts_folder
 from app.analytics.models import ExportJob
-from app.core import leases
 from app.core.clock import utc_now
-from app.core.runtime import Runtime, runtime
+from app.core.jobs import leases
+from app.core.runtime import Runtime
 
 # Fewer pending facts are read from their table with each question.
 _MANY_PENDING = 500
+_ROWS_KEPT = timedelta(days=90)
 
 
-def run_export(job_id: str) -> None:
+def run_export(runtime: Runtime, job_id: str) -> None:
     """Work on this export and on whatever else is due."""
-    exporter.work(runtime(), job_id)
+    exporter.run_exports(runtime, job_id)
 
 
-def due_ids(parts: Runtime) -> Sequence[str]:
+def due_ids(runtime: Runtime) -> Sequence[str]:
     """List the exports that wait for a worker, or were left by one (for the sweep)."""
-    with parts.db.reading() as session:
+    with runtime.db.reading() as session:
         return leases.due_ids(session, ExportJob)
 
 
-def purge_exports(parts: Runtime) -> int:
+def purge_exports(runtime: Runtime) -> int:
     """Delete the files whose time is over, and what killed workers left; return how many files."""
-    with parts.db.reading() as session:
+    with runtime.db.reading() as session:
         over = exporting.files_that_are_over(session, utc_now())
     for object_id in over.values():
-        parts.storage.delete(object_id)
+        runtime.storage.delete(object_id)
     if over:
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             exporting.forget_files(session, over)
-    exporter.clear_spool(parts)
+    exporter.clear_spool(runtime)
     return len(over)
 
 
-def unkept(parts: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
+def purge_export_rows(runtime: Runtime) -> None:
+    """Delete the rows of exports that ended long ago."""
+    with runtime.db.writing() as session:
+        exporting.purge(session, before=utc_now() - _ROWS_KEPT)
+
+
+def unkept(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
     """Name those of these files that belong to no export any more."""
-    with parts.db.reading() as session:
+    with runtime.db.reading() as session:
         return exporting.unknown_among(session, object_ids)
 
 

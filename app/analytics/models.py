@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.db import Table, UtcDateTime
-from app.core.leases import LeasedJob
+from app.core.database.session import Table, UtcDateTime
+from app.core.jobs.leases import LeasedJob
 
 
 class EvaluationFact(Table):

@@ -3,7 +3,7 @@
 from zoneinfo import ZoneInfo
 
 from app.analytics.query_fields import Day, Zone
-from app.evaluations.vocabulary import Channel
+from app.evaluations.enums import Channel
 from app.web.fields import Choice, Reference
 from app.web.query_fields import Choices, QueryWhole
 from app.web.shapes import CamelSchema

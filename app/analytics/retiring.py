@@ -5,9 +5,9 @@ from sqlalchemy.orm import Session
 
 from app.analytics.models import ExportJob
 from app.analytics.wishes import Dataset
-from app.core import leases
 from app.core.clock import utc_now
-from app.core.leases import JobState
+from app.core.jobs import leases
+from app.core.jobs.leases import JobState
 
 _WITH_WORDS = (Dataset.EVALUATIONS, Dataset.CRITERIA, Dataset.SEGMENTS)
 
@@ -32,5 +32,5 @@ def retire(session: Session) -> int:
         if job.state == JobState.SUCCEEDED:
             job.expires_at = now
         else:
-            leases.hand_back(job, due_at=now, counts=False)
+            leases.requeue(job, due_at=now, counts=False)
     return len(ready)

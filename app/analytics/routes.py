@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from flask import request
-
 from app.analytics import (
     agreement,
     export_records,
@@ -19,12 +17,13 @@ from app.analytics.engine.reader import open_facts
 from app.analytics.export_records import Links
 from app.analytics.query_shapes import AnalyticsQuery
 from app.analytics.reports import leaderboards, summary, trends
-from app.analytics.wishes import Dataset, Format, Wish
+from app.analytics.wishes import Dataset, Format, Wish, scopes_of
 from app.core.clock import utc_now
 from app.core.errors import InvalidInput
-from app.core.runtime import runtime
 from app.web.api import Blueprint
-from app.web.principal import EXPENSIVE, current_principal, require_scope
+from app.web.current import current_runtime
+from app.web.principal import EXPENSIVE, check_scope, current_principal, require_scope
+from app.web.public_address import public_address
 
 blp = Blueprint(
     "analytics", __name__, url_prefix="/analytics", description="Figures over evaluations"
@@ -38,7 +37,7 @@ blp = Blueprint(
 def get_analytics_summary(query: dict[str, Any]) -> Any:
     """Summarize a period: scores, sentiment, resolution, topics and the weakest criteria."""
     question, how = _question(query), _how(query)
-    with open_facts(runtime()) as facts:
+    with open_facts(current_runtime()) as facts:
         return summary.summarize(facts, question, **how)
 
 
@@ -49,7 +48,7 @@ def get_analytics_summary(query: dict[str, Any]) -> Any:
 def list_campaign_analytics(query: dict[str, Any]) -> Any:
     """Compare and rank the campaigns."""
     question, how = _question(query), _how(query)
-    with open_facts(runtime()) as facts:
+    with open_facts(current_runtime()) as facts:
         return leaderboards.campaigns(facts, question, query["page_request"], **how)
 
 
@@ -60,7 +59,7 @@ def list_campaign_analytics(query: dict[str, Any]) -> Any:
 def list_call_center_analytics(query: dict[str, Any]) -> Any:
     """Compare and rank the call centres."""
     question, how = _question(query), _how(query)
-    with open_facts(runtime()) as facts:
+    with open_facts(current_runtime()) as facts:
         return leaderboards.call_centers(facts, question, query["page_request"], **how)
 
 
@@ -71,7 +70,7 @@ def list_call_center_analytics(query: dict[str, Any]) -> Any:
 def list_executive_analytics(query: dict[str, Any]) -> Any:
     """Compare the executives, and rank people and bots, each among themselves."""
     question, how = _question(query), _how(query)
-    with open_facts(runtime()) as facts:
+    with open_facts(current_runtime()) as facts:
         return leaderboards.executives(facts, question, query["page_request"], **how)
 
 
@@ -82,7 +81,7 @@ def list_executive_analytics(query: dict[str, Any]) -> Any:
 def get_analytics_trends(query: dict[str, Any]) -> Any:
     """Show the course of one metric, of everything or group by group."""
     question = _question(query)
-    with open_facts(runtime()) as facts:
+    with open_facts(current_runtime()) as facts:
         return trends.show(
             facts,
             question,
@@ -100,7 +99,7 @@ def get_analytics_trends(query: dict[str, Any]) -> Any:
 def get_analytics_agreement(query: dict[str, Any]) -> Any:
     """Show how well the engine agrees with people's reviews, and people with each other."""
     question = _question(query)
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return agreement.show(session, question)
 
 
@@ -111,10 +110,13 @@ def get_analytics_agreement(query: dict[str, Any]) -> Any:
 def create_export(body: dict[str, Any]) -> Any:
     """Queue an export; its file can be downloaded for a day once it is ready."""
     links, wish = _links(), _wish(body)
+    _check_scopes(wish)
     created_by = current_principal().key_id
-    with runtime().db.reading() as session:
+    runtime = current_runtime()
+    runtime.storage.require_space(0)
+    with runtime.db.reading() as session:
         exporting.require_room(session, wish)
-    with runtime().db.writing() as session:
+    with runtime.db.writing() as session:
         job = exporting.request(
             session, wish, file_name=body.get("file_name"), created_by=created_by
         )
@@ -131,7 +133,8 @@ def create_export(body: dict[str, Any]) -> Any:
 @blp.response(200, export_shapes.ExportSchema)
 def get_export(job_id: str) -> Any:
     """Show how far an export is; when it is ready, with a signed link to its file."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
+        _check_scopes(exporting.wish_of(export_records.found(session, job_id)))
         return export_records.show(session, job_id, _links())
 
 
@@ -140,8 +143,13 @@ def get_export(job_id: str) -> Any:
 @blp.response(204)
 def cancel_export(job_id: str) -> None:
     """End an export that waits or runs; one that is ready is withdrawn with its file."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         exporting.cancel(session, job_id)
+
+
+def _check_scopes(wish: Wish) -> None:
+    for scope in scopes_of(wish):
+        check_scope(scope)
 
 
 def _question(query: dict[str, Any]) -> Question:
@@ -177,6 +185,5 @@ def _wish(body: dict[str, Any]) -> Wish:
 
 
 def _links() -> Links:
-    parts = runtime()
-    base = parts.settings.public_url or request.host_url.rstrip("/")
-    return Links(parts.urls, base, parts.settings.url_ttl_s)
+    runtime = current_runtime()
+    return Links(runtime.urls, public_address(runtime.settings), runtime.settings.url_ttl_s)

@@ -5,7 +5,7 @@ from typing import Any
 from marshmallow import fields, validates_schema
 
 from app.analytics.query_shapes import AnalyticsQuery
-from app.evaluations.vocabulary import Channel
+from app.evaluations.enums import Channel
 from app.web.fields import Choice, Moment, Nested
 from app.web.messages import ENUM
 from app.web.pagination import PageQuery, sort_field

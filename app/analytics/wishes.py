@@ -63,6 +63,16 @@ class Wish:
         }
 
 
+def scopes_of(wish: Wish) -> tuple[str, ...]:
+    """Return the scopes that reading the exported rows over the API would need."""
+    if wish.dataset is Dataset.USAGE:
+        return ("usage:read",)
+    if wish.dataset in OF_FIGURES:
+        return ("analytics:read",)
+    texts = ("conversations:read",) if wish.include_text else ()
+    return ("evaluations:read", *texts)
+
+
 def wish_from(dataset: str, format_: str, kept: Mapping[str, Any]) -> Wish:
     """Read a wish as it was kept."""
     return Wish(

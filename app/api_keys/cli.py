@@ -9,12 +9,12 @@ import click
 from app.api_keys import credentials, records, service
 from app.api_keys.credentials import Issued
 from app.core.clock import as_utc, iso_utc, utc_now
-from app.core.db import after_commit
+from app.core.database.paging import PageRequest
+from app.core.database.session import after_commit
 from app.core.errors import AppError
-from app.core.paging import PageRequest
-from app.core.runtime import runtime
-from app.core.setting_types import network
+from app.core.settings.parsers import network
 from app.usage import meter
+from app.web.current import current_runtime
 
 
 @click.group("keys")
@@ -46,14 +46,14 @@ def create(
     as_json: bool,
 ) -> None:
     """Make a key and print its two strings, this once."""
-    parts = runtime()
+    runtime = current_runtime()
     try:
         networks = [str(network(each.strip())) for each in ip_allowlist.split(",") if each.strip()]
         ends = as_utc(datetime.fromisoformat(expires_at)) if expires_at else None
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             issued = service.create_key(
                 session,
-                parts.keyring,
+                runtime.keyring,
                 name=name,
                 scopes=[each.strip() for each in scopes.split(",")],
                 ip_allowlist=networks,
@@ -71,8 +71,8 @@ def create(
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(unused_days: int | None, as_json: bool) -> None:
     """List the keys with their scopes and last use."""
-    meter.flush(runtime())
-    with runtime().db.reading() as session:
+    meter.flush(current_runtime())
+    with current_runtime().db.reading() as session:
         found = _all_records(session)
     if unused_days is not None:
         before = utc_now() - timedelta(days=unused_days)
@@ -90,11 +90,11 @@ def list_(unused_days: int | None, as_json: bool) -> None:
 @click.argument("key_id")
 def revoke(key_id: str) -> None:
     """Revoke a key for good."""
-    parts = runtime()
+    runtime = current_runtime()
     try:
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             key = service.revoke_key(session, key_id, caller=None)
-            after_commit(session, parts.state.new_key_version)
+            after_commit(session, runtime.state.new_key_version)
     except AppError as error:
         raise click.ClickException(error.message) from error
     click.echo(f"revoked {key.id} ({key.name})")
@@ -112,13 +112,13 @@ def revoke(key_id: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def rotate(key_id: str, grace_seconds: int, as_json: bool) -> None:
     """Replace both strings of a key and print the new ones, this once."""
-    parts = runtime()
+    runtime = current_runtime()
     try:
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             issued = credentials.rotate_key(
-                session, parts.keyring, key_id, grace_period_s=grace_seconds, caller=None
+                session, runtime.keyring, key_id, grace_period_s=grace_seconds, caller=None
             )
-            after_commit(session, parts.state.new_key_version)
+            after_commit(session, runtime.state.new_key_version)
     except AppError as error:
         raise click.ClickException(error.message) from error
     _print_issued(issued, as_json=as_json)

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.api_keys.grants import Caller, require_reach
+from app.api_keys.grants import Caller, require_within
 from app.api_keys.key_strings import DISPLAY_LENGTH, KeyPair, hash_of, new_pair
 from app.api_keys.models import ApiKey, Credential
 from app.core.clock import iso_utc, utc_now
-from app.core.crypto import Keyring
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
+from app.core.secrets.encryption import Keyring
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 
@@ -64,14 +64,14 @@ def rotate_key(
         grace_period_s: 0 to 604800; never beyond the key's own expiry.
 
     Raises:
-        InsufficientScope: the key has more than the caller; its new secret would be an escalation.
+        InsufficientScope: the key may do more than the caller's, who would learn its new secret.
         Conflict: the key is revoked or expired.
     """
     now = utc_now()
     key = session.get(ApiKey, key_id)
     if key is None:
         raise NotFound("There is no such API key.")
-    require_reach(caller, key.scopes)
+    require_within(caller, key)
     if key.status_at(now) != "active":
         raise Conflict(f"The key is {key.status_at(now)}.")
     grace_end = now + timedelta(seconds=grace_period_s)

@@ -14,9 +14,9 @@ from app.api_keys.key_cache import KeyCache, KnownKey
 from app.api_keys.key_strings import hash_of
 from app.core import errors
 from app.core.clock import utc_now
-from app.core.request_state import RequestState, StateUnavailable
+from app.core.request_limits.state import RequestState, StateUnavailable
+from app.core.request_limits.values import Admission, CallCount, Visit
 from app.core.runtime import Runtime
-from app.core.state_types import Admission, CallCount, Visit
 from app.web import rate_limit
 from app.web.api import BASES
 from app.web.client_address import Address, client_address, is_trusted
@@ -33,11 +33,11 @@ PUBLIC_ENDPOINTS = frozenset(
 class Gate:
     """Checks requests for one app."""
 
-    def __init__(self, parts: Runtime) -> None:
-        self._settings = parts.settings
-        self._state: RequestState = parts.state
-        self._keys = KeyCache(parts.db, parts.keyring)
-        self._policies = rate_limit.Policies(parts.settings)
+    def __init__(self, runtime: Runtime) -> None:
+        self._settings = runtime.settings
+        self._state: RequestState = runtime.state
+        self._keys = KeyCache(runtime.db, runtime.keyring)
+        self._policies = rate_limit.Policies(runtime.settings)
 
     def install(self, app: Flask) -> None:
         """Stand before every request of the app."""

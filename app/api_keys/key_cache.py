@@ -9,8 +9,8 @@ from sqlalchemy import bindparam, select
 
 from app.api_keys.credentials import purpose_of
 from app.api_keys.models import ApiKey, Credential
-from app.core.crypto import Keyring
-from app.core.db import Database
+from app.core.database.session import Database
+from app.core.secrets.encryption import Keyring
 from app.web.principal import Principal
 
 _LIFE_S = 5.0
@@ -42,8 +42,6 @@ class KnownKey:
     principal: Principal
     secret: str
     networks: tuple[IPv4Network | IPv6Network, ...]
-    signature_policy: str
-    require_nonce: bool
     revoked: bool
     ends_at: datetime | None
     key_version: str
@@ -100,11 +98,11 @@ class KeyCache:
                 scopes=frozenset(row["scopes"]),
                 ip_allowlist=tuple(row["ip_allowlist"]),
                 expires_at=row["expires_at"],
+                signature_policy=row["signature_policy"],
+                require_nonce=row["require_nonce"],
             ),
             secret=secret.decode(),
             networks=tuple(ip_network(each) for each in row["ip_allowlist"]),
-            signature_policy=row["signature_policy"],
-            require_nonce=row["require_nonce"],
             revoked=row["revoked_at"] is not None,
             ends_at=min(ends, default=None),
             key_version=version,

@@ -6,7 +6,7 @@ from enum import StrEnum
 from sqlalchemy import JSON, ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.db import Table, UtcDateTime
+from app.core.database.session import Table, UtcDateTime
 
 
 class SignaturePolicy(StrEnum):

@@ -4,10 +4,10 @@ from typing import Any
 
 from app.api_keys import credentials, records, schemas, service
 from app.api_keys.grants import Caller
-from app.core.db import after_commit
-from app.core.paging import Page, PageRequest
-from app.core.runtime import runtime
+from app.core.database.paging import Page, PageRequest
+from app.core.database.session import after_commit
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.etag import if_match
 from app.web.principal import KEYS, current_principal, require_scope
 
@@ -20,7 +20,7 @@ blp = Blueprint("api-keys", __name__, url_prefix="/api-keys", description="Keys 
 @blp.response(200, schemas.KeySchema(many=True))
 def list_api_keys(query: dict[str, PageRequest]) -> Any:
     """List the API keys, revoked ones too."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         page = service.list_page(session, query["page_request"])
         shown = records.records_of(session, page.items)
     return Page(shown, page.page, page.page_size, page.total_count)
@@ -32,9 +32,9 @@ def list_api_keys(query: dict[str, PageRequest]) -> Any:
 @blp.response(201, schemas.IssuedKeySchema, etag=True)
 def create_api_key(body: dict[str, Any]) -> Any:
     """Make an API key; its two strings are in this answer only."""
-    parts = runtime()
-    with parts.db.writing() as session:
-        issued = service.create_key(session, parts.keyring, **body, caller=_caller())
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        issued = service.create_key(session, runtime.keyring, **body, caller=_caller())
         return records.issued_record(session, issued)
 
 
@@ -44,9 +44,9 @@ def create_api_key(body: dict[str, Any]) -> Any:
 @blp.response(200, schemas.KeySchema, etag=True)
 def change_api_key(changes: dict[str, Any], key_id: str) -> Any:
     """Change the given fields of an API key."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         key = service.change_key(session, key_id, changes, caller=_caller(), if_match=if_match())
-        after_commit(session, runtime().state.new_key_version)
+        after_commit(session, current_runtime().state.new_key_version)
         [record] = records.records_of(session, [key])
     return record
 
@@ -56,9 +56,9 @@ def change_api_key(changes: dict[str, Any], key_id: str) -> Any:
 @blp.response(204)
 def revoke_api_key(key_id: str) -> None:
     """Revoke an API key: no request after this answer passes with it."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         service.revoke_key(session, key_id, caller=_caller())
-        after_commit(session, runtime().state.new_key_version)
+        after_commit(session, current_runtime().state.new_key_version)
 
 
 @blp.post("/<id:key_id>/rotate")
@@ -67,16 +67,23 @@ def revoke_api_key(key_id: str) -> None:
 @blp.response(200, schemas.IssuedKeySchema, etag=True)
 def rotate_api_key(body: dict[str, int], key_id: str) -> Any:
     """Replace both strings of an API key; the pair before stays good for the grace period."""
-    parts = runtime()
+    runtime = current_runtime()
     grace_s = body["grace_period_seconds"]
-    with parts.db.writing() as session:
+    with runtime.db.writing() as session:
         issued = credentials.rotate_key(
-            session, parts.keyring, key_id, grace_period_s=grace_s, caller=_caller()
+            session, runtime.keyring, key_id, grace_period_s=grace_s, caller=_caller()
         )
-        after_commit(session, parts.state.new_key_version)
+        after_commit(session, runtime.state.new_key_version)
         return records.issued_record(session, issued)
 
 
 def _caller() -> Caller:
     asking = current_principal()
-    return Caller(asking.key_id, asking.scopes, asking.ip_allowlist, asking.expires_at)
+    return Caller(
+        key_id=asking.key_id,
+        scopes=asking.scopes,
+        ip_allowlist=asking.ip_allowlist,
+        expires_at=asking.expires_at,
+        signature_policy=asking.signature_policy,
+        require_nonce=asking.require_nonce,
+    )

@@ -8,15 +8,15 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.api_keys.credentials import Issued, issue_pair
-from app.api_keys.grants import Caller, require_reach, require_within
+from app.api_keys.grants import Caller, require_within
 from app.api_keys.models import ApiKey, Credential, SignaturePolicy
 from app.api_keys.scopes import MANAGE_KEYS, in_order
 from app.core.clock import utc_now
-from app.core.crypto import Keyring
+from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.row_versions import require_match
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
-from app.core.paging import Page, PageRequest, select_page
-from app.core.versions import require_match
+from app.core.secrets.encryption import Keyring
 from app.usage.service import name_key
 
 _MOST_ACTIVE = 100
@@ -40,29 +40,26 @@ def create_key(
 
     Raises:
         InvalidInput: the scopes are not acceptable, or it would be expired already.
-        InsufficientScope: the key would have more than its maker.
+        InsufficientScope: the key could do more than its maker.
         Conflict: there are a hundred active keys.
     """
     now = utc_now()
-    scopes = _checked_scopes(scopes)
-    networks = ip_allowlist or []
     _require_future(expires_at, now)
-    require_reach(caller, scopes)
-    require_within(caller, networks, expires_at)
     if len(_active(session, now)) >= _MOST_ACTIVE:
         raise Conflict(f"There are {_MOST_ACTIVE} active keys: revoke one first.")
     key = ApiKey(
         id=new_id("key"),
         name=name,
         description=description,
-        scopes=scopes,
-        ip_allowlist=networks,
+        scopes=_checked_scopes(scopes),
+        ip_allowlist=ip_allowlist or [],
         signature_policy=str(signature_policy),
         require_nonce=require_nonce,
         expires_at=expires_at,
         created_at=now,
         updated_at=now,
     )
+    require_within(caller, key)
     name_key(session, key_id=key.id, name=name)
     return issue_pair(session, keyring, key, now)
 
@@ -92,13 +89,13 @@ def change_key(
     """Change the given fields.
 
     Raises:
-        InsufficientScope: the key has, or would have, more than the caller.
+        InsufficientScope: the key may, or could then, do more than the caller's.
         Conflict: it is revoked, or it is the last that manages keys and would cease to.
         PreconditionFailed: If-Match names another version.
     """
     now = utc_now()
     key = get_key(session, key_id)
-    require_reach(caller, key.scopes)
+    require_within(caller, key)
     require_match(key, if_match)
     if key.revoked_at is not None:
         raise Conflict("The key is revoked.")
@@ -111,8 +108,7 @@ def change_key(
         _require_future(changed["expires_at"], now)
     for field, value in changed.items():
         setattr(key, field, value)
-    require_reach(caller, key.scopes)
-    require_within(caller, key.ip_allowlist, key.expires_at)
+    require_within(caller, key)
     _require_a_manager(session, key, now)
     key.updated_at = now
     name_key(session, key_id=key.id, name=key.name)
@@ -124,11 +120,11 @@ def revoke_key(session: Session, key_id: str, *, caller: Caller | None) -> ApiKe
     """Revoke a key for good; a revoked one stays as it is.
 
     Raises:
-        InsufficientScope: the key has more than the caller.
+        InsufficientScope: the key may do more than the caller's.
         Conflict: it is the last active key that manages keys.
     """
     key = get_key(session, key_id)
-    require_reach(caller, key.scopes)
+    require_within(caller, key)
     if key.revoked_at is None:
         now = utc_now()
         key.revoked_at = now

@@ -3,7 +3,7 @@
 import click
 
 from app.api_keys.vectors import KEY, SECRET, VECTORS
-from app.core import signing as scheme
+from app.core.secrets import request_signing as scheme
 
 
 @click.group("signing")

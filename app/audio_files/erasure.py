@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
 from app.core.clock import utc_now
 from app.core.errors import NotFound
-from app.core.leases import OPEN_STATES, JobState, end
+from app.core.jobs.leases import OPEN_STATES, JobState, end
 from app.evaluations import service as evaluations
 from app.usage import service as usage
 

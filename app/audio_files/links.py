@@ -5,9 +5,17 @@ from datetime import datetime, timedelta
 
 from app.audio_files.models import AudioFile
 from app.core.clock import utc_now
-from app.core.signed_urls import Grant, UrlSigner
+from app.core.secrets.signed_urls import Grant, UrlSigner
 
 CREATE, READ = "c", "r"
+_ENDINGS = {
+    "audio/wav": (".wav", ".wave"),
+    "audio/mpeg": (".mp3",),
+    "audio/mp4": (".m4a", ".mp4"),
+    "audio/ogg": (".ogg", ".oga", ".opus"),
+    "audio/flac": (".flac",),
+    "audio/webm": (".webm", ".weba"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +36,7 @@ class Links:
 
     def download(self, audio: AudioFile, expires_at: datetime) -> str:
         """Return the link that gives the recording as a file of its name."""
-        return self._signed(READ, audio, expires_at, file_name=audio.file_name)
+        return self._signed(READ, audio, expires_at, file_name=_with_ending(audio))
 
     def status(self, audio_file_id: str) -> str:
         """Return the link to the progress."""
@@ -53,3 +61,11 @@ class Links:
             sha256=sha256,
         )
         return self.base + self.signer.path_for(grant)
+
+
+def _with_ending(audio: AudioFile) -> str:
+    """Return the file's name with an ending of its type: a name may not pass it off as another."""
+    endings = _ENDINGS[audio.content_type]
+    if audio.file_name.casefold().endswith(endings):
+        return audio.file_name
+    return audio.file_name + endings[0]

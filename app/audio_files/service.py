@@ -8,10 +8,10 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.audio_files.links import Links
 from app.audio_files.models import AudioFile
+from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import Conflict, NotFound
-from app.core.paging import Page, PageRequest, select_page
+from app.evaluations.enums import SourceType
 from app.evaluations.models import Evaluation
-from app.evaluations.vocabulary import SourceType
 
 _HIDDEN = ("auto_process", "search_text", "erased_at", "purge_bytes")
 _SORTABLE = {

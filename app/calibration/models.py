@@ -1,4 +1,4 @@
-"""The tables of calibration: profiles, written once, and which of them was switched on when."""
+"""Tables of calibration: profiles, and the times at which one was activated."""
 
 from datetime import datetime
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.db import Table, UtcDateTime
+from app.core.database.session import Table, UtcDateTime
 
 
 class CalibrationProfile(Table):
-    """One version of an engagement's calibration: written once, never changed.
+    """One version of the calibration of an engagement. Rows never change.
 
-    `engine` is the engine whose judgements it was fitted to; it is of no use for another's.
+    A profile applies only to judgements of `engine`, the engine that it was fitted to.
     """
 
     __tablename__ = "calibration_profiles"
@@ -32,7 +32,7 @@ class CalibrationProfile(Table):
 
 
 class CalibrationSwitch(Table):
-    """From `at` on this version is the active one, or none; the last row of an engagement counts."""
+    """The version that is active from `at` on, or none. The last row of an engagement applies."""
 
     __tablename__ = "calibration_switches"
     __table_args__ = (Index("ix_calibration_switches_engagement", "engagement_id", "id"),)

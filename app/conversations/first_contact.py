@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
+from app.evaluations.enums import SourceType
 from app.evaluations.models import Evaluation
 from app.evaluations.results import LateMetric
-from app.evaluations.vocabulary import SourceType
 
 _METRIC = "firstContactResolution"
 _WINDOW = timedelta(days=7)

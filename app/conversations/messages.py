@@ -9,10 +9,11 @@ from sqlalchemy.orm import Session
 
 from app.conversations.drafts import GIVEN
 from app.conversations.models import Conversation, Message
+from app.core.database.paging import Page, PageRequest
 from app.core.errors import NotFound
 from app.core.ids import new_id
-from app.core.paging import Page, PageRequest
-from app.evaluations import transcripts as judged
+from app.core.secrets.encryption import Keyring
+from app.evaluations.transcripts import store as judged
 from app.redaction import raw_texts
 
 _COLUMNS = select(
@@ -53,7 +54,12 @@ def of_conversation(session: Session, conversation_id: str) -> list[dict[str, An
 
 
 def list_page(
-    session: Session, request: PageRequest, conversation_id: str, *, redacted: bool = True
+    session: Session,
+    keyring: Keyring,
+    request: PageRequest,
+    conversation_id: str,
+    *,
+    redacted: bool = True,
 ) -> Page[Any]:
     """List the messages of a conversation, by index, with the judge's sentiment.
 
@@ -75,7 +81,7 @@ def list_page(
     ).order_by(Message.index)
     evaluation_id = conversation.evaluation_id
     felt = judged.message_sentiments(session, evaluation_id) if evaluation_id else {}
-    raw = None if redacted else raw_texts.opened(session, conversation.raw_text_id)
+    raw = None if redacted else raw_texts.opened(session, keyring, conversation.raw_text_id)
     said = raw.messages if raw else {}
     shown = [_shown(dict(row), felt, said) for row in session.execute(statement).mappings()]
     return Page(shown, request.page, request.page_size, conversation.message_count)

@@ -8,9 +8,9 @@ from sqlalchemy import ColumnElement, RowMapping, literal, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.conversations.models import Conversation, ConversationSearchText
+from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import NotFound
-from app.core.paging import Page, PageRequest, select_page
-from app.evaluations.vocabulary import Channel
+from app.evaluations.enums import Channel
 
 _HIDDEN = (
     *("digest", "messages_digest", "judged_digest"),

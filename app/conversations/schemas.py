@@ -3,8 +3,8 @@
 from marshmallow import fields
 
 from app.conversations.vocabulary import PLATFORMS, ROLES, ConversationStatus
-from app.evaluations.transcript_shapes import RedactionSchema
-from app.web.fields import Choice, Moment, Nested, Pattern, Reference, Text
+from app.evaluations.schemas.transcripts import RedactionSchema
+from app.web.fields import Choice, LanguageTag, Moment, Nested, Reference, Text
 from app.web.pagination import PageQuery, PeriodQuery, sort_field
 from app.web.query_fields import Choices, QueryFlag, QueryWhole
 from app.web.shapes import CamelSchema
@@ -21,9 +21,7 @@ class ConversationQuery(PeriodQuery):
     status = Choices(list(ConversationStatus))
     has_evaluation = QueryFlag()
     min_messages = QueryWhole()
-    language = Pattern(
-        "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*",
-        "This must be a language tag such as en or hi-IN.",
+    language = LanguageTag(
         metadata={"description": "`en` finds en and every en-… too."},
     )
     q = Text(

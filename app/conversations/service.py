@@ -9,20 +9,21 @@ from sqlalchemy.orm import Session
 
 from app.ai.context import Context
 from app.campaigns import service as campaigns
-from app.campaigns.vocabulary import Counted
+from app.campaigns.enums import CampaignCount
 from app.conversations import messages, records
 from app.conversations.drafts import Messages
 from app.conversations.models import Conversation, ConversationSearchText
 from app.conversations.transcripts import transcript_of
 from app.conversations.vocabulary import ASYNCHRONOUS, ENDED
-from app.core import upserts
+from app.core.database import upserts
 from app.core.digests import digest_of
 from app.core.errors import InvalidInput, NotFound
-from app.directory import executives
-from app.evaluations import judging, references
+from app.directory.service import EXECUTIVES
+from app.evaluations import references
+from app.evaluations.enums import Channel, SourceType
 from app.evaluations.erasure import require_kept
+from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation
-from app.evaluations.vocabulary import Channel, SourceType
 from app.redaction import raw_texts
 
 
@@ -65,7 +66,7 @@ def upsert(
     else:
         session.merge(found)
     session.flush()
-    campaigns.moved(session, former_campaign_id, row.campaign_id, Counted.CONVERSATIONS)
+    campaigns.count_move(session, former_campaign_id, row.campaign_id, CampaignCount.CONVERSATIONS)
     return records.get(session, row.id), created, True
 
 
@@ -98,7 +99,7 @@ def request_evaluation(
     if not any(each["text"].strip() and not each["internal"] for each in said):
         return None
     row.judged_digest = judged_digest
-    return judging.request(
+    return judgements.request(
         session,
         transcript=replace(transcript_of(said, row.language), redacted=row.redacted),
         raw_text_id=row.raw_text_id,
@@ -131,7 +132,7 @@ def note_evaluation(session: Session, current: Evaluation) -> None:
 def _require(session: Session, columns: Mapping[str, Any]) -> None:
     references.require(session, columns)
     taking_part = columns["executives"]
-    known = executives.names_of(session, taking_part) if taking_part else {}
+    known = EXECUTIVES.names(session, taking_part) if taking_part else {}
     for each in taking_part:
         if each not in known:
             raise InvalidInput.field("messages", f"There is no executive {each}.")

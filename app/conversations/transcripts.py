@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from app.ai.transcript import Participant, Role, Segment, Transcript
-from app.redaction.guard import redactions_from
+from app.redaction.redactor import redactions_from
 
 
 def transcript_of(messages: Sequence[Mapping[str, Any]], language: str | None) -> Transcript:

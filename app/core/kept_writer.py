@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection
 
-from app.core.db import Database, translated_errors
+from app.core.database.session import Database, translated_errors
 
 
 class KeptWriter:
@@ -26,7 +26,7 @@ class KeptWriter:
             if self._connection is None:
                 self._connection = self._db.engine.connect()
             try:
-                with self._db.turn, self._connection.begin():
+                with self._db.write_lock, self._connection.begin():
                     yield self._connection
             except BaseException:
                 self.close()

@@ -1,10 +1,12 @@
-"""The doorbell: tells a worker that a row waits. The row is the truth; a lost bell costs a moment."""
+"""The doorbell: tells a worker over RQ that a row waits; a lost bell costs only a moment."""
 
 import logging
 import os
+import re
 import signal
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,29 +18,53 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 from rq import Queue, SimpleWorker, Worker
+from rq.job import Job
 from rq.serializers import JSONSerializer
 from rq.timeouts import TimerDeathPenalty
 from rq.worker import BaseWorker
 
-from app.core import stopping
+from app.core.process import stopping
 from app.core.settings import Settings
 
 logger = logging.getLogger(__name__)
 
 URL_FILE = "queue.url"
 _BREAKER_OPEN_S = 5.0
+# RQ wants the name of a function; the worker of a queue calls its own, whatever Redis says.
+CALL = "cqe.bell"
+_ROW_ID = re.compile(r"[A-Za-z0-9_-]{0,64}")
+# The fields that `Doorbell.ring` and RQ's bookkeeping write.
+_TRUSTED_FIELDS = frozenset(
+    {
+        b"created_at",
+        b"data",
+        b"ended_at",
+        b"enqueued_at",
+        b"failure_ttl",
+        b"last_heartbeat",
+        b"origin",
+        b"result_ttl",
+        b"started_at",
+        b"status",
+        b"timeout",
+        b"ttl",
+        b"worker_name",
+    }
+)
+
+# What the worker of a queue calls with the row id of each bell.
+RunRow = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Bell:
-    """Which queue to wake, with which job (a dotted name), about which row ids.
+    """The queue to wake, and the id of the row that waits.
 
     `once`: rung at most once a second, until its `BellListener` says that it is about to sleep.
     """
 
     queue: str
-    job: str
-    arguments: tuple[str, ...] = ()
+    row_id: str = ""
     once: bool = False
 
 
@@ -97,8 +123,8 @@ class Doorbell:
             if bell.once and not self._client.set(_rung_key(bell.queue), 1, nx=True, px=1000):
                 return True
             self._queue(bell.queue).enqueue(
-                bell.job,
-                *bell.arguments,
+                CALL,
+                bell.row_id,
                 job_timeout=-1,
                 ttl=60,
                 result_ttl=0,
@@ -131,6 +157,36 @@ class Doorbell:
         return self._queues[name]
 
 
+class RefusedJob(Exception):
+    """Redis holds a job that no doorbell wrote."""
+
+
+class _Call(Job):
+    """Calls the function of its queue with a row id; nothing else that Redis holds has an effect.
+
+    RQ would import and call any dotted name that it finds there, also as a callback, and send
+    requests to any URL: a writer to Redis would command the worker.
+    """
+
+    run_row: RunRow
+
+    @property
+    def func(self) -> RunRow:
+        """Return the function of the queue; raise `RefusedJob` for arguments that are no row id."""
+        is_row_id = len(self.args) == 1 and _is_row_id(self.args[0])
+        if self.func_name != CALL or self.instance is not None or self.kwargs or not is_row_id:
+            raise RefusedJob("a queue takes bells with a row id only")
+        return self.run_row
+
+    def restore(self, raw_data: dict[bytes, bytes]) -> None:
+        """Read the trusted fields of the stored job, without callbacks, webhooks and retries."""
+        super().restore({name: raw_data[name] for name in raw_data if name in _TRUSTED_FIELDS})
+
+
+def _is_row_id(value: object) -> bool:
+    return isinstance(value, str) and _ROW_ID.fullmatch(value) is not None
+
+
 class _Worker(Worker):
     """RQ's forking worker, whose jobs learn of a stop and never outlive it."""
 
@@ -139,13 +195,13 @@ class _Worker(Worker):
         self._pid = os.getpid()
 
     def handle_warm_shutdown_request(self) -> None:
-        # RQ would wait for the whole job; told of the stop, a long one hands its row back.
+        # RQ would wait for the whole job; told of the stop, a long one releases its row.
         if self.horse_pid:
             self.kill_horse(signal.SIGTERM)
 
     def setup_work_horse_signals(self) -> None:
         stopping.listen()
-        # RQ leaves the job running when its worker is killed, beside the one that takes it up anew.
+        # RQ leaves the job running when its worker is killed, next to the one that reclaims it.
         stopping.follow(self._pid, with_signal=signal.SIGKILL)
 
 
@@ -160,10 +216,11 @@ class _ThreadWorker(SimpleWorker):
 
 
 class BellListener:
-    """An RQ worker in a thread of this process; its jobs only wake the process."""
+    """An RQ worker in a thread of this process; each bell calls `on_ring`."""
 
-    def __init__(self, queue: str, url: str) -> None:
+    def __init__(self, queue: str, url: str, on_ring: Callable[[], object]) -> None:
         self._queue = queue
+        self._on_ring = on_ring
         self._url = url
         self._breaker = Breaker()
         self._client = connect(url) if url else None
@@ -191,19 +248,21 @@ class BellListener:
     def _listen(self) -> None:
         while True:
             try:
-                self._worker = _rq_worker(_ThreadWorker, self._queue, self._url)
+                self._worker = _rq_worker(
+                    _ThreadWorker, self._queue, self._url, lambda _: self._on_ring()
+                )
                 self._worker.work(logging_level="WARNING")
             except (RedisError, ValueError) as error:
                 logger.warning("queue server away, the tick takes over: %s", error)
             time.sleep(2)
 
 
-def work(queue: str, url: str) -> None:
-    """Run an RQ worker on one queue until it is told to stop.
+def work(queue: str, url: str, run_row: RunRow) -> None:
+    """Run an RQ worker on one queue, calling `run_row` for each bell, until it is told to stop.
 
     One queue a worker: with several, RQ pops with BLPOP and a kill right after loses the job.
     """
-    _rq_worker(_Worker, queue, url).work(logging_level="WARNING")
+    _rq_worker(_Worker, queue, url, run_row).work(logging_level="WARNING")
 
 
 def answers(url: str) -> bool:
@@ -232,11 +291,13 @@ def withdraw_url(data_dir: Path) -> None:
     (data_dir / URL_FILE).unlink(missing_ok=True)
 
 
-def _rq_worker(kind: type[BaseWorker], queue: str, url: str) -> BaseWorker:
+def _rq_worker(kind: type[BaseWorker], queue: str, url: str, run_row: RunRow) -> BaseWorker:
     client = Redis.from_url(url, socket_connect_timeout=1)
+    job_class = type("QueueCall", (_Call,), {"run_row": staticmethod(run_row)})
     return kind(
-        [Queue(queue, connection=client, serializer=JSONSerializer)],
+        [Queue(queue, connection=client, job_class=job_class, serializer=JSONSerializer)],
         connection=client,
+        job_class=job_class,
         serializer=JSONSerializer,
         name=f"{queue}-{uuid4().hex}",
         worker_ttl=60,

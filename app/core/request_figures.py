@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import orjson
 
-from app.core import owner
+from app.core.process import owner
 
 BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 # Of a method, a route and a class of status such as 2xx: the sum of the seconds, and how many

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 from sqlalchemy import CreateTableAs, Select, StaticPool, create_engine, func, select
 from sqlalchemy.exc import OperationalError
 
-from app.core.db import Database
-from app.core.stopping import Stopped
+from app.core.database.session import Database
+from app.core.process.stopping import Stopped
 
 Rows: TypeAlias = Sequence[Sequence[Any]]
 
@@ -69,7 +69,9 @@ def _copied(
 def _copy(
     connection: sqlite3.Connection, wanted: Select[Any], must_end: Callable[[], bool]
 ) -> None:
-    engine = create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool)
+    engine = create_engine(
+        "sqlite://", creator=lambda: connection, poolclass=StaticPool, hide_parameters=True
+    )
     try:
         with engine.connect() as live:
             live.execute(CreateTableAs(wanted, "copied"))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from app.core.errors import ServiceUnavailable
 from app.core.settings import Settings
 
 _STEP_BYTES = 256 * 1024
@@ -21,6 +22,15 @@ class ObjectExists(Exception):
 
 class UploadIncomplete(Exception):
     """The sender stopped before the announced end, or the bytes are not the announced ones."""
+
+
+class DiskFull(ServiceUnavailable):
+    """Too little disk space is free; work that needs some is put off, not failed."""
+
+    message = "This service has too little disk space left to store this."
+
+    def __init__(self) -> None:
+        super().__init__(retry_after_s=60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,7 @@ class Storage(Protocol):
         Raises:
             ObjectExists: it was stored before.
             UploadIncomplete: the source ended early, or its hash is another than `sha256`.
+            DiskFull: too little disk space is free.
         """
         ...
 
@@ -57,8 +68,9 @@ class Storage(Protocol):
 class LocalStorage:
     """A folder: temporary file, fsync, hard link to the final name, fsync of the folder."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, min_free_bytes: int) -> None:
         self._root = root
+        self._min_free_bytes = min_free_bytes
 
     def write(
         self, object_id: str, source: BinaryIO, *, size_bytes: int, sha256: str = ""
@@ -69,7 +81,7 @@ class LocalStorage:
         final.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         partial = final.with_name(f".{final.name}.{os.urandom(6).hex()}.part")
         try:
-            stored = _copy(source, partial, size_bytes)
+            stored = self._copy(source, partial, size_bytes)
             if sha256 and stored.sha256 != sha256.lower():
                 raise UploadIncomplete("the bytes do not have the announced SHA-256")
             try:
@@ -91,6 +103,10 @@ class LocalStorage:
     def writable(self) -> bool:
         """Whether objects can be written now."""
         return os.access(self._root, os.W_OK)
+
+    def require_space(self, size_bytes: int) -> None:
+        """Raise `DiskFull` unless so many more bytes may be stored."""
+        require_space(self._root, size_bytes, self._min_free_bytes)
 
     def purge_partial(self, older_than_s: float) -> int:
         """Delete what broken uploads left behind; return how many files that were."""
@@ -133,31 +149,38 @@ class LocalStorage:
                     total += os.stat(os.path.join(folder, name)).st_size
         return total
 
+    def _copy(self, source: BinaryIO, target: Path, size_bytes: int) -> StoredObject:
+        digest = hashlib.sha256()
+        left = size_bytes
+        handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as out:
+            while left:
+                step = source.read(min(_STEP_BYTES, left))
+                if not step:
+                    raise UploadIncomplete(f"{left} of {size_bytes} bytes did not arrive")
+                require_space(target.parent, len(step), self._min_free_bytes)
+                digest.update(step)
+                out.write(step)
+                left -= len(step)
+            out.flush()
+            os.fsync(out.fileno())
+        return StoredObject(size_bytes, digest.hexdigest())
+
     def _place(self, object_id: str) -> Path:
         if not _is_object_id(object_id):
             raise ValueError(f"not an object id: {object_id!r}")
         return self._root / object_id[-2:] / object_id[-4:-2] / object_id
 
 
+def require_space(folder: Path, size_bytes: int, min_free_bytes: int) -> None:
+    """Raise `DiskFull` unless the disk of a folder keeps its free space after so many more bytes."""
+    disk = os.statvfs(folder)
+    if disk.f_bavail * disk.f_frsize - size_bytes < min_free_bytes:
+        raise DiskFull
+
+
 def _is_object_id(name: str) -> bool:
     return len(name) >= 8 and name.replace("_", "").isalnum()
-
-
-def _copy(source: BinaryIO, target: Path, size_bytes: int) -> StoredObject:
-    digest = hashlib.sha256()
-    left = size_bytes
-    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as out:
-        while left:
-            step = source.read(min(_STEP_BYTES, left))
-            if not step:
-                raise UploadIncomplete(f"{left} of {size_bytes} bytes did not arrive")
-            digest.update(step)
-            out.write(step)
-            left -= len(step)
-        out.flush()
-        os.fsync(out.fileno())
-    return StoredObject(size_bytes, digest.hexdigest())
 
 
 def _sync_folder(folder: Path) -> None:
@@ -173,4 +196,4 @@ def open_storage(settings: Settings) -> LocalStorage:
     root = settings.storage_url.removeprefix("file://") if settings.storage_url else ""
     folder = Path(root) if root else settings.data_dir.resolve() / "storage"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return LocalStorage(folder)
+    return LocalStorage(folder, settings.min_free_bytes)

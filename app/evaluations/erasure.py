@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session, undefer
 from app.core.clock import utc_now
 from app.core.errors import Conflict
 from app.evaluations import outcome, service
-from app.evaluations.model_answers import ModelAnswer
+from app.evaluations.enums import ENDED
+from app.evaluations.judging.model_answers import ModelAnswer
 from app.evaluations.models import (
     Evaluation,
     EvaluationJob,
@@ -17,7 +18,6 @@ from app.evaluations.models import (
     SearchText,
     StoredTranscript,
 )
-from app.evaluations.vocabulary import ENDED
 from app.redaction import raw_texts
 
 # Members of a results document that hold sentences, wherever they stand in it.

@@ -6,9 +6,9 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.db import Table, UtcDateTime
-from app.core.leases import JobState, LeasedJob
-from app.evaluations.vocabulary import ReviewStatus, Status
+from app.core.database.session import Table, UtcDateTime
+from app.core.jobs.leases import JobState, LeasedJob
+from app.evaluations.enums import ReviewStatus, Status
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
 
@@ -90,6 +90,7 @@ class Evaluation(Table):
     score: Mapped[int | None]
     raw_score: Mapped[float | None]
     compliance_score: Mapped[float | None]
+    judged_weight_percent: Mapped[float | None]
     passed: Mapped[bool | None]
     pass_threshold: Mapped[int | None]
     band: Mapped[str | None]

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import LargeBinary
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.db import Table, UtcDateTime
+from app.core.database.session import Table, UtcDateTime
 
 
 class Event(Table):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
+from app.core.database.transaction_lock import one_at_a_time
 from app.core.errors import Conflict, InvalidInput, NotFound
-from app.core.one_at_a_time import one_at_a_time
 from app.imports.formats.items import BadLine, Fault
 from app.imports.kinds import EVALUATED, WRITERS
 from app.imports.names import Names

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from app.conversations import service as conversations
 from app.core.clock import utc_now
-from app.directory import call_centers, executives
+from app.directory import service as directory
 from app.imports import campaigns
 from app.imports.formats.items import Kind
 from app.voice_calls import assessments
@@ -38,13 +38,13 @@ def _campaign(session: Session, external_id: str, values: Mapping[str, Any]) -> 
 
 def _call_center(session: Session, external_id: str, values: Mapping[str, Any]) -> Written:
     begun_at = utc_now()
-    row, created = call_centers.upsert(session, external_id, values)
+    row, created = directory.upsert_call_center(session, external_id, values)
     return Written(row, created, row.updated_at >= begun_at)
 
 
 def _executive(session: Session, external_id: str, values: Mapping[str, Any]) -> Written:
     begun_at = utc_now()
-    row, created = executives.upsert(session, external_id, values)
+    row, created = directory.upsert_executive(session, external_id, values)
     return Written(row, created, row.updated_at >= begun_at)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import JSON, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.leases import LeasedJob
+from app.core.jobs.leases import LeasedJob
 
 
 class Import(LeasedJob):

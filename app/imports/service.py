@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from app.core import leases
 from app.core.clock import utc_now
-from app.core.db import ring_after_commit
+from app.core.database.session import ring_after_commit
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import new_id
-from app.core.leases import JobState, Lease
+from app.core.jobs import leases
+from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.evaluations import references
 from app.imports import names
@@ -23,7 +23,6 @@ from app.imports.tally import Tally, first_errors, shown_counts
 from app.scorecards import service as scorecards
 
 QUEUE = "imports"
-RUN_IMPORT = "app.imports.jobs.run_import"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Task:
 
 def bell(import_id: str) -> Bell:
     """Return the bell that tells a worker of an import."""
-    return Bell(QUEUE, RUN_IMPORT, (import_id,))
+    return Bell(QUEUE, import_id)
 
 
 def start(
@@ -126,8 +125,8 @@ def finish(session: Session, lease: Lease[Import]) -> None:
     leases.end(row, JobState.SUCCEEDED, utc_now())
 
 
-def give_up(session: Session, lease: Lease[Import], code: str, message: str) -> None:
-    """End the import as a whole without the rest of it."""
+def fail(session: Session, lease: Lease[Import], code: str, message: str) -> None:
+    """End the import without the rest of its records."""
     row = leases.held(session, lease)
     row.documents = None
     row.error = {"code": code, "message": message}

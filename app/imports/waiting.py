@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from app.evaluations.enums import ENDED
 from app.evaluations.models import Evaluation
-from app.evaluations.vocabulary import ENDED
 
 
 def ended(session: Session, evaluation_ids: Sequence[str]) -> list[str]:

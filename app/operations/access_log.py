@@ -8,7 +8,7 @@ import orjson
 from gunicorn.glogging import Logger  # type: ignore[import-untyped]
 
 from app.core.clock import utc_now
-from app.core.log import JsonLines, redact
+from app.core.process.log import JsonLines, redact
 
 
 class AccessLog(Logger):  # type: ignore[misc]

@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from app.core import stopping
 from app.core.errors import AppError
+from app.core.process import stopping
 from app.core.settings import SettingsError
 from app.operations.failure import CannotRun
 

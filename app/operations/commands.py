@@ -7,7 +7,7 @@ from typing import Any
 import click
 import orjson
 
-from app.core.schema import needed_revision
+from app.core.database.schema_revision import needed_revision
 from app.operations import checks, database_files, migrating
 from app.operations import up as up_run
 from app.operations.environment import settings_here

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from app.core.clock import iso_utc, utc_now
-from app.core.schema import is_known, needed_revision
+from app.core.database.schema_revision import is_known, needed_revision
 from app.core.settings import Settings
 from app.operations import data_dir
 from app.operations.failure import CannotRun

@@ -1,7 +1,8 @@
-"""Where the settings come from: the environment, then a `.env` file, then where this code lies."""
+"""Sources of the settings: the environment, then the `.env` file of the installation."""
 
 import logging
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +17,15 @@ logger = logging.getLogger(__name__)
 _CODE = Path(__file__).resolve().parents[2]
 
 
-def settings_here(options: Mapping[str, Any] | None = None) -> Settings:
+def settings_here(
+    options: Mapping[str, Any] | None = None, *, installation: Path = _CODE
+) -> Settings:
     """Read the settings; `options` that are not None win over the environment.
 
     Raises:
-        SettingsError: a value cannot be used; the text names the setting.
+        SettingsError: a value cannot be used, or others may change the `.env` file.
     """
-    settings = Settings.from_env(_environment())
+    settings = Settings.from_env(_environment(installation))
     given = {name: value for name, value in (options or {}).items() if value is not None}
     settings = replace(settings, **given)
     return replace(settings, data_dir=settings.data_dir.resolve())
@@ -30,28 +33,34 @@ def settings_here(options: Mapping[str, Any] | None = None) -> Settings:
 
 def warn_of_unknown() -> None:
     """Log the CQE_ variables that no setting reads."""
-    for name in unknown_variables(_environment()):
+    for name in unknown_variables(_environment(_CODE)):
         logger.warning("%s is not a setting: is the name right?", name)
 
 
-def _environment() -> dict[str, str]:
-    layers = ({"CQE_DATA_DIR": str(_home() / "instance")}, _dotenv(), os.environ)
+def _environment(installation: Path) -> dict[str, str]:
+    # A checkout keeps its data beside the code, wherever the command is given; a wheel has no such
+    # place, there it is the working directory.
+    is_checkout = (installation / "setup.cfg").is_file()
+    home = installation if is_checkout else Path.cwd()
+    # Never the .env of the working directory: whoever may write there would choose the settings.
+    file = _dotenv(installation / ".env") if is_checkout else {}
+    layers = ({"CQE_DATA_DIR": str(home / "instance")}, file, os.environ)
     return {name: value for layer in layers for name, value in layer.items() if value}
 
 
-def _home() -> Path:
-    # A checkout keeps its data beside the code, wherever the command is given; a wheel has no such
-    # place, there it is the working directory.
-    return _CODE if (_CODE / "setup.cfg").is_file() else Path.cwd()
-
-
-def _dotenv() -> Mapping[str, str | None]:
-    file = next(
-        (each / ".env" for each in (Path.cwd(), _home()) if (each / ".env").is_file()), None
-    )
-    if file is None:
+def _dotenv(file: Path) -> Mapping[str, str | None]:
+    if not file.is_file():
         return {}
     try:
-        return dotenv_values(file, interpolate=False)
+        with file.open(encoding="utf-8") as text:
+            _require_private(file, os.fstat(text.fileno()))
+            return dotenv_values(stream=text, interpolate=False)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file} cannot be read: {error}") from error
+
+
+def _require_private(file: Path, found: os.stat_result) -> None:
+    if found.st_uid != os.geteuid():
+        raise SettingsError(f"{file} belongs to another user: run `chown {os.geteuid()} {file}`")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise SettingsError(f"{file} may be read or written by others: run `chmod 600 {file}`")

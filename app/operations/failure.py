@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-from app.core.crypto import UnknownMasterKey
 from app.core.errors import AppError
+from app.core.secrets.encryption import UnknownMasterKey
 from app.core.settings import SettingsError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
 
-from app.core.schema import is_known, needed_revision, stored_revision
+from app.core.database.schema_revision import is_known, needed_revision, stored_revision
 from app.core.settings import Settings
 from app.operations.database_files import database_file
 from app.operations.failure import CannotRun
@@ -54,7 +54,9 @@ def current(settings: Settings) -> str:
 
 def migration_engine(settings: Settings) -> Engine:
     """Make an engine whose SQLite lets a table be rebuilt, and takes a migration as a whole."""
-    engine = create_engine(settings.effective_database_url, poolclass=NullPool)
+    engine = create_engine(
+        settings.effective_database_url, poolclass=NullPool, hide_parameters=True
+    )
     if settings.is_sqlite:
 
         @event.listens_for(engine, "connect")

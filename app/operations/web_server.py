@@ -5,9 +5,8 @@ from typing import Any
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
-from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]
 
-from app.core import stopping
+from app.core.process import stopping
 from app.core.settings import Settings
 
 
@@ -15,22 +14,12 @@ def _follow_parent(_: Any, worker: Any) -> None:
     stopping.follow(worker.ppid)
 
 
-class DoorClosingWorker(ThreadWorker):  # type: ignore[misc]
-    """Gunicorn's threaded worker, whose port closes when a stop begins, not when it ends.
-
-    Otherwise the kernel goes on taking connections, which nobody answers, while the last requests
-    are finished.
-    """
-
-    def set_accept_enabled(self, enabled: bool) -> None:
-        super().set_accept_enabled(enabled)
-        if not self.alive:
-            for listener in self.sockets:
-                listener.close()
-
-
 SHARED: dict[str, Any] = {
-    "worker_class": "app.operations.web_server.DoorClosingWorker",
+    "worker_class": "app.operations.web_worker.WebWorker",
+    # Below the usual limit of 1,024 open files, with room for the database and stored files.
+    "worker_connections": 500,
+    # Answers go through the buffers of the worker's sockets.
+    "sendfile": False,
     "timeout": 30,
     "graceful_timeout": 20,
     "keepalive": 5,

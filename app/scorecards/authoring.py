@@ -12,9 +12,9 @@ from app.ai.scorecard.findings import Finding
 from app.ai.scorecard.lint import warnings_of
 from app.ai.scorecard.problems import problems_of
 from app.core.clock import utc_now
+from app.core.database.row_versions import require_match
 from app.core.errors import Conflict, Detail, InvalidInput, NotFound
 from app.core.ids import new_id
-from app.core.versions import require_match
 from app.scorecards import default_scorecards as defaults
 from app.scorecards import drafts, service
 from app.scorecards.models import ScorecardVersion, StoredScorecard

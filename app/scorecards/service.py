@@ -9,8 +9,8 @@ from sqlalchemy import func, literal, select
 from sqlalchemy.orm import Session
 
 from app.ai.scorecard.values import Scorecard, scorecard_from
+from app.core.database.paging import Page, PageRequest
 from app.core.errors import InvalidInput, NotFound
-from app.core.paging import Page, PageRequest
 from app.scorecards import default_scorecards as defaults
 from app.scorecards.models import ScorecardVersion, StoredScorecard
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
-from app.core.paging import Page, PageRequest, select_page
+from app.core.database.paging import Page, PageRequest, select_page
 from app.usage.metrics import UNITS, Metric, shown
 from app.usage.models import MeteredKey, UsageRecord
 from app.usage.periods import bounds

@@ -9,9 +9,11 @@ from app.ai.context import Context
 from app.ai.transcript import Transcript
 from app.core.digests import digest_of
 from app.core.errors import NotFound
-from app.evaluations import judging, references, transcripts
+from app.evaluations import references
+from app.evaluations.enums import Channel, SourceType
+from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation, StoredTranscript
-from app.evaluations.vocabulary import Channel, SourceType
+from app.evaluations.transcripts import store as transcripts
 from app.voice_calls.models import VoiceCall, VoiceCallTurns
 from app.voice_calls.transcripts import of_recording, of_turns
 from app.voice_calls.vocabulary import ENDED, CallStatus
@@ -43,7 +45,7 @@ def request_evaluation(
     if row.judged_digest == judged_digest:
         return None
     row.judged_digest = judged_digest
-    return judging.request(
+    return judgements.request(
         session,
         transcript=said,
         raw_text_id=raw_text_id,

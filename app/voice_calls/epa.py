@@ -6,11 +6,11 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.directory import executives
+from app.directory.service import EXECUTIVES
 from app.evaluations import results
 from app.evaluations import service as evaluations
+from app.evaluations.enums import Channel, Status
 from app.evaluations.models import Evaluation
-from app.evaluations.vocabulary import Channel, Status
 from app.voice_calls import records
 from app.voice_calls.dimensions import dimensions_of, flags_of
 from app.voice_calls.models import VoiceCall
@@ -66,7 +66,7 @@ def _subject(session: Session, call: Mapping[str, Any]) -> dict[str, Any]:
     by_human = executive_id is not None and call["bot_id"] is None and call["bot_name"] is None
     name = call["bot_name"]
     if by_human:
-        name = executives.names_of(session, [executive_id]).get(executive_id)
+        name = EXECUTIVES.names(session, [executive_id]).get(executive_id)
     return {
         "kind": "human" if by_human else "bot",
         "executive_id": executive_id,

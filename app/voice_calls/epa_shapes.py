@@ -2,8 +2,8 @@
 
 from marshmallow import fields
 
-from app.evaluations.evidence_shapes import EvidenceSchema
-from app.evaluations.result_shapes import AdviceSchema, EngineSchema
+from app.evaluations.schemas.evidence import EvidenceSchema
+from app.evaluations.schemas.results import AdviceSchema, EngineSchema
 from app.voice_calls.vocabulary import EpaStatus
 from app.web.fields import Choice, Moment, Nested
 from app.web.shapes import CamelSchema

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.db import Table, UtcDateTime
-from app.core.upserts import ExternallyKeyed
+from app.core.database.session import Table, UtcDateTime
+from app.core.database.upserts import ExternallyKeyed
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
 # Columns that lists filter by in any mixture: they ride along in the indexes, so that a filtered

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, RowMapping, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import NotFound
-from app.core.paging import Page, PageRequest, select_page
+from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation
-from app.evaluations.vocabulary import Status
 from app.voice_calls.models import VoiceCall, VoiceCallSearchText
 from app.voice_calls.vocabulary import ENDED, EpaStatus
 

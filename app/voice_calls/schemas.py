@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from app.evaluations.vocabulary import DIRECTIONS
+from app.evaluations.enums import DIRECTIONS
 from app.voice_calls.vocabulary import ENDED_BY, OUTCOMES, CallStatus, EpaStatus
 from app.web.fields import Choice, Moment, Nested, Reference, Text
 from app.web.pagination import PeriodQuery, sort_field

@@ -8,9 +8,9 @@ from sqlalchemy.orm import Session
 from app.audio_files import service as audio_files
 from app.audio_files.links import Links
 from app.campaigns import service as campaigns
-from app.campaigns.vocabulary import Counted
-from app.core import upserts
+from app.campaigns.enums import CampaignCount
 from app.core.clock import iso_utc, utc_now
+from app.core.database import upserts
 from app.core.digests import digest_of
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.evaluations import references
@@ -64,7 +64,7 @@ def upsert(
         else:
             session.merge(each)
     session.flush()
-    campaigns.moved(session, former_campaign_id, row.campaign_id, Counted.VOICE_CALLS)
+    campaigns.count_move(session, former_campaign_id, row.campaign_id, CampaignCount.VOICE_CALLS)
     if row.status in ENDED and row.announced_at is None:
         _announce(session, row)
     return records.get(session, row.id), created, True

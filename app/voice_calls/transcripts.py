@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.ai.transcript import Participant, Role, Segment, Transcript
-from app.redaction.guard import redactions_from
+from app.redaction.redactor import redactions_from
 
 _KINDS = {"customer": "human", "agent": "human", "bot": "bot", "system": "ivr"}
 

@@ -12,8 +12,8 @@ from marshmallow import Schema
 from orjson import dumps, loads
 from werkzeug.routing import BaseConverter
 
-from app.core.paging import Page
-from app.core.versions import etag_of
+from app.core.database.paging import Page
+from app.core.database.row_versions import etag_of
 from app.web import envelope
 from app.web.dumping import dump
 from app.web.errors import ErrorSchema

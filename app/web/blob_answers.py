@@ -11,7 +11,7 @@ from werkzeug.http import unquote_etag
 from werkzeug.wsgi import wrap_file
 
 from app.core.errors import AppError
-from app.core.signed_urls import Grant
+from app.core.secrets.signed_urls import Grant
 
 _STEP_BYTES = 256 * 1024
 # The characters that RFC 8187 leaves as they are in `filename*`.

@@ -1,8 +1,7 @@
-"""Signed URLs at work: one-time uploads, and downloads in ranges, in constant memory (security, 5.2)."""
+"""Uploads and downloads by signed URL: each upload once, downloads in ranges, in constant memory."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import BinaryIO, Protocol, cast
 
 from flask import Flask, Response, jsonify, request
@@ -10,14 +9,14 @@ from werkzeug.exceptions import ClientDisconnected
 
 from app.core import errors
 from app.core.runtime import Runtime
-from app.core.signed_urls import Grant, UrlRefused
+from app.core.secrets.signed_urls import Grant, UrlRefused
 from app.core.storage import ObjectExists, StoredObject, UploadIncomplete
 from app.web import blob_answers
 from app.web.envelope import shape_a
+from app.web.parser import MAX_JSON_BYTES
 
-_WAIT_FOR_PLACE_S = 5.0
-_DRAIN_BYTES = 1024 * 1024
-_STEP_BYTES = 64 * 1024
+# The web server takes and sends as much without a thread that waits for the peer.
+_FREE_BYTES = MAX_JSON_BYTES
 
 
 class UrlSignatureInvalid(errors.AppError):
@@ -47,13 +46,17 @@ class BlobOwner(Protocol):
 
 
 class Blobs:
-    """The two endpoints; a process serves only so many at once, since a slow peer holds a thread."""
+    """The two endpoints.
 
-    def __init__(self, parts: Runtime, owners: Mapping[str, BlobOwner]) -> None:
-        self._storage = parts.storage
-        self._urls = parts.urls
+    A slow peer holds a thread during a large transfer, so that a process serves only so many of them
+    at once. The others are asked to come again.
+    """
+
+    def __init__(self, runtime: Runtime, owners: Mapping[str, BlobOwner]) -> None:
+        self._storage = runtime.storage
+        self._urls = runtime.urls
         self._owners = owners
-        self._places = threading.BoundedSemaphore(max(1, parts.settings.threads - 2))
+        self._slots = threading.BoundedSemaphore(max(1, runtime.settings.threads - 2))
 
     def install(self, app: Flask) -> None:
         """Serve below /storage/v1, outside of the API's bases and of its gate."""
@@ -63,11 +66,7 @@ class Blobs:
 
     def put(self, object_id: str) -> Response:
         """Store the body, once."""
-        try:
-            stored = self._take(object_id)
-        except errors.AppError:
-            _drain()
-            raise
+        stored = self._take(object_id)
         try:
             self._owner(object_id).stored(object_id, stored)
         except errors.NotFound:
@@ -85,7 +84,7 @@ class Blobs:
             raise errors.NotFound("There is no such object.")
         if request.method == "HEAD":
             return blob_answers.head(grant, path)
-        return blob_answers.content(grant, path, self._take_place())
+        return blob_answers.content(grant, path, self._take_slot(path.stat().st_size))
 
     def _take(self, object_id: str) -> StoredObject:
         grant = self._grant(object_id, permission="c")
@@ -94,8 +93,11 @@ class Blobs:
         try:
             if self._storage.path(object_id) is not None:
                 raise ObjectExists(object_id)
-            with self._place():
+            release = self._take_slot(size_bytes)
+            try:
                 return self._store(grant, size_bytes)
+            finally:
+                release()
         except ObjectExists as error:
             owner.heal(object_id)
             raise errors.Conflict("This was uploaded before; a URL takes one upload.") from error
@@ -129,18 +131,19 @@ class Blobs:
                 "The storage cannot take this right now.", retry_after_s=30
             ) from error
 
-    @contextmanager
-    def _place(self) -> Iterator[None]:
-        leave = self._take_place()
-        try:
-            yield
-        finally:
-            leave()
+    def _take_slot(self, size_bytes: int) -> Callable[[], None]:
+        """Take a slot for a transfer of this size; return what gives it back."""
+        if size_bytes <= _FREE_BYTES:
+            return _nothing
+        if not self._slots.acquire(blocking=False):
+            raise errors.ServiceUnavailable(
+                "Too many uploads and downloads are running: try again.", retry_after_s=2
+            )
+        return self._slots.release
 
-    def _take_place(self) -> Callable[[], None]:
-        if not self._places.acquire(timeout=_WAIT_FOR_PLACE_S):
-            raise errors.ServiceUnavailable("Too many transfers at once.", retry_after_s=2)
-        return self._places.release
+
+def _nothing() -> None:
+    """Give back no slot."""
 
 
 class _Body:
@@ -164,14 +167,3 @@ def _announced_size(grant: Grant) -> int:
     if size_bytes == 0:
         raise errors.InvalidInput("Nothing was stored: the body is empty.")
     return size_bytes
-
-
-def _drain() -> None:
-    """Read a little of a refused body: a peer that still writes would not see the answer."""
-    left = min(request.content_length or 0, _DRAIN_BYTES)
-    body = _Body()
-    while left > 0:
-        step = body.read(min(left, _STEP_BYTES))
-        if not step:
-            return
-        left -= len(step)

@@ -1,41 +1,54 @@
 """The OpenAPI document and a page to read it with, with no asset from another host."""
 
+import threading
 from collections.abc import Sequence
-from functools import cache
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from flask import (
-    Blueprint,
-    Flask,
-    Response,
-    jsonify,
-    render_template,
-    send_from_directory,
-)
+from flask import Blueprint, Flask, Response, render_template, send_from_directory
 
 from app.web import api
 from app.web.openapi import build_document
 
 _ASSETS = Path(__file__).parent / "static"
 _EXTENSION = "cqe-openapi"
-_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
+_POLICY = (
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+
+
+class _Document:
+    """The OpenAPI document of an application.
+
+    It is built when it is first asked for, since that takes as long as the rest of a start, and
+    once, however many ask at the same time.
+    """
+
+    def __init__(self, app: Flask, blueprints: Sequence[api.Blueprint]) -> None:
+        self._app = app
+        self._blueprints = blueprints
+        self._lock = threading.Lock()
+
+    @property
+    def body(self) -> bytes:
+        """The document as JSON."""
+        with self._lock:
+            return self._body
+
+    @cached_property
+    def _body(self) -> bytes:
+        return self._app.json.dumps(build_document(self._app, self._blueprints)).encode()
 
 
 def install(app: Flask, blueprints: Sequence[api.Blueprint]) -> None:
-    """Serve the pages, and keep the document at hand for `document_of`.
-
-    It is built when it is asked for: that takes as long as all the rest of a start.
-    """
+    """Serve the document and the pages that show it."""
     pages = Blueprint("docs", __name__)
-
-    @cache
-    def built() -> dict[str, Any]:
-        return build_document(app, blueprints)
+    built = _Document(app, blueprints)
 
     @pages.get("/openapi.json")
     def document() -> Response:
-        return jsonify(built())
+        return Response(built.body, content_type="application/json")
 
     @pages.get("/docs")
     def page() -> Response:
@@ -51,7 +64,7 @@ def install(app: Flask, blueprints: Sequence[api.Blueprint]) -> None:
     app.register_blueprint(pages)
 
 
-def document_of(app: Flask) -> dict[str, Any]:
-    """Return the document of an application."""
-    built: dict[str, Any] = app.extensions[_EXTENSION]()
-    return built
+def document_of(app: Flask) -> bytes:
+    """Return the document of an application, as JSON."""
+    built: _Document = app.extensions[_EXTENSION]
+    return built.body

@@ -5,7 +5,7 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from app.core.clock import iso_utc, utc_now
-from app.core.paging import Page
+from app.core.database.paging import Page
 from app.web.fields import Moment, Nested, Whole
 from app.web.request_id import request_id
 from app.web.shapes import CamelSchema

@@ -9,7 +9,7 @@ from werkzeug.exceptions import HTTPException
 
 from app.core import errors
 from app.core.clock import utc_now
-from app.core.crypto import UnknownMasterKey
+from app.core.secrets.encryption import UnknownMasterKey
 from app.web.request_id import request_id
 from app.web.shapes import CamelSchema
 

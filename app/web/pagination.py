@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import post_load, validates_schema
 
-from app.core.paging import PageRequest
+from app.core.database.paging import PageRequest
 from app.web.fields import Choice, Moment
 from app.web.messages import RANGE
 from app.web.query_fields import QueryWhole

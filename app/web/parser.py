@@ -10,6 +10,8 @@ from app.core.errors import InvalidInput, UnsupportedMediaType
 from app.core.json_loader import load_object
 from app.web.messages import FORMAT, REQUIRED, Message, details_of
 
+MAX_JSON_BYTES = 1024 * 1024
+
 
 class StrictParser(FlaskParser):
     """What flask-smorest calls for `@blp.arguments`; raises our own errors."""

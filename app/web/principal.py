@@ -23,6 +23,8 @@ class Principal:
     scopes: frozenset[str]
     ip_allowlist: tuple[str, ...]
     expires_at: datetime | None
+    signature_policy: str
+    require_nonce: bool
 
 
 def current_principal() -> Principal:
@@ -49,4 +51,4 @@ def require_scope(scope: str, *, policy: str = DEFAULT) -> Callable[[View], View
 def check_scope(scope: str) -> None:
     """Refuse when the key of this request lacks the scope."""
     if scope not in current_principal().scopes:
-        raise InsufficientScope(f"This endpoint needs the scope {scope}.")
+        raise InsufficientScope(f"This request needs the scope {scope}.")

@@ -7,8 +7,8 @@ from datetime import datetime
 from flask import Response
 
 from app.core.errors import RateLimitExceeded
+from app.core.request_limits.values import Limit, LimitStatus
 from app.core.settings import Rate, Settings
-from app.core.state_types import Limit, LimitStatus
 from app.web.principal import DEFAULT, EXPENSIVE, KEYS
 
 AUTH_FAILURES = "auth-failures"

@@ -9,7 +9,7 @@ from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
-from app.core.db import ring_after_commit
+from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.events import outbox

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, case, exists, literal_column, or_, select, update
 from sqlalchemy.orm import Session
 
-from app.core import owner
 from app.core.clock import utc_now
+from app.core.process import owner
 from app.usage.service import count_delivery
 from app.webhooks.claims import Claim
 from app.webhooks.models import Delivery, DeliveryState, Subscription, Trigger

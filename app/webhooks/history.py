@@ -8,8 +8,8 @@ import orjson
 from sqlalchemy import RowMapping, delete, exists, func, select
 from sqlalchemy.orm import Session
 
+from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import NotFound
-from app.core.paging import Page, PageRequest, select_page
 from app.events.models import Event
 from app.webhooks.models import Attempt, Delivery, DeliveryState, Subscription
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from app.core.db import Database
+from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
 from app.core.kept_writer import KeptWriter
 from app.core.settings import Settings

@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy import case, func, literal_column, select
 
 from app.core.clock import utc_now
-from app.core.db import Database
+from app.core.database.session import Database
 from app.core.errors import AppError
 from app.core.exchange import Outcome
 from app.webhooks.models import Delivery, Subscription

@@ -12,7 +12,7 @@ from sqlalchemy import Select, exists, select, tuple_
 from sqlalchemy.orm import Session, aliased
 
 from app.core.clock import utc_now
-from app.core.db import Database
+from app.core.database.session import Database
 from app.webhooks import deliveries, service
 from app.webhooks.models import Delivery, DeliveryState, Trigger
 

@@ -3,7 +3,7 @@
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.core.crypto import Keyring
+from app.core.secrets.encryption import Keyring
 from app.webhooks.models import Subscription
 
 

@@ -8,20 +8,20 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
-from app.core.crypto import Keyring
-from app.core.db import ring_after_commit
+from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.row_versions import require_match
+from app.core.database.session import ring_after_commit
+from app.core.database.transaction_lock import one_at_a_time
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
-from app.core.one_at_a_time import one_at_a_time
-from app.core.paging import Page, PageRequest, select_page
 from app.core.queue import Bell
-from app.core.versions import require_match
+from app.core.secrets.encryption import Keyring
 from app.webhooks import sealing, signatures
 from app.webhooks.cancellation import cancel_pending
 from app.webhooks.limits import MOST_SUBSCRIPTIONS
 from app.webhooks.models import Subscription
 
-SENDER_BELL = Bell("webhooks", "app.webhooks.jobs.deliver_due", once=True)
+SENDER_BELL = Bell("webhooks", once=True)
 
 _SORTABLE = {"created_at": Subscription.created_at}
 _ALIVE = Subscription.deleted_at.is_(None)

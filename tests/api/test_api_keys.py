@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import time_machine
@@ -210,6 +211,50 @@ def test_children_stay_inside_the_allowlist_and_life_of_their_maker(client: Call
     assert maker.post("/api-keys", good).status_code == 201
 
 
+LIMITS: list[dict[str, Any]] = [
+    {"ipAllowlist": ["127.0.0.0/8"]},
+    {"expiresAt": "2099-01-01T00:00:00.000Z"},
+    {"signaturePolicy": "required"},
+    {"requireNonce": True},
+]
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: next(iter(limit)))
+def test_a_confined_key_touches_no_key_that_may_do_more(
+    client: Caller, limit: dict[str, Any]
+) -> None:
+    confined = caller_of(client, make(client, scopes=["keys:manage", "usage:read"], **limit))
+    wider = make(client, scopes=["usage:read"])
+    path = f"/api-keys/{wider['id']}"
+    for number, (method, where, body) in enumerate(
+        [
+            ("POST", "/api-keys", {"name": "x", "scopes": ["usage:read"]}),
+            ("PATCH", path, {"name": "mine"}),
+            ("PATCH", path, limit),
+            ("POST", f"{path}/rotate", None),
+            ("DELETE", path, None),
+        ]
+    ):
+        answer = confined.call(method, where, body, nonce=f"n{number}")
+        assert error_code(answer) == "INSUFFICIENT_SCOPE"
+        assert next(iter(limit)) in answer.json()["error"]["message"]
+    assert caller_of(client, wider).get("/usage/by-key").status_code == 200
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: next(iter(limit)))
+def test_a_confined_key_manages_keys_within_its_limits(
+    client: Caller, limit: dict[str, Any]
+) -> None:
+    confined = caller_of(client, make(client, scopes=["keys:manage", "usage:read"], **limit))
+    body = {"name": "x", "scopes": ["usage:read"], **limit}
+    made = confined.call("POST", "/api-keys", body, nonce="a").json()["data"]
+    path = f"/api-keys/{made['id']}"
+    assert confined.call("PATCH", path, {"name": "y"}, nonce="b").status_code == 200
+    rotated = confined.call("POST", f"{path}/rotate", nonce="c")
+    assert {name: rotated.json()["data"][name] for name in limit} == limit
+    assert confined.call("DELETE", path, nonce="d").status_code == 204
+
+
 def test_the_last_key_that_manages_keys_stays(client: Caller) -> None:
     key_id = client.key_id  # type: ignore[attr-defined]
     assert client.delete(f"/api-keys/{key_id}").status_code == 409
@@ -219,7 +264,7 @@ def test_the_last_key_that_manages_keys_stays(client: Caller) -> None:
 
 
 def test_calls_and_last_use_are_counted_without_a_write_per_request(
-    client: Caller, base: str, make_caller: Callable[..., Caller], house: Runtime
+    client: Caller, base: str, make_caller: Callable[..., Caller], runtime: Runtime
 ) -> None:
     robot = make_caller(base, name="robot", scopes=["engagements:read"])
     for _ in range(7):
@@ -236,11 +281,11 @@ def test_calls_and_last_use_are_counted_without_a_write_per_request(
     assert client.get("/usage/by-key?billingPeriod=2020-01").json()["keys"][0]["calls"] == 0
 
 
-def test_no_secret_lies_in_plain_text(client: Caller, house: Runtime) -> None:
+def test_no_secret_lies_in_plain_text(client: Caller, runtime: Runtime) -> None:
     made = [make(client) for _ in range(3)]
     made.append(client.post(f"/api-keys/{made[0]['id']}/rotate").json()["data"])
     kept = b"".join(
-        file.read_bytes() for file in house.settings.data_dir.rglob("*") if file.is_file()
+        file.read_bytes() for file in runtime.settings.data_dir.rglob("*") if file.is_file()
     )
     for each in made:
         assert each["secret"].encode() not in kept

@@ -35,8 +35,8 @@ def fetch(url: str, **kwargs: Any) -> requests.Response:
     return requests.get(url, timeout=30, **kwargs)
 
 
-def stored_files(house: Runtime) -> list[str]:
-    root = house.settings.data_dir / "storage"
+def stored_files(runtime: Runtime) -> list[str]:
+    root = runtime.settings.data_dir / "storage"
     return [str(file) for file in root.rglob("*") if file.is_file()]
 
 
@@ -106,13 +106,13 @@ def test_an_expired_url_says_so(
     ],
 )
 def test_what_was_not_announced_is_refused_and_leaves_the_url_good(
-    client: Caller, house: Runtime, body: bytes, headers: dict[str, str], status: int
+    client: Caller, runtime: Runtime, body: bytes, headers: dict[str, str], status: int
 ) -> None:
     reserved = reserve(client, len(BODY))
     answer = send(reserved, body, **headers)
     assert answer.status_code == status
     assert error_code(answer)
-    assert stored_files(house) == []
+    assert stored_files(runtime) == []
     assert send(reserved, BODY).status_code == 201
 
 
@@ -125,16 +125,16 @@ def test_a_body_without_a_length_is_refused(client: Caller) -> None:
 
 
 def test_bytes_with_another_hash_than_announced_are_not_kept(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     reserved = reserve(client, len(BODY), sha256=hashlib.sha256(BODY).hexdigest().upper())
     answer = send(reserved, BODY[::-1])
     assert (answer.status_code, error_code(answer)) == (422, "VALIDATION_ERROR")
-    assert stored_files(house) == []
+    assert stored_files(runtime) == []
     assert send(reserved, BODY).status_code == 201
 
 
-def test_an_upload_that_breaks_off_leaves_nothing(client: Caller, house: Runtime) -> None:
+def test_an_upload_that_breaks_off_leaves_nothing(client: Caller, runtime: Runtime) -> None:
     reserved = reserve(client, 1_000_000)
     parts = urlsplit(reserved["uploadUrl"])
     with socket.create_connection((parts.hostname, parts.port)) as raw:
@@ -144,11 +144,11 @@ def test_an_upload_that_breaks_off_leaves_nothing(client: Caller, house: Runtime
             + b"x" * 300_000
         )
         time.sleep(0.3)
-        assert len(stored_files(house)) == 1
+        assert len(stored_files(runtime)) == 1
     until = time.monotonic() + 30
-    while stored_files(house) and time.monotonic() < until:
+    while stored_files(runtime) and time.monotonic() < until:
         time.sleep(0.05)
-    assert stored_files(house) == []
+    assert stored_files(runtime) == []
     assert show(client, reserved["audioFileId"])["status"] == "pending_upload"
 
 
@@ -168,6 +168,49 @@ def test_a_download_is_an_attachment_that_no_browser_runs(client: Caller) -> Non
     head = requests.head(link, timeout=30)
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["Content-Length"] == str(len(BODY))
+
+
+@pytest.mark.parametrize(
+    ("file_name", "content_type", "saved_as"),
+    [
+        ("call.wav", "audio/wav", "call.wav"),
+        ("CALL.MP3", "audio/mpeg", "CALL.MP3"),
+        ("call.exe", "audio/wav", "call.exe.wav"),
+        ("call", "audio/ogg", "call.ogg"),
+    ],
+)
+def test_a_download_has_an_ending_of_its_type(
+    client: Caller, file_name: str, content_type: str, saved_as: str
+) -> None:
+    audio_file_id = upload(client, BODY, fileName=file_name, contentType=content_type)
+    answer = fetch(download_url(client, audio_file_id))
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{saved_as}"'
+    assert show(client, audio_file_id)["fileName"] == file_name
+
+
+@pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.2", "[::1]:8000"])
+def test_links_begin_with_the_host_that_the_caller_named(client: Caller, host: str) -> None:
+    audio_file_id = upload(client, BODY)
+    answer = client.get(f"/audio-files/{audio_file_id}/download-url", headers={"Host": host})
+    assert answer.json()["data"]["downloadUrl"].startswith(f"http://{host}/storage/v1/")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "203.0.113.5:8000", "localhost.evil.example"])
+def test_no_link_leads_to_a_host_that_only_the_caller_named(client: Caller, host: str) -> None:
+    audio_file_id = upload(client, BODY)
+    answer = client.get(f"/audio-files/{audio_file_id}/download-url", headers={"Host": host})
+    assert (answer.status_code, error_code(answer)) == (400, "MALFORMED_REQUEST")
+    assert "CQE_PUBLIC_URL" in answer.json()["error"]["message"]
+
+
+def test_links_begin_with_the_public_url_whatever_the_host_is(
+    serve: Callable[..., str], make_caller: Callable[..., Caller]
+) -> None:
+    base = serve(public_url="https://cqe.example.com")
+    headers = {"Host": "evil.example"}
+    body = {"fileName": "call.wav", "contentType": "audio/wav", "sizeBytes": 10}
+    answer = make_caller(base).post("/audio-files/upload-url", body, headers=headers)
+    assert answer.json()["data"]["uploadUrl"].startswith("https://cqe.example.com/storage/v1/")
 
 
 @pytest.mark.parametrize(
@@ -221,11 +264,11 @@ def test_places_for_transfers_are_given_back(
     assert fetch(link).status_code == 200
 
 
-def test_a_url_does_not_outlive_its_row(client: Caller, house: Runtime) -> None:
+def test_a_url_does_not_outlive_its_row(client: Caller, runtime: Runtime) -> None:
     waiting = reserve(client, len(BODY))
     audio_file_id = upload(client, BODY)
     link = download_url(client, audio_file_id)
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         session.execute(delete(ProcessingJob))
         session.execute(delete(AudioFile))
     for answer in (fetch(link), send(waiting, BODY)):
@@ -233,10 +276,10 @@ def test_a_url_does_not_outlive_its_row(client: Caller, house: Runtime) -> None:
 
 
 def test_an_upload_whose_note_was_lost_is_found_by_the_next_look(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     reserved = reserve(client, len(BODY), autoProcess=True)
-    house.storage.write(reserved["audioFileId"], _reader(BODY), size_bytes=len(BODY))
+    runtime.storage.write(reserved["audioFileId"], _reader(BODY), size_bytes=len(BODY))
     assert progress(client, reserved["audioFileId"])["status"] == "queued"
     assert show(client, reserved["audioFileId"])["sha256"] == hashlib.sha256(BODY).hexdigest()
 

@@ -7,7 +7,7 @@ from ipaddress import ip_network
 import pytest
 from sqlalchemy import text
 
-from app.core import heartbeat
+from app.core.process import heartbeat
 from app.core.runtime import Runtime
 from app.core.settings import Rate
 from tests.caller import Caller, error_code
@@ -21,7 +21,7 @@ def test_health_needs_no_key(client: Caller) -> None:
 
 
 def test_a_missing_worker_degrades_health_and_a_living_one_mends_it(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     absent = client.plain("GET", "/health").json()
     assert absent["status"] == "degraded"
@@ -31,13 +31,13 @@ def test_a_missing_worker_degrades_health_and_a_living_one_mends_it(
         "worker": "failing",
         "storage": "ok",
     }
-    heartbeat.beat(house.settings.data_dir)
+    heartbeat.beat(runtime.settings.data_dir)
     time.sleep(1.05)  # an answer is kept for a second
     assert client.plain("GET", "/health").json()["status"] == "ok"
 
 
-def test_tables_of_another_version_are_told_as_503(client: Caller, house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_tables_of_another_version_are_told_as_503(client: Caller, runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         session.execute(text("UPDATE alembic_version SET version_num = 'older'"))
     answer = client.plain("GET", "/health")
     assert answer.status_code == 503
@@ -147,6 +147,9 @@ def test_a_key_may_insist_on_nonces_for_changes(
         ("required", "/api/v1/engagements", False),
         ("optional", "/api/v1/engagements", True),
         ("optional", "/api/v1/api-keys", False),
+        ("optional", "/v1/api-keys", False),
+        ("optional", "/api/v1/%61pi-keys", False),
+        ("default", "/api/v1/%75sage/by-key", True),
     ],
 )
 def test_bearer_works_where_the_policy_says(
@@ -158,6 +161,15 @@ def test_bearer_works_where_the_policy_says(
     assert answer.status_code == (200 if passes else 401)
     if not passes:
         assert error_code(answer) == "INVALID_SIGNATURE"
+
+
+def test_bearer_is_enough_to_learn_that_nothing_is_there(
+    base: str, make_caller: Callable[..., Caller]
+) -> None:
+    caller = make_caller(base)
+    headers = {"Authorization": f"Bearer {caller.api_key}"}
+    answer = caller.plain("GET", "/api/v1/engagements/eng_1", headers=headers)
+    assert error_code(answer) == "RESOURCE_NOT_FOUND"
 
 
 def test_a_key_header_alone_is_not_enough(client: Caller) -> None:
@@ -318,7 +330,7 @@ def test_a_body_over_one_mebibyte_is_413(client: Caller) -> None:
     assert error_code(answer) == "PAYLOAD_TOO_LARGE"
 
 
-def test_answers_are_not_stored_and_not_sniffed(client: Caller, house: Runtime) -> None:
+def test_answers_are_not_stored_and_not_sniffed(client: Caller, runtime: Runtime) -> None:
     answer = client.get("/engagements")
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"

@@ -41,10 +41,10 @@ def test_languages_are_told_line_by_line_and_named_where_they_are_not_read(clien
         if each["key"] == "closing.recap"
     )
     assert recap["normalizedScore"] == 1
-    assert "first lexicon" in recap["explanation"]
+    assert "first word list" in recap["explanation"]
 
     failed_id = get(client, f"/conversations/{french['id']}")["evaluationId"]
     failed = get(client, f"/evaluations/{failed_id}")
     assert (failed["status"], failed["language"]) == ("failed", "fr")
     assert failed["error"]["code"] == "UNSUPPORTED_LANGUAGE"
-    assert failed["error"]["message"].startswith("No phrases for French are known.")
+    assert failed["error"]["message"].startswith("Not judged: French is not read yet.")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from click.testing import CliRunner
 from flask import Flask, url_for
 from jsonschema import Draft202012Validator
@@ -89,3 +90,9 @@ def test_a_url_can_be_built_though_the_service_builds_none(flask_app: Flask) -> 
     with flask_app.test_request_context():
         assert url_for("docs.page") == "/docs"
         assert url_for("engagements.list_engagements", page=2) == "/api/v1/engagements?page=2"
+
+
+def test_the_reference_page_may_not_be_framed_nor_send_forms(base: str) -> None:
+    policy = requests.get(f"{base}/docs", timeout=30).headers["Content-Security-Policy"]
+    for directive in ("frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"):
+        assert directive in policy

@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from app.core.request_figures import RequestFigures, added_up
 from app.core.request_metrics import RequestMetrics
-from app.core.runtime import runtime
 from tests.caller import Caller
+from tests.running import running_runtime
 from tests.walks.service_process import environment, wait_until
 
 KILLED = """
@@ -36,7 +36,7 @@ def test_requests_are_counted_by_route_and_class_of_status(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
     client = make_caller(serve(metrics_listen=("127.0.0.1", 1)))
-    data_dir = runtime().settings.data_dir
+    data_dir = running_runtime().settings.data_dir
     for _ in range(3):
         assert client.get("/engagements").status_code == 200
     assert client.get("/engagements?page=0").status_code == 422
@@ -58,7 +58,7 @@ def test_requests_are_counted_by_route_and_class_of_status(
 
 def test_without_a_listener_nothing_is_counted(client: Caller) -> None:
     client.get("/engagements")
-    assert not (runtime().settings.data_dir / "figures").exists()
+    assert not (running_runtime().settings.data_dir / "figures").exists()
 
 
 def test_a_new_process_goes_on_where_a_killed_one_stopped(tmp_path: Path) -> None:

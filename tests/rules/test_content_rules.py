@@ -31,7 +31,7 @@ def test_completeness_falls_with_each_obstacle_and_quotes_it() -> None:
         "chat", "resolution.completeness", *SMOOTH[:3], ("a", "I am unable to do that."), *again
     )
     assert 1 > once.score > twice.score
-    assert [item.quote for item in once.evidence] == ["unable to"]
+    assert [item.quote for item in once.evidence] == ["I am unable to do that."]
     assert once.evidence[0].polarity == "contradicts"
 
 
@@ -112,4 +112,4 @@ def test_who_is_talked_over_has_to_repeat() -> None:
 
 def test_a_conversation_of_nothing_but_abuse_is_judged() -> None:
     found = judge("chat", "resolution.completeness", ("a", "You are an idiot."))
-    assert found.explanation == "The conversation is too short to tell."
+    assert found.explanation == "Not judged: the conversation is too short."

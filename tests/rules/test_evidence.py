@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ai.dialogue.evidence import CONTRADICTS, evidence_at, verified, whole
+from app.ai.dialogue.evidence import CONTRADICTS, beginning, evidence_at, sentence_around, verified
 from app.ai.embedded import checked
 from app.ai.scoring.answers import judged
 from tests.talks import GOOD_CALL
@@ -33,8 +33,39 @@ def test_whatever_is_quoted_holds(text, start, end) -> None:
 
 def test_white_space_is_not_quoted() -> None:
     segment = replace(FIRST, text="  Hello there \n")
-    assert whole(segment).quote == "Hello there"
-    assert whole(segment).char_start == 2
+    assert beginning(segment).quote == "Hello there"
+    assert beginning(segment).char_start == 2
+
+
+LONG = " ".join(f"word{number}" for number in range(80))
+
+
+@pytest.mark.parametrize(
+    ("text", "cue", "quote"),
+    [
+        ("Hi there. I am unable to move it. Bye.", "unable to", "I am unable to move it."),
+        ("Sorry. The driver was late today.", "Sorry", "Sorry. The driver was late today."),
+        ("It costs 3.50 euros a day. Yes.", "costs", "It costs 3.50 euros a day."),
+        ("Thank you so much, Anna. Bye.", "Bye", "Thank you so much, Anna. Bye."),
+        ("i am afraid it is lost", "afraid", "i am afraid it is lost"),
+        (LONG, "word40", " ".join(f"word{number}" for number in range(30, 60))),
+        (LONG, "word79", " ".join(f"word{number}" for number in range(50, 80))),
+    ],
+)
+def test_a_sentence_is_quoted_and_never_a_fragment(text, cue, quote) -> None:
+    segment = replace(FIRST, text=text)
+    start = text.index(cue)
+    assert sentence_around(segment, start, start + len(cue)).quote == quote
+
+
+@given(st.text(max_size=300), st.integers(0, 300), st.integers(1, 40))
+def test_whatever_is_widened_to_a_sentence_holds_and_is_short(text, start, length) -> None:
+    segment = replace(FIRST, text=text)
+    if not text[start : start + length].strip():
+        return
+    for quoted in (sentence_around(segment, start, start + length), beginning(segment)):
+        assert verified([quoted], {segment.id: segment}) == ((quoted,), 0)
+        assert len(quoted.quote.split()) <= 30
 
 
 @pytest.mark.parametrize(
@@ -65,7 +96,7 @@ def test_an_answer_keeps_only_the_evidence_that_holds() -> None:
         0,
         "So it is.",
         confidence=1,
-        evidence=[replace(TRUE, quote="Never said"), whole(FIRST, CONTRADICTS)],
+        evidence=[replace(TRUE, quote="Never said"), beginning(FIRST, CONTRADICTS)],
     )
     answers, dropped = checked({"a": answer}, GOOD_CALL)
     assert dropped == 1

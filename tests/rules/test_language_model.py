@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 import pytest
 
-from app.ai.dialogue.evidence import whole
+from app.ai.dialogue.evidence import beginning
 from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.language_model.answers import Source, answers_of
@@ -213,7 +213,7 @@ def test_one_endless_message_does_not_push_out_the_others() -> None:
     assert excerpt_of(messages(9, "much too long " * 50), 150) is None
 
 
-QUOTED = [whole(Segment("seg_0001", 0, "a", Role.AGENT, "said"))]
+QUOTED = [beginning(Segment("seg_0001", 0, "a", Role.AGENT, "said"))]
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,9 @@ def test_what_rests_on_a_first_lexicon_says_so_and_is_less_sure() -> None:
     answers = {item["key"]: item for item in found["criteria"]}
     data = answers["compliance.data_handling"]
     assert data["normalizedScore"] == 1
-    assert data["explanation"].endswith("Read with a first lexicon of romanised Hindi.")
+    assert data["explanation"].endswith(
+        "Romanised Hindi is read with a first word list, so this is less certain."
+    )
     assert data["confidence"] < 0.8
     assert answers["closing.recap"]["normalizedScore"] == 1
     assert answers["discovery.understanding"]["applicable"] is False
@@ -165,9 +167,9 @@ def test_only_what_needs_no_words_is_judged_in_a_language_without_phrases() -> N
     found = judge(*lines, ("a", "Bonjour, je regarde cela tout de suite pour vous."), language="fr")
     rows = {row["key"]: row for row in found.results["criteria"]}
     assert rows["responsiveness.first_response"]["applicable"] is True
-    assert rows["closing.recap"]["explanation"] == "No phrases for French are known."
+    assert rows["closing.recap"]["explanation"] == "Not judged: French is not read yet."
     missing = {row["metric"]: row["reason"] for row in found.results["metricsMissing"]}
-    assert missing["sentiment.overall"] == "No phrases for French are known."
+    assert missing["sentiment.overall"] == "Not judged: French is not read yet."
     assert "French" in found.results["resolution"]["explanation"]
 
 

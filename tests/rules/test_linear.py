@@ -6,8 +6,9 @@ from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.facts.ngrams import grams_of, tokens_of
 from app.ai.facts.reading import reading_of
-from app.ai.insights.linear import MODELS, LinearModel, Rule, shipped
+from app.ai.insights.linear import LinearModel, Rule, shipped
 from app.ai.insights.tasks import Tasks, tasks_from
+from app.ai.shipped_models import MODELS
 from tests.talks import chat
 
 
@@ -79,7 +80,7 @@ def test_a_rule_judges_what_is_like_no_task_of_the_model() -> None:
 @pytest.mark.parametrize("name", ["resolved", "annoyed"])
 def test_a_shipped_model_says_what_it_was_made_from(name) -> None:
     manifest = json.loads((MODELS / "manifest.json").read_text("utf-8"))
-    assert manifest["source"]["licence"] == "MIT"
+    assert manifest["sources"]["star.jsonl"]["licence"] == "MIT"
     assert manifest["models"][name]["ngrams"] == len(shipped(name).ngrams)
     assert manifest["models"][name]["dev"]["auc"] > 0.8
 

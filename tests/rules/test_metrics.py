@@ -181,7 +181,7 @@ def test_a_mixed_recording_has_silence_but_no_numbers_of_roles() -> None:
     assert found["deadAirCount"] == 1
     for name in ("agentTalkMs", "talkRatio", "interruptionsByAgent", "agentWpm", "turnCount"):
         assert found[name] is None
-        assert why[name] == "It is not known who speaks."
+        assert why[name] == "It is not known who speaks when."
 
 
 def test_roles_on_a_mixed_channel_are_not_believed() -> None:

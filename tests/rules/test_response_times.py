@@ -45,7 +45,7 @@ def test_a_reply_answers_the_first_message_of_the_run() -> None:
 def test_a_chat_that_only_a_bot_answers_has_no_first_response() -> None:
     transcript = chat(("c", 0, "My order is late."), ("b", 5, "Which one?"))
     assert metrics(transcript)["firstResponseSeconds"] is None
-    assert missing(transcript)["firstResponseSeconds"] == "No person answers."
+    assert missing(transcript)["firstResponseSeconds"] == "No person replied."
 
 
 def test_the_resolution_takes_until_the_close() -> None:
@@ -64,7 +64,7 @@ def test_a_chat_has_turns_questions_and_no_speech() -> None:
 
 def test_messages_without_times_have_reasons_in_place_of_numbers() -> None:
     transcript = chat(("c", None, "My order is late."), ("a", None, "Which one?"))
-    assert missing(transcript)["firstResponseSeconds"] == "The messages have no times."
+    assert missing(transcript)["firstResponseSeconds"] == "The transcript has no times."
 
 
 def test_first_contact_resolution_is_told_from_outside() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from app.core.errors import Conflict
-from app.evaluations.vocabulary import ReviewAction, ReviewStatus
+from app.evaluations.enums import ReviewAction, ReviewStatus
 from app.reviews.transitions import status_after
 
 

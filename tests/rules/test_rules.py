@@ -4,11 +4,12 @@ from app.ai.context import Context
 from app.ai.facts.gathering import facts_of
 from app.ai.rules.judging import answer
 from app.ai.scorecard.values import Scorecard
-from app.ai.scoring.answers import NOT_JUDGED_YET, Answer
+from app.ai.scoring.answers import Answer
 from app.ai.transcript import Transcript
 from tests.talks import GOOD_CALL, GOOD_CHAT, START, call, chat, scorecard, words
 
 VOICE, CHAT, BOT = scorecard("voice"), scorecard("chat"), scorecard("voice_bot")
+NEEDS_MODEL = "Not judged: this needs a language model (see CQE_JUDGE)."
 
 
 def judge(key: str, transcript: Transcript, card: Scorecard = VOICE, **known) -> Answer:
@@ -26,14 +27,48 @@ def test_a_greeting_has_its_parts_within_two_turns() -> None:
     found = judge("opening.greeting", GOOD_CALL)
     assert found.answer == "yes"
     quotes = [item.quote for item in found.evidence]
-    assert quotes == ["Thank you for calling", "for calling Northwind", "my name is Anna"]
+    assert quotes == ["Thank you for calling Northwind Bank, my name is Anna."]
 
 
 def test_a_greeting_without_a_name_fails_and_says_so() -> None:
     found = judge("opening.greeting", spoken(("a", "Welcome to Northwind."), ("c", "Hello.")))
     assert found.answer == "no"
     assert found.score == 0
-    assert "lacks the own name (seg_0001)" in found.explanation
+    assert found.explanation == (
+        "In the first turn, the agent gave a greeting and the company name but no personal name."
+    )
+    assert [item.quote for item in found.evidence] == ["Welcome to Northwind."]
+
+
+def test_an_opening_without_anything_says_so_and_shows_where_it_was_looked_for() -> None:
+    lines = spoken(("a", "Yes?"), ("c", "Hello."), ("a", "Go on."), ("c", "It is broken."))
+    found = judge("opening.greeting", lines)
+    assert found.explanation == (
+        "In the first two turns, the agent gave no greeting, no company name and no personal name."
+    )
+    assert [item.quote for item in found.evidence] == ["Yes?", "Go on."]
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        ("you are speaking with the support desk of nordlicht my name is anna", []),
+        ("good morning nordlicht telecom this is tom miller how can i help you", []),
+        ("city gas emergency line you're through to george", []),
+        ("good evening harbour dental priya speaking", []),
+        ("hi you're chatting with sam from brightpath how can i help today", []),
+        ("hello this is tom how can i help", ["company"]),
+        ("hello how can i help you", ["company", "personal"]),
+        ("hi this is customer service who am i speaking with", ["company", "personal"]),
+        ("thank you for holding this is fine now", ["greeting", "company", "personal"]),
+    ],
+)
+def test_names_in_a_greeting_are_known_without_capitals(line, missing) -> None:
+    found = judge("opening.greeting", spoken(("a", line), ("c", "i have a question please")))
+    assert [
+        part for part in ("greeting", "company", "personal") if f"no {part}" in found.explanation
+    ] == (missing)
+    assert found.answer == ("no" if missing else "yes")
 
 
 def test_a_greeting_in_the_third_turn_is_late() -> None:
@@ -76,7 +111,7 @@ def test_account_detail_before_verification_fails_with_the_detail_as_evidence() 
         ),
     )
     assert found.answer == "no"
-    assert [item.quote for item in found.evidence] == ["Your current balance is"]
+    assert [item.quote for item in found.evidence] == ["Your current balance is 12 euros."]
     assert found.evidence[0].polarity == "contradicts"
 
 
@@ -112,7 +147,7 @@ def test_asking_for_a_secret_fails_data_handling() -> None:
     lines = spoken(("a", "Please give me your PIN."), ("c", "My PIN?"))
     found = judge("compliance.data_handling", lines)
     assert found.answer == "no"
-    assert found.evidence[0].quote == "give me your PIN"
+    assert found.evidence[0].quote == "Please give me your PIN."
 
 
 def test_data_handling_passes_only_where_enough_was_said() -> None:
@@ -130,18 +165,18 @@ STATEMENTS = [
 
 def test_each_required_statement_must_be_made() -> None:
     card = scorecard("voice", disclosure={"requiredStatements": STATEMENTS})
-    lines = (("a", "Hello. This call is, recorded!"), ("c", "Fine."))
+    lines = (("a", "This call is, recorded!"), ("c", "Fine."))
     missing = judge("compliance.disclosure", spoken(*lines), card)
     assert missing.answer == "no"
-    assert missing.explanation == "Not said: Risk."
+    assert missing.explanation == "Not said: “Risk”."
     whole = judge(
         "compliance.disclosure", spoken(*lines, ("a", "Prices"), ("a", "may fall.")), card
     )
     assert whole.answer == "yes"
     assert [item.quote for item in whole.evidence] == [
-        "This call is, recorded",
+        "This call is, recorded!",
         "Prices",
-        "may fall",
+        "may fall.",
     ]
 
 
@@ -165,7 +200,7 @@ def test_abuse_is_judged_and_clarity_without_it_is_not() -> None:
     found = judge("communication.clarity", spoken(("a", "You are an idiot."), ("c", "What?")))
     assert found.score == 0
     without = judge("communication.clarity", GOOD_CALL)
-    assert without.explanation == NOT_JUDGED_YET
+    assert without.explanation == NEEDS_MODEL
     assert without.failure is None
 
 
@@ -196,7 +231,7 @@ def test_what_needs_a_model_is_not_judged_and_never_guessed(card) -> None:
         if criterion.rule is None:
             found = judge(criterion.key, GOOD_CHAT, card)
             assert found.applicable is False
-            assert found.explanation == NOT_JUDGED_YET
+            assert found.explanation == NEEDS_MODEL
             assert found.failure is None
 
 
@@ -212,7 +247,7 @@ MIXED = call(
 def test_nothing_is_said_of_an_agent_who_is_not_known(key) -> None:
     found = judge(key, MIXED)
     assert found.applicable is False
-    assert found.explanation.startswith("It is not known who speaks.")
+    assert "not known who speaks" in found.explanation
 
 
 @pytest.mark.parametrize(
@@ -228,7 +263,7 @@ def test_words_of_another_language_are_not_judged() -> None:
     french = chat(("c", 0, "Bonjour."), ("a", 10, "Bonjour, comment allez-vous ?"), language="fr")
     found = judge("opening.greeting", french, CHAT)
     assert found.applicable is False
-    assert found.explanation == "No phrases for French are known."
+    assert found.explanation == "Not judged: French is not read yet."
     assert judge("responsiveness.first_response", french, CHAT).score == 1
 
 

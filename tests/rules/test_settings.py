@@ -1,12 +1,12 @@
 """Settings: what is taken, and what a refusal says."""
 
+import os
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from app.core.judge_settings import TokenPrices
-from app.core.settings import Rate, Settings, SettingsError, unknown_variables
+from app.core.settings import Rate, Settings, SettingsError, TokenPrices, unknown_variables
 from app.operations.environment import settings_here
 
 
@@ -16,6 +16,15 @@ def no_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for each in fields(Settings):
         monkeypatch.delenv(each.metadata["variable"], raising=False)
     monkeypatch.chdir(tmp_path)
+
+
+def installed_in(folder: Path, text: str) -> Path:
+    """Make the folder look like a checkout, with a private .env file of this text."""
+    (folder / "setup.cfg").touch()
+    file = folder / ".env"
+    file.write_text(text)
+    file.chmod(0o600)
+    return file
 
 
 def test_nothing_set_gives_the_defaults() -> None:
@@ -42,6 +51,8 @@ def test_an_empty_value_is_no_value() -> None:
         ("CQE_JUDGE_URL", "http://[::1]:8080/v1/", "judge_url", "http://[::1]:8080/v1"),
         ("CQE_JUDGE_PRICES", "0.4/1.6", "judge_prices", TokenPrices(0.4, 1.6)),
         ("CQE_JUDGE_MASK", "0", "judge_mask", False),
+        ("CQE_REDACTION", "OFF", "redaction", False),
+        ("CQE_REQUIRE_TLS", "AUTO", "require_tls", "auto"),
         ("CQE_METRICS_LISTEN", "127.0.0.1:9464", "metrics_listen", ("127.0.0.1", 9464)),
         ("CQE_METRICS_LISTEN", "[::1]:9464", "metrics_listen", ("::1", 9464)),
     ],
@@ -111,23 +122,63 @@ def test_a_mistyped_name_is_found() -> None:
     assert unknown_variables({"CQE_PORT": "1", "CQE_PROT": "1", "HOME": "/"}) == ["CQE_PROT"]
 
 
-def test_every_setting_has_a_variable_and_a_meaning() -> None:
-    for each in fields(Settings):
-        assert each.metadata["variable"].startswith("CQE_")
-        assert each.metadata["meaning"]
+def test_every_wrong_value_is_named_at_once() -> None:
+    wrong = {"CQE_PORT": "0", "CQE_JUDGE": "openai", "CQE_JUDGE_URL": "http://x/v1"}
+    with pytest.raises(SettingsError) as refusal:
+        Settings.from_env(wrong)
+    assert str(refusal.value).splitlines() == [
+        "CQE_PORT: must be between 1 and 65535",
+        "CQE_JUDGE_MODEL: must be set when CQE_JUDGE is openai",
+    ]
+
+
+def test_secrets_are_not_printed() -> None:
+    secrets = {
+        "CQE_MASTER_KEYS": "k1:c2VjcmV0",
+        "CQE_DATABASE_URL": "postgresql://cqe:c2VjcmV0@db/cqe",
+        "CQE_REDIS_URL": "redis://:c2VjcmV0@queue",
+        "CQE_JUDGE_API_KEY": "c2VjcmV0",
+    }
+    assert "c2VjcmV0" not in repr(Settings.from_env(secrets))
 
 
 def test_options_win_over_the_environment_and_the_environment_over_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / ".env").write_text("CQE_PORT=1001\nCQE_WORKERS=3\nCQE_THREADS=4\n")
+    file = installed_in(tmp_path, "CQE_PORT=1001\nCQE_WORKERS=3\nCQE_THREADS=4\n")
     monkeypatch.setenv("CQE_PORT", "1002")
     monkeypatch.setenv("CQE_WORKERS", "5")
-    settings = settings_here({"port": 1003, "host": None})
+    settings = settings_here({"port": 1003, "host": None}, installation=file.parent)
     assert settings.port == 1003
     assert settings.workers == 5
     assert settings.threads == 4
     assert settings.host == "127.0.0.1"
+
+
+def test_an_env_file_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    file = installed_in(tmp_path, "CQE_PORT=1001\n")
+    file.chmod(0o640)
+    with pytest.raises(SettingsError, match=r"run `chmod 600 .*\.env`"):
+        settings_here(installation=tmp_path)
+    file.chmod(0o600)
+    assert settings_here(installation=tmp_path).port == 1001
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_an_env_file_of_another_user_is_refused(tmp_path: Path) -> None:
+    os.chown(installed_in(tmp_path, "CQE_PORT=1001\n"), 12345, -1)
+    with pytest.raises(SettingsError, match="belongs to another user"):
+        settings_here(installation=tmp_path)
+
+
+def test_the_env_file_of_the_working_directory_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / ".env").write_text("CQE_PORT=1001\n")
+    monkeypatch.chdir(here)
+    assert settings_here(installation=tmp_path).port == 8000
 
 
 def test_the_data_folder_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

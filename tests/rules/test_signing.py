@@ -4,21 +4,21 @@ import pytest
 
 from app.api_keys.key_strings import hash_of, is_key_string, new_pair
 from app.api_keys.vectors import KEY, SECRET, VECTORS, Vector
-from app.core import signing
+from app.core.secrets import request_signing
 from tests.caller import signature
 
 
 @pytest.mark.parametrize("vector", VECTORS)
 def test_every_vector_gives_its_signature(vector: Vector) -> None:
-    message = signing.string_to_sign(
+    message = request_signing.string_to_sign(
         timestamp=vector.timestamp,
         nonce=vector.nonce,
         method=vector.method,
         target=vector.target,
         body=vector.body,
     )
-    assert signing.sign(SECRET, message) == vector.signature
-    assert signing.verify(SECRET, message, vector.signature.upper())
+    assert request_signing.sign(SECRET, message) == vector.signature
+    assert request_signing.verify(SECRET, message, vector.signature.upper())
 
 
 @pytest.mark.parametrize("vector", VECTORS)
@@ -31,7 +31,7 @@ def test_an_independent_client_signs_alike(vector: Vector) -> None:
 
 @pytest.mark.parametrize("wrong", ["", "zz" * 32, "ab" * 31, "ab" * 33, "ab" * 32, "ａ" * 64])
 def test_anything_else_is_no_match(wrong: str) -> None:
-    assert not signing.verify(SECRET, "message", wrong)
+    assert not request_signing.verify(SECRET, "message", wrong)
 
 
 def test_the_sample_key_has_a_right_checksum_and_the_published_hash() -> None:
@@ -54,6 +54,6 @@ def test_fresh_pairs_have_their_form() -> None:
 
 
 def test_an_absolute_target_loses_scheme_and_host() -> None:
-    assert signing.request_target("http://h:1/a//b?c=%2F") == "/a//b?c=%2F"
-    assert signing.request_target("http://h") == "/"
-    assert signing.request_target("/a/../b?") == "/a/../b?"
+    assert request_signing.request_target("http://h:1/a//b?c=%2F") == "/a//b?c=%2F"
+    assert request_signing.request_target("http://h") == "/"
+    assert request_signing.request_target("/a/../b?") == "/a/../b?"

@@ -104,11 +104,13 @@ def test_strengths_were_done_and_improvements_say_what_was_missed() -> None:
     assert strong == ["opening.greeting", "responsiveness.first_response", "responsiveness.gaps"]
     weak = coaching["improvements"]
     empathy = next(each for each in weak if each["criterionKey"] == "communication.empathy")
-    assert empathy["text"].endswith("What is voiced in seg_0003 is not acknowledged.")
+    assert empathy["text"].endswith(
+        "The agent did not acknowledge the problem that the customer described."
+    )
 
 
-def test_of_quotes_that_overlap_the_longest_is_shown() -> None:
+def test_what_is_found_in_one_sentence_is_quoted_once() -> None:
     facts = facts_of(chat(("a", None, "Sorry, I could not complete the booking.")), CHAT, Context())
     cues = [facts.said(kind)[0] for kind in ("apology", "bad_news", "failure")]
     assert [cue.quote for cue in cues] == ["Sorry", "Sorry, I", "I could not complete"]
-    assert [each.quote for each in quoted(cues)] == ["I could not complete"]
+    assert [each.quote for each in quoted(cues)] == ["Sorry, I could not complete the booking."]

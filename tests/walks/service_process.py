@@ -26,7 +26,10 @@ def environment(data_dir: Path, **more: str) -> dict[str, str]:
 
 
 class ServiceProcess:
-    """`up`, or another command that stays, with what it printed and the processes below it."""
+    """`up`, or another command that stays, with what it printed and the processes below it.
+
+    `output` is a handle that gets the output instead of the file behind `text`.
+    """
 
     def __init__(
         self,
@@ -34,16 +37,17 @@ class ServiceProcess:
         *,
         command: list[str] | None = None,
         port: int = 0,
+        output: int | None = None,
         **variables: str,
     ) -> None:
         self.port = port or free_port()
         self.output = data_dir.parent / f"output-{time.monotonic_ns()}.txt"
         command = command or [sys.executable, "-P", "-m", "app.cli", "up"]
         variables = {"CQE_PORT": str(self.port), "CQE_WORKERS": "1", **variables}
-        with self.output.open("wb") as output:
+        with self.output.open("wb") as file:
             self.process = subprocess.Popen(
                 command,
-                stdout=output,
+                stdout=file if output is None else output,
                 stderr=subprocess.STDOUT,
                 env=environment(data_dir, **variables),
                 cwd=data_dir.parent,

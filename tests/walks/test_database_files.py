@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.schema import needed_revision
+from app.core.database.schema_revision import needed_revision
 from app.core.settings import Settings
 from app.operations import data_dir, database_files, migrating
 from app.operations.failure import CannotRun

@@ -166,7 +166,7 @@ def test_a_lease_runs_from_the_claim_however_long_it_waited_for_a_lock(
     with closing(sqlite3.connect(file, isolation_level=None)) as blocker:
         blocker.execute("BEGIN IMMEDIATE")
         desk.start_sender()
-        wait_for_a_writer(file.with_name("cqe.db.turn"))
+        wait_for_a_writer(file.with_name("cqe.db.lock"))
         time.sleep(0.3)
         released_at = utc_now()
         blocker.execute("COMMIT")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from app.core import owner
 from app.core.clock import utc_now
+from app.core.process import owner
 from app.webhooks import claims, handover
 from app.webhooks.models import Delivery
 from tests.sending import LEASE, Desk
@@ -38,7 +38,7 @@ def lost(desk: Desk, *held: str, after_s: float = 0, holder: str = HERE) -> int:
 
 def name_of_an_ended_process() -> str:
     found = subprocess.run(
-        [sys.executable, "-c", "from app.core import owner; print(owner.this_process())"],
+        [sys.executable, "-c", "from app.core.process import owner; print(owner.this_process())"],
         capture_output=True,
         text=True,
         check=True,

@@ -14,6 +14,7 @@ from redis import Redis
 
 from app.events.catalogue import EventType, schema_of
 from tests.caller import Caller
+from tests.hostile_media import mp4, mp4_track
 from tests.receiver import Receiver, hang, status, write_ca_bundle
 from tests.recordings import CALL, reserve, send
 from tests.walks.service_process import ServiceProcess, kill, wait_until
@@ -37,7 +38,8 @@ class Walk:
             CQE_WEBHOOK_TIMEOUT_SECONDS="2",
             **variables,
         )
-        text = self.service.wait_ready().text
+        self.service.wait_ready()
+        text = (self.folder / "first-key.txt").read_text()
         key, secret = (re.search(rf"{start}\S+", text) for start in ("cqek_", "cqes_"))
         assert key
         assert secret
@@ -50,8 +52,7 @@ class Walk:
         assert answer.status_code == 201, answer.text
         return str(answer.json()["data"]["signing_secret"])
 
-    def upload(self, **fields: Any) -> str:
-        recording = CALL.read_bytes()
+    def upload(self, recording: bytes = CALL.read_bytes(), **fields: Any) -> str:
         reserved = reserve(self.client, len(recording), **fields)
         assert send(reserved, recording).status_code == 201
         return str(reserved["audioFileId"])
@@ -168,6 +169,21 @@ def test_a_recording_becomes_an_evaluation_with_evidence_and_signed_events(
         "channel": "voice",
         "duration_seconds": evaluation["durationSeconds"],
     }
+
+
+def test_a_hostile_recording_fails_at_once_and_another_is_processed(
+    walk: Callable[..., Walk],
+) -> None:
+    here = walk()
+    hostile = here.upload(mp4(mp4_track(300_000_000)), contentType="audio/mp4", autoProcess=True)
+    ordinary = here.upload(autoProcess=True)
+    refused = here.wait_for(hostile, lambda state: state["status"] == "failed")
+    assert refused["attempts"] == 1
+    assert refused["error"] == {
+        "code": "UNSUPPORTED_MEDIA",
+        "message": "The file claims more samples than its size can hold.",
+    }
+    assert here.wait_processed(ordinary)["attempts"] == 1
 
 
 def test_a_transcription_that_is_killed_is_taken_up_again_and_told_once(

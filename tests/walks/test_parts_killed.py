@@ -9,16 +9,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
-
 from app.analytics import jobs
 from app.analytics.cli import analytics
 from app.analytics.engine import part_writer, rebuilding
 from app.analytics.engine.database import parts_folder
 from app.core.clock import iso_utc
-from app.core.runtime import runtime
 from tests.caller import Caller
 from tests.evaluation_rows import NOW, rows_of
+from tests.running import CommandRunner, running_runtime
 from tests.walks.service_process import ROOT, environment
 from tests.web_process import WebProcess
 
@@ -40,14 +38,14 @@ def test_every_fact_counts_once_whenever_the_writer_is_killed(
     tmp_path: Path,
 ) -> None:
     base = serve()
-    client, settings, db = make_caller(base), runtime().settings, runtime().db
-    rows_of(runtime(), *({"score": number % 101} for number in range(NUMBER)))
-    with db.writing() as session:
+    client, runtime = make_caller(base), running_runtime()
+    rows_of(runtime, *({"score": number % 101} for number in range(NUMBER)))
+    with runtime.db.writing() as session:
         reached: str | None = ""
         while reached is not None:
             reached = rebuilding.rebuild_after(session, reached)
     variables = {
-        "CQE_DATABASE_URL": settings.effective_database_url,
+        "CQE_DATABASE_URL": runtime.settings.effective_database_url,
         "CQE_REDIS_URL": "none",
         "CQE_WORKERS": "2",
     }
@@ -56,26 +54,28 @@ def test_every_fact_counts_once_whenever_the_writer_is_killed(
     dice = random.Random(5)
     try:
         for _ in range(KILLS):
-            writer = subprocess.Popen(
+            with subprocess.Popen(
                 [sys.executable, "-P", "-m", "tests.part_writer_process"],
                 cwd=ROOT,
                 env=environment(data_dir, **variables),
-            )
-            until = time.monotonic() + dice.uniform(2, 4)
-            while time.monotonic() < until:
-                assert totals(client)["completed"] == NUMBER
-            assert writer.poll() is None
-            writer.kill()
-            writer.wait()
+                stdout=subprocess.PIPE,
+            ) as writer:
+                assert writer.stdout is not None
+                assert writer.stdout.readline() == b"written\n"
+                until = time.monotonic() + dice.uniform(0, 2)
+                while time.monotonic() < until:
+                    assert totals(client)["completed"] == NUMBER
+                assert writer.poll() is None
+                writer.kill()
             assert totals(client)["completed"] == NUMBER
     finally:
         web.close()
-    found = CliRunner().invoke(analytics, ["check"])
+    found = CommandRunner().invoke(analytics, ["check"])
     assert found.exit_code == 0, found.output
-    jobs.tidy_parts(runtime())
-    folder = parts_folder(settings)
+    jobs.tidy_parts(runtime)
+    folder = parts_folder(runtime.settings)
     assert len([*folder.glob("*.parquet")]) > 1
-    part_writer.delete_unused(db, folder, kept_s=0)
+    part_writer.delete_unused(runtime.db, folder, kept_s=0)
     assert len([*folder.glob("*.parquet")]) == 1
     client.base = base
     assert totals(client)["completed"] == NUMBER

@@ -80,6 +80,15 @@ def test_without_any_server_the_sweep_is_named(
     assert "the sweep does the work" in choice.told
 
 
+def test_a_bundled_program_that_was_changed_is_not_genuine(tmp_path: Path, bundled: str) -> None:
+    changed = tmp_path / "valkey-server"
+    shutil.copy(bundled, changed)
+    assert queue_server.is_genuine(changed)
+    with changed.open("ab") as file:
+        file.write(b"\0")
+    assert not queue_server.is_genuine(changed)
+
+
 @pytest.mark.parametrize("name", ["plain", "with space & 100% odd?#", "long-" + "x" * 90])
 def test_the_own_server_answers_on_a_private_socket(
     tmp_path: Path, bundled: str, served: list[subprocess.Popen[bytes]], name: str

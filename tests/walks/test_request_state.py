@@ -3,14 +3,15 @@
 import multiprocessing
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from app.core.clock import utc_now
-from app.core.request_state import RequestState, StateStore
-from app.core.state_types import CallCount, Limit, Visit
+from app.core.request_limits.state import RequestState, StateStore
+from app.core.request_limits.values import CallCount, Limit, Visit
 from tests.queue_server import QueueServer, running_queue_server
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -177,6 +178,39 @@ def answers_again(state: RequestState) -> None:
         if not state._breaker.open:
             return
         assert time.monotonic() < until
+
+
+def test_a_nonce_stays_used_when_redis_goes_away(server: QueueServer, tmp_path: Path) -> None:
+    state = RequestState(server.url, tmp_path)
+    visit = Visit(now=utc_now(), nonce="key_1:a", nonce_life_s=60)
+    assert state.visit(visit).admitted
+    server.stop()
+    assert not state.visit(visit).nonce_fresh
+    assert state.visit(replace(visit, nonce="key_1:b")).admitted
+
+
+def test_a_nonce_used_while_redis_was_away_stays_used_when_it_is_back(
+    server: QueueServer, tmp_path: Path
+) -> None:
+    state = RequestState(server.url, tmp_path)
+    visit = Visit(now=utc_now(), nonce="key_1:a", nonce_life_s=60, count=CALL)
+    server.stop()
+    assert state.visit(visit).admitted
+    server.start()
+    answers_again(state)
+    again = state.visit(visit)
+    assert not again.nonce_fresh
+    assert again.key_version
+    assert counted(state) == {CALL: 1}
+
+
+def test_hosts_that_share_redis_share_nonces(server: QueueServer, tmp_path: Path) -> None:
+    visit = Visit(now=utc_now(), nonce="key_1:a", nonce_life_s=60)
+    one, other = (RequestState(server.url, tmp_path / name) for name in ("one", "other"))
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    assert one.visit(visit).admitted
+    assert not other.visit(visit).nonce_fresh
 
 
 def test_redis_is_used_again_when_it_is_back(server: QueueServer, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """`up` with real processes: what it prints, whom it refuses, what it survives, how it ends."""
 
+import os
+import pty
 import signal
 import socket
 import stat
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.caller import Caller
 from tests.walks.service_process import (
     ServiceProcess,
     descendants,
@@ -62,11 +65,40 @@ def run_again(service: ServiceProcess, *arguments: str) -> subprocess.CompletedP
     )
 
 
-def test_the_first_start_prints_addresses_and_one_key_pair(started: ServiceProcess) -> None:
+def test_the_first_start_prints_addresses(started: ServiceProcess) -> None:
     assert f"http://127.0.0.1:{started.port}\n" in started.text
     assert f"http://127.0.0.1:{started.port}/docs" in started.text
-    assert started.text.count("cqek_") == 1
-    assert started.text.count("cqes_") == 1
+
+
+def test_without_a_terminal_the_first_key_goes_into_a_private_file(
+    started: ServiceProcess,
+) -> None:
+    file = folder(started) / "first-key.txt"
+    assert f"  {file}\n" in started.text
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "cqek_" not in started.text
+    assert "cqes_" not in started.text
+    key, secret = (line.split()[-1] for line in file.read_text().splitlines())
+    caller = Caller(f"http://127.0.0.1:{started.port}", key, secret)
+    assert caller.get("/api-keys").status_code == 200
+    caller.close()
+
+
+def test_on_a_terminal_the_first_key_is_shown_and_not_kept(tmp_path: Path) -> None:
+    terminal, output = pty.openpty()
+    service = ServiceProcess(tmp_path / "instance", output=output)
+    os.close(output)
+    shown = b""
+    try:
+        while b"Stop with" not in shown:
+            shown += os.read(terminal, 65536)
+        assert shown.count(b"cqek_") == 1
+        assert shown.count(b"cqes_") == 1
+        assert not (tmp_path / "instance" / "first-key.txt").exists()
+        assert service.stop() == 0
+    finally:
+        service.end()
+        os.close(terminal)
 
 
 def test_the_data_folder_is_private(started: ServiceProcess) -> None:
@@ -137,7 +169,7 @@ def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
     try:
         again.wait_ready()
         assert not [name for pid, name in below.items() if is_running(pid)]
-        assert "cqek_" not in again.text
+        assert "First start" not in again.text
     finally:
         again.end()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.core import queue
-from app.core.crypto import create_key_file
+from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.operations import migrating, queue_server
 from tests.walks.service_process import ServiceProcess, is_running, kill, wait_until
@@ -21,13 +21,13 @@ import sys
 import time
 from pathlib import Path
 
-from app.core import stopping
+from app.core.process import stopping
 
 FOLDER = Path(os.environ["ROOM"])
 LEASE_S = 2.5
 
 
-def due_ids(parts):
+def due_ids(runtime):
     now = time.time()
     return [
         row.name
@@ -40,7 +40,7 @@ def lapsed(row, now):
     return now - row.stat().st_mtime > LEASE_S
 
 
-def work(name):
+def work(runtime, name):
     row = FOLDER / name
     if row.read_text() == "done":
         return
@@ -58,8 +58,9 @@ MAIN = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import room
-from app.operations import periodic_process, sweep, worker_command
-periodic_process.SWEEPS = (sweep.Sweep("audio", "room.work", room.due_ids),)
+from app.operations import periodic_process, sweep, worker_command, worker_processes
+queues = (sweep.JobQueue("audio", room.work, room.due_ids),)
+periodic_process.JOB_QUEUES = worker_processes.JOB_QUEUES = queues
 sweep._FIRST_RING_AFTER_S, sweep._NEXT_RING_AFTER_S = 0.2, 2.0
 worker_command.main()
 """

@@ -34,9 +34,15 @@ class Cues:
 
     def __init__(self, found: Iterable[Cue] = ()) -> None:
         self._found: dict[tuple[str, Side | None], list[Cue]] = defaultdict(list)
+        self._in_line: dict[int, list[Cue]] = defaultdict(list)
         for cue in found:
+            self._in_line[cue.line.position].append(cue)
             self._found[cue.kind, None].append(cue)
             self._found[cue.kind, cue.line.side].append(cue)
+
+    def in_line(self, line: Line) -> Sequence[Cue]:
+        """List the cues of one line."""
+        return self._in_line.get(line.position, ())
 
     def of(
         self, kind: str, lines: Sequence[Line] | None = None, side: Side | None = None

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.ai.dialogue.sentences import opening_span, quotable_span
 from app.ai.transcript import Segment
 
 SUPPORTS = "supports"
@@ -59,9 +60,14 @@ def evidence_at(segment: Segment, start: int, end: int, polarity: str = SUPPORTS
     )
 
 
-def whole(segment: Segment, polarity: str = SUPPORTS) -> Evidence:
-    """Quote all that a segment says."""
-    return evidence_at(segment, 0, len(segment.text), polarity)
+def sentence_around(segment: Segment, start: int, end: int, polarity: str = SUPPORTS) -> Evidence:
+    """Quote the sentence of `segment.text[start:end]`, at most 30 words of it."""
+    return evidence_at(segment, *quotable_span(segment.text, start, end), polarity)
+
+
+def beginning(segment: Segment, polarity: str = SUPPORTS) -> Evidence:
+    """Quote what a segment says, at most its first 30 words."""
+    return evidence_at(segment, *opening_span(segment.text), polarity)
 
 
 def verified(

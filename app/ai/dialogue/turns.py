@@ -5,15 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import islice
 
 from app.ai.languages.detection import ENGLISH, UNKNOWN, Languages, languages_of, name_of
 from app.ai.languages.lexicon import LANGUAGES, Lexicon, lexicon_of
 from app.ai.languages.words import is_unspaced
 from app.ai.transcript import Role, Segment, Transcript
+from app.ai.wording.sentences import sentence
+from app.ai.wording.words import in_quotes
 
 _PEOPLE = frozenset({Role.AGENT, Role.SUPERVISOR})
 # With less of the words in a known language, what is not found might be in the rest.
 _READABLE_SHARE = 0.8
+_SHOWN_WORDS = 8
 
 
 class Side(StrEnum):
@@ -120,9 +124,14 @@ class Dialogue:
     def unread(self) -> str:
         """Say why the words are not read; of no use where they are."""
         foreign = [code for code in self.shares if code not in LANGUAGES]
-        if foreign[:1] == [UNKNOWN] or not foreign:
-            return "It is not known which language this is."
-        return f"No phrases for {name_of(foreign[0])} are known."
+        if foreign and foreign[0] != UNKNOWN:
+            return sentence("not_judged.language", language=name_of(foreign[0]))
+        words = dict.fromkeys(word for line in self.lines for word in line.text.split())
+        if not words:
+            return sentence("not_judged.unknown_language_wordless")
+        return sentence(
+            "not_judged.unknown_language", words=in_quotes(" ".join(islice(words, _SHOWN_WORDS)))
+        )
 
     @cached_property
     def unspaced(self) -> bool:

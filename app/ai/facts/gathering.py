@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from app.ai.conduct.readings import Readings, readings_of
 from app.ai.context import Context
 from app.ai.dialogue.cues import Cue, Cues, find_cues
-from app.ai.dialogue.evidence import SUPPORTS, Evidence, evidence_at
+from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, beginning, sentence_around
 from app.ai.dialogue.turns import Dialogue, Line, Side, dialogue_of
 from app.ai.facts.measures import Measures
 from app.ai.facts.metrics import measure, measure_feelings
@@ -15,10 +16,11 @@ from app.ai.facts.sentiment import Sentiment, sentiment_of
 from app.ai.facts.timing import Timing, timing_of
 from app.ai.scorecard.values import MetricSettings, Scorecard
 from app.ai.transcript import Transcript
+from app.ai.wording.sentences import sentence
 
 # What is said by somebody unknown was said by the side it belongs to more often than not.
 _UNATTRIBUTED_CONFIDENCE = 0.6
-_QUOTES = 5
+_QUOTES = 3
 _LOOKED_AT = 20
 
 
@@ -26,7 +28,8 @@ _LOOKED_AT = 20
 class Facts:
     """The dialogue and what code alone can tell of it.
 
-    `reading` is None where the words are not read or the sides are unknown.
+    `readings` are those of single lines, in every known language; `reading` is that of the whole
+    dialogue, in English. Both are None where the words are not read or the sides are unknown.
     """
 
     dialogue: Dialogue
@@ -34,6 +37,7 @@ class Facts:
     timing: Timing
     measures: Measures
     sentiment: Sentiment
+    readings: Readings | None
     reading: Reading | None
     context: Context
     settings: MetricSettings
@@ -69,6 +73,17 @@ class Facts:
             return "somebody"
         return "the bot" if self.dialogue.channel == "voice_bot" else "the agent"
 
+    @property
+    def customer(self) -> str:
+        """Name the customer in an explanation."""
+        if not self.dialogue.attributed:
+            return "somebody"
+        return "the caller" if self.dialogue.channel == "voice_bot" else "the customer"
+
+    def sentence(self, key: str, **values: str | int) -> str:
+        """Write a sentence of `app.ai.wording` about the two sides of this conversation."""
+        return sentence(key, agent=self.agent, customer=self.customer, **values)
+
 
 def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> Facts:
     """Work out the facts of a conversation under the settings of a scorecard version."""
@@ -86,6 +101,7 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
         timing=timing,
         measures=measures,
         sentiment=sentiment,
+        readings=readings_of(dialogue, cues),
         reading=reading_of(dialogue, cues, feelings) if read else None,
         context=context,
         settings=scorecard.metrics,
@@ -93,38 +109,26 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
 
 
 def quoted(cues: Iterable[Cue], polarity: str = SUPPORTS) -> tuple[Evidence, ...]:
-    """Quote the first five cues, and of those that overlap the longest."""
-    given = list(islice(cues, _LOOKED_AT))
-    longest = {
-        (cue.line.position, cue.start, cue.end): cue
-        for cue in given
-        if not any(_is_within(cue, other) for other in given)
-    }
-    return tuple(
-        evidence_at(cue.line.segment, cue.start, cue.end, polarity)
-        for cue in list(longest.values())[:_QUOTES]
-    )
+    """Quote the sentences of the first cues, up to three different ones."""
+    return distinct(sentence_around(cue.line.segment, cue.start, cue.end, polarity) for cue in cues)
 
 
-def _is_within(cue: Cue, other: Cue) -> bool:
-    if cue.line.position != other.line.position or cue.end - cue.start >= other.end - other.start:
-        return False
-    return other.start <= cue.start < other.end or other.start < cue.end <= other.end
+def examined(lines: Iterable[Line], polarity: str = CONTRADICTS) -> tuple[Evidence, ...]:
+    """Quote the lines in which something was looked for, up to three of them."""
+    return distinct(beginning(line.segment, polarity) for line in lines)
 
 
-def places(cues: Iterable[Cue]) -> str:
-    """Say in which segments the first three cues are."""
-    return segments_named(cue.line for cue in cues)
+def distinct(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """Keep the first pieces of evidence that do not overlap, up to three."""
+    kept: list[Evidence] = []
+    for item in islice(evidence, _LOOKED_AT):
+        if len(kept) == _QUOTES:
+            break
+        if not any(_overlap(item, other) for other in kept):
+            kept.append(item)
+    return tuple(kept)
 
 
-def segments_named(lines: Iterable[Line]) -> str:
-    """Say in words which segments the first three lines are."""
-    in_order = sorted(lines, key=lambda line: line.position)
-    ids = list(dict.fromkeys(line.segment.id for line in in_order))
-    shown = ", ".join(ids[:3])
-    return shown if len(ids) <= 3 else f"{shown} and {len(ids) - 3} more"
-
-
-def capital(sentence: str) -> str:
-    """Begin a sentence with a capital letter."""
-    return sentence[:1].upper() + sentence[1:]
+def _overlap(one: Evidence, other: Evidence) -> bool:
+    same = one.segment_id == other.segment_id
+    return same and one.char_start < other.char_end and other.char_start < one.char_end

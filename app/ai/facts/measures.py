@@ -3,10 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-NO_TIMES = "The transcript has no times."
-NO_ROLES = "It is not known who speaks."
-NO_SERVICE = "Nobody on the service side speaks."
-NO_CUSTOMER = "The customer says nothing."
+from app.ai.wording.sentences import sentence
+
+NO_TIMES = sentence("not_measured.no_times")
+NO_ROLES = sentence("not_measured.no_roles")
+NO_SERVICE = sentence("not_measured.no_agent")
+NO_CUSTOMER = sentence("not_measured.no_customer")
 
 
 @dataclass

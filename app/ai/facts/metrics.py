@@ -5,12 +5,13 @@ import re
 from app.ai.context import Context
 from app.ai.dialogue.cues import Cues
 from app.ai.dialogue.turns import Dialogue, Side
-from app.ai.facts.measures import NO_CUSTOMER, NO_ROLES, NO_SERVICE, Measures
+from app.ai.facts.measures import NO_CUSTOMER, NO_ROLES, NO_SERVICE, NO_TIMES, Measures
 from app.ai.facts.response_times import measure_responses
 from app.ai.facts.sentiment import Sentiment
 from app.ai.facts.speech_metrics import measure_speech
 from app.ai.facts.timing import Timing
 from app.ai.scorecard.values import MetricSettings
+from app.ai.wording.sentences import sentence
 
 # The question marks of Latin, Indic, Arabic and East Asian writing.
 _QUESTION = re.compile("[?\u061f\uff1f]+")
@@ -27,7 +28,7 @@ def measure(
     measures = Measures()
     measures.give("durationSeconds", _duration_s(dialogue, timing))
     if measures.get("durationSeconds") is None:
-        measures.lack("The conversation has no times.", "durationSeconds")
+        measures.lack(NO_TIMES, "durationSeconds")
     measures.give("wordCount", dialogue.word_count)
     if dialogue.attributed:
         measures.give("turnCount", len(dialogue.turns))
@@ -52,7 +53,7 @@ def measure_feelings(measures: Measures, dialogue: Dialogue, sentiment: Sentimen
         return
     measures.give("sentiment.overall", customer.overall)
     if customer.shift is None:
-        measures.lack("The customer speaks once, or in one quarter only.", "sentiment.shift")
+        measures.lack(sentence("not_measured.one_quarter"), "sentiment.shift")
     else:
         measures.give("sentiment.shift", customer.shift)
 
@@ -84,9 +85,9 @@ def _bot(measures: Measures, dialogue: Dialogue, cues: Cues, context: Context) -
     else:
         measures.give("fallbackRate", min(1.0, fallbacks / turns))
     if context.completed is None or context.transferred is None:
-        measures.lack("It is not known how the call ended.", "containment")
+        measures.lack(sentence("not_measured.end_unknown"), "containment")
     elif not context.completed:
-        measures.lack("The call was not completed.", "containment")
+        measures.lack(sentence("not_measured.not_completed"), "containment")
     else:
         measures.give("containment", int(not context.transferred))
 
@@ -94,13 +95,13 @@ def _bot(measures: Measures, dialogue: Dialogue, cues: Cues, context: Context) -
 def _handling(measures: Measures, dialogue: Dialogue, context: Context) -> None:
     resolved_at_once = context.first_contact_resolution
     if resolved_at_once is None:
-        measures.lack("The customer's other conversations are not known.", "firstContactResolution")
+        measures.lack(sentence("not_measured.first_contact"), "firstContactResolution")
     else:
         measures.give("firstContactResolution", int(resolved_at_once))
     duration = measures.get("durationSeconds")
     if dialogue.channel == "chat":
         return
     if duration is None:
-        measures.lack("The conversation has no times.", "handleSeconds")
+        measures.lack(NO_TIMES, "handleSeconds")
     else:
         measures.give("handleSeconds", duration + (context.after_call_seconds or 0))

@@ -7,10 +7,9 @@ from itertools import pairwise
 from app.ai.context import Context
 from app.ai.dialogue.turns import Dialogue, Line, Side
 from app.ai.facts.intervals import percentile
-from app.ai.facts.measures import NO_CUSTOMER, NO_ROLES, Measures
+from app.ai.facts.measures import NO_CUSTOMER, NO_ROLES, NO_TIMES, Measures
+from app.ai.wording.sentences import sentence
 
-NO_SENT_TIMES = "The messages have no times."
-NO_HUMAN = "No person answers."
 _FIRST = "firstResponseSeconds"
 _RESPONSES = ("responseSecondsAvg", "responseSecondsP50", "responseSecondsP90")
 _RESOLUTION = "resolutionSeconds"
@@ -22,7 +21,7 @@ def measure_responses(measures: Measures, dialogue: Dialogue, context: Context) 
         return
     sent = sent_times(dialogue)
     if sent is None:
-        measures.lack(NO_SENT_TIMES, _FIRST, *_RESPONSES, _RESOLUTION)
+        measures.lack(NO_TIMES, _FIRST, *_RESPONSES, _RESOLUTION)
     elif not dialogue.attributed:
         measures.lack(NO_ROLES, _FIRST, *_RESPONSES, _RESOLUTION)
     elif not dialogue.customer:
@@ -46,16 +45,16 @@ def _measure(
     if answers:
         measures.give(_FIRST, _seconds(start, min(answers)))
     else:
-        measures.lack(NO_HUMAN, _FIRST)
+        measures.lack(sentence("not_measured.no_person"), _FIRST)
     waits = [seconds for _, seconds in answer_times(dialogue.lines, sent)]
     if waits:
         measures.give("responseSecondsAvg", sum(waits) / len(waits))
         measures.give("responseSecondsP50", percentile(waits, 50))
         measures.give("responseSecondsP90", percentile(waits, 90))
     else:
-        measures.lack(NO_HUMAN, *_RESPONSES)
+        measures.lack(sentence("not_measured.no_person"), *_RESPONSES)
     if context.closed_at is None:
-        measures.lack("It is not known when the conversation was closed.", _RESOLUTION)
+        measures.lack(sentence("not_measured.close_unknown"), _RESOLUTION)
     else:
         measures.give(_RESOLUTION, max(0.0, _seconds(asked, context.closed_at)))
 

@@ -13,6 +13,7 @@ from app.ai.facts.measures import (
 )
 from app.ai.facts.timing import Spoken, Timing, is_back_channel, words_of
 from app.ai.scorecard.values import MetricSettings
+from app.ai.wording.sentences import sentence
 
 _TALK = ("agentTalkMs", "customerTalkMs", "agentTalkPercent", "talkRatio")
 _OVERTALK = ("overtalkMs", "overtalkPercent", "overtalkCount")
@@ -79,7 +80,7 @@ def _talk(measures: Measures, timing: Timing) -> None:
     if agent + customer:
         measures.give("talkRatio", agent / (agent + customer))
     else:
-        measures.lack("Nobody speaks for a measurable time.", "talkRatio")
+        measures.lack(sentence("not_measured.no_speech"), "talkRatio")
     measures.give("overtalkMs", overtalk)
     _give_percent(measures, "overtalkPercent", overtalk, timing.duration)
     measures.give("overtalkCount", len(timing.overlaps))
@@ -99,7 +100,7 @@ def _pace(measures: Measures, dialogue: Dialogue, timing: Timing, settings: Metr
         words = sum(len(line.text.split()) for line in lines)
         talk = length(timing.of(side))
         if words < settings.pace_words or not talk:
-            measures.lack(f"Fewer than {settings.pace_words} words are spoken.", metric)
+            measures.lack(sentence("not_measured.few_words", least=settings.pace_words), metric)
         else:
             measures.give(metric, 60_000 * words / talk)
     talk = length(timing.of(Side.SERVICE))
@@ -136,7 +137,7 @@ def _answer_gaps(measures: Measures, channel: str, timing: Timing) -> None:
     if not waits:
         reason = NO_SERVICE if not timing.of(Side.SERVICE) else NO_CUSTOMER
         both = timing.of(Side.SERVICE) and timing.of(Side.CUSTOMER)
-        measures.lack("No turn answers the customer." if both else reason, *percents)
+        measures.lack(sentence("not_measured.no_answer") if both else reason, *percents)
         return
     for name, percent in percents.items():
         measures.give(name, percentile(waits, percent))
@@ -160,4 +161,4 @@ def _give_percent(measures: Measures, metric: str, part: int, whole: int) -> Non
     if whole:
         measures.give(metric, 100 * part / whole)
     else:
-        measures.lack("The recording has no length.", metric)
+        measures.lack(sentence("not_measured.no_length"), metric)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from unicodedata import normalize
 
-from app.ai.dialogue.evidence import SUPPORTS, Evidence, evidence_at
+from app.ai.dialogue.evidence import SUPPORTS, Evidence, sentence_around
 from app.ai.dialogue.turns import Line, Side, Turn
 from app.ai.facts.gathering import Facts
 from app.ai.languages.phrases import folded
@@ -34,7 +34,7 @@ class Found:
     end: int
 
     def evidence(self, polarity: str = SUPPORTS) -> tuple[Evidence, ...]:
-        """Quote it, a piece for each segment that it spans."""
+        """Quote the sentence that it is said in, one for each segment that it spans."""
         return tuple(_pieces(self.lines, self.start, self.end, polarity))
 
 
@@ -116,5 +116,5 @@ def _pieces(lines: Iterable[Line], start: int, end: int, polarity: str) -> Itera
     for line in lines:
         first, last = max(0, start - offset), min(len(line.text), end - offset)
         if first < last and line.text[first:last].strip():
-            yield evidence_at(line.segment, first, last, polarity)
+            yield sentence_around(line.segment, first, last, polarity)
         offset += len(line.text) + 1

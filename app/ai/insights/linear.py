@@ -1,16 +1,14 @@
 """Small linear models of our own: features and n-grams, weighed by numbers kept as JSON."""
 
-import json
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from app.ai.insights.tasks import Tasks, tasks_from
+from app.ai.shipped_models import document_of
 
-MODELS = Path(__file__).parent / "models"
 LIMIT = 3.0
 
 
@@ -100,4 +98,4 @@ def _rule_from(document: Mapping[str, Any]) -> Rule:
 @cache
 def shipped(name: str) -> LinearModel:
     """Return a model of the package: `resolved` or `annoyed`."""
-    return model_from(json.loads((MODELS / f"{name}.json").read_text("utf-8")))
+    return model_from(document_of(name))

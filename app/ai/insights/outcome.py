@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
-from app.ai.dialogue.evidence import CONTRADICTS, Evidence, whole
-from app.ai.facts.gathering import Facts, places, quoted
+from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
+from app.ai.facts.gathering import Facts, examined, quoted
 from app.ai.facts.reading import Reading
 from app.ai.insights.linear import shipped
 from app.ai.rules.closing import is_transferred
 from app.ai.scoring.score import Score
+from app.ai.wording.sentences import sentence
+from app.ai.wording.words import percent, quote_at_end
 
 _RESOLVED, _UNRESOLVED = 0.7, 0.35
 _LEAST_LINES = 4
@@ -76,7 +78,11 @@ def _status(
     facts: Facts, score: Score, probability: float | None
 ) -> tuple[str, str, tuple[Evidence, ...]]:
     if is_transferred(facts):
-        return "escalated", "The customer was transferred.", quoted(facts.said("transfer")[:2])
+        return (
+            "escalated",
+            facts.sentence("no_occasion.transferred"),
+            quoted(facts.said("transfer")[:2]),
+        )
     for item in score.judged:
         if item.criterion.rule == "resolution_confirmed" and item.answer.answer == "yes":
             if probability is not None and probability < _UNRESOLVED:
@@ -85,24 +91,26 @@ def _status(
     if (remains := _remains(facts)) is not None:
         return remains
     if probability is None:
-        reason = "" if facts.dialogue.readable else f" {facts.dialogue.unread}"
-        return "unknown", f"Whether it was resolved is not judged.{reason}", ()
+        return "unknown", _why_unknown(facts), ()
     return _likely(facts, probability)
+
+
+def _why_unknown(facts: Facts) -> str:
+    if not facts.dialogue.readable:
+        return facts.dialogue.unread
+    return sentence("not_judged.too_short" if facts.reading is not None else "not_judged.not_read")
 
 
 def _remains(facts: Facts) -> tuple[str, str, tuple[Evidence, ...]] | None:
     # What the customer says last of it: after all that was done, or without any thanks for it.
     done = facts.said("success") + facts.said("done")
     pleased = [cue for kind in ("thanks", "praise", "solved") for cue in facts.heard(kind)]
-    for kind, says, answers in (
-        ("gives_up", "gives it up", pleased),
-        ("still_broken", "says that it remains", done),
-    ):
+    for kind, answers in (("gives_up", pleased), ("still_broken", done)):
         answered = max((cue.line.position for cue in answers), default=-1)
         cues = [cue for cue in facts.heard(kind) if cue.line.position >= answered]
         if cues:
             status = "partially_resolved" if done and kind == "still_broken" else "unresolved"
-            return status, f"The customer {says} ({places(cues)}).", quoted(cues, CONTRADICTS)
+            return status, facts.sentence(f"resolution.{kind}"), quoted(cues, CONTRADICTS)
     return None
 
 
@@ -112,24 +120,29 @@ def _likely(facts: Facts, probability: float) -> tuple[str, str, tuple[Evidence,
         facts.said("failure") + facts.said("no_result"),
         key=lambda cue: (cue.line.position, cue.start),
     )
-    chance = f"By its course a resolution is {probability:.0%} likely"
+    chance = percent(probability)
     if probability >= _RESOLVED:
-        if done:
-            return "resolved", f"{chance}; it is done in {places(done)}.", quoted(done[-3:])
-        return "resolved", f"{chance}.", _last_words(facts)
+        evidence = quoted(done[-1:]) or _last_words(facts)
+        key = "resolution.probably" if done else "resolution.probably_unsaid"
+        return "resolved", _told(facts, key, chance, evidence), evidence
     if probability < _UNRESOLVED:
-        if failed:
-            where = f"{chance}; it fails in {places(failed)}."
-            return "unresolved", where, quoted(failed[-3:], CONTRADICTS)
-        return "unresolved", f"{chance}.", _last_words(facts, CONTRADICTS)
+        evidence = quoted(failed[-1:], CONTRADICTS) or _last_words(facts, CONTRADICTS)
+        key = "resolution.hardly" if failed else "resolution.hardly_unsaid"
+        return "unresolved", _told(facts, key, chance, evidence), evidence
     if done and failed:
-        where = f"{chance}; it fails in {places(failed)} and is done in {places(done)}."
-        return "partially_resolved", where, quoted(done[-2:]) + quoted(failed[-2:], CONTRADICTS)
-    return "unknown", f"{chance}.", ()
+        evidence = quoted(done[-1:]) + quoted(failed[-1:], CONTRADICTS)
+        return "partially_resolved", _told(facts, "resolution.partly", chance, evidence), evidence
+    evidence = _last_words(facts)
+    return "unknown", _told(facts, "resolution.open", chance, evidence), evidence
 
 
-def _last_words(facts: Facts, polarity: str = "supports") -> tuple[Evidence, ...]:
-    return tuple(whole(line.segment, polarity) for line in facts.dialogue.customer[-1:])
+def _told(facts: Facts, key: str, chance: str, evidence: tuple[Evidence, ...]) -> str:
+    quotes = [quote_at_end(item.quote) for item in evidence]
+    return facts.sentence(key, chance=chance, quote=quotes[0], failed=quotes[-1])
+
+
+def _last_words(facts: Facts, polarity: str = SUPPORTS) -> tuple[Evidence, ...]:
+    return examined(facts.dialogue.customer[-1:], polarity)
 
 
 def _satisfaction(reading: Reading, probability: float, abusive_lines: int) -> float:

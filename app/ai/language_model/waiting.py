@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from app.core.stopping import Stopped
+from app.core.process.stopping import Stopped
 
 Result = TypeVar("Result")
 _LOOK_EVERY_S = 0.1

@@ -4,14 +4,17 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from app.ai.facts.gathering import Facts
-from app.ai.facts.measures import NO_ROLES
 from app.ai.facts.moments import event_types
 from app.ai.facts.spoken_phrases import ANYONE, is_known_to_be, said, turns_of
-from app.ai.languages.detection import UNKNOWN, primary_language
+from app.ai.languages.detection import UNKNOWN, name_of, primary_language
 from app.ai.rules.own import holds, spelled
 from app.ai.scorecard.shapes import WRITTEN_EVENTS
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, unjudged
+from app.ai.wording.sentences import part, sentence
+from app.ai.wording.words import listed
+
+_WHO = {"agent": "the agent", "customer": "the customer", ANYONE: "somebody"}
 
 
 def unmet(facts: Facts, criterion: Criterion) -> Answer | None:
@@ -38,46 +41,52 @@ def speaks(facts: Facts, languages: Iterable[str]) -> bool | None:
 def _languages(facts: Facts, languages: list[str]) -> Answer | None:
     spoken = speaks(facts, languages)
     if spoken is None:
-        return unjudged("It is not known which language is spoken.")
-    return None if spoken else _only(f"to conversations in {', '.join(languages)}")
+        return unjudged(facts.dialogue.unread)
+    return (
+        None
+        if spoken
+        else _only("languages", languages=listed([name_of(tag) for tag in languages], "or"))
+    )
 
 
 def _directions(facts: Facts, directions: list[str]) -> Answer | None:
     if facts.context.direction in directions:
         return None
-    return _only(f"to {' and '.join(directions)} contacts")
+    return _only("directions", directions=listed(directions, "or"))
 
 
 def _campaigns(facts: Facts, campaign_ids: list[str]) -> Answer | None:
-    return None if facts.context.campaign_id in campaign_ids else _only("to some campaigns")
+    return None if facts.context.campaign_id in campaign_ids else _only("campaigns")
 
 
 def _labels(facts: Facts, labels: Mapping[str, str]) -> Answer | None:
     known = facts.context.labels
     missing = [f"{name} {value}" for name, value in labels.items() if known.get(name) != value]
-    return _only(f"with the label {', '.join(missing)}") if missing else None
+    return _only("labels", labels=listed(missing)) if missing else None
 
 
 def _metric(facts: Facts, measured: Mapping[str, Any]) -> Answer | None:
-    metric = measured["metric"]
-    value = facts.measures.get(metric)
+    metric = part(f"metric.{measured['metric']}")
+    value = facts.measures.get(measured["metric"])
     if value is None:
-        return _only(f"where {metric} is measured")
-    return None if holds(measured, value) else _only(f"where {metric} is {spelled(measured)}")
+        return _only("unmeasured", metric=metric)
+    return (
+        None if holds(measured, value) else _only("metric", metric=metric, range=spelled(measured))
+    )
 
 
 def _events(facts: Facts, events: list[str]) -> Answer | None:
     if not event_types(facts).isdisjoint(events):
         return None
     if not facts.dialogue.readable and not set(WRITTEN_EVENTS).isdisjoint(events):
-        return unjudged(f"Whether it applies can't be told. {facts.dialogue.unread}")
-    return _only(f"where there is {' or '.join(events)}")
+        return unjudged(sentence("not_judged.condition_unread", reason=facts.dialogue.unread))
+    return _only("events", events=listed([part(f"event.{event}") for event in events], "or"))
 
 
 def _said(facts: Facts, wanted: Mapping[str, Any]) -> Answer | None:
     by = wanted.get("by", ANYONE)
     if next(said(turns_of(facts, by), wanted["anyOf"]), None) is None:
-        return _only(f"where one of its phrases is said by {by}")
+        return _only("said", who=_WHO[by])
     return None if is_known_to_be(facts, by) else _unknown_speaker()
 
 
@@ -87,15 +96,15 @@ def _not_said(facts: Facts, unwanted: Mapping[str, Any]) -> Answer | None:
         return None
     if not is_known_to_be(facts, by):
         return _unknown_speaker()
-    return _only(f"where none of its phrases is said by {by}")
+    return _only("not_said", who=_WHO[by])
 
 
 def _unknown_speaker() -> Answer:
-    return unjudged(f"Whether it applies can't be told. {NO_ROLES}")
+    return unjudged(sentence("not_judged.unknown_speaker"))
 
 
-def _only(to: str) -> Answer:
-    return not_applicable(f"It applies only {to}.")
+def _only(key: str, **values: str) -> Answer:
+    return not_applicable(sentence(f"applies_only.{key}", **values))
 
 
 # The cheap ones first: what does not apply costs nothing then.

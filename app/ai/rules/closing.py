@@ -2,27 +2,38 @@
 
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
-from app.ai.facts.gathering import Facts, capital, places, quoted
+from app.ai.dialogue.turns import Line, Side
+from app.ai.facts.gathering import Facts, examined, quoted
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
+from app.ai.wording.sentences import sentence
+from app.ai.wording.words import listed
 
-_ELEMENTS = {
+# What a close consists of, as it is called where it is there and where it is missing.
+_GIVEN = {
     "recap": "a recap",
     "next_step": "a next step with a time",
     "offer_help": "an offer of more help",
 }
+_MISSING = {
+    "recap": "no recap",
+    "next_step": "no next step with a time",
+    "offer_help": "no offer of more help",
+}
+_COURTESIES = {"thanks": "thanks", "offer_help": "an offer of more help", "closing": "a goodbye"}
 _LAST_LINES = 4
+_QUOTED_LINES = 2
 
 
 def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when near the end it is asked or said that the issue is solved, and not denied.
 
-    That the customer closes content says so as well, with thanks or nothing more to ask; but where
-    something failed, thanks alone are courtesy. Who is refused on a stated ground has nothing to
-    confirm.
+    A customer who closes content says so as well, with thanks or nothing more to ask; but where
+    something failed, thanks alone are courtesy. A customer whose request was refused for a stated
+    reason has nothing to confirm.
     """
     if is_transferred(facts):
-        return not_applicable("The customer was transferred.")
+        return not_applicable(facts.sentence("no_occasion.transferred"))
     ending = facts.ending(criterion.parameters["lastTurns"])
     solved, checks = facts.heard("solved", ending), facts.said("solved_check", ending)
     content = _content(facts)
@@ -31,25 +42,33 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     if denied and (last is None or _place(_latest(denied)) > _place(last)):
         return yes_or_no(
             False,
-            f"Near the end it is said that the issue remains ({places(denied)}).",
+            facts.sentence("confirmed.denied"),
             confidence=facts.sure(0.75),
             evidence=quoted(denied, CONTRADICTS),
         )
-    who = "the customer says" if facts.dialogue.attributed else "it is said"
-    for cues, explanation in (
-        (solved, f"{capital(who)} that it is solved ({places(solved)})."),
-        (content, f"The customer closes content ({places(content)})."),
-        (checks, f"{capital(facts.agent)} asks whether it is solved ({places(checks)})."),
+    for cues, key in (
+        (solved, "confirmed.solved"),
+        (content, _content_key(content)),
+        (checks, "confirmed.asked"),
     ):
         if cues:
-            return yes_or_no(True, explanation, confidence=facts.sure(0.85), evidence=quoted(cues))
+            return yes_or_no(
+                True, facts.sentence(key), confidence=facts.sure(0.85), evidence=quoted(cues)
+            )
     if _ends_refused(facts):
-        return not_applicable("What is asked for is refused on a stated ground.")
+        return not_applicable(sentence("confirmed.refused"))
     return yes_or_no(
         False,
-        "Near the end nobody asks or says whether the issue is solved.",
+        sentence("confirmed.missing"),
         confidence=facts.sure(0.6),
+        evidence=examined(ending[-_QUOTED_LINES:]),
     )
+
+
+def _content_key(content: list[Cue]) -> str:
+    thanked = any(cue.kind in ("thanks", "praise") for cue in content)
+    after_done = len(content) > 1
+    return f"confirmed.{'thanks' if thanked else 'nothing_more'}{'_after_done' * after_done}"
 
 
 def _content(facts: Facts) -> list[Cue]:
@@ -84,45 +103,46 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
     """Count recap, next step with a time and offer of more help in the last turns."""
     parameters = criterion.parameters
     if left_first(facts):
-        return not_applicable("The customer leaves before the close.")
+        return not_applicable(facts.sentence("no_occasion.left_first"))
     ending = facts.ending(parameters["lastTurns"])
-    found = {kind: facts.said(kind, ending) for kind in _ELEMENTS}
-    present = [kind for kind in _ELEMENTS if found[kind]]
-    cues = [found[kind][0] for kind in present]
-    named = " and ".join(_ELEMENTS[kind] for kind in present)
+    found = {kind: facts.said(kind, ending) for kind in _GIVEN}
+    present = [kind for kind in _GIVEN if found[kind]]
     if len(present) >= parameters["fullElements"]:
-        level, score = 2, 1.0
+        level, score, key = 2, 1.0, "recap.complete"
     elif len(present) >= parameters["halfElements"]:
-        level, score = 1, 0.5
+        level, score, key = 1, 0.5, "recap.partial"
     else:
-        level, score = 0, 0.0
+        level, score, key = 0, 0.0, "recap.partial" if present else "recap.missing"
     return judged(
         level,
         score,
-        f"The close holds {named} ({places(cues)})."
-        if present
-        else "The close holds neither a recap nor a next step with a time nor an offer of more help.",
+        facts.sentence(
+            key,
+            given=listed([_GIVEN[kind] for kind in present]),
+            missing=listed([_MISSING[kind] for kind in _MISSING if kind not in present]),
+        ),
         confidence=facts.sure(0.75 if present else 0.65),
-        evidence=quoted(cues),
+        evidence=quoted(found[kind][0] for kind in present) or examined(_said_last(facts, ending)),
     )
 
 
 def clean_close(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when the last turns thank, offer more help or say goodbye."""
     if is_transferred(facts):
-        return not_applicable("The caller was transferred.")
+        return not_applicable(facts.sentence("no_occasion.transferred"))
     if left_first(facts):
-        return not_applicable("The caller leaves before the close.")
+        return not_applicable(facts.sentence("no_occasion.left_first"))
     ending = facts.ending(criterion.parameters["lastTurns"])
-    found = [
-        cue for kind in ("closing", "thanks", "offer_help") for cue in facts.said(kind, ending)
-    ]
-    if found:
-        explanation = f"{capital(facts.agent)} closes the call in {places(found)}."
-    else:
-        explanation = f"At the end {facts.agent} neither thanks nor offers help nor says goodbye."
+    found = {kind: facts.said(kind, ending) for kind in _COURTESIES}
+    given = [kind for kind in _COURTESIES if found[kind]]
     return yes_or_no(
-        bool(found), explanation, confidence=0.8 if found else 0.7, evidence=quoted(found)
+        bool(given),
+        facts.sentence(
+            "close.clean" if given else "close.missing",
+            given=listed([_COURTESIES[kind] for kind in given]),
+        ),
+        confidence=0.8 if given else 0.7,
+        evidence=quoted(found[kind][0] for kind in given) or examined(_said_last(facts, ending)),
     )
 
 
@@ -130,37 +150,40 @@ def handoff(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when a person takes over after the customer has asked for one."""
     asked = facts.heard("escalation_request")
     if not asked:
-        return not_applicable("Nobody asks for a human.")
+        return not_applicable(facts.sentence("handoff.not_asked"))
     met = facts.context.transferred
     after = [line for line in facts.dialogue.lines if line.position > asked[0].line.position]
     announced = facts.said("transfer", after)
     if met is None:
         met = bool(announced) or any(line.by_human for line in after)
-    where = asked[0].line.segment.id
-    if met:
-        explanation = f"A human is asked for in {where}, and the call is handed over."
-    else:
-        explanation = f"A human is asked for in {where}, and the call is not handed over."
-    evidence = quoted(asked[:1] + announced[:1]) if met else quoted(asked, CONTRADICTS)
-    return yes_or_no(met, explanation, confidence=0.85 if met else 0.75, evidence=evidence)
+    return yes_or_no(
+        met,
+        facts.sentence("handoff.done" if met else "handoff.missing"),
+        confidence=0.85 if met else 0.75,
+        evidence=quoted(asked[:1] + announced[:1]) if met else quoted(asked, CONTRADICTS),
+    )
 
 
 def opt_out(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when a request not to be called again is confirmed after it."""
     asked = facts.heard("opt_out")
     if not asked:
-        return not_applicable("Nobody asks not to be called again.")
+        return not_applicable(facts.sentence("opt_out.not_asked"))
     first = asked[0]
     done = [cue for cue in facts.said("opt_out_done") if cue.line.position > first.line.position]
-    if done:
-        explanation = f"The request in {first.line.segment.id} is confirmed in {places(done)}."
-        return yes_or_no(True, explanation, confidence=0.85, evidence=quoted([first, *done[:1]]))
     return yes_or_no(
-        False,
-        f"The request in {first.line.segment.id} not to be called again is not confirmed.",
-        confidence=0.75,
-        evidence=quoted(asked, CONTRADICTS),
+        bool(done),
+        facts.sentence("opt_out.confirmed" if done else "opt_out.missing"),
+        confidence=0.85 if done else 0.75,
+        evidence=quoted([first, *done[:1]]) if done else quoted(asked, CONTRADICTS),
     )
+
+
+def _said_last(facts: Facts, ending: tuple[Line, ...]) -> list[Line]:
+    # The last lines of the service side; anybody's where the sides are unknown.
+    attributed = facts.dialogue.attributed
+    said = [line for line in ending if line.side is Side.SERVICE or not attributed]
+    return said[-_QUOTED_LINES:]
 
 
 def is_transferred(facts: Facts) -> bool:

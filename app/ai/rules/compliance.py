@@ -1,37 +1,31 @@
 """The rules of what must be said and what must not: disclosure, data handling, abuse."""
 
-from app.ai.dialogue.evidence import CONTRADICTS
-from app.ai.facts.gathering import Facts, capital, places, quoted
+from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS
+from app.ai.dialogue.turns import Line
+from app.ai.facts.gathering import Facts, distinct, examined, quoted
 from app.ai.facts.spoken_phrases import statement_evidence
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import (
-    NOT_JUDGED_YET,
-    Answer,
-    judged,
-    not_applicable,
-    unjudged,
-    yes_or_no,
-)
+from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, unjudged, yes_or_no
+from app.ai.wording.sentences import sentence
+from app.ai.wording.words import in_quotes, listed
 
 
 def disclosure(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when each required statement is made, in one of its phrases."""
     statements = criterion.parameters["requiredStatements"]
     if not statements:
-        return not_applicable("The list of required statements is empty.")
+        return not_applicable(sentence("disclosure.none_required"))
     found = {item["key"]: statement_evidence(facts, item) for item in statements}
     missing = [item["title"] for item in statements if not found[item["key"]]]
-    evidence = [item for pieces in found.values() for item in pieces]
-    if missing:
-        explanation = f"Not said: {'; '.join(missing)}."
-    else:
-        ids = ", ".join(dict.fromkeys(item.segment_id for item in evidence))
-        explanation = f"Every required statement is made ({ids})."
+    made = [item for pieces in found.values() for item in pieces]
     return yes_or_no(
         not missing,
-        explanation,
+        sentence(
+            "disclosure.missing" if missing else "disclosure.complete",
+            titles=listed([in_quotes(title) for title in missing]),
+        ),
         confidence=facts.sure(0.7 if missing else 0.95),
-        evidence=evidence,
+        evidence=distinct(made) or examined(facts.opening(2)),
     )
 
 
@@ -44,7 +38,7 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
     if asked:
         return yes_or_no(
             False,
-            f"{capital(facts.agent)} asks for what must not be asked for ({places(asked)}).",
+            facts.sentence("data_handling.asked"),
             confidence=facts.sure(0.85),
             evidence=quoted(asked, CONTRADICTS),
         )
@@ -52,12 +46,52 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
     least = criterion.parameters["minWords"]
     lines = facts.dialogue.service if facts.dialogue.attributed else facts.dialogue.lines
     if sum(len(line.text.split()) for line in lines) < least:
-        return unjudged(f"Fewer than {least} words are said.")
-    nobody = f"{facts.agent} never asks" if facts.dialogue.attributed else "nobody asks"
+        return unjudged(facts.sentence("not_judged.few_words", least=least))
     return yes_or_no(
         True,
-        f"{capital(nobody)} to be told a full card number, CVV, PIN, one-time code or password.",
+        facts.sentence(
+            "data_handling.clean" if facts.dialogue.attributed else "data_handling.nobody_asked"
+        ),
         confidence=facts.sure(0.8),
+        evidence=quoted(facts.said("identity_check")) or examined(_questions(lines), SUPPORTS),
+    )
+
+
+def _questions(lines: tuple[Line, ...]) -> list[Line]:
+    # What was asked is what was examined; the first lines where nothing was.
+    return [line for line in lines if "?" in line.text] or list(lines)
+
+
+def third_party(facts: Facts, criterion: Criterion) -> Answer:
+    """Answer no when details of another person are told to someone who speaks for that person.
+
+    Answer yes when the agent refuses, or asks for the authority first. Where the customer speaks
+    for somebody else and neither is said, nothing was disclosed.
+    """
+    asking = facts.heard("third_party")
+    if not asking:
+        return not_applicable(facts.sentence("third_party.no_occasion"))
+    if facts.heard("authority_check"):
+        return unjudged(facts.sentence("third_party.authority_claimed"))
+    asked = asking[0]
+    after = [line for line in facts.dialogue.service if line.position > asked.line.position]
+    details = facts.said("third_party_detail", after)
+    checks = facts.said("authority_check", after)
+    told = min(details, key=lambda cue: cue.line.position, default=None)
+    if checks and (told is None or checks[0].line.position <= told.line.position):
+        return yes_or_no(
+            True,
+            facts.sentence("third_party.protected"),
+            confidence=0.7,
+            evidence=quoted([asked, checks[0]]),
+        )
+    if told is None:
+        return not_applicable(facts.sentence("third_party.nothing_told"))
+    return yes_or_no(
+        False,
+        facts.sentence("third_party.disclosed"),
+        confidence=0.7,
+        evidence=quoted([asked, told], CONTRADICTS),
     )
 
 
@@ -65,11 +99,11 @@ def abuse(facts: Facts, criterion: Criterion) -> Answer:
     """Answer with the lowest level on abuse; without it, how clear the rest is is not judged."""
     found = facts.said("profanity")
     if not found:
-        return unjudged(NOT_JUDGED_YET)
+        return needs_model()
     return judged(
         0,
         0.0,
-        f"{capital(facts.agent)} is abusive ({places(found)}).",
+        facts.sentence("abuse.found"),
         confidence=0.85,
         evidence=quoted(found, CONTRADICTS),
     )

@@ -7,18 +7,19 @@ them and the answer is the nearest.
 from itertools import pairwise
 
 from app.ai.dialogue.cues import Cue
-from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, whole
+from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.dialogue.friction import HALF_AT, WEIGHTS, friction_of
 from app.ai.dialogue.turns import Side
-from app.ai.facts.gathering import Facts, capital, places, quoted, segments_named
+from app.ai.facts.gathering import Facts, distinct, examined, quoted
 from app.ai.facts.reading import Reading
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged
+from app.ai.wording.sentences import capital, part, sentence
+from app.ai.wording.words import clauses
 
 _FULL, _HALF = 0.8, 0.25
 _LEAST_LINES = 4
-_SHORT = "The conversation is too short to tell."
-_NOT_READ = "Without known speakers in English it is not judged."
+_MOST_TOLD = 3
 _OBSTACLES = ("failure", "no_result", "bad_news", "refusal")
 
 
@@ -32,21 +33,24 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
     score = friction.fulfilment(criterion.parameters.get("halfAt", HALF_AT))
     if not friction.amount:
         done = facts.said("success") or facts.said("done")
-        explanation = "Nothing is refused, fails or is left open" + (
-            f", and it is said that something is done ({places(done)})." if done else "."
-        )
-        return _scaled(score, explanation, 0.7 if done else 0.5, quoted(done))
-    pieces = []
-    if friction.obstacles:
-        pieces.append(f"{_count(len(friction.obstacles))} in {places(friction.obstacles)}")
-    if friction.concessions:
-        pieces.append(f"the customer settles for something else in {places(friction.concessions)}")
-    if friction.ends_open:
-        pieces.append("the customer's last words get no answer")
-    evidence = quoted([*friction.obstacles, *friction.concessions], CONTRADICTS)
-    if not evidence and facts.dialogue.customer:
-        evidence = (whole(facts.dialogue.customer[-1].segment, CONTRADICTS),)
-    return _scaled(score, f"{capital('; '.join(pieces))}.", 0.65, evidence)
+        key = "completeness.smooth_and_done" if done else "completeness.smooth"
+        evidence = quoted(done) or examined(facts.dialogue.customer[-2:], SUPPORTS)
+        return _scaled(score, facts.sentence(key), 0.7 if done else 0.5, evidence)
+    met = _of_each_kind([*friction.obstacles, *friction.concessions])
+    told = [_obstacle(facts, cue.kind) for cue in met]
+    evidence = quoted(met, CONTRADICTS)
+    if friction.ends_open and len(told) < _MOST_TOLD:
+        told.append(_obstacle(facts, "ends_open"))
+        evidence += examined(facts.dialogue.customer[-1:])
+    return _scaled(score, capital(clauses(told)), 0.65, distinct(evidence))
+
+
+def _of_each_kind(cues: list[Cue]) -> list[Cue]:
+    return list({cue.kind: cue for cue in reversed(_in_order(cues))}.values())[::-1][:_MOST_TOLD]
+
+
+def _obstacle(facts: Facts, kind: str) -> str:
+    return part(f"obstacle.{kind}", agent=facts.agent, customer=facts.customer)
 
 
 def understanding(facts: Facts, criterion: Criterion) -> Answer:
@@ -61,16 +65,15 @@ def understanding(facts: Facts, criterion: Criterion) -> Answer:
     positions = {cue.line.position for cue in cues} | {line.position for line in repeated}
     score = 1 / (1 + len(positions))
     if not positions:
-        return _scaled(1.0, "The customer neither corrects nor repeats anything.", 0.6)
-    lines = [cue.line for cue in cues] + repeated
-    lines.sort(key=lambda line: line.position)
-    evidence = quoted(cues, CONTRADICTS) or tuple(
-        whole(line.segment, CONTRADICTS) for line in repeated[:3]
-    )
-    explanation = (
-        f"Something is corrected, asked again or not understood in {segments_named(lines)}."
-    )
-    return _scaled(score, explanation, 0.6, evidence)
+        evidence = examined(facts.dialogue.customer, SUPPORTS)
+        return _scaled(1.0, facts.sentence("understanding.full"), 0.6, evidence)
+    missed = _of_each_kind(cues)
+    told = [_obstacle(facts, cue.kind) for cue in missed]
+    evidence = quoted(missed, CONTRADICTS)
+    if repeated and len(told) < _MOST_TOLD:
+        told.append(_obstacle(facts, "repeated_request"))
+        evidence += examined(repeated[:1])
+    return _scaled(score, capital(clauses(told)), 0.6, distinct(evidence))
 
 
 def _repairs(facts: Facts) -> list[Cue]:
@@ -98,7 +101,7 @@ def listening(facts: Facts, criterion: Criterion) -> Answer:
         return answer
     restated = facts.said("recap") + facts.said("asks_confirmation")
     if restated:
-        explanation = f"The need is confirmed ({places(restated)}), and nothing is repeated."
+        explanation = facts.sentence("understanding.confirmed")
         return _scaled(1.0, explanation, 0.65, quoted(restated))
     return answer
 
@@ -107,19 +110,18 @@ def empathy(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether a problem or a feeling that the customer voices is acknowledged after it."""
     voiced = _in_order([cue for kind in ("problem", "complaint") for cue in facts.heard(kind)])
     if not voiced:
-        return not_applicable("The customer voices no problem and no feeling.")
+        return not_applicable(facts.sentence("empathy.no_occasion"))
     first = voiced[0].line.position
     after = [line for line in facts.dialogue.service if line.position > first]
     if not after:
-        return not_applicable("Nobody answers after the problem is voiced.")
+        return not_applicable(facts.sentence("empathy.no_reply"))
     named = facts.said("empathy", after)
     stock = facts.said("apology", after)
-    where = voiced[0].line.segment.id
     if named:
         return judged(
             2,
             1.0,
-            f"What is voiced in {where} is acknowledged in {places(named)}.",
+            facts.sentence("empathy.given"),
             confidence=0.7,
             evidence=quoted([voiced[0], *named[:2]]),
         )
@@ -127,14 +129,14 @@ def empathy(facts: Facts, criterion: Criterion) -> Answer:
         return judged(
             1,
             0.5,
-            f"What is voiced in {where} gets a stock phrase only ({places(stock)}).",
+            facts.sentence("empathy.stock"),
             confidence=0.6,
             evidence=quoted([voiced[0], *stock[:2]]),
         )
     return judged(
         0,
         0.0,
-        f"What is voiced in {where} is not acknowledged.",
+        facts.sentence("empathy.missing"),
         confidence=0.5,
         evidence=quoted(voiced[:2], CONTRADICTS),
     )
@@ -147,7 +149,7 @@ def respect(facts: Facts, criterion: Criterion) -> Answer:
         return judged(
             0,
             0.0,
-            f"{capital(facts.agent)} is abusive ({places(abusive)}).",
+            facts.sentence("abuse.found"),
             confidence=0.85,
             evidence=quoted(abusive, CONTRADICTS),
         )
@@ -155,16 +157,16 @@ def respect(facts: Facts, criterion: Criterion) -> Answer:
         [cue for kind in ("thanks", "greeting", "empathy", "closing") for cue in facts.said(kind)]
     )
     if not courteous:
-        return unjudged("There are neither courteous nor abusive words to go by.")
-    explanation = f"{capital(facts.agent)} is courteous ({places(courteous)}) and never abusive."
+        return unjudged(sentence("not_judged.no_manners"))
+    explanation = facts.sentence("respect.courteous")
     return judged(2, 1.0, explanation, confidence=0.6, evidence=quoted(courteous[:3], SUPPORTS))
 
 
 def _read(facts: Facts) -> Reading | Answer:
     if facts.reading is None:
-        return unjudged(_NOT_READ)
+        return unjudged(sentence("not_judged.not_read"))
     if len(facts.dialogue.lines) < _LEAST_LINES:
-        return unjudged(_SHORT)
+        return unjudged(sentence("not_judged.too_short"))
     return facts.reading
 
 
@@ -173,10 +175,6 @@ def _scaled(
 ) -> Answer:
     level = 2 if score >= _FULL else 1 if score >= _HALF else 0
     return judged(level, score, explanation, confidence=confidence, evidence=evidence)
-
-
-def _count(obstacles: int) -> str:
-    return "one obstacle" if obstacles == 1 else f"{obstacles} obstacles"
 
 
 def _in_order(cues: list[Cue]) -> list[Cue]:

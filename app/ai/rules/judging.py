@@ -1,18 +1,20 @@
 """The embedded engine's judgement of a criterion: applicability first, then its rule."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Flag, auto
 
-from app.ai.dialogue.evidence import CONTRADICTS, whole
+from app.ai.dialogue.evidence import SUPPORTS
 from app.ai.dialogue.turns import Line
-from app.ai.facts.gathering import Facts, segments_named
-from app.ai.facts.measures import NO_ROLES, NO_SERVICE, NO_TIMES
+from app.ai.facts.gathering import Facts, examined
+from app.ai.facts.measures import NO_SERVICE, NO_TIMES
 from app.ai.facts.timing import words_of
 from app.ai.rules import applicability, closing, compliance, content, opening, own, timing
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import NOT_JUDGED_YET, Answer, judged, not_applicable, unjudged
+from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, unjudged
+from app.ai.wording.sentences import part, sentence
+from app.ai.wording.words import listed, times
 
 # How much less sure the answers are that rest on a first lexicon alone.
 _FIRST_LEXICON_DOUBT = 0.3
@@ -44,11 +46,11 @@ def answer(facts: Facts, criterion: Criterion) -> Answer:
     if unmet is not None:
         return unmet
     if criterion.rule is None:
-        return unjudged(NOT_JUDGED_YET)
+        return needs_model()
     rule = RULES[criterion.rule]
     by = "metric" if criterion.methods[0] == "metric" else "rule"
     if Needs.ROLES in rule.needs and not facts.dialogue.attributed:
-        return unjudged(f"{NO_ROLES} The recording has one channel for all.", by=by)
+        return unjudged(sentence("not_judged.one_channel"), by=by)
     if facts.dialogue.attributed and not facts.dialogue.service:
         return not_applicable(NO_SERVICE, by=by)
     if Needs.WORDS in rule.needs and not facts.dialogue.readable:
@@ -67,14 +69,13 @@ def _hedged(facts: Facts, answer: Answer) -> Answer:
     lexicons = dialogue.first_lexicons
     if lexicons:
         confidence *= 1 - _FIRST_LEXICON_DOUBT * sum(
-            dialogue.shares[each.language] for each in lexicons
+            dialogue.shares[lexicon.language] for lexicon in lexicons
         )
-        notes.append(
-            f"Read with a first lexicon of {' and '.join(each.name for each in lexicons)}."
-        )
+        names = listed([lexicon.name for lexicon in lexicons])
+        notes.append(sentence("not_judged.first_word_list", languages=names))
     if dialogue.language_confidence < _SURE_LANGUAGE:
         confidence *= dialogue.language_confidence / _SURE_LANGUAGE
-        notes.append("The language is guessed from few words.")
+        notes.append(sentence("not_judged.guessed_language"))
     if not notes:
         return answer
     explanation = " ".join((answer.explanation, *notes))
@@ -92,19 +93,33 @@ def no_repetition(facts: Facts, criterion: Criterion) -> Answer:
     fulfilled = (
         count <= parameters["maxFallbacks"] and len(repeated) <= parameters["maxRepeatedQuestions"]
     )
-    where = f" ({segments_named(repeated)})" if repeated else ""
-    lines = [] if fulfilled else [cue.line for cue in fallbacks] + repeated
-    unique = {line.position: line for line in lines}
+    missed = [cue.line for cue in fallbacks] + repeated
     return judged(
         2 if fulfilled else 0,
         float(fulfilled),
-        f"Fallbacks: {count}. Questions asked again in the same words: {len(repeated)}{where}."
-        if count or repeated
-        else "There is no fallback, and no question is asked again in the same words.",
+        _repetition_told(facts, count, len(repeated)),
         confidence=0.6 if fulfilled else 0.75,
         by="metric",
-        evidence=[whole(line.segment, CONTRADICTS) for line in list(unique.values())[:5]],
+        evidence=examined(missed)
+        if not fulfilled
+        else examined(_asking(facts.dialogue.service), SUPPORTS),
     )
+
+
+def _repetition_told(facts: Facts, fallbacks: int, repeats: int) -> str:
+    if not fallbacks and not repeats:
+        return facts.sentence("no_repetition.clean")
+    understood = "no_repetition.fallbacks" if fallbacks else "no_repetition.no_fallbacks"
+    asked = "no_repetition.repeats" if repeats else "no_repetition.no_repeats"
+    return facts.sentence(
+        "no_repetition.found",
+        fallbacks=part(understood, times=times(fallbacks)),
+        repeats=part(asked, times=times(repeats)),
+    )
+
+
+def _asking(lines: Iterable[Line]) -> list[Line]:
+    return [line for line in lines if "?" in line.text]
 
 
 def _repeated_questions(facts: Facts) -> list[Line]:
@@ -143,6 +158,7 @@ RULES: dict[str, Rule] = {
     "purpose": Rule(opening.purpose, _AGENT_WORDS),
     "recap": Rule(closing.recap, Needs.WORDS),
     "resolution_confirmed": Rule(closing.resolution_confirmed, Needs.WORDS),
+    "third_party": Rule(compliance.third_party, _AGENT_WORDS),
     "turn_taking": Rule(timing.turn_taking, _AGENT_TIMES),
     "completeness": Rule(content.completeness, _AGENT_WORDS),
     "empathy": Rule(content.empathy, _AGENT_WORDS),

@@ -2,39 +2,49 @@
 
 import re
 
+from app.ai.conduct.readings import SHOWN
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line
-from app.ai.facts.gathering import Facts, capital, places, quoted
+from app.ai.facts.gathering import Facts, examined, quoted
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, yes_or_no
+from app.ai.wording.sentences import sentence
+from app.ai.wording.words import first, listed
 
-_PARTS = {"greeting": "a greeting", "brand": "the brand", "name": "the own name"}
-_MID_CALL = "The conversation starts in the middle."
+# What a greeting consists of, as it is called where it is there and where it is missing.
+_GIVEN = {"greeting": "a greeting", "brand": "the company name", "name": "a personal name"}
+_MISSING = {"greeting": "no greeting", "brand": "no company name", "name": "no personal name"}
+_IDENTITY = {"brand": "which company it speaks for", "automated": "that it is automated"}
 
 
 def greeting(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when every required part is in the first turns of the service side."""
     if facts.context.starts_mid_call:
-        return not_applicable(_MID_CALL)
+        return not_applicable(sentence("no_occasion.mid_call"))
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
     found = {
-        "greeting": facts.said("greeting", opening),
+        "greeting": _greetings(facts, opening),
         "brand": _brand(facts, opening),
-        "name": facts.said("introduction", opening),
+        "name": facts.said("introduction", opening)
+        or _in_greeting(facts, "name_in_greeting", opening),
     }
     wanted = criterion.parameters["requires"]
-    missing = [_PARTS[part] for part in wanted if not found[part]]
+    missing = [part for part in wanted if not found[part]]
     cues = [found[part][0] for part in wanted if found[part]]
-    named = " and ".join(missing) or " and ".join(_PARTS[part] for part in wanted)
-    verb = "lacks" if missing else "holds"
-    where = f" ({places(cues)})" if cues else ""
+    given = listed([_GIVEN[part] for part in wanted if found[part]])
+    kind = "complete" if not missing else "partial" if cues else "missing"
     return yes_or_no(
         not missing,
-        f"The opening, the first {turns} turns of {facts.agent}, {verb} {named}{where}.",
+        facts.sentence(
+            f"greeting.{kind}",
+            turns=_first_turns(facts, turns),
+            given=given,
+            missing=listed([_MISSING[part] for part in missing]),
+        ),
         confidence=0.75 if missing else 0.9,
-        evidence=quoted(cues),
+        evidence=examined(opening) if missing else quoted(cues),
     )
 
 
@@ -42,63 +52,94 @@ def verification(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when an identity check comes in a line before the first account detail."""
     details = facts.said("account_detail")
     if not details:
-        return not_applicable("No account detail is touched.")
-    first = details[0]
+        return not_applicable(sentence("verification.no_detail"))
+    first_detail = details[0]
     checks = [
-        cue for cue in facts.said("identity_check") if cue.line.position < first.line.position
+        cue
+        for cue in facts.said("identity_check")
+        if cue.line.position < first_detail.line.position
     ]
     if checks:
         return yes_or_no(
             True,
-            f"{capital(facts.agent)} verifies the customer in {places(checks)}, before the first "
-            f"account detail in {first.line.segment.id}.",
+            facts.sentence("verification.checked"),
             confidence=0.8,
-            evidence=quoted(checks[:3]),
+            evidence=quoted([*checks[:2], first_detail]),
         )
     return yes_or_no(
         False,
-        f"Account detail is given in {first.line.segment.id} without an identity check before it.",
+        facts.sentence("verification.missing"),
         confidence=0.7,
-        evidence=quoted([first], CONTRADICTS),
+        evidence=quoted([first_detail], CONTRADICTS),
     )
 
 
 def bot_identity(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when the brand and, where required, the automation is named in the first turns."""
     if facts.context.starts_mid_call:
-        return not_applicable(_MID_CALL)
-    opening = facts.opening(criterion.parameters["agentTurns"])
-    brand, automated = _brand(facts, opening), facts.said("automated", opening)
-    required = criterion.parameters["automationDisclosureRequired"]
-    missing = [] if brand else ["for whom it speaks"]
-    if required and not automated:
-        missing.append("that it is automated")
-    said = brand[:1] + automated[:1]
-    if missing:
-        explanation = f"In its first turns {facts.agent} does not say {' or '.join(missing)}."
-    else:
-        explanation = f"{capital(facts.agent)} says who it is in {places(said)}."
+        return not_applicable(sentence("no_occasion.mid_call"))
+    turns = criterion.parameters["agentTurns"]
+    opening = facts.opening(turns)
+    found = {"brand": _brand(facts, opening), "automated": facts.said("automated", opening)}
+    automation_required = criterion.parameters["automationDisclosureRequired"]
+    wanted = ["brand", "automated"] if automation_required else ["brand"]
+    missing = [part for part in wanted if not found[part]]
     return yes_or_no(
-        not missing, explanation, confidence=0.7 if missing else 0.85, evidence=quoted(said)
+        not missing,
+        facts.sentence(
+            "bot_identity.missing" if missing else "bot_identity.complete",
+            turns=_first_turns(facts, turns),
+            said=listed([_IDENTITY[part] for part in found if found[part]]),
+            missing=listed([_IDENTITY[part] for part in missing], "or"),
+        ),
+        confidence=0.7 if missing else 0.85,
+        evidence=examined(opening)
+        if missing
+        else quoted(cue for cues in found.values() for cue in cues[:1]),
     )
 
 
 def purpose(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when the purpose of the call is stated or asked in the first turns."""
     if facts.context.starts_mid_call:
-        return not_applicable(_MID_CALL)
-    found = facts.said("purpose", facts.opening(criterion.parameters["agentTurns"]))
-    if found:
-        explanation = f"{capital(facts.agent)} states or asks the purpose in {places(found)}."
-    else:
-        explanation = f"{capital(facts.agent)} neither states nor asks the purpose at first."
+        return not_applicable(sentence("no_occasion.mid_call"))
+    turns = criterion.parameters["agentTurns"]
+    opening = facts.opening(turns)
+    found = facts.said("purpose", opening)
     return yes_or_no(
-        bool(found), explanation, confidence=0.8 if found else 0.65, evidence=quoted(found)
+        bool(found),
+        facts.sentence(
+            "purpose.given" if found else "purpose.missing", turns=_first_turns(facts, turns)
+        ),
+        confidence=0.8 if found else 0.65,
+        evidence=quoted(found) if found else examined(opening),
     )
 
 
+def _first_turns(facts: Facts, most: int) -> str:
+    return first(min(most, len(facts.dialogue.service_turns)), "turn")
+
+
+def _greetings(facts: Facts, lines: tuple[Line, ...]) -> list[Cue]:
+    said = facts.said("greeting", lines)
+    if said or facts.readings is None:
+        return said
+    positions = {line.position for line in lines}
+    return [
+        Cue("greeting", read.line, *read.marks["greet"][1:])
+        for read in facts.readings.agent
+        if read.line.position in positions and read.shows("greet") >= SHOWN
+    ]
+
+
+def _in_greeting(facts: Facts, kind: str, lines: tuple[Line, ...]) -> list[Cue]:
+    # Frames that hold names in any case, which name nobody outside of a greeting.
+    greeting = {cue.line.position for cue in _greetings(facts, lines)}
+    return [cue for cue in facts.said(kind, lines) if cue.line.position in greeting]
+
+
 def _brand(facts: Facts, lines: tuple[Line, ...]) -> list[Cue]:
-    found = facts.said("brand", lines)
+    found = facts.said("brand", lines) or _in_greeting(facts, "brand_in_greeting", lines)
     for name in facts.context.brand_names:
         pattern = re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE)
         for line in lines:

@@ -1,15 +1,17 @@
 """The rules of criteria that an author writes: phrases that must or must not be said, and metrics."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from app.ai.dialogue.evidence import CONTRADICTS
-from app.ai.dialogue.turns import Turn
-from app.ai.facts.gathering import Facts
-from app.ai.facts.measures import NO_CUSTOMER, NO_ROLES
+from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS
+from app.ai.dialogue.turns import Line, Turn
+from app.ai.facts.gathering import Facts, distinct, examined
+from app.ai.facts.measures import NO_CUSTOMER
 from app.ai.facts.spoken_phrases import Found, is_known_to_be, said, statement_said, turns_of
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged, yes_or_no
+from app.ai.wording.sentences import part, sentence
+from app.ai.wording.words import in_quotes, listed
 
 _QUOTES = 5
 _LEVELS = (("full", 1.0), ("half", 0.5))
@@ -34,14 +36,16 @@ def required_phrases(facts: Facts, criterion: Criterion) -> Answer:
     never = [item["title"] for item in missing if item["title"] not in early]
     made = [place for place in found if place is not None]
     evidence = [piece for place in made for piece in place.evidence()]
-    told = [f"Not said: {'; '.join(never)}."] if never else []
-    told += [f"Said too early: {'; '.join(early)}."] if early else []
-    ids = ", ".join(dict.fromkeys(piece.segment_id for piece in evidence))
+    problems = [
+        sentence(key, titles=listed([in_quotes(title) for title in titles]))
+        for key, titles in (("required_phrases.never", never), ("required_phrases.early", early))
+        if titles
+    ]
     return yes_or_no(
         not missing,
-        " ".join(told) or f"Everything that is asked for is said ({ids}).",
+        " ".join(problems) or sentence("required_phrases.complete"),
         confidence=facts.sure(0.7 if missing else 0.95),
-        evidence=evidence,
+        evidence=distinct(evidence) or examined(_first_lines(turns)),
     )
 
 
@@ -53,12 +57,20 @@ def forbidden_phrases(facts: Facts, criterion: Criterion) -> Answer:
         return reason
     found = _first(said(turns, parameters["anyOf"]))
     if not found:
-        return yes_or_no(True, "None of the phrases is said.", confidence=facts.sure(0.9))
+        return yes_or_no(
+            True,
+            sentence("forbidden_phrases.none"),
+            confidence=facts.sure(0.9),
+            evidence=examined(_first_lines(turns), SUPPORTS),
+        )
     if not is_known_to_be(facts, _by(parameters)):
-        return unjudged(f"One of the phrases is said. {NO_ROLES}")
-    evidence = [piece for place in found for piece in place.evidence(CONTRADICTS)]
-    ids = ", ".join(dict.fromkeys(piece.segment_id for piece in evidence))
-    return yes_or_no(False, f"It is said ({ids}).", confidence=0.95, evidence=evidence)
+        return unjudged(sentence("not_judged.phrase_by_unknown"))
+    return yes_or_no(
+        False,
+        sentence("forbidden_phrases.found"),
+        confidence=0.95,
+        evidence=distinct(piece for place in found for piece in place.evidence(CONTRADICTS)),
+    )
 
 
 def metric_range(facts: Facts, criterion: Criterion) -> Answer:
@@ -67,15 +79,23 @@ def metric_range(facts: Facts, criterion: Criterion) -> Answer:
     metric = parameters["metric"]
     value = facts.measures.get(metric)
     if value is None:
-        reason = facts.measures.missing.get(metric, "It is not measured on this channel.")
-        return not_applicable(f"{metric}: {reason}", by="metric")
+        reason = facts.measures.missing.get(metric, sentence("metric_range.other_channel"))
+        return not_applicable(
+            sentence("metric_range.missing", metric=part(f"metric.{metric}"), reason=reason),
+            by="metric",
+        )
     known = [(name, score) for name, score in _LEVELS if name in parameters]
     reached = (score for name, score in known if holds(parameters[name], value))
-    wanted = "; ".join(f"{name}: {spelled(parameters[name])}" for name, _ in known)
+    wanted = [part(f"metric_range.{name}", range=spelled(parameters[name])) for name, _ in known]
     return judged(
         value,
         next(reached, 0.0),
-        f"{metric} is {value:g} ({wanted}).",
+        sentence(
+            "metric_range.measured",
+            metric=part(f"metric.{metric}"),
+            value=f"{value:g}",
+            wanted="; ".join(wanted),
+        ),
         confidence=0.9,
         by="metric",
     )
@@ -96,9 +116,13 @@ def _window(facts: Facts, parameters: Mapping[str, Any]) -> tuple[tuple[Turn, ..
     """Return the turns to look in, or why there is nothing to be told from them."""
     by, within = _by(parameters), parameters.get("within")
     if within and not facts.dialogue.attributed:
-        return (), unjudged(f"Turns can't be counted. {NO_ROLES}")
+        return (), unjudged(sentence("not_judged.turns_not_counted"))
     turns = turns_of(facts, by, within)
     return turns, None if turns else not_applicable(NO_CUSTOMER)
+
+
+def _first_lines(turns: Iterable[Turn]) -> list[Line]:
+    return [turn.lines[0] for turn in turns]
 
 
 def _by(parameters: Mapping[str, Any]) -> str:

@@ -1,16 +1,17 @@
 """The rules of time: pace, silence, latency, turn taking and how long a customer waits."""
 
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Sequence
 
-from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, whole
+from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.dialogue.turns import Side
-from app.ai.facts.gathering import Facts, quoted, segments_named
+from app.ai.facts.gathering import Facts, examined, quoted
 from app.ai.facts.timing import Gap, Interruption
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged
+from app.ai.wording.sentences import part, sentence
+from app.ai.wording.words import times
 
 _MINUTE_MS = 60_000
-_QUOTES = 5
 
 
 def pace(facts: Facts, criterion: Criterion) -> Answer:
@@ -19,7 +20,7 @@ def pace(facts: Facts, criterion: Criterion) -> Answer:
     talk, wpm = facts.measures.get("agentTalkMs"), facts.measures.get("agentWpm")
     least = parameters["minSpeechMs"]
     if talk is None or wpm is None or talk < least:
-        reason = f"The agent speaks for less than {least / 1000:g} seconds."
+        reason = sentence("pace.too_little", seconds=f"{least / 1000:g}")
         return not_applicable(reason, by="metric")
     interruptions = _by(facts, Side.SERVICE)
     allowed = parameters["interruptionsPer10MinBelow"] * _units(facts, 10)
@@ -30,8 +31,13 @@ def pace(facts: Facts, criterion: Criterion) -> Answer:
     return judged(
         round(wpm),
         (calm + patient) / 2,
-        f"The agent speaks {wpm:.0f} words a minute (wanted: {parameters['minWpm']:g} to "
-        f"{parameters['maxWpm']:g}) and {_often('interrupts the customer', interruptions)}.",
+        sentence(
+            "pace.measured",
+            wpm=f"{wpm:.0f}",
+            least=f"{parameters['minWpm']:g}",
+            most=f"{parameters['maxWpm']:g}",
+            interruptions=_often("pace.interrupted", "pace.patient", interruptions),
+        ),
         confidence=0.9,
         by="metric",
         evidence=_interrupting(interruptions),
@@ -42,7 +48,7 @@ def hold_silence(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether every long silence was announced."""
     silences, holds = facts.timing.long_silences(facts.settings), facts.timing.holds(facts.settings)
     if not silences and not holds:
-        return not_applicable("There is no hold and no long silence.", by="metric")
+        return not_applicable(sentence("silence.none_to_judge"), by="metric")
     return _dead_air(facts, criterion, silences)
 
 
@@ -60,8 +66,12 @@ def latency(facts: Facts, criterion: Criterion) -> Answer:
     return judged(
         round(waited),
         _level(waited, *limits),
-        f"Nine in ten answers start within {waited / 1000:.1f} seconds "
-        f"(full: {limits[0] / 1000:g}, half: {limits[1] / 1000:g}).",
+        sentence(
+            "latency.measured",
+            seconds=f"{waited / 1000:.1f}",
+            full=f"{limits[0] / 1000:g}",
+            half=f"{limits[1] / 1000:g}",
+        ),
         confidence=0.9,
         by="metric",
     )
@@ -71,7 +81,7 @@ def turn_taking(facts: Facts, criterion: Criterion) -> Answer:
     """Judge how often the bot talks over the caller, and whether it stops when barged into."""
     parameters = criterion.parameters
     if not facts.timing.of(Side.SERVICE) or not facts.timing.of(Side.CUSTOMER):
-        return not_applicable("Only one side speaks.", by="metric")
+        return not_applicable(sentence("no_occasion.one_side"), by="metric")
     talked_over = _by(facts, Side.SERVICE)
     ignored = [
         item
@@ -82,8 +92,13 @@ def turn_taking(facts: Facts, criterion: Criterion) -> Answer:
     return judged(
         len(talked_over),
         (polite + (not ignored)) / 2,
-        f"The bot {_often('talks over the caller', talked_over)} and "
-        f"{_often('talks on when barged into', ignored)}.",
+        sentence(
+            "turn_taking.measured",
+            talked_over=_often(
+                "turn_taking.talked_over", "turn_taking.never_talked_over", talked_over
+            ),
+            talked_on=_often("turn_taking.talked_on", "turn_taking.always_stopped", ignored),
+        ),
         confidence=0.85,
         by="metric",
         evidence=_interrupting(talked_over + ignored),
@@ -92,17 +107,17 @@ def turn_taking(facts: Facts, criterion: Criterion) -> Answer:
 
 def first_response(facts: Facts, criterion: Criterion) -> Answer:
     """Judge how long the customer waits for the first answer of a person."""
-    return _wait(facts, criterion, "firstResponseSeconds", "A person first answers after")
+    return _wait(facts, criterion, "firstResponseSeconds", "wait.first_response")
 
 
 def gaps(facts: Facts, criterion: Criterion) -> Answer:
     """Judge the 90th percentile of the reply times; asynchronous platforms promise none."""
     if facts.context.asynchronous:
-        return not_applicable("The platform is asynchronous.", by="metric")
-    return _wait(facts, criterion, "responseSecondsP90", "Nine in ten replies come within")
+        return not_applicable(sentence("wait.asynchronous"), by="metric")
+    return _wait(facts, criterion, "responseSecondsP90", "wait.replies")
 
 
-def _wait(facts: Facts, criterion: Criterion, metric: str, sentence: str) -> Answer:
+def _wait(facts: Facts, criterion: Criterion, metric: str, key: str) -> Answer:
     waited = facts.measures.get(metric)
     if waited is None:
         return not_applicable(_reason(facts, metric), by="metric")
@@ -110,7 +125,7 @@ def _wait(facts: Facts, criterion: Criterion, metric: str, sentence: str) -> Ans
     return judged(
         waited,
         _level(waited, full, half),
-        f"{sentence} {waited:.0f} seconds (full: {full:g}, half: {half:g}).",
+        sentence(key, seconds=f"{waited:.0f}", full=f"{full:g}", half=f"{half:g}"),
         confidence=0.95,
         by="metric",
     )
@@ -118,41 +133,39 @@ def _wait(facts: Facts, criterion: Criterion, metric: str, sentence: str) -> Ans
 
 def _dead_air(facts: Facts, criterion: Criterion, silences: list[Gap]) -> Answer:
     if any(gap.announced is None for gap in silences):
-        return unjudged(
-            f"Whether a silence was announced can't be told. {facts.dialogue.unread}", by="metric"
-        )
+        reason = sentence("not_judged.silence_unread", reason=facts.dialogue.unread)
+        return unjudged(reason, by="metric")
     dead = [gap for gap in silences if not gap.announced]
-    limit_s = facts.settings.dead_air_ms / 1000
-    if dead:
-        longest = max(gap.length for gap in dead) / 1000
-        explanation = (
-            f"There is unexplained dead air of {limit_s:g} seconds or more{_times(dead)}, the "
-            f"longest {longest:.1f} seconds, after {segments_named(gap.before for gap in dead)}."
-        )
-    elif silences or facts.timing.holds(facts.settings):
-        explanation = f"Every silence of {limit_s:g} seconds or more is announced."
-    else:
-        explanation = f"There is no silence of {limit_s:g} seconds or more."
     fulfilled = len(dead) <= criterion.parameters["maxDeadAirCount"]
     return judged(
         len(dead),
         float(fulfilled),
-        explanation,
+        _silence_told(facts, dead, silences),
         confidence=facts.sure(0.9),
         by="metric",
         evidence=_around(facts, dead),
     )
 
 
+def _silence_told(facts: Facts, dead: list[Gap], silences: list[Gap]) -> str:
+    limit = f"{facts.settings.dead_air_ms / 1000:g}"
+    if dead:
+        longest = f"{max(gap.length for gap in dead) / 1000:.1f}"
+        key = "silence.unexplained_once" if len(dead) == 1 else "silence.unexplained"
+        return sentence(key, limit=limit, longest=longest, times=times(len(dead)))
+    announced = silences or facts.timing.holds(facts.settings)
+    return sentence("silence.announced" if announced else "silence.none", limit=limit)
+
+
 def _around(facts: Facts, dead: list[Gap]) -> Iterable[Evidence]:
-    if not dead:
-        lines = {gap.before.position: gap.before for gap in facts.timing.holds(facts.settings)}
-        return quoted(facts.cues.of("hold", list(lines.values())), SUPPORTS)
-    return tuple(whole(gap.before.segment, CONTRADICTS) for gap in dead[:_QUOTES])
+    if dead:
+        return examined(gap.before for gap in dead)
+    lines = {gap.before.position: gap.before for gap in facts.timing.holds(facts.settings)}
+    return quoted(facts.cues.of("hold", list(lines.values())), SUPPORTS)
 
 
 def _interrupting(items: Iterable[Interruption]) -> tuple[Evidence, ...]:
-    return tuple(whole(item.line.segment, CONTRADICTS) for item in list(items)[:_QUOTES])
+    return examined((item.line for item in items), CONTRADICTS)
 
 
 def _by(facts: Facts, side: Side) -> list[Interruption]:
@@ -160,7 +173,7 @@ def _by(facts: Facts, side: Side) -> list[Interruption]:
 
 
 def _units(facts: Facts, minutes: int) -> float:
-    # A limit per 10 minutes holds in full for a call of 3, or one slip would be a high rate.
+    # A limit per 10 minutes applies in full to a call of 3, or one slip would be a high rate.
     return max(1.0, facts.timing.duration / (minutes * _MINUTE_MS))
 
 
@@ -168,13 +181,9 @@ def _level(value: float, full: float, half: float) -> float:
     return 1.0 if value <= full else 0.5 if value <= half else 0.0
 
 
-def _often(does: str, times: Sized) -> str:
-    return f"{does}{_times(times)}" if times else f"never {does}"
-
-
-def _times(times: Sized) -> str:
-    return {1: " once", 2: " twice"}.get(len(times), f" {len(times)} times")
+def _often(key: str, never: str, items: Sequence[Interruption]) -> str:
+    return part(key, times=times(len(items))) if items else part(never)
 
 
 def _reason(facts: Facts, metric: str) -> str:
-    return facts.measures.missing.get(metric, "It was not measured.")
+    return facts.measures.missing.get(metric, sentence("wait.not_measured"))

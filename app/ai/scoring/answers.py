@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.ai.dialogue.evidence import Evidence
-
-NOT_JUDGED_YET = "The embedded engine does not judge this yet."
+from app.ai.wording.sentences import sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +69,11 @@ def not_applicable(reason: str, *, by: str = "rule") -> Answer:
 def unjudged(reason: str, *, by: str = "rule") -> Answer:
     """Say that this judge can't tell: no guess, and no fault of the conversation."""
     return Answer(applicable=False, explanation=reason, judged_by=by, unjudged=True)
+
+
+def needs_model() -> Answer:
+    """Say that rules can't tell and that a language model could."""
+    return unjudged(sentence("not_judged.needs_model"))
 
 
 def failed(failure: str, reason: str, *, by: str) -> Answer:

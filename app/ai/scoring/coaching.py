@@ -6,6 +6,8 @@ from typing import Any
 from app.ai.scoring.score import Judged, Score
 
 _MOST = 3
+# Rules that are fulfilled by what was not said, which is no strength.
+_BY_ABSENCE = frozenset({"data_handling", "forbidden_phrases", "understanding"})
 # What fails the whole evaluation, or its section, comes before what merely costs points.
 _URGENCY = {"evaluation": 2, "section": 1, "none": 0}
 
@@ -31,6 +33,8 @@ def coaching_of(score: Score) -> dict[str, list[dict[str, Any]]]:
 
 
 def _is_shown(item: Judged) -> bool:
+    if item.criterion.rule in _BY_ABSENCE and item.answer.judged_by == "rule":
+        return False
     return bool(item.answer.evidence) or item.answer.judged_by != "rule"
 
 

@@ -55,6 +55,8 @@ def rescored(
         "score": score.score,
         "rawScore": score.raw_score,
         "complianceScore": score.compliance_score,
+        "coverage": score.coverage,
+        "noVerdictReason": score.no_verdict_reason,
         "band": score.band,
         "passed": score.passed,
         "autoFail": {

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from app.ai.scorecard.values import Criterion, Scorecard
 from app.ai.scoring.answers import Answer
+from app.ai.wording.sentences import sentence
 
 
 class ErrorCode(StrEnum):
@@ -63,12 +64,16 @@ class Score:
 
     `raw_score` is the weighted mean as answered, before critical criteria take effect. `scope` is
     how far their effect reaches (section, evaluation, None). `confidence` is the weighted mean over
-    everything that should have been judged, where what was not counts 0.
+    everything that should have been judged, where what was not counts 0. `coverage` is the share of
+    the scorecard's weight that was judged, 0 to 1; where it is too little, there is a score without
+    a verdict: no band, and neither passed nor failed.
     """
 
     score: int | None
     raw_score: float | None
     compliance_score: float | None
+    coverage: float
+    no_verdict_reason: str | None
     band: str | None
     passed: bool | None
     scope: str | None
@@ -101,6 +106,8 @@ def score_of(
     evaluation_failed = "evaluation" in scopes
     after = _mean((item.criterion.weight, _share(item)) for item in judged)
     score = 0 if evaluation_failed else round_half_up(after or 0)
+    no_verdict = _no_verdict(scorecard, judged)
+    has_verdict = problem is None and no_verdict is None
     return Score(
         score=None if problem else score,
         raw_score=_round(raw),
@@ -111,8 +118,10 @@ def score_of(
                 if item.criterion.error_class == "compliance"
             )
         ),
-        band=None if problem else band_of(scorecard, score),
-        passed=None if problem else score >= scorecard.pass_threshold and not evaluation_failed,
+        coverage=round(_judged_weight(judged) / 100, 4),
+        no_verdict_reason=None if problem else no_verdict,
+        band=band_of(scorecard, score) if has_verdict else None,
+        passed=score >= scorecard.pass_threshold and not evaluation_failed if has_verdict else None,
         scope="evaluation" if evaluation_failed else "section" if scopes else None,
         critical_failures=tuple(item.criterion.key for item in failures),
         failed_criteria=tuple(item.criterion.key for item in judged if item.failed),
@@ -125,7 +134,9 @@ def score_of(
 
 def unscored(score: Score, problem: Problem) -> Score:
     """Take the score back, for a reason that is known only afterwards."""
-    return replace(score, score=None, band=None, passed=None, problem=problem)
+    return replace(
+        score, score=None, band=None, passed=None, no_verdict_reason=None, problem=problem
+    )
 
 
 def band_of(scorecard: Scorecard, score: int) -> str:
@@ -171,7 +182,7 @@ def _mean(weighted: Iterable[tuple[float, float | None]]) -> float | None:
 
 
 def _problem(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Problem | None:
-    applicable = math.fsum(item.criterion.weight for item in judged if item.answer.applicable)
+    applicable = _judged_weight(judged)
     broken = [item for item in judged if item.answer.failure is not None]
     lost = math.fsum(item.criterion.weight for item in broken)
     # Of the weight that should have been judged, or an outage would hide behind what never applied.
@@ -180,16 +191,30 @@ def _problem(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Problem | None
         code = ErrorCode.ENGINE_UNAVAILABLE if outage else ErrorCode.ENGINE_OUTPUT_INVALID
         if all(item.answer.failure == "insufficient_content" for item in broken):
             code = ErrorCode.INSUFFICIENT_CONTENT
-        return Problem(code, "The judge could not answer too much of the scorecard.")
+        return Problem(code, sentence("no_score.judge_failed"))
     if not applicable:
-        return Problem(ErrorCode.INSUFFICIENT_CONTENT, "No criterion could be judged.")
+        return Problem(ErrorCode.INSUFFICIENT_CONTENT, sentence("no_score.nothing_judged"))
     if applicable < scorecard.minimum.judged_weight_percent:
         return Problem(
             ErrorCode.INSUFFICIENT_CONTENT,
-            f"Only {applicable:g} % of the scorecard's weight could be judged; "
-            f"a score needs {scorecard.minimum.judged_weight_percent:g} %.",
+            sentence(
+                "no_score.little_judged",
+                percent=f"{applicable:g}",
+                least=f"{scorecard.minimum.judged_weight_percent:g}",
+            ),
         )
     return None
+
+
+def _no_verdict(scorecard: Scorecard, judged: tuple[Judged, ...]) -> str | None:
+    weight, needed = _judged_weight(judged), scorecard.minimum.verdict_weight_percent
+    if weight >= needed:
+        return None
+    return sentence("no_verdict.little_judged", percent=f"{weight:g}", least=f"{needed:g}")
+
+
+def _judged_weight(judged: tuple[Judged, ...]) -> float:
+    return math.fsum(item.criterion.weight for item in judged if item.answer.applicable)
 
 
 def _confidence(judged: tuple[Judged, ...]) -> float:

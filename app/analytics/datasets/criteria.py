@@ -9,8 +9,8 @@ from sqlalchemy import func, select
 from app.analytics.datasets.cells import Row, Values, by_column, columns, moments_in, plain
 from app.analytics.wishes import Wish
 from app.core.snapshots import Rows
+from app.evaluations.enums import ReviewAction
 from app.evaluations.models import Evaluation, EvaluationResult
-from app.evaluations.vocabulary import ReviewAction
 
 COLUMNS = columns(
     "evaluation_id executive_id campaign_id section criterion weight:number criticality "

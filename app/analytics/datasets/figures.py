@@ -9,7 +9,7 @@ from app.analytics.engine.reader import FactReader
 from app.analytics.reports import leaderboards, trends
 from app.analytics.wishes import Dataset, Wish
 from app.core.clock import utc_now
-from app.core.paging import PageRequest
+from app.core.database.paging import PageRequest
 
 _MEMBER = (
     "id name evaluations:whole rank:whole rank_eligible:truth adjusted_score:number "

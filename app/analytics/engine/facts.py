@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from app.analytics.engine import layouts
 from app.analytics.models import EvaluationFact
+from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationResult
-from app.evaluations.vocabulary import Status
 from app.usage.records import upsert_into
 
 COPIED = (

@@ -17,7 +17,7 @@ from app.analytics.engine import layouts, loading, parts
 from app.analytics.engine.database import FactDatabase, spill_folder
 from app.analytics.engine.parts import Part
 from app.analytics.models import EvaluationFact
-from app.core.db import Database
+from app.core.database.session import Database
 
 if TYPE_CHECKING:
     import duckdb

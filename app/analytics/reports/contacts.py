@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from app.analytics.engine.questions import Question
 from app.audio_files.models import AudioFile, AudioStatus
 from app.conversations.models import Conversation
-from app.evaluations.vocabulary import Channel
+from app.evaluations.enums import Channel
 from app.voice_calls.models import VoiceCall
 from app.voice_calls.vocabulary import CallStatus
 

@@ -9,7 +9,7 @@ from app.analytics.engine.reader import FactReader
 from app.analytics.engine.score_means import ScoreMean
 from app.analytics.reports import measures, names
 from app.analytics.reports.statistics import rounded
-from app.core.paging import Page, PageRequest
+from app.core.database.paging import Page, PageRequest
 
 # So many evaluations of average score are added to everybody's, so that few good ones don't lead.
 _PRIOR = 5

@@ -11,7 +11,7 @@ from app.analytics.engine.score_means import ScoreMeans
 from app.analytics.engine.statements import Aggregation
 from app.analytics.reports import contacts, measures
 from app.analytics.reports.statistics import rounded, share
-from app.evaluations.vocabulary import RESOLUTIONS, Channel
+from app.evaluations.enums import RESOLUTIONS, Channel
 
 _PENDING = ("queued", "transcribing", "evaluating")
 _COUNTED = {

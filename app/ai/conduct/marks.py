@@ -1,0 +1,88 @@
+"""The labels that a line shows, each with its probability and the sentence that shows it best.
+
+English lines are read by the classifiers, lines of other languages by the phrases of their lexicon.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TypeAlias
+
+from app.ai.conduct.classifier import Classifier, shipped
+from app.ai.conduct.sentences import sentences_of
+from app.ai.dialogue.cues import Cue
+from app.ai.dialogue.turns import Line, Side
+from app.ai.languages.detection import ENGLISH
+
+_MOST_CHARS = 1_000
+# What a phrase of a lexicon says about a label, where no classifier reads the language.
+_BY_CUE: Mapping[Side, Mapping[str, Mapping[str, float]]] = {
+    Side.CUSTOMER: {
+        "profanity": {"anger": 0.9, "neg": 0.9},
+        "complaint": {"anger": 0.7, "neg": 0.8},
+        "gives_up": {"disapp": 0.8, "neg": 0.8},
+        "still_broken": {"disapp": 0.7, "neg": 0.7},
+        "rejection": {"neg": 0.5},
+        "problem": {"neg": 0.4},
+        "asks_again": {"conf": 0.8},
+        "praise": {"sat": 0.9},
+        "solved": {"sat": 0.8},
+        "thanks": {"sat": 0.6},
+    },
+    Side.SERVICE: {
+        "profanity": {"dismissive": 1.0},
+        "fallback": {"stall": 0.8},
+        "refusal": {"refusal": 0.8},
+        "failure": {"refusal": 0.6},
+        "no_result": {"nores": 0.9},
+        "empathy": {"empathy": 1.0},
+        "apology": {"apology": 1.0},
+        "identity_check": {"verification": 0.9},
+        "offer_help": {"offer": 0.9},
+        "recap": {"recap": 0.9},
+        "next_step": {"next": 0.9},
+        "commitment": {"next": 0.9},
+        "done": {"done": 0.9},
+        "success": {"done": 0.8},
+        "greeting": {"greet": 1.0},
+        "closing": {"warm": 0.9},
+        "thanks": {"warm": 0.7},
+    },
+}
+
+
+class Mark(NamedTuple):
+    """How likely a line shows a label, 0 to 1, and `text[start:end]`, which shows it best."""
+
+    probability: float
+    start: int
+    end: int
+
+
+Marks: TypeAlias = Mapping[str, Mark]
+_NO_MARK = Mark(0.0, 0, 0)
+
+
+def likelihood(marks: Marks, label: str) -> float:
+    """Return the probability of a label, 0 where nothing shows it."""
+    return marks.get(label, _NO_MARK).probability
+
+
+def marks_of(line: Line, cues: Iterable[Cue]) -> Marks:
+    """Read the labels of a line of the customer or the service side; `cues` are those of the line."""
+    if line.language == ENGLISH:
+        side = "customer" if line.side is Side.CUSTOMER else "agent"
+        return _classified(line.text[:_MOST_CHARS], shipped(side))
+    found: dict[str, Mark] = {}
+    for cue in cues:
+        for label, probability in _BY_CUE[line.side].get(cue.kind, {}).items():
+            if label not in found or found[label].probability < probability:
+                found[label] = Mark(probability, cue.start, cue.end)
+    return found
+
+
+def _classified(text: str, classifier: Classifier) -> Marks:
+    best: dict[str, Mark] = {}
+    for sentence in sentences_of(text):
+        for label, probability in classifier.probabilities(sentence).items():
+            if label not in best or best[label].probability < probability:
+                best[label] = Mark(probability, sentence.start, sentence.end)
+    return best

@@ -1,0 +1,17 @@
+"""Format of decoded sound: 16 kHz, signed 16-bit samples, channels interleaved."""
+
+from dataclasses import dataclass
+
+SAMPLE_RATE_HZ = 16_000
+SAMPLE_BYTES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFormat:
+    """Properties of the uploaded file, as found while decoding; `damaged` parts were skipped."""
+
+    container: str
+    codec: str
+    sample_rate_hz: int
+    channels: int
+    damaged: bool

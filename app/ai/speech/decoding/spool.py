@@ -1,0 +1,38 @@
+"""Output file of the decoding process."""
+
+import os
+import resource
+
+from app.ai.speech.decoding.limits import DecodingLimits
+from app.ai.speech.errors import ProviderUnavailable
+
+_STEP_BYTES = 1 << 20
+
+
+class Spool:
+    """Writes sound while the disk has room; the sound that is there grants more processor time."""
+
+    def __init__(self, descriptor: int, limits: DecodingLimits) -> None:
+        self._descriptor = descriptor
+        self._limits = limits
+        self._written = 0
+        self._next_check = _STEP_BYTES
+        self._check()
+
+    def write(self, samples: bytes) -> None:
+        """Append samples; raises `ProviderUnavailable` when the disk is nearly full."""
+        left = memoryview(samples)
+        while left:
+            left = left[os.write(self._descriptor, left) :]
+        self._written += len(samples)
+        if self._written >= self._next_check:
+            self._next_check = self._written + _STEP_BYTES
+            self._check()
+
+    def _check(self) -> None:
+        disk = os.fstatvfs(self._descriptor)
+        if disk.f_bavail * disk.f_frsize < self._limits.free_disk_bytes:
+            raise ProviderUnavailable("There is too little free disk space to decode a recording.")
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        granted = int(self._limits.cpu_allowance_s(self._written)) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (min(granted, hard), hard))

@@ -1,1 +1,0 @@
-"""Makes the linear models anew from labelled conversations; needs numpy, and never at run time."""

@@ -1,0 +1,1 @@
+"""Sentences that people read in results: the templates, and the words that fill them."""

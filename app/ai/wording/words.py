@@ -1,0 +1,72 @@
+"""Words that fill the templates: numbers, lists, times and quotations in plain English."""
+
+from collections.abc import Sequence
+
+_NUMBERS = (
+    "no one two three four five six seven eight nine ten".split()  # noqa: SIM905
+)
+_TIMES = ("never", "once", "twice")
+_MOST_QUOTED_CHARS = 160
+_ENDS = (".", "!", "?", "\u2026", "\u0964", "\u3002")
+
+
+def number(count: int) -> str:
+    """Spell a count up to ten, and write a larger one in digits."""
+    return _NUMBERS[count] if 0 <= count < len(_NUMBERS) else str(count)
+
+
+def counted(count: int, noun: str) -> str:
+    """Count a noun whose plural ends in s: "one turn", "three turns"."""
+    return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
+
+
+def first(count: int, noun: str) -> str:
+    """Name the first ones: "first turn", "first two turns"."""
+    return f"first {noun}" if count == 1 else f"first {counted(count, noun)}"
+
+
+def times(count: int) -> str:
+    """Say how often: "never", "once", "twice", "three times"."""
+    return _TIMES[count] if count < len(_TIMES) else f"{number(count)} times"
+
+
+def listed(items: Sequence[str], joint: str = "and") -> str:
+    """Join with commas and, before the last, a joint."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {joint} {items[-1]}"
+
+
+def clauses(items: Sequence[str]) -> str:
+    """Join main clauses into one sentence with its full stop."""
+    joined = items[0] if len(items) == 1 else f"{', '.join(items[:-1])}, and {items[-1]}"
+    return f"{joined}."
+
+
+def in_quotes(text: str) -> str:
+    """Quote a text on one line, the end of a long one cut off between two words."""
+    return f"\u201c{_on_one_line(text)}\u201d"
+
+
+def quote_at_end(text: str) -> str:
+    """Quote a text that ends a sentence; it gets a full stop unless it ends with a mark."""
+    line = _on_one_line(text).rstrip(",;:")
+    return f"\u201c{line if line.endswith(_ENDS) else line + '.'}\u201d"
+
+
+def _on_one_line(text: str) -> str:
+    line = " ".join(text.split())
+    if len(line) > _MOST_QUOTED_CHARS:
+        line = line[:_MOST_QUOTED_CHARS].rsplit(" ", 1)[0] + " …"
+    return line
+
+
+def percent(share: float) -> str:
+    """Write a share of 0 to 1 as a percentage, never as certainty where there is none."""
+    return f"{min(99, max(1, round(100 * share)))} %"
+
+
+def clock(ms: int) -> str:
+    """Write a place in a recording as minutes and seconds: "1:05"."""
+    minutes, seconds = divmod(ms // 1000, 60)
+    return f"{minutes}:{seconds:02d}"

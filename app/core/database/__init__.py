@@ -1,0 +1,1 @@
+"""Database access: transactions, paging, upserts, row versions and kept answers."""

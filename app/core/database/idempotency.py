@@ -1,0 +1,120 @@
+"""Kept answers of POST requests, written in the same transaction as their effect (security, 4.4)."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import orjson
+from sqlalchemy import delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from app.core.database.session import Table, UtcDateTime
+from app.core.errors import IdempotencyKeyReused
+from app.core.secrets.encryption import Keyring
+
+LIFE = timedelta(hours=24)
+
+
+class KeptAnswer(Table):
+    """One answered POST; the answer is encrypted, since it may hold a secret."""
+
+    __tablename__ = "idempotency_answers"
+
+    key_id: Mapped[str] = mapped_column(primary_key=True)
+    idempotency_key: Mapped[str] = mapped_column(primary_key=True)
+    fingerprint: Mapped[str]
+    answer: Mapped[str | None]
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is sent again for the same request."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str]
+
+
+class Replay(Exception):
+    """The request was answered before; carries that answer."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        super().__init__("answered before")
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotentRequest:
+    """A request that names an Idempotency-Key: whose, which key, and what it asks."""
+
+    key_id: str
+    idempotency_key: str
+    fingerprint: str
+    now: datetime
+
+    @property
+    def _purpose(self) -> str:
+        return f"idempotency:{self.key_id}:{self.idempotency_key}"
+
+    def claim(self, session: Session, keyring: Keyring) -> None:
+        """Insert the row of this request, waiting for a running twin.
+
+        Raises:
+            Replay: the same request was answered before.
+            IdempotencyKeyReused: the key was used for another request.
+        """
+        self.replay(session, keyring)
+        session.execute(
+            delete(KeptAnswer).where(
+                KeptAnswer.key_id == self.key_id,
+                KeptAnswer.idempotency_key == self.idempotency_key,
+            )
+        )
+        upsert = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+        taken = session.execute(
+            upsert.insert(KeptAnswer)
+            .values(
+                key_id=self.key_id,
+                idempotency_key=self.idempotency_key,
+                fingerprint=self.fingerprint,
+                created_at=self.now,
+            )
+            .on_conflict_do_nothing()
+            .returning(KeptAnswer.key_id)
+        ).first()
+        if taken is None:
+            self.replay(session, keyring)
+
+    def replay(self, session: Session, keyring: Keyring) -> None:
+        """Raise what `claim` raises when the request was answered before; else do nothing."""
+        row = session.execute(
+            select(KeptAnswer.fingerprint, KeptAnswer.answer).where(
+                KeptAnswer.key_id == self.key_id,
+                KeptAnswer.idempotency_key == self.idempotency_key,
+                KeptAnswer.created_at > self.now - LIFE,
+            )
+        ).first()
+        if row is None or row.answer is None:
+            return
+        if row.fingerprint != self.fingerprint:
+            raise IdempotencyKeyReused()
+        kept = orjson.loads(keyring.decrypt(row.answer, purpose=self._purpose))
+        raise Replay(Answer(kept["status"], kept["body"].encode(), kept["headers"]))
+
+    def complete(self, session: Session, keyring: Keyring, answer: Answer) -> None:
+        """Keep the answer with the effect that it tells of."""
+        row = session.get_one(KeptAnswer, (self.key_id, self.idempotency_key))
+        kept = {"status": answer.status, "body": answer.body.decode(), "headers": answer.headers}
+        row.answer = keyring.encrypt(orjson.dumps(kept), purpose=self._purpose)
+
+
+def fingerprint(method: str, target: str, body: bytes) -> str:
+    """Return the SHA-256 over what the request asks."""
+    return hashlib.sha256(b"\n".join([method.encode(), target.encode(), body])).hexdigest()
+
+
+def purge(session: Session, now: datetime) -> None:
+    """Delete answers older than a day."""
+    session.execute(delete(KeptAnswer).where(KeptAnswer.created_at < now - LIFE))

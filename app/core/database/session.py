@@ -1,0 +1,237 @@
+"""The database: one engine, transactions that say whether they write, and bells after commit."""
+
+import os
+import sqlite3
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+import orjson
+from sqlalchemy import (
+    BigInteger,
+    DateTime,
+    Dialect,
+    Engine,
+    Integer,
+    MetaData,
+    create_engine,
+    event,
+)
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from app.core.errors import ServiceUnavailable
+from app.core.hooks import Hooks
+from app.core.process.file_lock import WriteLock
+from app.core.queue import Bell
+from app.core.settings import Settings
+
+_NAMING = {
+    "ix": "ix_%(column_0_label)s",
+    "uq": "uq_%(table_name)s_%(column_0_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class Table(DeclarativeBase):
+    """What every table class derives from."""
+
+    metadata = MetaData(naming_convention=_NAMING)
+    # PostgreSQL's INTEGER ends at 2^31; SQLite's own holds 64 bits, and only it can number rows.
+    type_annotation_map: ClassVar[dict[type, TypeEngine[Any]]] = {
+        int: BigInteger().with_variant(Integer(), "sqlite")
+    }
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An aware moment, kept in UTC; a naive value is refused."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a naive moment must not reach the database")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None or value.tzinfo is not None:
+            return value
+        return value.replace(tzinfo=UTC)
+
+
+class Database:
+    """Opens transactions; the only place that commits."""
+
+    def __init__(
+        self, settings: Settings, ring: Callable[[Bell], object], hooks: Hooks | None = None
+    ) -> None:
+        self._ring = ring
+        self._info = {"hooks": hooks or Hooks()}
+        self.engine = _make_engine(settings)
+        self._reading_engine = self.engine.execution_options(sqlite_begin="DEFERRED")
+        self.write_lock = (
+            WriteLock(self.engine.url.database) if settings.is_sqlite else nullcontext()
+        )
+        _dispose_in_children(self.engine)
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """Open one snapshot for reading; nothing written in it is kept."""
+        with translated_errors(), Session(self._reading_engine, info=self._info) as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """Open a write transaction; commit when the block ends, then ring its bells.
+
+        An exception rolls everything back and drops the bells. Inside `held` the block joins the
+        held transaction, which commits later.
+        """
+        held = _held.get()
+        if held is not None:
+            yield held.join(self._transaction)
+            return
+        with self._transaction() as session:
+            yield session
+        self._after_commit(session)
+
+    @contextmanager
+    def held(self, on_open: Callable[[Session], None]) -> Iterator["HeldTransaction"]:
+        """Hold the commit of the first `writing` inside until this block ends.
+
+        `on_open` runs when that transaction opens, before anything else in it. Without a
+        `writing` inside nothing is opened.
+        """
+        held = HeldTransaction(on_open)
+        token = _held.set(held)
+        try:
+            with held.stack:
+                yield held
+        finally:
+            _held.reset(token)
+        if held.session is not None:
+            self._after_commit(held.session)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Session]:
+        with (
+            translated_errors(),
+            Session(self.engine, expire_on_commit=False, info=self._info) as session,
+            self.write_lock,
+            session.begin(),
+        ):
+            yield session
+
+    def _after_commit(self, session: Session) -> None:
+        for action in session.info.pop("after_commit", []):
+            action()
+        for bell in dict.fromkeys(session.info.pop("bells", [])):
+            self._ring(bell)
+
+
+class HeldTransaction:
+    """A write transaction that opens on first use and commits at the end of its holder."""
+
+    def __init__(self, on_open: Callable[[Session], None]) -> None:
+        self._on_open = on_open
+        self.stack = ExitStack()
+        self.session: Session | None = None
+
+    def join(self, open_transaction: Callable[[], AbstractContextManager[Session]]) -> Session:
+        """Return the session of the transaction, opening it the first time."""
+        if self.session is None:
+            self.session = self.stack.enter_context(open_transaction())
+            self._on_open(self.session)
+        return self.session
+
+
+_held: ContextVar[HeldTransaction | None] = ContextVar("held", default=None)
+
+
+def ring_after_commit(session: Session, bell: Bell) -> None:
+    """Ask for a bell once this transaction is durable; equal bells ring once."""
+    session.info.setdefault("bells", []).append(bell)
+
+
+def after_commit(session: Session, action: Callable[[], object]) -> None:
+    """Ask for a call once this transaction is durable."""
+    session.info.setdefault("after_commit", []).append(action)
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Turn a database that does not answer, or stays locked, into `ServiceUnavailable`."""
+    try:
+        yield
+    except OperationalError as error:
+        raise ServiceUnavailable(
+            "The database is busy or away; try again.", retry_after_s=1
+        ) from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise ServiceUnavailable("The database is away; try again.", retry_after_s=1) from error
+        raise
+
+
+def _make_engine(settings: Settings) -> Engine:
+    url = settings.effective_database_url
+    shared: dict[str, Any] = {
+        "json_serializer": lambda value: orjson.dumps(value).decode(),
+        "json_deserializer": orjson.loads,
+        # An error's text goes into the log: it must not repeat what callers sent.
+        "hide_parameters": True,
+    }
+    if not settings.is_sqlite:
+        return create_engine(url, pool_pre_ping=True, pool_size=settings.threads + 2, **shared)
+    engine = create_engine(
+        url,
+        connect_args={"timeout": 10, "check_same_thread": False},
+        pool_size=settings.threads + 2,
+        **shared,
+    )
+
+    @event.listens_for(engine, "connect")
+    def set_pragmas(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None
+        for pragma in (
+            "journal_mode=WAL",
+            f"synchronous={settings.sqlite_synchronous}",
+            "busy_timeout=10000",
+            "foreign_keys=ON",
+            "journal_size_limit=67108864",
+            "temp_store=MEMORY",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Any) -> None:
+        mode = connection.get_execution_options().get("sqlite_begin", "IMMEDIATE")
+        statement = f"BEGIN {mode}"
+        try:
+            connection.connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            raise OperationalError(statement, None, error) from error
+
+    return engine
+
+
+def _dispose_in_children(engine: Engine) -> None:
+    reference = weakref.ref(engine)
+
+    def forget_connections() -> None:
+        alive = reference()
+        if alive is not None:
+            alive.dispose(close=False)
+
+    os.register_at_fork(after_in_child=forget_connections)

@@ -1,0 +1,82 @@
+"""Rows that callers know by a key of their own: made once, then brought to what is given."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from app.core.clock import utc_now
+from app.core.database.session import Table, UtcDateTime
+from app.core.ids import new_id
+
+
+class ExternallyKeyed(Table):
+    """What such tables have in common; `external_id` is null where a row was made here."""
+
+    __abstract__ = True
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    external_id: Mapped[str | None] = mapped_column(unique=True)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+Row = TypeVar("Row", bound=ExternallyKeyed)
+
+
+def upsert(
+    session: Session, table: type[Row], prefix: str, external_id: str, values: Mapping[str, Any]
+) -> tuple[Row, bool]:
+    """Bring the row of an external id to these values, and tell whether it had to be made.
+
+    A row that has the values already stays as it is, `updated_at` included.
+    """
+    row, created = find_or_make(session, table, prefix, external_id, values)
+    if not created:
+        bring_to(session, row, values)
+    return row, created
+
+
+def find_or_make(
+    session: Session, table: type[Row], prefix: str, external_id: str, values: Mapping[str, Any]
+) -> tuple[Row, bool]:
+    """Return the row of an external id, locked, and whether it had to be made of these values.
+
+    Of two transactions that make the same row, the later waits and finds the row of the earlier.
+    """
+    row = _find(session, table, external_id)
+    if row is not None:
+        return row, False
+    now = utc_now()
+    row = table(
+        id=new_id(prefix), external_id=external_id, created_at=now, updated_at=now, **values
+    )
+    try:
+        with session.begin_nested():
+            session.add(row)
+    except IntegrityError:
+        row = _find(session, table, external_id)
+        if row is None:
+            raise
+        return row, False
+    return row, True
+
+
+def bring_to(session: Session, row: ExternallyKeyed, values: Mapping[str, Any]) -> None:
+    """Set what differs; a row that has the values already stays as it is."""
+    changes = {field: value for field, value in values.items() if getattr(row, field) != value}
+    if not changes:
+        return
+    for field, value in changes.items():
+        setattr(row, field, value)
+    row.updated_at = utc_now()
+    session.flush()
+
+
+def _find(session: Session, table: type[Row], external_id: str) -> Row | None:
+    return session.scalar(
+        select(table).where(table.external_id == external_id).with_for_update(of=table)
+    )

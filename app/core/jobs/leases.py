@@ -1,0 +1,211 @@
+"""Leases on jobs: a process claims a row, renews its lease, and releases or ends the job."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Generic, TypeVar
+from uuid import uuid4
+
+from sqlalchemy import JSON, select, update
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from app.core.clock import utc_now
+from app.core.database.session import Table, UtcDateTime
+from app.core.process import owner
+
+LEASE = timedelta(seconds=25)
+RENEW_EVERY_S = 5.0
+# A crash is rarely the data's fault; a row that kills its worker each time must end, too.
+MAX_ATTEMPTS = 5
+TRIES_AFTER_FAILURE = 3
+RETRY_PAUSE = timedelta(seconds=5)
+
+
+class LeaseLost(Exception):
+    """Another process holds the job by now; the late holder may not write."""
+
+
+class JobState(StrEnum):
+    """State of a job: queued or running while it is open, then one of three ends."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELED = "canceled"
+
+
+OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
+
+
+class LeasedJob(Table):
+    """Columns that all tables of jobs share; each indexes `state, priority, queued_at, id`.
+
+    `attempts` counts every start, also one that a crash cut off.
+    """
+
+    __abstract__ = True
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    state: Mapped[str] = mapped_column(default=JobState.QUEUED)
+    priority: Mapped[int] = mapped_column(default=0)
+    attempts: Mapped[int] = mapped_column(default=0)
+    lease_token: Mapped[str | None]
+    lease_owner: Mapped[str | None]
+    lease_until: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    due_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    queued_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    completed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    error: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
+
+
+Job = TypeVar("Job", bound=LeasedJob)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease(Generic[Job]):
+    """A claim on a job, valid while its token is in the row; `attempt` counts from 1."""
+
+    table: type[Job]
+    job_id: str
+    token: str
+    attempt: int
+
+
+def due(session: Session, table: type[Job], now: datetime, *, limit: int = 100) -> list[Job]:
+    """List the jobs that may start now: high priority first, then the oldest.
+
+    They include running jobs whose lease has expired, or whose process on this host has ended.
+    """
+    queued = session.scalars(
+        select(table)
+        .where(table.state == JobState.QUEUED, table.due_at <= now)
+        .order_by(table.priority.desc(), table.queued_at, table.id)
+        .limit(limit)
+    ).all()
+    running = session.scalars(select(table).where(table.state == JobState.RUNNING))
+    abandoned = [job for job in running if _is_abandoned(job, now)]
+    return sorted([*abandoned, *queued], key=lambda job: (-job.priority, job.queued_at, job.id))[
+        :limit
+    ]
+
+
+def due_ids(session: Session, table: type[LeasedJob]) -> Sequence[str]:
+    """List the ids of jobs that wait for a worker or were abandoned by one."""
+    return [job.id for job in due(session, table, utc_now())]
+
+
+def claim(session: Session, table: type[Job], job_id: str) -> Lease[Job] | None:
+    """Claim the job, or a due one of higher priority, or the next due one if it is taken.
+
+    None when nothing is due.
+    """
+    now = utc_now()
+    first = next(iter(due(session, table, now, limit=1)), None)
+    if first is None:
+        return None
+    asked = session.get(table, job_id)
+    chosen = asked if asked is not None and _may_start(asked, first, now) else first
+    job = _locked(session, table, chosen)
+    if job is None:
+        return None
+    lease = Lease(table, job.id, token=uuid4().hex, attempt=job.attempts + 1)
+    job.state = JobState.RUNNING
+    job.attempts = lease.attempt
+    job.lease_token = lease.token
+    job.lease_owner = owner.this_process()
+    job.lease_until = now + LEASE
+    job.started_at = job.started_at or now
+    session.flush()
+    return lease
+
+
+def renew(session: Session, lease: Lease[Job]) -> bool:
+    """Extend the lease; False when it was lost."""
+    return note(session, lease, lease_until=utc_now() + LEASE)
+
+
+def note(session: Session, lease: Lease[Job], **columns: object) -> bool:
+    """Write columns of a claimed job without reading it; False when the lease was lost."""
+    table = lease.table
+    done = session.execute(
+        update(table)
+        .where(table.id == lease.job_id, table.lease_token == lease.token)
+        .values(**columns)
+        .returning(table.id)
+        .execution_options(synchronize_session=False)
+    )
+    return done.first() is not None
+
+
+def held(session: Session, lease: Lease[Job]) -> Job:
+    """Return the claimed job, locked for this transaction.
+
+    Raises:
+        LeaseLost: another process has the job.
+    """
+    job = session.get(lease.table, lease.job_id, with_for_update=True)
+    if job is None or job.lease_token != lease.token:
+        raise LeaseLost(lease.job_id)
+    return job
+
+
+def release(session: Session, lease: Lease[Job], due_at: datetime, counts: bool) -> Job:
+    """Return a claimed job to its queue, due at `due_at`; return its row.
+
+    Args:
+        counts: whether the attempt stays counted, as a failed one does.
+
+    Raises:
+        LeaseLost: another process has the job.
+    """
+    job = held(session, lease)
+    requeue(job, due_at=due_at, counts=counts)
+    return job
+
+
+def requeue(job: LeasedJob, *, due_at: datetime, counts: bool) -> None:
+    """Return a job to its queue as `release` does; a process that held it can write no more."""
+    job.state = JobState.QUEUED
+    job.attempts -= 0 if counts else 1
+    job.due_at = due_at
+    _clear_lease(job)
+
+
+def end(job: LeasedJob, state: JobState, now: datetime) -> None:
+    """Close the job; a process that held it can write no more."""
+    job.state = state
+    job.completed_at = now
+    _clear_lease(job)
+
+
+def _clear_lease(job: LeasedJob) -> None:
+    job.lease_token = job.lease_owner = job.lease_until = None
+
+
+def _may_start(job: LeasedJob, first: LeasedJob, now: datetime) -> bool:
+    """Whether a job may start now and none of higher priority is due."""
+    is_open = job.state == JobState.QUEUED and job.due_at <= now
+    was_abandoned = job.state == JobState.RUNNING and _is_abandoned(job, now)
+    return (is_open or was_abandoned) and job.priority == first.priority
+
+
+def _is_abandoned(job: LeasedJob, now: datetime) -> bool:
+    if job.lease_until is None or job.lease_owner is None:
+        return True
+    return job.lease_until < now or owner.is_dead(job.lease_owner)
+
+
+def _locked(session: Session, table: type[Job], seen: Job) -> Job | None:
+    """Lock the row, unless another process claimed it after it was read."""
+    return session.scalar(
+        select(table)
+        .where(
+            table.id == seen.id,
+            table.state == seen.state,
+            table.lease_token.is_not_distinct_from(seen.lease_token),
+        )
+        .with_for_update(skip_locked=True)
+    )

@@ -1,0 +1,1 @@
+"""Process plumbing: stop signals, process identity, heartbeat, logging and file locks."""

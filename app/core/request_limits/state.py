@@ -1,0 +1,125 @@
+"""What every request touches besides the database: nonce, limits, call counts, key version.
+
+One round trip does it all, atomically, in Redis or in a small SQLite file shared by the processes
+of this host. With Redis away the file takes over at once (security, section 3).
+"""
+
+import logging
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from redis.exceptions import RedisError
+
+from app.core.queue import Breaker
+from app.core.request_limits.redis_state import RedisState, may_have_run
+from app.core.request_limits.sqlite_state import SqliteState, StateFileError
+from app.core.request_limits.values import Admission, CallCount, CountBatch, Visit
+
+logger = logging.getLogger(__name__)
+
+
+class StateStore(Protocol):
+    """What both stores can do; see `RequestState` for the meaning."""
+
+    def visit(self, visit: Visit) -> Admission: ...
+    def uncount(self, count: CallCount) -> None: ...
+    def new_key_version(self) -> None: ...
+    def take_counts(self, batch_id: str) -> CountBatch | None: ...
+    def drop_counts(self, batch_id: str) -> None: ...
+
+
+class StateUnavailable(Exception):
+    """Neither store answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One store and its name in a batch id, so that batches of two stores never mix."""
+
+    name: str
+    store: StateStore
+
+
+class RequestState:
+    """The store in use: Redis while it answers, else the file."""
+
+    def __init__(self, redis_url: str, data_dir: Path) -> None:
+        self._redis = RedisState(redis_url) if redis_url else None
+        self._file = SqliteState(data_dir / "state.db")
+        self._breaker = Breaker()
+        self._lock = threading.Lock()
+
+    def visit(self, visit: Visit) -> Admission:
+        """Spend the nonce, check every limit (deny if any denies), count the call.
+
+        A nonce is always spent in the file too: Redis may fail, or come back empty, at any time,
+        and what one store has seen must not be fresh for the other.
+
+        Raises:
+            StateUnavailable: the nonce cannot be spent in the file, or neither store answers.
+        """
+        try:
+            if self._redis is None or self._breaker.open:
+                return self._file.visit(visit)
+            if visit.nonce and not self._file.spend_nonce(visit):
+                nothing = Visit(now=visit.now)
+                return replace(self._visit_redis(self._redis, nothing), nonce_fresh=False)
+            return self._visit_redis(self._redis, visit)
+        except StateFileError as error:
+            raise StateUnavailable(str(error)) from error
+
+    def uncount(self, count: CallCount) -> None:
+        """Take one call back: it ended in a failure of ours and is not metered."""
+        try:
+            if self._redis is not None and not self._breaker.open:
+                self._redis.uncount(count)
+            else:
+                self._file.uncount(count)
+        except (RedisError, StateFileError) as error:
+            logger.warning("a failed call stays counted: %s", error)
+
+    def new_key_version(self) -> None:
+        """Make every process read API keys afresh from its next request on."""
+        try:
+            if self._redis is not None:
+                self._redis.new_key_version()
+        except RedisError as error:
+            self._away(error)
+        self._file.new_key_version()
+
+    @property
+    def sources(self) -> list[Source]:
+        """The stores that hold call counts, to be drained by the meter."""
+        found = [Source("file", self._file)]
+        if self._redis is not None and not self._breaker.open:
+            found.append(Source("redis", self._redis))
+        return found
+
+    def purge(self, now_s: float) -> None:
+        """Delete what the file no longer needs; Redis lets its keys lapse by itself."""
+        try:
+            self._file.purge(now_s)
+        except StateFileError as error:
+            logger.warning("the state file was not purged: %s", error)
+
+    def note_failure(self, error: Exception) -> None:
+        """Tell that Redis failed elsewhere, so that requests do not find out one by one."""
+        self._away(error)
+
+    def _visit_redis(self, redis: RedisState, visit: Visit) -> Admission:
+        """Visit Redis, or the file where Redis fails; the nonce is spent in the file already."""
+        try:
+            return redis.visit(visit)
+        except RedisError as error:
+            self._away(error)
+            # Redis may hold this call already: rather lost with it than billed twice.
+            count = None if may_have_run(error) else visit.count
+            return self._file.visit(replace(visit, nonce="", count=count))
+
+    def _away(self, error: Exception) -> None:
+        with self._lock:
+            if not self._breaker.open:
+                logger.warning("Redis is away, the state file takes over: %s", error)
+            self._breaker.trip()

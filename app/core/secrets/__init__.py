@@ -1,0 +1,1 @@
+"""Cryptography: encryption of stored secrets, signed URLs and request signatures."""

@@ -1,0 +1,202 @@
+"""Parsers of settings: each makes a value of a variable's text, or says what the text must be."""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from urllib.parse import urlsplit
+
+Network = IPv4Network | IPv6Network
+
+_LABEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_PREFIX_FORM = re.compile(r"[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
+_BOOLEANS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A number of requests in a number of seconds."""
+
+    limit: int
+    window_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPrices:
+    """Prices of a million tokens, in the operator's currency."""
+
+    prompt: float
+    answer: float
+
+
+def whole(low: int, high: int | None = None) -> Callable[[str], int]:
+    """Make a parser of whole numbers from `low` to `high`."""
+
+    def parse(value: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,15}", value, re.ASCII):
+            raise ValueError(f"must be a whole number, not {value!r}")
+        number = int(value)
+        if high is not None and not low <= number <= high:
+            raise ValueError(f"must be between {low} and {high}")
+        if number < low:
+            raise ValueError(f"must be at least {low}")
+        return number
+
+    return parse
+
+
+def amount(value: str) -> float:
+    """Parse a number of at least 0, fractions allowed."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
+        raise ValueError(f"must be a number of at least 0, not {value!r}")
+    return number
+
+
+def seconds(value: str) -> float:
+    """Parse a number of seconds above 0, fractions allowed."""
+    number = amount(value)
+    if number == 0:
+        raise ValueError("must be above 0 seconds")
+    return number
+
+
+def boolean(value: str) -> bool:
+    """Parse a switch that is on or off."""
+    if value.lower() not in _BOOLEANS:
+        raise ValueError(f"must be 1, true or on, or 0, false or off, not {value!r}")
+    return _BOOLEANS[value.lower()]
+
+
+def one_of(*known: str) -> Callable[[str], str]:
+    """Make a parser of these words, upper or lower case."""
+
+    def parse(value: str) -> str:
+        for word in known:
+            if word.lower() == value.lower():
+                return word
+        raise ValueError(f"must be one of {', '.join(known)}, not {value!r}")
+
+    return parse
+
+
+def starting_with(*prefixes: str) -> Callable[[str], str]:
+    """Make a parser of addresses that start with one of these."""
+
+    def parse(value: str) -> str:
+        if not value.startswith(prefixes):
+            raise ValueError(f"must start with {' or '.join(prefixes)}")
+        return value
+
+    return parse
+
+
+def path(value: str) -> Path:
+    """Parse the name of a folder or file, with `~` for the home folder."""
+    return Path(value).expanduser()
+
+
+def existing_file(value: str) -> str:
+    """Parse the name of a file that exists."""
+    if not Path(value).is_file():
+        raise ValueError(f"there is no file {value!r}")
+    return value
+
+
+def existing_dir(value: str) -> str:
+    """Parse the name of a folder that exists."""
+    if not Path(value).is_dir():
+        raise ValueError(f"there is no folder {value!r}")
+    return value
+
+
+def redis_url(value: str) -> str:
+    """Parse the address of a queue server, or `none`."""
+    return value if value == "none" else starting_with("redis://", "rediss://", "unix://")(value)
+
+
+def http_url(value: str) -> str:
+    """Parse an http or https address without query and fragment."""
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(f"must be an address such as https://cqe.example.com, not {value!r}")
+    return value.rstrip("/")
+
+
+def model_url(value: str) -> str:
+    """Parse the base address of an OpenAI-compatible endpoint."""
+    address = http_url(value)
+    if "@" in urlsplit(address).netloc:
+        raise ValueError("must not contain a user name or password: set CQE_JUDGE_API_KEY instead")
+    if address.endswith("/chat/completions"):
+        raise ValueError("must be the base address, without /chat/completions")
+    return address
+
+
+def header_token(value: str) -> str:
+    """Parse a key that is sent in a header; messages never repeat it."""
+    if not re.fullmatch(r"[\x21-\x7e]{1,4096}", value):
+        raise ValueError("must be printable ASCII without spaces")
+    return value
+
+
+def listen_address(value: str) -> tuple[str, int]:
+    """Parse `host:port`, an IPv6 address in brackets."""
+    match = re.fullmatch(r"(?:\[([^\[\]]+)\]|([^:\[\]]+)):(.+)", value)
+    if match is None:
+        raise ValueError(f"must be host:port such as 127.0.0.1:9464, not {value!r}")
+    return match[1] or match[2], whole(1, 65535)(match[3])
+
+
+def network(value: str) -> Network:
+    """Parse an address, or a network whose host bits are 0, in prefix form."""
+    if not _PREFIX_FORM.fullmatch(value):
+        raise ValueError(f"{value!r} is not a network such as 10.0.0.0/8 or 2001:db8::/32")
+    return ip_network(value, strict=True)
+
+
+def networks(value: str) -> tuple[Network, ...]:
+    """Parse a comma list of networks."""
+    return tuple(network(part) for part in _parts(value))
+
+
+def labels(value: str) -> tuple[str, ...]:
+    """Parse a comma list of labels: lower-case letters, digits, `_`, `-`."""
+    names = _parts(value)
+    for label in names:
+        if not _LABEL.fullmatch(label):
+            raise ValueError(f"{label!r} is not a label such as quality_audit")
+    return names
+
+
+def retry_delays(value: str) -> tuple[float, ...]:
+    """Parse the seconds before attempt 2 and before attempt 3."""
+    delays = tuple(amount(part.strip()) for part in value.split(","))
+    if len(delays) != 2:
+        raise ValueError(f"must be two delays such as 60,300, not {value!r}")
+    return delays
+
+
+def rate(value: str) -> Rate:
+    """Parse `requests/seconds`."""
+    match = re.fullmatch(r"0*([1-9][0-9]{0,8})/0*([1-9][0-9]{0,5})", value, re.ASCII)
+    if match is None:
+        raise ValueError(f"must be requests/seconds such as 600/60, not {value!r}")
+    return Rate(int(match[1]), int(match[2]))
+
+
+def token_prices(value: str) -> TokenPrices:
+    """Parse `prompt price/answer price`."""
+    parts = value.split("/")
+    if len(parts) != 2:
+        raise ValueError(f"must be two amounts such as 0.4/1.6, not {value!r}")
+    return TokenPrices(amount(parts[0]), amount(parts[1]))
+
+
+def _parts(value: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in value.split(",") if part.strip())

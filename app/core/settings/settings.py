@@ -1,0 +1,176 @@
+"""Settings: one frozen value; docs/settings.md says what each setting does."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from app.core.settings import parsers as read
+from app.core.settings.parsers import Network, Rate, TokenPrices
+
+EMBEDDED = "embedded"
+
+
+class SettingsError(Exception):
+    """Settings that cannot be used; the text names each of them and what it must be."""
+
+
+def setting(
+    variable: str, default: Any, parse: Callable[[str], Any], *, secret: bool = False
+) -> Any:
+    """Declare a setting.
+
+    Args:
+        parse: makes a value of the variable's text, or raises `ValueError`.
+        secret: whether the value is left out of the printed settings.
+    """
+    return field(default=default, metadata={"variable": variable, "parse": parse}, repr=not secret)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Every setting with its variable, its default and its parser."""
+
+    # Places
+    data_dir: Path = setting("CQE_DATA_DIR", Path("instance"), read.path)
+    database_url: str = setting(
+        "CQE_DATABASE_URL",
+        "",
+        read.starting_with("sqlite:///", "postgresql://", "postgresql+psycopg://"),
+        secret=True,
+    )
+    sqlite_synchronous: str = setting(
+        "CQE_SQLITE_SYNCHRONOUS", "FULL", read.one_of("FULL", "NORMAL")
+    )
+    redis_url: str = setting("CQE_REDIS_URL", "", read.redis_url, secret=True)
+    storage_url: str = setting("CQE_STORAGE_URL", "", read.starting_with("file:///"))
+    min_free_gb: float = setting("CQE_MIN_FREE_GB", 1.0, read.amount)
+
+    # Processes
+    host: str = setting("CQE_HOST", "127.0.0.1", str)
+    port: int = setting("CQE_PORT", 8000, read.whole(1, 65535))
+    workers: int = setting("CQE_WORKERS", 2, read.whole(1))
+    threads: int = setting("CQE_THREADS", 8, read.whole(1))
+    worker_processes: int = setting("CQE_WORKER_PROCESSES", 1, read.whole(1))
+    analytics_memory_mb: int = setting("CQE_ANALYTICS_MEMORY_MB", 256, read.whole(32))
+    analytics_threads: int = setting("CQE_ANALYTICS_THREADS", 2, read.whole(1))
+    metrics_listen: tuple[str, int] | None = setting(
+        "CQE_METRICS_LISTEN", None, read.listen_address
+    )
+    log_level: str = setting(
+        "CQE_LOG_LEVEL", "INFO", read.one_of("DEBUG", "INFO", "WARNING", "ERROR")
+    )
+
+    # Callers
+    public_url: str = setting("CQE_PUBLIC_URL", "", read.http_url)
+    master_keys: str = setting("CQE_MASTER_KEYS", "", str, secret=True)
+    trusted_proxies: tuple[Network, ...] = setting("CQE_TRUSTED_PROXIES", (), read.networks)
+    require_tls: str = setting("CQE_REQUIRE_TLS", "auto", read.one_of("auto", "1", "0"))
+    signature_window_s: int = setting("CQE_SIGNATURE_WINDOW_SECONDS", 300, read.whole(1))
+    rate_limit_default: Rate = setting("CQE_RATE_LIMIT_DEFAULT", Rate(600, 60), read.rate)
+    rate_limit_expensive: Rate = setting("CQE_RATE_LIMIT_EXPENSIVE", Rate(20, 60), read.rate)
+    rate_limit_keys: Rate = setting("CQE_RATE_LIMIT_KEYS", Rate(30, 60), read.rate)
+    rate_limit_auth_failures: Rate = setting(
+        "CQE_RATE_LIMIT_AUTH_FAILURES", Rate(60, 60), read.rate
+    )
+    engagement_types: tuple[str, ...] = setting("CQE_ENGAGEMENT_TYPES", (), read.labels)
+
+    # Plan
+    plan_tier: str = setting("CQE_PLAN_TIER", "self-hosted", str)
+    plan_calls: int = setting("CQE_PLAN_CALLS", 1_000_000, read.whole(0))
+    plan_webhooks: int = setting("CQE_PLAN_WEBHOOKS", 100_000, read.whole(0))
+    plan_storage_gb: float = setting("CQE_PLAN_STORAGE_GB", 100.0, read.amount)
+    plan_storage_enforced: bool = setting("CQE_PLAN_STORAGE_ENFORCED", False, read.boolean)
+
+    # Webhooks
+    webhook_allowed_cidrs: tuple[Network, ...] = setting(
+        "CQE_WEBHOOK_ALLOWED_CIDRS", (), read.networks
+    )
+    webhook_allow_http: bool = setting("CQE_WEBHOOK_ALLOW_HTTP", False, read.boolean)
+    webhook_ca_bundle: str = setting("CQE_WEBHOOK_CA_BUNDLE", "", read.existing_file)
+    webhook_retry_delays_s: tuple[float, ...] = setting(
+        "CQE_WEBHOOK_RETRY_DELAYS", (60.0, 300.0), read.retry_delays
+    )
+    webhook_timeout_s: float = setting("CQE_WEBHOOK_TIMEOUT_SECONDS", 10.0, read.seconds)
+    webhook_deactivate_after_s: float = setting(
+        "CQE_WEBHOOK_DEACTIVATE_AFTER_SECONDS", 604_800.0, read.seconds
+    )
+
+    # Recordings
+    upload_max_bytes: int = setting("CQE_UPLOAD_MAX_BYTES", 2 * 1024**3, read.whole(1))
+    audio_max_duration_s: int = setting("CQE_AUDIO_MAX_DURATION_SECONDS", 4 * 3600, read.whole(1))
+    url_ttl_s: int = setting("CQE_URL_TTL_SECONDS", 900, read.whole(1, 86_400))
+    speech_model_dir: str = setting("CQE_SPEECH_MODEL_DIR", "", read.existing_dir)
+    speech_threads: int = setting("CQE_SPEECH_THREADS", 2, read.whole(1))
+
+    # The judge and its language model
+    judge: str = setting("CQE_JUDGE", EMBEDDED, read.one_of(EMBEDDED, "openai", "hybrid"))
+    judge_url: str = setting("CQE_JUDGE_URL", "", read.model_url)
+    judge_model: str = setting("CQE_JUDGE_MODEL", "", str)
+    judge_api_key: str = setting("CQE_JUDGE_API_KEY", "", read.header_token, secret=True)
+    judge_ca_bundle: str = setting("CQE_JUDGE_CA_BUNDLE", "", read.existing_file)
+    judge_timeout_s: float = setting("CQE_JUDGE_TIMEOUT_SECONDS", 60.0, read.seconds)
+    judge_deadline_s: float = setting("CQE_JUDGE_DEADLINE_SECONDS", 150.0, read.seconds)
+    judge_concurrency: int = setting("CQE_JUDGE_CONCURRENCY", 4, read.whole(1))
+    judge_input_tokens: int = setting("CQE_JUDGE_INPUT_TOKENS", 24_000, read.whole(500))
+    judge_output_tokens: int = setting("CQE_JUDGE_OUTPUT_TOKENS", 4_000, read.whole(500))
+    judge_prices: TokenPrices | None = setting("CQE_JUDGE_PRICES", None, read.token_prices)
+    judge_mask: bool = setting("CQE_JUDGE_MASK", True, read.boolean)
+
+    # Personal data
+    redaction: bool = setting("CQE_REDACTION", True, read.boolean)
+    retention_texts_days: int = setting("CQE_RETENTION_TEXTS_DAYS", 0, read.whole(0))
+    retention_audio_days: int = setting("CQE_RETENTION_AUDIO_DAYS", 0, read.whole(0))
+    retention_raw_texts_days: int = setting("CQE_RETENTION_RAW_TEXTS_DAYS", 0, read.whole(0))
+    retention_deliveries_days: int = setting("CQE_RETENTION_DELIVERIES_DAYS", 30, read.whole(1))
+    retention_model_answers_days: int = setting(
+        "CQE_RETENTION_MODEL_ANSWERS_DAYS", 30, read.whole(1)
+    )
+
+    @classmethod
+    def from_env(cls, environment: Mapping[str, str]) -> "Settings":
+        """Read every known CQE_ variable that is not empty.
+
+        Raises:
+            SettingsError: one line for each setting that cannot be used.
+        """
+        values: dict[str, Any] = {}
+        problems: list[str] = []
+        for declared in fields(cls):
+            variable = declared.metadata["variable"]
+            if text := environment.get(variable, ""):
+                try:
+                    values[declared.name] = declared.metadata["parse"](text)
+                except ValueError as error:
+                    problems.append(f"{variable}: {error}")
+        settings = cls(**values)
+        if settings.judge != EMBEDDED:
+            problems += [
+                f"{variable}: must be set when CQE_JUDGE is {settings.judge}"
+                for variable in ("CQE_JUDGE_URL", "CQE_JUDGE_MODEL")
+                if not environment.get(variable)
+            ]
+        if problems:
+            raise SettingsError("\n".join(problems))
+        return settings
+
+    @property
+    def effective_database_url(self) -> str:
+        """The address in use: the one that is set, or SQLite in the data folder."""
+        return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'cqe.db'}"
+
+    @property
+    def min_free_bytes(self) -> int:
+        """The free disk space below which nothing more is stored."""
+        return round(self.min_free_gb * 1e9)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether the main database is SQLite."""
+        return self.effective_database_url.startswith("sqlite")
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """List the CQE_ variables that are no setting: mistyped names, most likely."""
+    known = {setting_field.metadata["variable"] for setting_field in fields(Settings)}
+    return sorted(name for name in environment if name.startswith("CQE_") and name not in known)

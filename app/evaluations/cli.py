@@ -1,0 +1,171 @@
+"""Commands over evaluations: `flask evaluations …`."""
+
+import json
+import sys
+import threading
+import time
+from typing import Any
+
+import click
+from marshmallow import ValidationError
+
+from app.core.errors import AppError, InvalidInput
+from app.core.process import heartbeat
+from app.core.runtime import Runtime
+from app.evaluations import jobs, service
+from app.evaluations.enums import ENDED
+from app.evaluations.judging import again, bulk
+from app.evaluations.schemas import filters as filter_shapes
+from app.web.current import current_runtime
+from app.web.messages import details_of
+
+_LOOK_AGAIN_S = 0.25
+
+
+@click.group("evaluations")
+def evaluations() -> None:
+    """Judge once more what was judged before."""
+
+
+def _filters(_: object, __: object, given: tuple[str, ...]) -> dict[str, Any]:
+    """Read NAME=VALUE by the names of the API; a value that is JSON is taken as such."""
+    body: dict[str, Any] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or name in body:
+            raise click.BadParameter(f"{each!r} is not NAME=VALUE, each name once")
+        body[name] = _value(value)
+    try:
+        filters: dict[str, Any] = filter_shapes.CurrentFilters().load(body)
+    except ValidationError as error:
+        told = details_of({"filter": error.messages_dict})
+        raise click.BadParameter(
+            "; ".join(f"{e['field']}: {e['message']}" for e in told)
+        ) from error
+    return filters
+
+
+@evaluations.command("re-evaluate")
+@click.argument("evaluation_id", required=False)
+@click.option(
+    "--filter",
+    "filters",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_filters,
+    help="Of GET /evaluations, e.g. campaignId=camp_… or maxScore=50; repeat it for more.",
+)
+@click.option("--all", "everything", is_flag=True, help="Every current evaluation.")
+@click.option("--scorecard", help="Id of the scorecard; the same one unless said.")
+@click.option(
+    "--scorecard-version", type=click.IntRange(min=1), help="The current one unless said."
+)
+@click.option("--dry-run", is_flag=True, help="Only count them.")
+@click.option(
+    "--wait", is_flag=True, help="Wait until they are judged; without a worker do it here."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def re_evaluate(
+    evaluation_id: str | None,
+    filters: dict[str, Any],
+    scorecard: str | None,
+    scorecard_version: int | None,
+    *,
+    everything: bool,
+    dry_run: bool,
+    wait: bool,
+    as_json: bool,
+) -> None:
+    """Judge the same words once more: one evaluation, or all that the filters mean.
+
+    What was found stays current until the new revision is completed. Each completed one fires
+    evaluation.completed.
+    """
+    if sum((evaluation_id is not None, bool(filters), everything)) != 1:
+        raise click.UsageError("Name an evaluation, or filters, or --all.")
+    if scorecard_version and not scorecard and evaluation_id is None:
+        raise click.UsageError("A version needs its --scorecard.")
+    if evaluation_id is not None and dry_run:
+        raise click.UsageError("--dry-run goes with filters or --all.")
+    by: dict[str, Any] = {"scorecard_id": scorecard, "scorecard_version": scorecard_version}
+    try:
+        if evaluation_id is not None:
+            shown = _one(evaluation_id, by, wait=wait)
+        else:
+            with current_runtime().db.reading() as session:
+                count = bulk.count(session, filters=filters, **by)
+            shown = {"count": count} if dry_run else _many(count, filters, by, wait=wait)
+    except AppError as error:
+        raise click.ClickException(_sentence(error)) from error
+    click.echo(json.dumps(shown) if as_json else _told(shown))
+
+
+def _one(evaluation_id: str, by: dict[str, Any], *, wait: bool) -> dict[str, Any]:
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        opened = again.request(session, evaluation_id, **by)
+    shown = {"id": opened.id, "revision": opened.revision, "status": opened.status, "score": None}
+    while wait and shown["status"] not in ENDED:
+        _work_here(runtime)
+        with runtime.db.reading() as session:
+            found = service.find(session, opened.id)
+            shown |= {"status": found.status, "score": found.score}
+        if shown["status"] not in ENDED:
+            time.sleep(_LOOK_AGAIN_S)
+    return shown
+
+
+def _many(
+    selected: int, filters: dict[str, Any], by: dict[str, Any], *, wait: bool
+) -> dict[str, Any]:
+    with current_runtime().db.writing() as session:
+        started = bulk.start(session, selected=selected, filters=filters, **by)
+    shown = _wait(current_runtime(), started) if wait else started
+    return {name: shown[name] for name in ("id", "status", "count", "counts")}
+
+
+def _wait(runtime: Runtime, started: dict[str, Any]) -> dict[str, Any]:
+    worker = threading.Thread(target=_work_here, args=(runtime,), daemon=True)
+    worker.start()
+    visible = sys.stderr if sys.stderr.isatty() else None
+    with click.progressbar(length=started["count"], file=visible, hidden=visible is None) as bar:
+        while True:
+            with runtime.db.reading() as session:
+                shown = bulk.show(session, started["id"])
+            counts = shown["counts"]
+            bar.update(counts["selected"] - counts["queued"] - bar.pos)
+            if shown["status"] in ENDED:
+                worker.join()
+                return shown
+            if not worker.is_alive():
+                worker = threading.Thread(target=_work_here, args=(runtime,), daemon=True)
+                worker.start()
+            time.sleep(_LOOK_AGAIN_S)
+
+
+def _work_here(runtime: Runtime) -> None:
+    if not heartbeat.is_alive(runtime.settings.data_dir):
+        jobs.judge(runtime)
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _sentence(error: AppError) -> str:
+    if isinstance(error, InvalidInput) and error.details:
+        return str(error.details[0]["message"])
+    return error.message
+
+
+def _told(shown: dict[str, Any]) -> str:
+    if "revision" in shown:
+        score = "" if shown["score"] is None else f", score {shown['score']}"
+        return f"{shown['id']} is revision {shown['revision']}: {shown['status']}{score}"
+    if "counts" not in shown:
+        return f"{shown['count']} evaluations would be judged again"
+    counts = ", ".join(f"{number} {name}" for name, number in shown["counts"].items())
+    return f"{shown['id']} is {shown['status']}: {counts}"

@@ -1,0 +1,131 @@
+"""Judging once more what was judged before: the same words and facts, another revision."""
+
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.core.clock import utc_now
+from app.core.database.session import ring_after_commit
+from app.core.errors import Conflict
+from app.evaluations import revisions, service
+from app.evaluations.enums import ENDED
+from app.evaluations.judging import judgements
+from app.evaluations.models import Evaluation, EvaluationJob
+from app.evaluations.transcripts import store as transcripts
+from app.scorecards import service as scorecards
+from app.scorecards.service import ResolvedScorecard
+
+# Whoever waits for a fresh judgement goes before a re-evaluation of many.
+URGENT, PATIENT = 0, -1
+
+_CARRIED_OVER = (
+    "source_type",
+    "source_id",
+    "channel",
+    "engagement_id",
+    "campaign_id",
+    "campaign",
+    "call_center_id",
+    "call_center",
+    "executive_id",
+    "executive",
+    "language",
+    "direction",
+    "started_at",
+    "duration_seconds",
+    "external_id",
+    "labels",
+    "context",
+    "created_at",
+)
+
+
+def request(
+    session: Session,
+    evaluation_id: str,
+    *,
+    scorecard_id: str | None = None,
+    scorecard_version: int | None = None,
+) -> Evaluation:
+    """Open the next revision of an evaluation and queue its judgement.
+
+    What was found stays current until the new revision is completed.
+
+    Args:
+        scorecard_id: the same scorecard unless said.
+        scorecard_version: the current one unless said.
+
+    Raises:
+        NotFound: there is no such evaluation.
+        Conflict: it is not the current one, a judgement of its source is under way, or there are
+            no words to judge.
+        InvalidInput: there is no such scorecard or version, or it is made for another channel.
+    """
+    # Who asks at the same time waits here, and then sees the revision that was opened meanwhile.
+    former = service.find(session, evaluation_id, for_update=True)
+    scorecard = scorecards.resolve(
+        session,
+        scorecard_id=scorecard_id or former.scorecard_id,
+        version=scorecard_version,
+        channel=former.channel,
+    )
+    of_source = revisions.of_source(
+        session, source_type=former.source_type, source_id=former.source_id
+    )
+    current = next(each for each in of_source if each.is_current)
+    if current is not former:
+        raise Conflict(f"{current.id} is the current evaluation of this source; ask for that one.")
+    if any(each.status not in ENDED for each in of_source):
+        raise Conflict("A judgement of this source is under way; ask again when it has ended.")
+    evaluation = open_again(session, former, scorecard, priority=URGENT)
+    ring_after_commit(session, judgements.bell())
+    return evaluation
+
+
+def open_again(
+    session: Session,
+    former: Evaluation,
+    scorecard: ResolvedScorecard,
+    *,
+    priority: int,
+    re_evaluation_id: str | None = None,
+) -> Evaluation:
+    """Open the next revision of an evaluation that is current and has ended, and queue it.
+
+    It keeps its place in time: lists and trends show it where the former one stood.
+
+    Raises:
+        Conflict: there are no words to judge, or no longer.
+    """
+    transcript = transcripts.judged_by(session, former)
+    if transcript is None:
+        raise Conflict("There is no transcript to judge.")
+    if transcript.erased_at is not None:
+        raise Conflict("What was said has been erased.")
+    carried_over: dict[str, Any] = {name: getattr(former, name) for name in _CARRIED_OVER}
+    evaluation = service.open_evaluation(
+        session,
+        **carried_over,
+        scorecard_id=scorecard.id,
+        scorecard_version=scorecard.version,
+        scorecard_name=scorecard.name,
+        transcript_id=transcript.id,
+        re_evaluation_id=re_evaluation_id,
+    )
+    now = utc_now()
+    session.add(EvaluationJob(id=evaluation.id, priority=priority, due_at=now, queued_at=now))
+    session.flush()
+    return evaluation
+
+
+def accepted(evaluation: Evaluation, *, status_url: str) -> dict[str, Any]:
+    """Show what was asked for and where it can be followed."""
+    return {
+        "id": evaluation.id,
+        "revision": evaluation.revision,
+        "status": evaluation.status,
+        "supersedes_id": evaluation.supersedes_id,
+        "scorecard_id": evaluation.scorecard_id,
+        "scorecard_version": evaluation.scorecard_version,
+        "status_url": status_url,
+    }

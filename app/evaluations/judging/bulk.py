@@ -1,0 +1,218 @@
+"""Re-evaluations of many: asked for with filters, taken on a few at a time, and shown.
+
+The row with its cursor is the truth. Each batch is opened in the transaction that moves the cursor,
+so that a worker killed at any moment leaves nothing out and does nothing twice.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from app.core.clock import iso_utc, utc_now
+from app.core.database.session import ring_after_commit
+from app.core.errors import Conflict, NotFound
+from app.core.ids import new_id
+from app.core.jobs.leases import OPEN_STATES, TRIES_AFTER_FAILURE, JobState
+from app.evaluations.enums import ENDED
+from app.evaluations.judging import again, bulk_selection, judgements
+from app.evaluations.models import Evaluation, ReEvaluation
+from app.scorecards import service as scorecards
+from app.scorecards.service import ResolvedScorecard
+
+MOST_OPEN = 20
+_MOMENTS = ("start", "end")
+
+
+def count(
+    session: Session,
+    *,
+    filters: Mapping[str, Any],
+    scorecard_id: str | None = None,
+    scorecard_version: int | None = None,
+) -> int:
+    """Count what would be judged again.
+
+    Raises:
+        InvalidInput: there is no such scorecard or version.
+    """
+    scorecard = _scorecard(session, scorecard_id, scorecard_version)
+    return bulk_selection.count(session, filters, channel=_channel(scorecard))
+
+
+def start(
+    session: Session,
+    *,
+    selected: int,
+    filters: Mapping[str, Any],
+    scorecard_id: str | None = None,
+    scorecard_version: int | None = None,
+) -> dict[str, Any]:
+    """Keep what is asked for; the workers take it on when nothing else is due.
+
+    Args:
+        selected: what `count` has told just before. Of many evaluations that takes seconds, for
+            which nobody else could write.
+        filters: those of `listing.list_page`; only current evaluations that have ended and whose
+            words are kept are meant, and with a scorecard only those of its channel.
+
+    Raises:
+        InvalidInput: there is no such scorecard or version.
+        Conflict: too many re-evaluations wait.
+    """
+    scorecard = _scorecard(session, scorecard_id, scorecard_version)
+    waiting = select(func.count()).where(ReEvaluation.state.in_(OPEN_STATES))
+    if (session.scalar(waiting) or 0) >= MOST_OPEN:
+        raise Conflict(f"{MOST_OPEN} re-evaluations wait; ask again when some have ended.")
+    row = ReEvaluation(
+        id=new_id("reev"),
+        filters=_stored(filters),
+        channel=_channel(scorecard),
+        scorecard_id=scorecard.id if scorecard else None,
+        scorecard_version=scorecard.version if scorecard else None,
+        selected=selected,
+        last_id=session.scalar(select(func.max(Evaluation.id))) or "",
+        created_at=utc_now(),
+    )
+    session.add(row)
+    session.flush()
+    ring_after_commit(session, judgements.bell())
+    return show(session, row.id)
+
+
+def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
+    """Show how far a re-evaluation is; `NotFound` where there is none."""
+    row = session.get(ReEvaluation, re_evaluation_id)
+    if row is None:
+        raise NotFound("There is no such re-evaluation.")
+    grouped = (
+        select(Evaluation.status, func.count())
+        .where(Evaluation.re_evaluation_id == row.id)
+        .group_by(Evaluation.status)
+    )
+    by_status = dict(session.execute(grouped).all())
+    opened = sum(by_status.values())
+    ended = {status.value: by_status.get(status, 0) for status in ENDED}
+    waiting = opened - sum(ended.values())
+    is_taken_on = row.state not in OPEN_STATES
+    # What was still being judged when they were counted may have ended before its turn came.
+    selected = max(row.selected, opened)
+    to_open = selected - opened
+    return {
+        "id": row.id,
+        "status": _status(row, waiting, opened),
+        "count": selected,
+        "scorecard_id": row.scorecard_id,
+        "scorecard_version": row.scorecard_version,
+        "counts": {
+            "selected": selected,
+            "queued": waiting if is_taken_on else to_open + waiting,
+            "skipped": to_open if is_taken_on else 0,
+            **ended,
+        },
+        "error": row.error,
+        "created_at": row.created_at,
+    }
+
+
+def next_id(session: Session) -> str | None:
+    """Return the re-evaluation that waits longest, of those that are not all taken on."""
+    waiting = select(ReEvaluation.id).where(ReEvaluation.state.in_(OPEN_STATES))
+    return session.scalar(waiting.order_by(ReEvaluation.created_at, ReEvaluation.id).limit(1))
+
+
+def open_next(session: Session, re_evaluation_id: str) -> bool:
+    """Open the next few judgements, and move the cursor; False when somebody else does it."""
+    row = _locked(session, re_evaluation_id)
+    if row is None:
+        return False
+    found, reached = _next(session, row)
+    known: dict[str, ResolvedScorecard] = {}
+    for former in found:
+        scorecard_id = row.scorecard_id or former.scorecard_id
+        if scorecard_id not in known:
+            known[scorecard_id] = scorecards.resolve(
+                session,
+                scorecard_id=scorecard_id,
+                version=row.scorecard_version,
+                channel=former.channel,
+            )
+        again.open_again(
+            session,
+            former,
+            known[scorecard_id],
+            priority=again.PATIENT,
+            re_evaluation_id=row.id,
+        )
+    row.failures = 0
+    row.cursor = reached
+    row.state = JobState.SUCCEEDED if reached == row.last_id else JobState.RUNNING
+    return True
+
+
+def note_failure(session: Session, re_evaluation_id: str) -> None:
+    """Count a batch that could not be opened; after a few the rest is given up."""
+    row = _locked(session, re_evaluation_id)
+    if row is None:
+        return
+    row.failures += 1
+    if row.failures >= TRIES_AFTER_FAILURE:
+        message = "The work on this re-evaluation failed on our side; ask for the rest of it again."
+        row.state, row.error = JobState.FAILED, {"code": "INTERNAL", "message": message}
+
+
+def _locked(session: Session, re_evaluation_id: str) -> ReEvaluation | None:
+    return session.scalar(
+        select(ReEvaluation)
+        .where(ReEvaluation.id == re_evaluation_id, ReEvaluation.state.in_(OPEN_STATES))
+        .with_for_update(skip_locked=True)
+    )
+
+
+def _next(session: Session, row: ReEvaluation) -> tuple[Sequence[Evaluation], str]:
+    ids, reached = bulk_selection.next_ids(
+        session,
+        _filters(row),
+        channel=row.channel,
+        after=row.cursor,
+        last=row.last_id,
+        not_of=row.id,
+    )
+    wanted = select(Evaluation).where(Evaluation.id.in_(ids)).order_by(Evaluation.id)
+    return session.scalars(wanted).all(), reached
+
+
+def _scorecard(
+    session: Session, scorecard_id: str | None, version: int | None
+) -> ResolvedScorecard | None:
+    if scorecard_id is None:
+        return None
+    return scorecards.find(session, scorecard_id, version=version)
+
+
+def _channel(scorecard: ResolvedScorecard | None) -> str | None:
+    return None if scorecard is None else scorecard.scorecard.channel
+
+
+def _status(row: ReEvaluation, waiting: int, opened: int) -> str:
+    if row.state == JobState.FAILED:
+        return "failed"
+    if row.state == JobState.SUCCEEDED and not waiting:
+        return "completed"
+    return "running" if opened else "queued"
+
+
+def _stored(filters: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: iso_utc(value) if isinstance(value, datetime) else value
+        for name, value in filters.items()
+    }
+
+
+def _filters(row: ReEvaluation) -> dict[str, Any]:
+    return {
+        name: datetime.fromisoformat(value) if name in _MOMENTS else value
+        for name, value in row.filters.items()
+    }

@@ -1,0 +1,86 @@
+"""Which evaluations can be judged again: current ones that have ended and whose words are kept."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, Subquery, func, select
+from sqlalchemy.orm import Session
+from sqlalchemy.sql.visitors import ExternallyTraversible, replacement_traverse
+
+from app.evaluations import listing
+from app.evaluations.enums import ENDED, Status
+from app.evaluations.models import Evaluation, StoredTranscript
+
+# How many are found at once, and how many rows are looked through for them: who opens them holds
+# the write lock for some tens of milliseconds.
+BATCH, LOOKED_AT = 10, 1_000
+_OF = Evaluation.__table__.c
+_OPEN = [status for status in Status if status not in ENDED]
+
+
+def count(session: Session, filters: Mapping[str, Any], *, channel: str | None) -> int:
+    """Count those that the filters mean; `channel` is the one of a scorecard, where one is named."""
+    wanted = _wanted(filters, channel)
+    return (
+        session.scalar(select(func.count()).select_from(Evaluation.__table__).where(*wanted)) or 0
+    )
+
+
+def next_ids(
+    session: Session,
+    filters: Mapping[str, Any],
+    *,
+    channel: str | None,
+    after: str,
+    last: str,
+    not_of: str,
+) -> tuple[Sequence[str], str]:
+    """Return the next few ids up to `last`, and the id up to which was looked for them.
+
+    Args:
+        not_of: a re-evaluation; what it has opened itself is never its own to open again, whatever
+            the clocks of the workers say.
+    """
+    between = (_OF.id > after, _OF.id <= last)
+    in_order = select(_OF.id).where(*between).order_by(_OF.id)
+    end = session.scalar(in_order.offset(LOOKED_AT - 1).limit(1)) or last
+    # A window that the filters look into: left to itself, SQLite goes through an index of theirs
+    # from its begin, and sorts all that it finds, for every few rows.
+    window = select(*_OF).where(*between).order_by(_OF.id).limit(LOOKED_AT).subquery()
+    meant = [*_wanted(filters, channel), _OF.re_evaluation_id.is_distinct_from(not_of)]
+    found = session.scalars(
+        select(window.c.id)
+        .where(*(_of(window, condition) for condition in meant))
+        .order_by(window.c.id)
+        .limit(BATCH)
+    ).all()
+    return found, found[-1] if len(found) == BATCH else end
+
+
+def _wanted(filters: Mapping[str, Any], channel: str | None) -> list[ColumnElement[bool]]:
+    other = Evaluation.__table__.alias()
+    under_way = select(other.c.id).where(
+        other.c.source_id == _OF.source_id,
+        other.c.source_type == _OF.source_type,
+        other.c.status.in_(_OPEN),
+    )
+    words = StoredTranscript.__table__.c
+    kept = select(words.id).where(words.id == _OF.transcript_id, words.erased_at.is_(None))
+    wanted = [
+        *listing.conditions(current=True, **filters),
+        _OF.status.not_in([*_OPEN, Status.CANCELED]),
+        kept.exists(),
+        ~under_way.exists(),
+    ]
+    return wanted if channel is None else [*wanted, _OF.channel == channel]
+
+
+def _of(window: Subquery, condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Say of the rows of a window what a condition says of those of the table."""
+
+    def replace(element: ExternallyTraversible, **_: Any) -> ExternallyTraversible | None:
+        if isinstance(element, Column) and element.table is Evaluation.__table__:
+            return window.c[element.key]
+        return None
+
+    return replacement_traverse(condition, {}, replace)

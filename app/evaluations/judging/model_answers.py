@@ -1,0 +1,101 @@
+"""Answers of language models, kept by the hash of what was asked, so that nothing is asked twice."""
+
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import JSON, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from app.core.clock import utc_now
+from app.core.database.session import Database, Table, UtcDateTime
+from app.core.errors import ServiceUnavailable
+from app.evaluations.enums import ENDED
+from app.evaluations.models import Evaluation
+
+logger = logging.getLogger(__name__)
+
+MOST_ROWS = 100_000
+_MOST_BYTES = 64 * 1024
+_A_BATCH = 1000
+
+
+class ModelAnswer(Table):
+    """One answer; it quotes the conversation, so it names the evaluation that it was asked for.
+
+    `key` is the SHA-256 over the prompt, the model and where it is.
+    """
+
+    __tablename__ = "model_answers"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    evaluation_id: Mapped[str | None] = mapped_column(index=True)
+    document: Mapped[dict[str, Any]] = mapped_column(JSON)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
+
+
+class StoredAnswers:
+    """Finds and keeps answers, each in a short transaction of its own."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def find(self, key: str) -> Mapping[str, Any] | None:
+        """Return what was kept."""
+        with self._db.reading() as session:
+            return session.scalar(select(ModelAnswer.document).where(ModelAnswer.key == key))
+
+    def keep(self, key: str, kept: Mapping[str, Any], *, evaluation_id: str | None) -> None:
+        """Keep a document that is not too long; the first one of a key stays.
+
+        An answer that comes when its evaluation has ended is not kept: the words that it quotes may
+        have been erased meanwhile. A database that is too busy for it costs a question asked twice,
+        and not the judgement.
+        """
+        if len(orjson.dumps(kept)) > _MOST_BYTES:
+            return
+        try:
+            self._insert(key, kept, evaluation_id)
+        except ServiceUnavailable as error:
+            logger.warning("a model's answer was not kept: %s", error)
+
+    def _insert(self, key: str, kept: Mapping[str, Any], evaluation_id: str | None) -> None:
+        with self._db.writing() as session:
+            if evaluation_id is not None and not _is_open(session, evaluation_id):
+                return
+            upsert = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+            session.execute(
+                upsert.insert(ModelAnswer)
+                .values(
+                    key=key, evaluation_id=evaluation_id, document=dict(kept), created_at=utc_now()
+                )
+                .on_conflict_do_nothing()
+            )
+
+
+def _is_open(session: Session, evaluation_id: str) -> bool:
+    """Whether an evaluation has not ended, nor will before the commit."""
+    status = select(Evaluation.status).where(Evaluation.id == evaluation_id)
+    return session.scalar(status.with_for_update(read=True)) not in (None, *ENDED)
+
+
+def purge(session: Session, *, before: datetime, most: int = MOST_ROWS) -> int:
+    """Delete a batch of the oldest answers: those from before a moment, and those beyond `most`."""
+    newest_first = select(ModelAnswer.created_at).order_by(ModelAnswer.created_at.desc())
+    surplus = session.scalar(newest_first.offset(most).limit(1))
+    limit = before if surplus is None else max(before, surplus)
+    oldest = (
+        select(ModelAnswer.key)
+        .where(ModelAnswer.created_at <= limit)
+        .order_by(ModelAnswer.created_at)
+        .limit(_A_BATCH)
+    )
+    gone = session.execute(
+        delete(ModelAnswer)
+        .where(ModelAnswer.key.in_(oldest.scalar_subquery()))
+        .returning(ModelAnswer.key)
+    )
+    return len(gone.all())

@@ -1,0 +1,1 @@
+"""Marshmallow schemas of evaluations, results, transcripts, reviews and filters."""

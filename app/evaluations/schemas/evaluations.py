@@ -1,0 +1,148 @@
+"""Shapes of evaluations (contract B4)."""
+
+from typing import Any
+
+from marshmallow import fields, validates_schema
+
+from app.evaluations.enums import (
+    BANDS,
+    DIRECTIONS,
+    RESOLUTIONS,
+    TRENDS,
+    Channel,
+    ErrorCode,
+    ReviewStatus,
+    SourceType,
+    Status,
+)
+from app.evaluations.schemas.results import EngineSchema, SummarySchema
+from app.web.fields import Choice, LanguageTag, Moment, Nested, Pattern, Reference, Text
+from app.web.messages import RANGE
+from app.web.pagination import PeriodQuery, sort_field
+from app.web.query_fields import Choices, QueryFlag, QueryWhole
+from app.web.shapes import CamelSchema, reject
+
+
+class EvaluationQuery(PeriodQuery):
+    """The filters of the list of evaluations; `from` and `to` bound createdAt."""
+
+    engagement_id = Reference("eng")
+    campaign_id = Reference("camp")
+    call_center_id = Reference("cc")
+    executive_id = Reference("exec")
+    source_type = Choices(list(SourceType))
+    source_id = Pattern(
+        "(conv|aud|call)_[0-7][0-9a-hjkmnp-tv-z]{25}",
+        "This must be the id of a conversation, an audio file or a voice call.",
+    )
+    channel = Choices(list(Channel))
+    status = Choices(list(Status))
+    review_status = Choices(list(ReviewStatus))
+    scorecard_id = Reference("sc")
+    min_score = QueryWhole(low=0, high=100)
+    max_score = QueryWhole(low=0, high=100)
+    passed = QueryFlag()
+    has_verdict = QueryFlag(
+        metadata={
+            "description": "false: scored, but too little was judged for a band, pass or fail."
+        },
+    )
+    auto_failed = QueryFlag()
+    sentiment_trend = Choices(TRENDS)
+    resolution = Choices(RESOLUTIONS)
+    topic = Text(100, low=1)
+    language = LanguageTag(
+        metadata={"description": "`en` finds en and every en-… too."},
+    )
+    q = Text(
+        200,
+        low=1,
+        metadata={
+            "description": "Words that all stand in the summary, the externalId, or the name of "
+            "the executive, the campaign or the call centre, in any case."
+        },
+    )
+    current = QueryFlag(
+        load_default=True,
+        metadata={"description": "false: every revision, superseded ones too."},
+    )
+    sort = sort_field("createdAt", "completedAt", "startedAt", "score", "durationSeconds")
+
+    @validates_schema
+    def _check_scores(self, data: dict[str, Any], **_: Any) -> None:
+        if data.get("min_score", 0) > data.get("max_score", 100):
+            raise reject("maxScore", "maxScore may not be below minScore.", code=RANGE)
+
+
+class ResultsQuery(CamelSchema):
+    """Which results are meant."""
+
+    as_judged = QueryFlag(
+        load_default=False,
+        metadata={"description": "true: as the engine judged, before any review."},
+    )
+
+
+class FailureSchema(CamelSchema):
+    """Why there is no result."""
+
+    code = Choice(list(ErrorCode), required=True)
+    message = fields.String(required=True)
+
+
+class EvaluationSchema(CamelSchema):
+    """One revision of an evaluation; names and ids as they were at the time."""
+
+    id = fields.String(required=True, metadata={"example": "eval_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    engagement_id = fields.String(required=True, allow_none=True)
+    campaign_id = fields.String(required=True, allow_none=True)
+    campaign = fields.String(required=True, allow_none=True)
+    call_center_id = fields.String(required=True, allow_none=True)
+    call_center = fields.String(required=True, allow_none=True)
+    executive_id = fields.String(required=True, allow_none=True)
+    executive = fields.String(required=True, allow_none=True)
+    source_type = Choice(list(SourceType), required=True)
+    source_id = fields.String(required=True)
+    channel = Choice(list(Channel), required=True)
+    direction = Choice(DIRECTIONS, required=True)
+    language = fields.String(required=True, allow_none=True)
+    status = Choice(list(Status), required=True)
+    review_status = Choice(list(ReviewStatus), required=True)
+    score = fields.Integer(required=True, allow_none=True)
+    raw_score = fields.Float(required=True, allow_none=True)
+    compliance_score = fields.Float(required=True, allow_none=True)
+    judged_weight_percent = fields.Float(required=True, allow_none=True)
+    passed = fields.Boolean(required=True, allow_none=True)
+    pass_threshold = fields.Integer(required=True, allow_none=True)
+    band = Choice(BANDS, required=True, allow_none=True)
+    auto_failed = fields.Boolean(required=True)
+    failed_criteria = fields.List(fields.String(), required=True)
+    customer_sentiment = fields.Float(required=True, allow_none=True)
+    sentiment_trend = Choice(TRENDS, required=True, allow_none=True)
+    resolution = Choice(RESOLUTIONS, required=True, allow_none=True)
+    predicted_satisfaction = fields.Float(required=True, allow_none=True)
+    topics = fields.List(fields.String(), required=True)
+    scorecard_id = fields.String(required=True)
+    scorecard_version = fields.Integer(required=True)
+    scorecard_name = fields.String(required=True)
+    engine = Nested(EngineSchema, required=True, allow_none=True)
+    confidence = fields.Float(required=True, allow_none=True)
+    duration_seconds = fields.Integer(required=True, allow_none=True)
+    turn_count = fields.Integer(required=True, allow_none=True)
+    started_at = Moment(required=True, allow_none=True)
+    created_at = Moment(required=True)
+    completed_at = Moment(required=True, allow_none=True)
+    updated_at = Moment(required=True)
+    redacted = fields.Boolean(required=True)
+    revision = fields.Integer(required=True)
+    supersedes_id = fields.String(required=True, allow_none=True)
+    is_current = fields.Boolean(required=True)
+    error = Nested(FailureSchema, required=True, allow_none=True)
+    external_id = fields.String(required=True, allow_none=True)
+    labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+
+
+class EvaluationDetailSchema(EvaluationSchema):
+    """The same with its summary."""
+
+    summary = Nested(SummarySchema, required=True, allow_none=True)

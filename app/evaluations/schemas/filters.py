@@ -1,0 +1,88 @@
+"""The filters of the list of evaluations, in the body of a request."""
+
+from typing import Any
+
+from marshmallow import ValidationError, fields, validates_schema
+
+from app.evaluations.enums import (
+    RESOLUTIONS,
+    TRENDS,
+    Channel,
+    ReviewStatus,
+    SourceType,
+    Status,
+)
+from app.web.fields import Flag, LanguageTag, Moment, Pattern, Reference, Text, Whole
+from app.web.messages import ENUM, RANGE, TYPE, Message
+from app.web.shapes import CamelSchema, reject
+
+
+class Words(fields.Field[list[str]]):
+    """Words of a closed list, as a comma list or as a list; loads as a list."""
+
+    def __init__(self, choices: list[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._choices = choices
+        self.metadata = {
+            "oneOf": [
+                {"type": "string", "description": f"Comma list of {', '.join(choices)}"},
+                {"type": "array", "items": {"type": "string", "enum": choices}},
+            ],
+            **self.metadata,
+        }
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[str]:
+        words = value.split(",") if isinstance(value, str) else value
+        if not isinstance(words, list) or not words:
+            raise ValidationError(Message(TYPE, "This must be a text or a list of texts."))
+        for word in words:
+            if word not in self._choices:
+                raise ValidationError(
+                    Message(ENUM, f"{word!r} is none of {', '.join(self._choices)}.")
+                )
+        return list(dict.fromkeys(words))
+
+
+class EvaluationFilters(CamelSchema):
+    """The filters of GET /evaluations but for `current` and the period."""
+
+    engagement_id = Reference("eng")
+    campaign_id = Reference("camp")
+    call_center_id = Reference("cc")
+    executive_id = Reference("exec")
+    source_type = Words([str(each) for each in SourceType])
+    source_id = Pattern(
+        "(conv|aud|call)_[0-7][0-9a-hjkmnp-tv-z]{25}",
+        "This must be the id of a conversation, an audio file or a voice call.",
+    )
+    channel = Words([str(each) for each in Channel])
+    status = Words([str(each) for each in Status])
+    review_status = Words([str(each) for each in ReviewStatus])
+    scorecard_id = Reference("sc")
+    min_score = Whole(low=0, high=100)
+    max_score = Whole(low=0, high=100)
+    passed = Flag()
+    has_verdict = Flag()
+    auto_failed = Flag()
+    sentiment_trend = Words(list(TRENDS))
+    resolution = Words(list(RESOLUTIONS))
+    topic = Text(100, low=1)
+    language = LanguageTag()
+    q = Text(200, low=1)
+
+    @validates_schema
+    def _check_scores(self, data: dict[str, Any], **_: Any) -> None:
+        if data.get("min_score", 0) > data.get("max_score", 100):
+            raise reject("maxScore", "maxScore may not be below minScore.", code=RANGE)
+
+
+class CurrentFilters(EvaluationFilters):
+    """Which current evaluations are meant; `from` and `to` bound createdAt."""
+
+    start = Moment(data_key="from", allow_date=True)
+    end = Moment(data_key="to", allow_date=True)
+
+    @validates_schema
+    def _check_order(self, data: dict[str, Any], **_: Any) -> None:
+        if "start" in data and "end" in data and data["start"] >= data["end"]:
+            raise reject("to", "to must be later than from.", code=RANGE)

@@ -1,0 +1,97 @@
+"""Shapes of judging once more: one evaluation, or many."""
+
+from typing import Any
+
+from marshmallow import fields, validates_schema
+
+from app.evaluations.enums import Status
+from app.evaluations.schemas.filters import CurrentFilters
+from app.web.fields import Choice, Flag, Moment, Nested, Reference, Whole
+from app.web.messages import REQUIRED
+from app.web.shapes import CamelSchema, reject
+
+STATUSES = ("queued", "running", "completed", "failed")
+
+
+class ReEvaluateBody(CamelSchema):
+    """By which scorecard an evaluation is judged again."""
+
+    scorecard_id = Reference("sc", metadata={"description": "The same scorecard unless said."})
+    scorecard_version = Whole(
+        low=1, high=1_000_000, metadata={"description": "The current version unless said."}
+    )
+
+
+class ReEvaluateMany(ReEvaluateBody):
+    """Which evaluations are judged again, and by which scorecard."""
+
+    filters = Nested(
+        CurrentFilters,
+        required=True,
+        metadata={"description": "`{}` means all that are current."},
+    )
+    dry_run = Flag(load_default=False, metadata={"description": "Only count them."})
+
+    @validates_schema
+    def _check_version(self, data: dict[str, Any], **_: Any) -> None:
+        if "scorecard_version" in data and "scorecard_id" not in data:
+            raise reject("scorecardId", "A version needs its scorecard.", code=REQUIRED)
+
+
+class ReEvaluationAcceptedSchema(CamelSchema):
+    """The next revision, and where it can be followed."""
+
+    id = fields.String(required=True, metadata={"example": "eval_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    revision = fields.Integer(required=True)
+    status = Choice(list(Status), required=True)
+    supersedes_id = fields.String(required=True, allow_none=True)
+    scorecard_id = fields.String(required=True)
+    scorecard_version = fields.Integer(required=True)
+    status_url = fields.String(required=True, metadata={"format": "uri"})
+
+
+class ReEvaluationCounts(CamelSchema):
+    """What has become of them; all but `selected` sum to it."""
+
+    selected = fields.Integer(
+        required=True, metadata={"description": "How many were meant when it was asked for."}
+    )
+    queued = fields.Integer(required=True, metadata={"description": "Waiting, or being judged."})
+    completed = fields.Integer(required=True)
+    failed = fields.Integer(required=True)
+    canceled = fields.Integer(
+        required=True, metadata={"description": "Newer words have come in meanwhile."}
+    )
+    skipped = fields.Integer(
+        required=True, metadata={"description": "No longer meant when their turn came."}
+    )
+
+
+class ReEvaluationErrorSchema(CamelSchema):
+    """Why the rest was given up."""
+
+    code = Choice(("INTERNAL",), required=True)
+    message = fields.String(required=True)
+
+
+class ReEvaluationSchema(CamelSchema):
+    """A re-evaluation of many, and how far it is."""
+
+    id = fields.String(required=True, metadata={"example": "reev_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    status = Choice(STATUSES, required=True)
+    count = fields.Integer(required=True, metadata={"description": "How many are meant."})
+    scorecard_id = fields.String(required=True, allow_none=True)
+    scorecard_version = fields.Integer(required=True, allow_none=True)
+    counts = Nested(ReEvaluationCounts, required=True)
+    error = Nested(ReEvaluationErrorSchema, required=True, allow_none=True)
+    created_at = Moment(required=True)
+
+
+class ReEvaluationManyAcceptedSchema(CamelSchema):
+    """How many are meant; of a dry run nothing but that."""
+
+    count = fields.Integer(required=True)
+    dry_run = fields.Boolean(required=True)
+    id = fields.String(required=True, allow_none=True)
+    status = Choice(STATUSES, required=True, allow_none=True)
+    status_url = fields.String(required=True, allow_none=True, metadata={"format": "uri"})

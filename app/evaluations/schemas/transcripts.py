@@ -1,0 +1,113 @@
+"""Shapes of transcripts, of evaluations and of recordings alike (contract B5)."""
+
+from marshmallow import fields
+
+from app.evaluations.enums import ROLES, TranscriptStatus
+from app.redaction.redactor import ENTITY_TYPES
+from app.web.fields import Choice, Moment, Nested
+from app.web.query_fields import QueryFlag
+from app.web.shapes import CamelSchema, StoredSchema
+
+
+class TranscriptQuery(CamelSchema):
+    """How much of a transcript is wanted."""
+
+    include_words = QueryFlag(
+        load_default=False, metadata={"description": "With the words of each segment."}
+    )
+    redacted = QueryFlag(
+        load_default=True,
+        metadata={
+            "description": "false: what was said before it was masked, as far as it is kept; the "
+            "key needs the scope transcripts:raw as well, and each such request is logged."
+        },
+    )
+
+
+class LanguageShareSchema(StoredSchema):
+    """A language and its share of the words, 0 to 1; `und` is what could not be told."""
+
+    code = fields.String(required=True, metadata={"example": "en"})
+    share = fields.Float(required=True)
+
+
+class ParticipantSchema(StoredSchema):
+    """Who takes part."""
+
+    id = fields.String(required=True)
+    role = Choice(ROLES, required=True)
+    kind = Choice(("human", "bot", "ivr"), required=True)
+    display_name = fields.String(required=True, allow_none=True)
+    channel_index = fields.Integer(required=True, allow_none=True)
+    executive_id = fields.String(required=True, allow_none=True)
+
+
+class RedactionSchema(StoredSchema):
+    """What was taken out of a text, and where its stand-in stands."""
+
+    entity_type = Choice(ENTITY_TYPES, required=True)
+    char_start = fields.Integer(required=True)
+    char_end = fields.Integer(required=True)
+
+
+class WordSchema(StoredSchema):
+    """A spoken word."""
+
+    text = fields.String(required=True)
+    start_ms = fields.Integer(required=True)
+    end_ms = fields.Integer(required=True)
+    confidence = fields.Float(required=True)
+
+
+class SegmentSchema(StoredSchema):
+    """A stretch of speech or a message; ids are stable over revisions of the evaluation."""
+
+    id = fields.String(required=True, metadata={"example": "seg_0001"})
+    index = fields.Integer(required=True, metadata={"description": "Its place, from 0."})
+    participant_id = fields.String(required=True)
+    role = Choice(ROLES, required=True)
+    start_ms = fields.Integer(required=True, allow_none=True)
+    end_ms = fields.Integer(required=True, allow_none=True)
+    text = fields.String(required=True)
+    sentiment = Choice(("positive", "neutral", "negative", "mixed"), required=True, allow_none=True)
+    sentiment_score = fields.Float(
+        required=True, allow_none=True, metadata={"description": "-1 to 1, once evaluated."}
+    )
+    language = fields.String(required=True, allow_none=True)
+    confidence = fields.Float(required=True, allow_none=True)
+    channel_index = fields.Integer(required=True, allow_none=True)
+    redactions = fields.List(Nested(RedactionSchema), required=True)
+    message_id = fields.String(required=True, allow_none=True)
+    sent_at = fields.String(required=True, allow_none=True, metadata={"format": "date-time"})
+    words = fields.List(
+        Nested(WordSchema),
+        required=True,
+        metadata={"description": "Empty unless includeWords=true."},
+    )
+
+
+class TranscriptSchema(CamelSchema):
+    """What was said. While it is pending there are no segments."""
+
+    source_type = fields.String(required=True)
+    source_id = fields.String(required=True)
+    evaluation_id = fields.String(required=True, allow_none=True)
+    audio_file_id = fields.String(required=True, allow_none=True)
+    status = Choice(list(TranscriptStatus), required=True)
+    language = fields.String(required=True, allow_none=True)
+    languages = fields.List(Nested(LanguageShareSchema), required=True)
+    duration_seconds = fields.Integer(required=True, allow_none=True)
+    word_count = fields.Integer(required=True)
+    segment_count = fields.Integer(required=True)
+    confidence = fields.Float(required=True, allow_none=True)
+    provider = fields.String(required=True, allow_none=True)
+    model = fields.String(required=True, allow_none=True)
+    redacted = fields.Boolean(required=True)
+    redaction_entities = fields.Dict(keys=fields.String(), values=fields.Integer(), required=True)
+    erased_at = Moment(
+        required=True,
+        allow_none=True,
+        metadata={"description": "When the words were erased: then each text is empty."},
+    )
+    participants = fields.List(Nested(ParticipantSchema), required=True)
+    segments = fields.List(Nested(SegmentSchema), required=True)

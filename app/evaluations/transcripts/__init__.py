@@ -1,0 +1,1 @@
+"""Transcripts: stored as judged, read back for the judge, shown masked or raw."""

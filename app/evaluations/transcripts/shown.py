@@ -1,0 +1,131 @@
+"""Transcripts as the API shows them: masked, or as they were said where that is asked."""
+
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.core.secrets.encryption import Keyring
+from app.evaluations.enums import SourceType, Status, TranscriptStatus
+from app.evaluations.models import Evaluation, StoredTranscript
+from app.evaluations.transcripts import documents
+from app.evaluations.transcripts import store as transcripts
+from app.redaction import raw_texts
+from app.redaction.raw_texts import Opened
+
+_UNHEARD = {
+    Status.QUEUED: TranscriptStatus.PENDING,
+    Status.TRANSCRIBING: TranscriptStatus.PROCESSING,
+    Status.EVALUATING: TranscriptStatus.PROCESSING,
+    Status.COMPLETED: TranscriptStatus.PENDING,
+    Status.FAILED: TranscriptStatus.FAILED,
+    Status.CANCELED: TranscriptStatus.FAILED,
+}
+
+
+def get_transcript(
+    session: Session,
+    keyring: Keyring,
+    *,
+    source_type: str,
+    source_id: str,
+    include_words: bool = False,
+    redacted: bool = True,
+) -> dict[str, Any]:
+    """Show the newest transcript of a source (contract B5).
+
+    A source without one is shown too: no segments, and a status that tells why.
+
+    Args:
+        redacted: False shows what was said before it was masked, as far as that is kept.
+    """
+    evaluation = session.scalar(
+        select(Evaluation).where(
+            Evaluation.source_id == source_id,
+            Evaluation.source_type == source_type,
+            Evaluation.is_current,
+        )
+    )
+    row = transcripts.find(session, source_type=source_type, source_id=source_id, with_text=True)
+    raw = None if redacted or row is None else raw_texts.opened(session, keyring, row.raw_text_id)
+    return _view(session, source_type, source_id, evaluation, row, include_words, raw)
+
+
+def of_evaluation(
+    session: Session,
+    keyring: Keyring,
+    evaluation: Evaluation,
+    *,
+    include_words: bool = False,
+    redacted: bool = True,
+) -> dict[str, Any]:
+    """Show the transcript that an evaluation was judged on, or will be, as `get_transcript` does."""
+    source_type, source_id = evaluation.source_type, evaluation.source_id
+    if evaluation.transcript_id is None:
+        row = transcripts.find(
+            session, source_type=source_type, source_id=source_id, with_text=True
+        )
+    else:
+        row = transcripts.stored(session, evaluation.transcript_id)
+    raw = None if redacted or row is None else raw_texts.opened(session, keyring, row.raw_text_id)
+    return _view(session, source_type, source_id, evaluation, row, include_words, raw)
+
+
+def _view(
+    session: Session,
+    source_type: str,
+    source_id: str,
+    evaluation: Evaluation | None,
+    row: StoredTranscript | None,
+    include_words: bool,
+    raw: Opened | None,
+) -> dict[str, Any]:
+    found = {
+        "source_type": source_type,
+        "source_id": source_id,
+        "evaluation_id": evaluation.id if evaluation else None,
+        "audio_file_id": source_id if source_type == SourceType.AUDIO_FILE else None,
+    }
+    if row is None:
+        return {**found, **_nothing_heard(evaluation)}
+    return {
+        **found,
+        "status": TranscriptStatus.COMPLETED,
+        "language": row.language,
+        "languages": row.languages,
+        "duration_seconds": None if row.duration_ms is None else (row.duration_ms + 500) // 1000,
+        "word_count": row.word_count,
+        "segment_count": row.segment_count,
+        "confidence": row.confidence,
+        "provider": row.provider,
+        "model": row.model,
+        "redacted": row.redacted and raw is None,
+        "redaction_entities": {} if raw else row.redaction_entities,
+        "erased_at": row.erased_at,
+        "participants": row.participants,
+        "segments": documents.shown_segments(
+            documents.unmasked(row.segments, raw.segments) if raw else row.segments,
+            sentiments=transcripts.sentiments(session, evaluation),
+            include_words=include_words,
+        ),
+    }
+
+
+def _nothing_heard(evaluation: Evaluation | None) -> dict[str, Any]:
+    status = TranscriptStatus.PENDING if evaluation is None else _UNHEARD[Status(evaluation.status)]
+    return {
+        "status": status,
+        "language": evaluation.language if evaluation else None,
+        "languages": [],
+        "duration_seconds": evaluation.duration_seconds if evaluation else None,
+        "word_count": 0,
+        "segment_count": 0,
+        "confidence": None,
+        "provider": None,
+        "model": None,
+        "redacted": False,
+        "redaction_entities": {},
+        "erased_at": None,
+        "participants": [],
+        "segments": [],
+    }

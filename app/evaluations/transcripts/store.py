@@ -1,0 +1,150 @@
+"""Transcripts of sources: stored as they were judged, and read back for people and for judges."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+import orjson
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
+
+from app.ai.languages.transcripts import with_languages
+from app.ai.transcript import Transcript
+from app.core.clock import utc_now
+from app.core.errors import NotFound
+from app.core.ids import new_id
+from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscript
+from app.evaluations.transcripts import documents
+
+
+def store_transcript(
+    session: Session,
+    *,
+    source_type: str,
+    source_id: str,
+    transcript: Transcript,
+    raw_text_id: str | None = None,
+) -> str:
+    """Store a transcript as the newest of its source and return its id.
+
+    What was stored before stays, for the revisions that were judged on it. The same transcript
+    stored again, as by a job that runs twice, is the same row.
+
+    Args:
+        raw_text_id: where what was masked in it is kept.
+    """
+    transcript = with_languages(transcript)
+    shaped = {
+        "language": transcript.language,
+        "languages": documents.languages_of(transcript),
+        "duration_ms": transcript.duration_ms,
+        "word_count": transcript.word_count,
+        "segment_count": len(transcript.segments),
+        "confidence": transcript.confidence,
+        "provider": transcript.provider,
+        "model": transcript.model,
+        "redacted": transcript.redacted,
+        "redaction_entities": documents.entities_of(transcript),
+        "participants": documents.participants_of(transcript),
+        "segments": documents.segments_of(transcript),
+        "origin": documents.origin_of(transcript),
+    }
+    digest = sha256(orjson.dumps(shaped)).hexdigest()
+    newest = find(session, source_type=source_type, source_id=source_id)
+    if newest is not None and newest.digest == digest:
+        return newest.id
+    row = StoredTranscript(
+        id=new_id("tsc"),
+        source_type=source_type,
+        source_id=source_id,
+        raw_text_id=raw_text_id,
+        digest=digest,
+        created_at=utc_now(),
+        **shaped,
+    )
+    session.add(row)
+    session.flush()
+    return row.id
+
+
+def load(session: Session, *, source_type: str, source_id: str) -> Transcript:
+    """Build the newest transcript of a source again; `NotFound` where there is none."""
+    return _transcript(find(session, source_type=source_type, source_id=source_id, with_text=True))
+
+
+def load_stored(session: Session, transcript_id: str) -> Transcript:
+    """Build one stored transcript again; `NotFound` where there is none."""
+    return _transcript(stored(session, transcript_id))
+
+
+def judged_by(session: Session, evaluation: Evaluation) -> StoredTranscript | None:
+    """Return what an evaluation was opened for, else the newest transcript of its source."""
+    if evaluation.transcript_id is not None:
+        return session.get(StoredTranscript, evaluation.transcript_id)
+    return find(session, source_type=evaluation.source_type, source_id=evaluation.source_id)
+
+
+def message_sentiments(session: Session, evaluation_id: str) -> dict[str, tuple[str, float]]:
+    """Map the ids of messages to the judge's label and score, where it has scored them."""
+    evaluation = session.get(Evaluation, evaluation_id)
+    felt = sentiments(session, evaluation)
+    if evaluation is None or evaluation.transcript_id is None or not felt:
+        return {}
+    row = stored(session, evaluation.transcript_id)
+    return {
+        each["messageId"]: felt[each["id"]]
+        for each in (row.segments if row else ())
+        if each["messageId"] and each["id"] in felt
+    }
+
+
+def _transcript(row: StoredTranscript | None) -> Transcript:
+    if row is None:
+        raise NotFound("There is no transcript.")
+    if row.erased_at is not None:
+        raise NotFound("What was said has been erased.")
+    return documents.transcript_from(
+        segments=row.segments,
+        participants=row.participants,
+        origin=row.origin,
+        duration_ms=row.duration_ms,
+        language=row.language,
+        confidence=row.confidence,
+        provider=row.provider,
+        model=row.model,
+        redacted=row.redacted,
+    )
+
+
+def find(
+    session: Session, *, source_type: str, source_id: str, with_text: bool = False
+) -> StoredTranscript | None:
+    """Return the newest transcript of a source; its segments are read only `with_text`."""
+    statement = (
+        select(StoredTranscript.id)
+        .where(StoredTranscript.source_id == source_id, StoredTranscript.source_type == source_type)
+        .order_by(StoredTranscript.created_at.desc(), StoredTranscript.id.desc())
+        .limit(1)
+    )
+    row_id = session.scalar(statement)
+    if row_id is None:
+        return None
+    return stored(session, row_id) if with_text else session.get(StoredTranscript, row_id)
+
+
+def stored(session: Session, transcript_id: str) -> StoredTranscript | None:
+    """Read a row with its segments, also where this session has it without them."""
+    return session.get(
+        StoredTranscript,
+        transcript_id,
+        options=(undefer(StoredTranscript.segments),),
+        populate_existing=True,
+    )
+
+
+def sentiments(session: Session, evaluation: Evaluation | None) -> Mapping[str, Any]:
+    """Return the judge's label and score of each segment that it scored."""
+    if evaluation is None:
+        return {}
+    felt = select(EvaluationResult.segment_sentiments)
+    return session.scalar(felt.where(EvaluationResult.evaluation_id == evaluation.id)) or {}

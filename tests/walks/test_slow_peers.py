@@ -1,0 +1,237 @@
+"""Slow peers on real sockets: none of them keeps the service from answering others."""
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from tests.caller import Caller, error_code
+from tests.recordings import reserve, send, show
+from tests.walks.service_process import ServiceProcess, environment, wait_until
+
+MIB = 1024 * 1024
+CLI = [sys.executable, "-P", "-m", "app.cli"]
+HALF_A_HEAD = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-"
+HALF_A_BODY = b"POST /v1/engagements HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500000\r\n\r\n{"
+REFUSED_UPLOAD = (
+    b"PUT /storage/v1/aud_x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\nx"
+)
+LARGE_ANSWER = b"GET /docs/swagger-ui/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+Open = Callable[[bytes, int], list[socket.socket]]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
+    """A service with two web processes of four threads each, so with four transfer slots."""
+    started = ServiceProcess(
+        tmp_path_factory.mktemp("slow") / "instance",
+        command=[*CLI, "up", "--no-worker"],
+        CQE_WORKERS="2",
+        CQE_THREADS="4",
+    )
+    yield started.wait_ready()
+    started.end()
+
+
+@pytest.fixture(scope="module")
+def client(service: ServiceProcess) -> Caller:
+    """A caller with every scope."""
+    created = subprocess.run(
+        [*CLI, "keys", "create", "--name", "test", "--scopes", "*", "--json"],
+        env=environment(service.output.parent / "instance"),
+        capture_output=True,
+        check=True,
+    )
+    key = json.loads(created.stdout)
+    return Caller(f"http://127.0.0.1:{service.port}", key["apiKey"], key["secret"])
+
+
+@pytest.fixture
+def opened(service: ServiceProcess) -> Iterator[Open]:
+    """Open connections that send so much and then neither send nor read."""
+    with ExitStack() as stack:
+
+        def open_connections(sent: bytes, count: int) -> list[socket.socket]:
+            connections = []
+            for _ in range(count):
+                connection = stack.enter_context(socket.socket())
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                connection.settimeout(20)
+                connection.connect(("127.0.0.1", service.port))
+                connection.sendall(sent)
+                connections.append(connection)
+            return connections
+
+        yield open_connections
+
+
+def slowest_health_s(service: ServiceProcess) -> float:
+    """Ask ten times over a second or more; return the longest time that an answer took."""
+    slowest = 0.0
+    for _ in range(10):
+        began_at = time.monotonic()
+        assert service.health()["code"] == 200
+        slowest = max(slowest, time.monotonic() - began_at)
+        time.sleep(0.1)
+    return slowest
+
+
+@pytest.mark.parametrize(
+    ("sent", "count"),
+    [
+        (HALF_A_HEAD, 200),
+        (HALF_A_BODY, 200),
+        (REFUSED_UPLOAD, 200),
+        (b"", 200),
+        (LARGE_ANSWER, 40),
+    ],
+    ids=["half heads", "half bodies", "refused uploads", "idle", "slow readers"],
+)
+def test_slow_peers_do_not_hold_up_others(
+    service: ServiceProcess, opened: Open, sent: bytes, count: int
+) -> None:
+    opened(sent, count)
+    assert slowest_health_s(service) < 1
+
+
+def test_slow_peers_of_all_kinds_do_not_hold_up_others(
+    service: ServiceProcess, opened: Open
+) -> None:
+    for sent, count in ((HALF_A_HEAD, 200), (b"", 200), (LARGE_ANSWER, 40)):
+        opened(sent, count)
+    assert slowest_health_s(service) < 1
+
+
+def test_more_connections_than_a_process_takes_do_not_keep_others_out(
+    service: ServiceProcess, opened: Open
+) -> None:
+    opened(b"", 1500)
+    assert service.health()["code"] == 200
+
+
+@pytest.mark.parametrize("sent", [HALF_A_HEAD, HALF_A_BODY])
+def test_a_request_that_does_not_arrive_in_time_is_answered_408(opened: Open, sent: bytes) -> None:
+    connection, began_at = opened(sent, 1)[0], time.monotonic()
+    assert connection.recv(100).startswith(b"HTTP/1.1 408 ")
+    assert 9 < time.monotonic() - began_at < 15
+
+
+def test_a_head_that_arrives_byte_by_byte_is_cut_off_by_one_deadline(opened: Open) -> None:
+    connection, began_at = opened(HALF_A_HEAD, 1)[0], time.monotonic()
+    connection.settimeout(0.5)
+    answer = b""
+    while not answer and time.monotonic() - began_at < 15:
+        connection.sendall(b"a")
+        try:
+            answer = connection.recv(100)
+        except TimeoutError:
+            continue
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_head_that_is_too_large_is_refused(opened: Open) -> None:
+    connection = opened(HALF_A_HEAD + b"a" * 40_000, 1)[0]
+    assert connection.recv(100).startswith(b"HTTP/1.1 431 ")
+
+
+def test_a_body_that_arrives_slowly_and_steadily_is_read(opened: Open) -> None:
+    body = b"x" * 60_000
+    connection = opened(
+        b"POST /v1/engagements HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n", 1
+    )[0]
+    for start in range(0, len(body), 5_000):
+        connection.sendall(body[start : start + 5_000])
+        time.sleep(1)
+    assert connection.recv(100).startswith(b"HTTP/1.1 401 ")
+
+
+def test_requests_sent_together_are_answered_in_order(opened: Open) -> None:
+    connection = opened(
+        b"GET /v1/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        b"GET /docs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        1,
+    )[0]
+    answers = b""
+    while step := connection.recv(65536):
+        answers += step
+    assert re.findall(rb"HTTP/1.1 (\d+) ", answers) == [b"401", b"200", b"200"]
+
+
+def test_a_peer_that_waits_for_100_continue_gets_it_once(opened: Open) -> None:
+    connection = opened(
+        b"POST /v1/engagements HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+        b"Content-Length: 2\r\nConnection: close\r\n\r\n",
+        1,
+    )[0]
+    assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    connection.sendall(b"{}")
+    assert connection.recv(100).startswith(b"HTTP/1.1 401 ")
+
+
+def test_a_peer_that_still_sends_sees_that_its_upload_is_refused(service: ServiceProcess) -> None:
+    answer = requests.put(
+        f"http://127.0.0.1:{service.port}/storage/v1/aud_01h455vb4pex5vsknk084sn02q",
+        data=b"x" * (3 * MIB),
+        timeout=20,
+    )
+    assert (answer.status_code, error_code(answer)) == (403, "URL_SIGNATURE_INVALID")
+
+
+def test_a_full_set_of_transfer_slots_is_answered_at_once(
+    service: ServiceProcess, client: Caller, opened: Open
+) -> None:
+    uploads = [reserve(client, 9 * MIB) for _ in range(8)]
+    heads = [upload_head(each["uploadUrl"], 9 * MIB) for each in uploads]
+    connections = [opened(head, 1)[0] for head in heads]
+    busy = [each for each in connections if is_answered(each)]
+    assert len(busy) >= 4
+    for connection in busy:
+        answer = connection.recv(4096)
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b"\r\nRetry-After: 2\r\n" in answer
+    assert slowest_health_s(service) < 1
+    assert send(reserve(client, 1000), b"x" * 1000).status_code == 201
+
+
+def test_a_stalled_upload_loses_its_bytes_and_its_url_stays_good(
+    service: ServiceProcess, client: Caller, opened: Open
+) -> None:
+    reserved = reserve(client, 3 * MIB)
+    connection = opened(upload_head(reserved["uploadUrl"], 3 * MIB), 1)[0]
+    connection.sendall(b"x" * MIB)
+    wait_until(lambda: len(partial_files(service)) == 1, 5)
+    assert connection.recv(100).startswith(b"HTTP/1.1 422 ")
+    assert partial_files(service) == []
+    assert show(client, reserved["audioFileId"])["status"] == "pending_upload"
+    assert send(reserved, b"x" * (3 * MIB)).status_code == 201
+
+
+def upload_head(url: str, size_bytes: int) -> bytes:
+    parts = urlsplit(url)
+    return (
+        f"PUT {parts.path}?{parts.query} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+        f"Content-Type: audio/wav\r\nContent-Length: {size_bytes}\r\n\r\n"
+    ).encode()
+
+
+def is_answered(connection: socket.socket) -> bool:
+    connection.settimeout(1)
+    try:
+        return bool(connection.recv(1, socket.MSG_PEEK))
+    except TimeoutError:
+        return False
+
+
+def partial_files(service: ServiceProcess) -> list[str]:
+    storage = service.output.parent / "instance" / "storage"
+    return [each.name for each in storage.rglob("*.part")]

@@ -1,0 +1,1 @@
+"""Training of the embedded judge's models. The service never imports it."""
