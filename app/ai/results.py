@@ -5,6 +5,7 @@ from typing import Any
 from app.ai.facts.gathering import Facts
 from app.ai.facts.moments import moments_of
 from app.ai.insights.dimensions import dimensions_of
+from app.ai.insights.incidents import incidents_of
 from app.ai.insights.outcome import Outcome, outcome_of
 from app.ai.insights.signals import signals_of
 from app.ai.insights.summary import summary_of
@@ -94,9 +95,9 @@ def _document(
         "sentiment": facts.sentiment.as_json(),
         "topics": list(topics),
         "resolution": outcome.as_json(),
-        "summary": summary_of(facts),
+        "summary": summary_of(facts, outcome),
         "moments": moments_of(facts, scorecard),
-        "coaching": coaching_of(score),
+        "coaching": coaching_of(score, incidents_of(facts)),
         "quality": quality.as_json(),
         "reviews": [],
     }

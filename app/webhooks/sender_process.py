@@ -9,11 +9,11 @@ from dataclasses import replace
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
-from app.core.metrics_listener import MetricsListener
+from app.core.metrics.request_metrics import RequestMetrics
+from app.core.metrics.server import MetricsServer
 from app.core.outbound import RequestsSender
 from app.core.process import owner
 from app.core.queue import BellListener, redis_url
-from app.core.request_metrics import RequestMetrics
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.webhooks import claims
@@ -85,9 +85,9 @@ def _served(settings: Settings, metrics: SenderMetrics) -> Iterator[None]:
         yield
         return
     metrics.registry.register(RequestMetrics(settings.data_dir))
-    listener = MetricsListener(*settings.metrics_listen, metrics.registry)
-    listener.start()
+    server = MetricsServer(*settings.metrics_listen, metrics.registry)
+    server.start()
     try:
         yield
     finally:
-        listener.stop()
+        server.stop()

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.ai.redaction.cues import Cue, Said, cues_of
 from app.ai.redaction.digit_runs import CUT
@@ -19,10 +19,15 @@ _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker says in one go; speakers are told apart by any name."""
+    """What one speaker says in one go; speakers are told apart by any name.
+
+    `is_service` says that an agent or a bot speaks, whose `name`, if known, is not masked.
+    """
 
     speaker: str
     text: str
+    is_service: bool = False
+    name: str | None = None
 
 
 @dataclass(slots=True)
@@ -37,7 +42,7 @@ class Talk:
     def changed(self, texts: Mapping[int, str]) -> "Talk":
         """Return the talk with these turns' texts in place; what was read of the others is kept."""
         turns = [
-            Turn(turn.speaker, texts[place]) if place in texts else turn
+            replace(turn, text=texts[place]) if place in texts else turn
             for place, turn in enumerate(self.turns)
         ]
         words = {turn: words for turn, words in self._words.items() if turn not in texts}

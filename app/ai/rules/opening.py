@@ -45,6 +45,7 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
         ),
         confidence=0.75 if missing else 0.9,
         evidence=examined(opening) if missing else quoted(cues),
+        advice=sentence("advice.greeting", missing=listed([_GIVEN[part] for part in missing])),
     )
 
 
