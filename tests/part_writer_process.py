@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import sys
 
 from sqlalchemy import select
 
@@ -27,7 +28,8 @@ def main() -> None:
             session.flush()
             revisions.notify_changed(session, evaluation)
         jobs.write_parts(runtime, at_least=1)
-        print("written", flush=True)
+        sys.stdout.write("written\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
