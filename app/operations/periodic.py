@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from app.analytics import exporting
 from app.analytics import jobs as exports
 from app.audio_files import jobs as audio_files
-from app.audio_files import processing
+from app.audio_files.processing import requests as processing_requests
 from app.core.clock import utc_now
 from app.core.database import idempotency
 from app.core.process import heartbeat
@@ -100,7 +100,7 @@ TASKS: tuple[Task, ...] = (
 )
 
 JOB_QUEUES: tuple[JobQueue, ...] = (
-    JobQueue(processing.QUEUE, audio_files.process_audio, audio_files.due_ids),
+    JobQueue(processing_requests.QUEUE, audio_files.process_audio, audio_files.due_ids),
     JobQueue(judgements.QUEUE, evaluations.judge, evaluations.due_ids),
     JobQueue(importing.QUEUE, imports.run_import, imports.due_ids),
     JobQueue(exporting.QUEUE, exports.run_export, exports.due_ids),

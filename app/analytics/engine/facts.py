@@ -7,9 +7,9 @@ from sqlalchemy.orm import Session
 
 from app.analytics.engine import layouts
 from app.analytics.models import EvaluationFact
+from app.core.database.upserts import upsert_into
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationResult
-from app.usage.records import upsert_into
 
 COPIED = (
     "source_id",

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.analytics.models import ScoreLayout
-from app.usage.records import upsert_into
+from app.core.database.upserts import upsert_into
 
 CRITERION, SECTION = "criterion", "section"
 
