@@ -16,7 +16,7 @@ _OLDER_THAN_S = 86_400.0
 _AT_ONCE = 500
 # Who owns the objects of an id prefix, and names those among a few that nothing keeps.
 _OWNERS: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
-    "aud": audio_files.unkept,
+    "aud": audio_files.orphaned,
     "exp": exports.unkept,
 }
 

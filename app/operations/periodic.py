@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from app.analytics import exporting
 from app.analytics import jobs as exports
 from app.audio_files import jobs as audio_files
-from app.audio_files import processing
+from app.audio_files.processing import requests as processing_requests
 from app.core.clock import utc_now
 from app.core.database import idempotency
 from app.core.process import heartbeat
@@ -88,7 +88,8 @@ TASKS: tuple[Task, ...] = (
     Task("checkpoint", 60, lambda runtime: database_files.checkpoint(runtime.settings)),
     Task("exports", 60, exports.purge_exports),
     Task("export rows", 3600, exports.purge_export_rows),
-    Task("facts", 5, exports.fold_facts),
+    Task("many pending facts", 5, exports.write_parts),
+    Task("parts of facts", 300, exports.tidy_parts),
     Task("partial uploads", 3600, _purge_partial_uploads),
     Task("leftovers", 3600, _sweep_leftovers),
     Task("kept answers", 3600, _purge_kept_answers),
@@ -99,7 +100,7 @@ TASKS: tuple[Task, ...] = (
 )
 
 JOB_QUEUES: tuple[JobQueue, ...] = (
-    JobQueue(processing.QUEUE, audio_files.process_audio, audio_files.due_ids),
+    JobQueue(processing_requests.QUEUE, audio_files.process_audio, audio_files.due_ids),
     JobQueue(judgements.QUEUE, evaluations.judge, evaluations.due_ids),
     JobQueue(importing.QUEUE, imports.run_import, imports.due_ids),
     JobQueue(exporting.QUEUE, exports.run_export, exports.due_ids),

@@ -40,8 +40,12 @@ class QueueChoice:
     told: str
 
 
-def choose(settings: Settings) -> QueueChoice:
-    """Take the given server, else a program on PATH, else the bundled one, else none."""
+def choose(settings: Settings, bundled: str | None = None) -> QueueChoice:
+    """Choose the given server, else a program on PATH, else the bundled one, else none.
+
+    Args:
+        bundled: path of the bundled program, empty for none; by default that of the installation.
+    """
     if settings.redis_url == "none":
         return QueueChoice("", "", "no queue server (CQE_REDIS_URL=none): the sweep does the work")
     if settings.redis_url:
@@ -52,7 +56,7 @@ def choose(settings: Settings) -> QueueChoice:
         program = shutil.which(name)
         if program is not None:
             return QueueChoice(url, program, f"own queue server: {program}")
-    bundled = bundled_program()
+    bundled = bundled_program() if bundled is None else bundled
     if bundled and not is_genuine(Path(bundled)):
         told = f"{bundled} is not the program that was packaged: reinstall. The sweep does the work"
         return QueueChoice("", "", told)
