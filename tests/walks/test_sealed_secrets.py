@@ -14,7 +14,7 @@ from app.core.secrets.encryption import Keyring
 from app.factory import create_app
 from app.operations import first_start
 from app.operations.failure import CannotRun
-from app.operations.sealed_secrets import missing_master_keys
+from app.operations.stored_secrets import missing_master_keys
 from tests.caller import Caller
 from tests.running import running_runtime
 

@@ -1,4 +1,4 @@
-"""The demo beside a running service: loaded by a child process that ends with it."""
+"""Demo loader process: loads the demo next to a running service."""
 
 import logging
 from functools import partial
@@ -8,13 +8,13 @@ import click
 from app.core.errors import AppError, ServiceUnavailable
 from app.core.runtime import Runtime
 from app.demo import loading, telling
-from app.operations.children import Service
+from app.operations.processes.supervisor import Service
 
 logger = logging.getLogger(__name__)
 
 
 def service(runtime: Runtime, *, with_worker: bool) -> Service:
-    """Describe the child that loads it: started again where the database was away."""
+    """Return the service that loads the demo once; it is restarted if the database was away."""
     return Service("demo", partial(_load, runtime, with_worker=with_worker), once=True)
 
 
@@ -24,14 +24,14 @@ def _load(runtime: Runtime, *, with_worker: bool) -> None:
     except ServiceUnavailable:
         raise
     except AppError as error:
-        # Another try would end as this one did.
+        # Another attempt would fail in the same way.
         logger.warning("the demo was not loaded: %s", error.message)
         return
     for refused in loaded.refused:
-        logger.warning("the demo was not loaded whole: %s", refused)
+        logger.warning("the demo was not loaded completely: %s", refused)
     click.echo(telling.arrival(loaded.new))
     if not with_worker:
         click.echo("Nothing of it is evaluated until a worker runs: start one with `flask worker`.")
     elif loaded.total:
-        click.echo("The worker evaluates it now; the recordings take a minute.")
+        click.echo("The worker is evaluating it; the recordings take a minute.")
     click.echo("\n".join(telling.places()))
