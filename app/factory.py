@@ -1,4 +1,4 @@
-"""Application factory: the Flask application with its blueprints behind the gate."""
+"""Application factory: the Flask application with its blueprints behind authentication."""
 
 import os
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from flask import Flask
 from app.analytics import routes as analytics
 from app.analytics.hooks import ExportFiles
 from app.api_keys import routes as api_keys
-from app.api_keys.gate import Gate
+from app.api_keys.authentication import Authentication
 from app.audio_files import routes as audio_files
 from app.audio_files.hooks import Recordings
 from app.calibration import routes as calibration
@@ -84,7 +84,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
         request_times.install(app, RequestCounts(settings.data_dir))
     request_id.install(app)
     errors.install(app)
-    Gate(runtime).install(app)
+    Authentication(runtime).install(app)
     _health(runtime).install(app)
     Blobs(runtime, {"aud": Recordings(runtime), "exp": ExportFiles(runtime)}).install(app)
     register(app, BLUEPRINTS)

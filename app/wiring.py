@@ -12,7 +12,7 @@ from app.core.secrets.encryption import load_keyring
 from app.core.settings import Settings
 from app.imports import checking
 from app.redaction.redactor import Redactor
-from app.voice_calls import assessments
+from app.voice_calls import evaluation_requests
 from app.webhooks.deliveries import fan_out
 
 
@@ -23,7 +23,7 @@ def build_runtime(settings: Settings) -> Runtime:
         on_publish=(fan_out,),
         on_evaluation_changed=(
             conversations.note_evaluation,
-            assessments.note_evaluation,
+            evaluation_requests.note_evaluation,
             facts.note,
         ),
         late_metrics=(first_contact_resolution,),

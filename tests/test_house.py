@@ -15,7 +15,7 @@ from alembic.migration import MigrationContext
 from flask import Flask
 
 from app import tables  # noqa: F401
-from app.api_keys.gate import PUBLIC_ENDPOINTS
+from app.api_keys.authentication import PUBLIC_ENDPOINTS
 from app.core.database.session import Table
 from app.core.settings import Settings
 from app.operations import migrating

@@ -199,4 +199,5 @@ def _transcriber(settings: Settings) -> Transcriber:
         model_dir=Path(settings.speech_model_dir) if settings.speech_model_dir else None,
         cpu_threads=settings.speech_threads,
         spool_dir=spool,
+        min_free_bytes=settings.min_free_bytes,
     )

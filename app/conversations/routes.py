@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.conversations import messages, records, schemas
+from app.conversations import messages, queries, schemas
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import require_scope
@@ -21,7 +21,7 @@ def list_conversations(query: dict[str, Any]) -> Any:
     """List the conversations."""
     request = query.pop("page_request")
     with current_runtime().db.reading() as session:
-        return records.list_page(session, request, **query)
+        return queries.list_page(session, request, **query)
 
 
 @blp.get("/<id:conversation_id>")
@@ -30,7 +30,7 @@ def list_conversations(query: dict[str, Any]) -> Any:
 def get_conversation(conversation_id: str) -> Any:
     """Show one conversation."""
     with current_runtime().db.reading() as session:
-        return records.get(session, conversation_id)
+        return queries.get(session, conversation_id)
 
 
 @blp.get("/<id:conversation_id>/messages")

@@ -69,10 +69,10 @@ class Bell:
 
 
 def redis_url(settings: Settings) -> str:
-    """Return the queue server's address, or an empty text where there is none.
+    """Return the address of the queue server; empty without one.
 
-    A running `up` leaves the address of its own server in the data folder, so that commands and
-    processes started beside it share that server.
+    A running `up` stores the address of its own server in the data folder, so that other commands
+    and processes share that server.
     """
     if settings.redis_url:
         return "" if settings.redis_url == "none" else settings.redis_url
@@ -81,7 +81,7 @@ def redis_url(settings: Settings) -> str:
 
 
 def connect(url: str, *, read_timeout_s: float = 0.5) -> "Redis":
-    """Make a client that fails at once instead of waiting when the server is away."""
+    """Make a client that fails at once when the server is unreachable."""
     return Redis.from_url(
         url,
         socket_connect_timeout=0.2,
@@ -92,7 +92,7 @@ def connect(url: str, *, read_timeout_s: float = 0.5) -> "Redis":
 
 
 class Breaker:
-    """Remembers for five seconds that the server is away, so that no caller waits for it."""
+    """Remembers for five seconds that the server is unreachable, so that no caller waits."""
 
     def __init__(self) -> None:
         self._closed_again_at = 0.0
@@ -108,7 +108,7 @@ class Breaker:
 
 
 class Doorbell:
-    """Rings over RQ; says whether anybody could have heard it."""
+    """Rings bells over RQ."""
 
     def __init__(self, url: str) -> None:
         self._client = connect(url) if url else None
@@ -132,7 +132,7 @@ class Doorbell:
             )
         except RedisError as error:
             self._breaker.trip()
-            logger.warning("queue server away, the sweep takes over: %s", error)
+            logger.warning("The queue server is unreachable, the sweep takes over: %s", error)
             return False
         return True
 
@@ -227,12 +227,12 @@ class BellListener:
         self._worker: BaseWorker | None = None
 
     def start(self) -> None:
-        """Listen until the process ends; without a server there is nothing to hear."""
+        """Listen until the process ends; does nothing without a server."""
         if self._url:
             threading.Thread(target=self._listen, name="bell", daemon=True).start()
 
     def before_sleep(self) -> None:
-        """Let the next bell ring; look for what is due once more after this, then sleep."""
+        """Allow the next bell; check once more for due rows after this, then sleep."""
         if self._client is not None and not self._breaker.open:
             try:
                 self._client.delete(_rung_key(self._queue))
@@ -240,7 +240,7 @@ class BellListener:
                 self._breaker.trip()
 
     def stop(self) -> None:
-        """Take this worker off the server's list."""
+        """Remove this worker from the server's list."""
         if self._worker is not None:
             with suppress(RedisError):
                 self._worker.register_death()  # type: ignore[no-untyped-call]
@@ -253,7 +253,7 @@ class BellListener:
                 )
                 self._worker.work(logging_level="WARNING")
             except (RedisError, ValueError) as error:
-                logger.warning("queue server away, the tick takes over: %s", error)
+                logger.warning("The queue server is unreachable, the tick takes over: %s", error)
             time.sleep(2)
 
 
@@ -275,19 +275,19 @@ def answers(url: str) -> bool:
 
 
 def clear_locks(url: str) -> None:
-    """Drop what a killed run left locked, so that nothing waits for it to lapse."""
+    """Delete the locks of a killed run, so that no process waits until they expire."""
     with connect(url) as client:
         for key in client.scan_iter("rq:scheduler-lock:*"):
             client.delete(key)
 
 
 def publish_url(data_dir: Path, url: str) -> None:
-    """Leave the address of the running queue server for processes of this data folder."""
+    """Store the address of the running queue server in the data folder."""
     (data_dir / URL_FILE).write_text(url + "\n")
 
 
 def withdraw_url(data_dir: Path) -> None:
-    """Take the address back: that server has ended."""
+    """Remove the stored address when that server has ended."""
     (data_dir / URL_FILE).unlink(missing_ok=True)
 
 

@@ -1,4 +1,4 @@
-"""Where recordings and exports are kept: one-time writes, synced before they count."""
+"""Storage of recordings and exports: each object is written once and synced before it counts."""
 
 import hashlib
 import os
@@ -17,15 +17,15 @@ _STEP_BYTES = 256 * 1024
 
 
 class ObjectExists(Exception):
-    """An object is written once; this one is there already."""
+    """The object exists already, and an object is written only once."""
 
 
 class UploadIncomplete(Exception):
-    """The sender stopped before the announced end, or the bytes are not the announced ones."""
+    """The upload ended early, or its bytes differ from the announced digest."""
 
 
 class DiskFull(ServiceUnavailable):
-    """Too little disk space is free; work that needs some is put off, not failed."""
+    """Too little disk space is free; jobs that need space are delayed, not failed."""
 
     message = "This service has too little disk space left to store this."
 
@@ -35,14 +35,14 @@ class DiskFull(ServiceUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """What was written: its size and its SHA-256 in hex."""
+    """Size and SHA-256 in hex of a stored object."""
 
     size_bytes: int
     sha256: str
 
 
 class Storage(Protocol):
-    """The seam behind which the bytes lie; objects are named by our own ids only."""
+    """Interface of a storage; objects are named by ids of this service only."""
 
     def write(
         self, object_id: str, source: BinaryIO, *, size_bytes: int, sha256: str = ""
@@ -50,8 +50,8 @@ class Storage(Protocol):
         """Store exactly `size_bytes` from the source, once.
 
         Raises:
-            ObjectExists: it was stored before.
-            UploadIncomplete: the source ended early, or its hash is another than `sha256`.
+            ObjectExists: the object was stored before.
+            UploadIncomplete: the source ended early, or its hash differs from `sha256`.
             DiskFull: too little disk space is free.
         """
         ...
@@ -66,7 +66,7 @@ class Storage(Protocol):
 
 
 class LocalStorage:
-    """A folder: temporary file, fsync, hard link to the final name, fsync of the folder."""
+    """A folder of files: written to a temporary file, synced, then linked to the final name."""
 
     def __init__(self, root: Path, min_free_bytes: int) -> None:
         self._root = root
@@ -109,7 +109,7 @@ class LocalStorage:
         require_space(self._root, size_bytes, self._min_free_bytes)
 
     def purge_partial(self, older_than_s: float) -> int:
-        """Delete what broken uploads left behind; return how many files that were."""
+        """Delete the files of broken uploads; return their number."""
         oldest = time.time() - older_than_s
         count = 0
         for partial in self._root.rglob("*.part"):
@@ -122,7 +122,7 @@ class LocalStorage:
         return count
 
     def delete_old(self, object_id: str, *, older_than_s: float) -> bool:
-        """Remove the object if it was written longer ago; tell whether it was."""
+        """Remove the object if it was written longer ago; return whether it was."""
         file = self._place(object_id)
         try:
             if file.stat().st_mtime > time.time() - older_than_s:
@@ -133,7 +133,7 @@ class LocalStorage:
         return True
 
     def object_ids(self, part: int = 0, parts: int = 1) -> Iterator[str]:
-        """Name every stored object, or those in one of so many parts, each about as large."""
+        """List the stored objects, or one of `parts` shares of about the same size."""
         for folder in self._root.iterdir():
             if zlib.crc32(folder.name.encode()) % parts == part:
                 for _, _, names in os.walk(folder):
@@ -144,7 +144,7 @@ class LocalStorage:
         total = 0
         for folder, _, names in os.walk(self._root):
             for name in names:
-                # One may be deleted while we look.
+                # A file may be deleted meanwhile.
                 with suppress(FileNotFoundError):
                     total += os.stat(os.path.join(folder, name)).st_size
         return total

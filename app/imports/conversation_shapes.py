@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import validates_schema
 
-from app.conversations.vocabulary import PLATFORMS, ROLES, ConversationStatus
+from app.conversations.enums import PLATFORMS, ROLES, ConversationStatus
 from app.imports.contact_shapes import ContactUpsert, PastMoment, Speech, Values
 from app.imports.formats.items import MOST_MESSAGES
 from app.web.fields import Choice, Flag, Items, LanguageTag, Nested, Number, Reference, Text, Whole

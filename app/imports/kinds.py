@@ -10,7 +10,7 @@ from app.core.clock import utc_now
 from app.directory import service as directory
 from app.imports import campaigns
 from app.imports.formats.items import Kind
-from app.voice_calls import assessments
+from app.voice_calls import evaluation_requests
 from app.voice_calls import service as voice_calls
 
 
@@ -62,7 +62,9 @@ def _judge_conversation(session: Session, record: Any, scorecard_id: str | None)
 
 
 def _judge_voice_call(session: Session, record: Any, scorecard_id: str | None) -> str | None:
-    evaluation = assessments.request_evaluation(session, record["id"], scorecard_id=scorecard_id)
+    evaluation = evaluation_requests.request_evaluation(
+        session, record["id"], scorecard_id=scorecard_id
+    )
     return None if evaluation is None else evaluation.id
 
 

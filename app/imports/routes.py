@@ -49,7 +49,9 @@ def create_import(body: dict[str, Any]) -> Any:
     options = intake.options_of(body, runtime.settings.engagement_types)
     require_space(runtime.settings.data_dir, MAX_JSON_BYTES, runtime.settings.min_free_bytes)
     with runtime.db.writing() as session:
-        return service.start(session, format=body["format"], documents=documents, options=options)
+        return service.start(
+            session, runtime.keyring, format=body["format"], documents=documents, options=options
+        )
 
 
 @blp.get("/<id:import_id>", tags=["imports", "extension"])

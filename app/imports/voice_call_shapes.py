@@ -7,7 +7,7 @@ from marshmallow import ValidationError, fields, post_load, validates_schema
 from app.evaluations.enums import DIRECTIONS
 from app.imports.contact_shapes import ContactUpsert, PastMoment, Speech, Values, require_order
 from app.imports.formats.items import MOST_MESSAGES
-from app.voice_calls.vocabulary import ENDED_BY, OUTCOMES, ROLES, CallStatus
+from app.voice_calls.enums import ENDED_BY, OUTCOMES, ROLES, CallStatus
 from app.web.fields import Choice, Flag, Items, Nested, Number, Pattern, Reference, Text, Whole
 from app.web.messages import RANGE, TYPE, Message
 from app.web.shapes import CamelSchema, reject

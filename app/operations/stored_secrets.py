@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 from app.api_keys import credentials
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import Keyring
+from app.imports import sealed_documents
 from app.redaction import raw_texts
 from app.webhooks import sealing
 
@@ -17,6 +18,7 @@ _KINDS: tuple[
     ("API key", credentials.rewrap, credentials.unreadable_key_ids),
     ("webhook", sealing.rewrap, sealing.unreadable_key_ids),
     ("raw text", raw_texts.rewrap, raw_texts.unreadable_key_ids),
+    ("queued import", sealed_documents.rewrap, sealed_documents.unreadable_key_ids),
 )
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.audio_files.links import Links
-from app.voice_calls import epa, epa_shapes, records, schemas, service
+from app.voice_calls import epa, queries, schemas, service
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import require_scope
@@ -22,7 +22,7 @@ def list_voice_calls(query: dict[str, Any]) -> Any:
     """List the voice calls."""
     request = query.pop("page_request")
     with current_runtime().db.reading() as session:
-        return records.list_page(session, request, **query)
+        return queries.list_page(session, request, **query)
 
 
 @blp.get("/<id:voice_call_id>")
@@ -31,7 +31,7 @@ def list_voice_calls(query: dict[str, Any]) -> Any:
 def get_voice_call(voice_call_id: str) -> Any:
     """Show one voice call."""
     with current_runtime().db.reading() as session:
-        return records.get(session, voice_call_id)
+        return queries.get(session, voice_call_id)
 
 
 @blp.get("/<id:voice_call_id>/recording-url")
@@ -47,8 +47,8 @@ def get_recording_url(voice_call_id: str) -> Any:
 
 @blp.get("/<id:voice_call_id>/epa-results")
 @require_scope("voice:read")
-@blp.response(200, epa_shapes.EpaSchema)
+@blp.response(200, schemas.EpaSchema)
 def get_epa_results(voice_call_id: str) -> Any:
-    """Show how the agent side of a call performed: a view over its evaluation."""
+    """Show the performance assessment of a call, derived from its evaluation."""
     with current_runtime().db.reading() as session:
         return epa.assess(session, voice_call_id)

@@ -8,14 +8,14 @@ import pytest
 from sqlalchemy import event, insert
 
 from app.conversations import messages
-from app.conversations import records as conversations
+from app.conversations import queries as conversations
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
-from app.voice_calls import records as voice_calls
+from app.voice_calls import queries as voice_calls
 from app.voice_calls.models import VoiceCall
 from tests.running import running_runtime
 

@@ -50,5 +50,5 @@ def test_first_contact_resolution_requires_a_week_without_another_contact(
     assert told(client, later) == (0, None)
     assert told(client, again) == (0, None)
     assert told(client, rude) == (0, None)
-    assert told(client, unknown) == (None, "It is not known who the customer is.")
+    assert told(client, unknown) == (None, "The conversation has no customerRef.")
     assert told(client, fresh) == (None, "Seven days have not passed since the conversation.")

@@ -11,11 +11,11 @@ import pytest
 
 from app.ai.speech.decoding.limits import DecodingLimits
 from app.ai.speech.errors import (
-    ProviderUnavailable,
     TooLong,
     TranscriptionStopped,
     UnsupportedMedia,
 )
+from app.core.storage import DiskFull
 from tests.hostile_media import (
     flac_of_silence,
     mp4,
@@ -106,10 +106,9 @@ def test_the_sound_of_all_channels_is_limited(stored: Callable[[bytes], Path]) -
         decode(stored(flac_of_silence(70)), limits=limits)
 
 
-def test_a_nearly_full_disk_is_a_retryable_error(stored: Callable[[bytes], Path]) -> None:
-    with pytest.raises(ProviderUnavailable, match="free disk space") as failure:
-        decode(stored(SLOW), limits=DecodingLimits(free_disk_bytes=1 << 60))
-    assert failure.value.retryable
+def test_a_nearly_full_disk_puts_decoding_off(stored: Callable[[bytes], Path]) -> None:
+    with pytest.raises(DiskFull):
+        decode(stored(SLOW), limits=DecodingLimits(min_free_bytes=1 << 60))
 
 
 @LINUX_ONLY

@@ -12,6 +12,8 @@ from app.api_keys import credentials
 from app.cli import register
 from app.core.secrets.encryption import Keyring
 from app.factory import create_app
+from app.imports import jobs as imports
+from app.imports import sealed_documents
 from app.operations import first_start
 from app.operations.failure import CannotRun
 from app.operations.stored_secrets import missing_master_keys
@@ -43,6 +45,23 @@ def test_a_new_master_key_takes_over(
     last.close()
     with running_runtime().db.reading() as session:
         assert missing_master_keys(session, running_runtime().keyring) == []
+
+
+def test_a_queued_import_outlives_its_master_key(
+    serve: Callable[..., str], make_caller: Callable[..., Caller]
+) -> None:
+    made = make_caller(serve(master_keys=OLD))
+    item = {"externalId": "a", "messages": [{"role": "customer", "text": "Hello?"}]}
+    queued = made.post("/imports", {"items": [item]}).json()["data"]
+    caller = Caller(serve(master_keys=f"{NEW},{OLD}"), made.api_key, made.secret)
+    with running_runtime().db.reading() as session:
+        assert missing_master_keys(session, Keyring({"k9": b"9" * 32})) == ["k7"]
+    with running_runtime().db.writing() as session:
+        assert sealed_documents.rewrap(session, running_runtime().keyring) == 1
+        assert sealed_documents.rewrap(session, running_runtime().keyring) == 0
+    imports.run_import(running_runtime(), queued["id"])
+    assert caller.get(f"/imports/{queued['id']}").json()["data"]["counts"]["created"] == 1
+    caller.close()
 
 
 def test_a_start_without_a_needed_master_key_is_refused(

@@ -35,7 +35,7 @@ _SCRIPTS = [
     )
     for script in _DATA["scripts"]
 ]
-_WORD = re.compile(rf"(?:[^\W\d_]|[{MARKS}])+(?:'[a-z]+)?")
+_WORD = re.compile(rf"(?:[^\W\d_]|[{MARKS}])++(?:'[a-z]+)?")
 _PLAIN_WORD = re.compile(r"[a-z']+")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
 _BEYOND_LATIN = re.compile(r"[\u0370-\u1dff\u1f00-\u1fff\u2c00-\ud7ff\uf900-\ufdff\ufe70-\ufefc]")

@@ -16,7 +16,7 @@ from typing import IO
 
 from app.ai.speech import decoding
 from app.ai.speech.decoding.limits import MAX_CHANNELS, DecodingLimits
-from app.ai.speech.decoding.output import SourceFormat
+from app.ai.speech.decoding.output import DISK_FULL, SourceFormat
 from app.ai.speech.errors import (
     NoAudioStream,
     ProviderUnavailable,
@@ -27,6 +27,7 @@ from app.ai.speech.errors import (
 )
 from app.ai.speech.recording import Recording
 from app.core.process.stopping import never_stop
+from app.core.storage import DiskFull
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ def decode(
             beyond reading, truncated, or more costly than `limits` allow.
         NoAudioStream: readable, but without a sample of sound.
         TooLong: longer than `limits` allow.
+        DiskFull: too little disk space is free.
         ProviderUnavailable: decoding failed now and may work later.
         TranscriptionStopped: `should_stop` returned true.
     """
@@ -145,6 +147,8 @@ def _source_format(exit_code: int, report: IO[bytes], limits: DecodingLimits) ->
 
 def _reported(text: bytes) -> SourceFormat:
     report = json.loads(text)
+    if report.get("error") == DISK_FULL:
+        raise DiskFull
     if "error" in report:
         raise _ERRORS[report["error"]](str(report["message"]))
     found = SourceFormat(**report["format"])

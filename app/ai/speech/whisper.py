@@ -53,10 +53,12 @@ class WhisperTranscriber:
         model_dir: Path | None = None,
         cpu_threads: int = 2,
         spool_dir: Path | None = None,
+        min_free_bytes: int = 0,
     ) -> None:
         self._model_dir = model_dir
         self._cpu_threads = cpu_threads
         self._spool_dir = spool_dir
+        self._min_free_bytes = min_free_bytes
         self._model: SpeechModel | None = None
         self._model_pid = 0
 
@@ -75,7 +77,9 @@ class WhisperTranscriber:
         recording = decode(
             path,
             content_type=options.content_type,
-            limits=DecodingLimits(duration_s=options.max_duration_s),
+            limits=DecodingLimits(
+                duration_s=options.max_duration_s, min_free_bytes=self._min_free_bytes
+            ),
             spool_dir=self._spool_dir,
             should_stop=should_stop,
         )

@@ -1,4 +1,4 @@
-"""The database: one engine, transactions that say whether they write, and bells after commit."""
+"""Database: one engine, reading and writing transactions, and bells after each commit."""
 
 import os
 import sqlite3
@@ -42,7 +42,7 @@ _NAMING = {
 
 
 class Table(DeclarativeBase):
-    """What every table class derives from."""
+    """Base class of every table."""
 
     metadata = MetaData(naming_convention=_NAMING)
     # PostgreSQL's INTEGER ends at 2^31; SQLite's own holds 64 bits, and only it can number rows.
@@ -52,7 +52,7 @@ class Table(DeclarativeBase):
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware moment, kept in UTC; a naive value is refused."""
+    """A moment with a time zone, stored in UTC; a naive value is refused."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -171,16 +171,18 @@ def after_commit(session: Session, action: Callable[[], object]) -> None:
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Turn a database that does not answer, or stays locked, into `ServiceUnavailable`."""
+    """Raise `ServiceUnavailable` for a database that does not answer or stays locked."""
     try:
         yield
     except OperationalError as error:
         raise ServiceUnavailable(
-            "The database is busy or away; try again.", retry_after_s=1
+            "The database is busy or unreachable; try again.", retry_after_s=1
         ) from error
     except DBAPIError as error:
         if error.connection_invalidated:
-            raise ServiceUnavailable("The database is away; try again.", retry_after_s=1) from error
+            raise ServiceUnavailable(
+                "The database is unreachable; try again.", retry_after_s=1
+            ) from error
         raise
 
 
@@ -189,7 +191,7 @@ def _make_engine(settings: Settings) -> Engine:
     shared: dict[str, Any] = {
         "json_serializer": lambda value: orjson.dumps(value).decode(),
         "json_deserializer": orjson.loads,
-        # An error's text goes into the log: it must not repeat what callers sent.
+        # The text of an error is logged: it must not repeat what callers sent.
         "hide_parameters": True,
     }
     if not settings.is_sqlite:
@@ -211,6 +213,8 @@ def _make_engine(settings: Settings) -> Engine:
             "foreign_keys=ON",
             "journal_size_limit=67108864",
             "temp_store=MEMORY",
+            # What is erased is overwritten, not only unlinked.
+            "secure_delete=ON",
         ):
             connection.execute(f"PRAGMA {pragma}")
 

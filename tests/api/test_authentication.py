@@ -1,8 +1,12 @@
-"""The gate: who passes, who is refused, in which order, and with what headers."""
+"""Authentication: accepted and refused requests, the order of checks, and the headers."""
 
+import json
+import os
+import subprocess
 import time
 from collections.abc import Callable
 from ipaddress import ip_network
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -115,11 +119,24 @@ def test_a_clock_a_little_off_passes(client: Caller) -> None:
     assert client.get("/engagements", timestamp=int(time.time()) + 290).status_code == 200
 
 
+def test_the_documented_shell_client_is_accepted(client: Caller) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "authentication.md").read_text()
+    script = page.split("```bash\n")[1].split("```")[0]
+    script += """echo; call POST /api/v1/engagements '{"name":"Zoë ☕","type":"qa"}'"""
+    values = {"BASE": client.base, "KEY": client.api_key, "SECRET": client.secret}
+    ran = subprocess.run(
+        ["bash", "-euc", script], env={**os.environ, **values}, capture_output=True, check=True
+    )
+    evaluations, engagement = (json.loads(line) for line in ran.stdout.decode().splitlines())
+    assert evaluations["data"] == []
+    assert engagement["data"]["name"] == "Zoë ☕"
+
+
 def test_a_nonce_works_once(client: Caller) -> None:
     assert client.get("/engagements", nonce="n1").status_code == 200
     again = client.get("/engagements", nonce="n1")
     assert again.status_code == 401
-    assert "nonce" in again.json()["error"]["message"]
+    assert "X-Nonce" in again.json()["error"]["message"]
 
 
 def test_a_wrong_signature_does_not_burn_the_nonce(client: Caller) -> None:
@@ -299,6 +316,23 @@ def test_someone_with_the_key_alone_cannot_spend_the_limit(
     for _ in range(5):
         caller.get("/engagements", headers={"X-Signature": "ab" * 32})
     assert caller.get("/engagements").status_code == 200
+
+
+def test_failed_authentications_of_one_address_are_limited(
+    serve: Callable[..., str], make_caller: Callable[..., Caller]
+) -> None:
+    base = serve(trusted_proxies=(ip_network("127.0.0.0/8"),), rate_limit_auth_failures=Rate(2, 60))
+    caller = make_caller(base)
+
+    def from_address(address: str, **headers: str) -> int:
+        forwarded = {"X-Forwarded-For": address, "X-Forwarded-Proto": "https"}
+        return caller.get("/engagements", headers={**forwarded, **headers}).status_code
+
+    wrong = {"X-Signature": "ab" * 32}
+    assert [from_address("203.0.113.7", **wrong) for _ in range(3)] == [401, 401, 429]
+    assert from_address("203.0.113.7") == 200
+    assert from_address("203.0.113.8", **wrong) == 401
+    assert [from_address("127.0.0.1", **wrong) for _ in range(3)] == [401] * 3
 
 
 def test_changing_keys_has_a_tighter_limit(

@@ -1,15 +1,15 @@
-"""The closed lists of conversations and messages (contract B8)."""
+"""Enumerations of conversations and messages."""
 
 from enum import StrEnum
 
 PLATFORMS = ("web", "whatsapp", "sms", "email", "app", "other")
-# Nobody expects an answer within minutes there.
+# On these, customers do not expect an answer within minutes.
 ASYNCHRONOUS = frozenset({"email", "sms", "whatsapp"})
 ROLES = ("customer", "agent", "bot", "system")
 
 
 class ConversationStatus(StrEnum):
-    """Open while it may go on; then one of two ends."""
+    """Open until it ends in one of two ways."""
 
     OPEN = "open"
     CLOSED = "closed"

@@ -1,6 +1,7 @@
-"""The gate: every request passes here first, and is refused unless it proves who it is.
+"""Authentication of every request under the API's bases; docs/authentication.md lists the checks.
 
-The order of the checks is that of security, 1.2: each step sees only what earlier ones passed.
+Each check sees only what the earlier ones passed: a caller that has proved nothing learns nothing,
+spends nobody's rate limit and burns no nonce.
 """
 
 import logging
@@ -9,18 +10,17 @@ from datetime import datetime
 from flask import Flask, Request, Response, current_app, g
 from flask import request as current_request
 
-from app.api_keys import proof
-from app.api_keys.key_cache import KeyCache, KnownKey
+from app.api_keys import signed_requests
+from app.api_keys.key_cache import CachedKey, KeyCache
 from app.api_keys.key_strings import hash_of
 from app.core import errors
 from app.core.clock import utc_now
-from app.core.request_limits.state import RequestState, StateUnavailable
+from app.core.request_limits.state import StateUnavailable
 from app.core.request_limits.values import Admission, CallCount, Visit
 from app.core.runtime import Runtime
 from app.web import rate_limit
 from app.web.api import BASES
 from app.web.client_address import Address, client_address, is_trusted
-from app.web.errors import render
 from app.web.principal import DEFAULT
 
 logger = logging.getLogger(__name__)
@@ -28,46 +28,50 @@ logger = logging.getLogger(__name__)
 PUBLIC_ENDPOINTS = frozenset(
     {"health", "docs.document", "docs.page", "docs.asset", "blobs.put", "blobs.get"}
 )
+_FAILURES = (errors.InvalidApiKey, errors.InvalidSignature, errors.TimestampExpired)
 
 
-class Gate:
-    """Checks requests for one app."""
+class Authentication:
+    """Authenticates the requests of one application, and counts them for limits and usage."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._settings = runtime.settings
-        self._state: RequestState = runtime.state
+        self._state = runtime.state
         self._keys = KeyCache(runtime.db, runtime.keyring)
         self._policies = rate_limit.Policies(runtime.settings)
 
     def install(self, app: Flask) -> None:
-        """Stand before every request of the app."""
-        app.before_request(self._check)
-        app.after_request(self._finish)
-        app.register_error_handler(errors.InvalidApiKey, self._refuse)
-        app.register_error_handler(errors.InvalidSignature, self._refuse)
-        app.register_error_handler(errors.TimestampExpired, self._refuse)
+        """Authenticate before every request of the application."""
+        app.before_request(self._before_request)
+        app.after_request(self._after_request)
 
-    def _check(self) -> None:
+    def _before_request(self) -> None:
         # The proxy looks the request up at every use, and here it is used all over.
         request: Request = current_request._get_current_object()  # type: ignore[attr-defined]
         self._require_tls(request)
-        if request.endpoint in PUBLIC_ENDPOINTS or not _under_a_base(request.path):
+        if request.endpoint in PUBLIC_ENDPOINTS or not _is_under_a_base(request.path):
             return
         if request.method == "OPTIONS" and request.routing_exception is None:
             return
+        try:
+            g.principal = self._authenticate(request).principal
+        except _FAILURES:
+            self._count_failure(request)
+            raise
+
+    def _authenticate(self, request: Request) -> CachedKey:
         now = utc_now()
-        api_key = proof.presented_key(request.headers)
-        key_hash = hash_of(api_key)
+        key_hash = hash_of(signed_requests.presented_key(request.headers))
         key = _usable(self._keys.find(key_hash), now)
-        signed = proof.read(request, key, self._settings, now)
-        proof.verify(request, key, signed)
-        nonce = signed.nonce if signed else ""
-        key = self._admit(request, key, key_hash, nonce, now)
-        g.principal = key.principal
+        signature = signed_requests.read_signature(request, key, self._settings, now)
+        signed_requests.verify_signature(request, key, signature)
+        nonce = signature.nonce if signature else ""
+        return self._admit(request, key, key_hash, nonce, now)
 
     def _admit(
-        self, request: Request, key: KnownKey, key_hash: str, nonce: str, now: datetime
-    ) -> KnownKey:
+        self, request: Request, key: CachedKey, key_hash: str, nonce: str, now: datetime
+    ) -> CachedKey:
+        """Spend nonce and rate limits, count the call, and check the key as it is now."""
         address = self._client_address(request)
         allowed = key.allows(address)
         key_id = key.principal.key_id
@@ -84,7 +88,7 @@ class Gate:
         g.limits = admission.limits
         key = _usable(self._keys.confirm(key, key_hash, admission.key_version), now)
         if not admission.nonce_fresh:
-            raise errors.InvalidSignature("The nonce was already used.")
+            raise errors.InvalidSignature("X-Nonce was already used: send a new one.")
         if not key.allows(address):
             raise errors.IpNotAllowed()
         if not admission.admitted:
@@ -97,12 +101,27 @@ class Gate:
         except StateUnavailable as error:
             if visit.nonce:
                 raise errors.ServiceUnavailable(
-                    "Nonces cannot be checked right now.", retry_after_s=5
+                    "X-Nonce cannot be checked right now; try again.", retry_after_s=5
                 ) from error
             logger.error("no request state, requests pass unlimited and uncounted: %s", error)
             return Admission(nonce_fresh=True, limits=[], key_version="")
 
-    def _finish(self, response: Response) -> Response:
+    def _count_failure(self, request: Request) -> None:
+        """Count a failed authentication; after too many from one address raise a 429 instead.
+
+        Not for local callers and proxies: one bad client behind a proxy that hides its address
+        would use up the limit of all others.
+        """
+        address = self._client_address(request)
+        trusted = self._settings.trusted_proxies
+        if address is None or address.is_loopback or is_trusted(str(address), trusted):
+            return
+        visit = Visit(now=utc_now(), limits=self._policies.for_failures(str(address)))
+        admission = self._visit(visit)
+        if not admission.admitted:
+            raise rate_limit.refuse(admission.limits)
+
+    def _after_request(self, response: Response) -> Response:
         rate_limit.add_headers(response, g.get("limits", ()), utc_now())
         count: CallCount | None = g.get("count")
         if count is not None and (response.status_code >= 500 or response.status_code == 401):
@@ -110,19 +129,6 @@ class Gate:
         response.headers.setdefault("Cache-Control", "no-store")
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
         return response
-
-    def _refuse(self, error: errors.AppError) -> Response:
-        """Answer a failed authentication; one address may fail only so often."""
-        address = self._client_address(current_request)
-        trusted = self._settings.trusted_proxies
-        if address is None or address.is_loopback or is_trusted(str(address), trusted):
-            return render(error)
-        visit = Visit(now=utc_now(), limits=self._policies.for_failures(str(address)))
-        try:
-            admission = self._state.visit(visit)
-        except StateUnavailable:
-            return render(error)
-        return render(error if admission.admitted else rate_limit.refuse(admission.limits))
 
     def _client_address(self, request: Request) -> Address | None:
         return client_address(
@@ -134,8 +140,8 @@ class Gate:
     def _require_tls(self, request: Request) -> None:
         policy = self._settings.require_tls
         peer = request.environ.get("REMOTE_ADDR", "")
-        believed = is_trusted(peer, self._settings.trusted_proxies)
-        forwarded = request.headers.get("X-Forwarded-Proto", "") if believed else ""
+        through_proxy = is_trusted(peer, self._settings.trusted_proxies)
+        forwarded = request.headers.get("X-Forwarded-Proto", "") if through_proxy else ""
         secure = (forwarded or request.scheme) == "https"
         if policy == "0" or secure:
             return
@@ -145,13 +151,13 @@ class Gate:
         raise errors.TlsRequired()
 
 
-def _usable(key: KnownKey | None, now: datetime) -> KnownKey:
-    if key is None or not key.usable_at(now):
+def _usable(key: CachedKey | None, now: datetime) -> CachedKey:
+    if key is None or not key.is_usable_at(now):
         raise errors.InvalidApiKey()
     return key
 
 
-def _under_a_base(path: str) -> bool:
+def _is_under_a_base(path: str) -> bool:
     return any(path == base or path.startswith(f"{base}/") for base in BASES)
 
 

@@ -1,4 +1,4 @@
-"""What a caller shows to prove who it is: a key, and a signature or a permitted Bearer."""
+"""Credentials of a request: the API key, and a signature or, where allowed, Bearer alone."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import datetime
 from flask import Request
 from werkzeug.datastructures import Headers
 
-from app.api_keys.key_cache import KnownKey
+from app.api_keys.key_cache import CachedKey
 from app.api_keys.key_strings import is_key_string
 from app.api_keys.models import SignaturePolicy
 from app.core import errors
@@ -23,8 +23,8 @@ _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
-    """The headers of a signed request."""
+class SignatureHeaders:
+    """The headers of a signed request, well formed."""
 
     timestamp: str
     nonce: str
@@ -32,7 +32,7 @@ class Signed:
 
 
 def presented_key(headers: Headers) -> str:
-    """Return the key string of X-Api-Key or Bearer; its form and checksum are right.
+    """Return the key string of X-Api-Key or Bearer; its form and checksum are valid.
 
     Raises:
         InvalidApiKey: there is none, it is malformed, or the two differ.
@@ -41,64 +41,68 @@ def presented_key(headers: Headers) -> str:
     bearer = _BEARER.fullmatch(headers.get("Authorization", ""))
     from_bearer = bearer[1] if bearer else ""
     if from_header and from_bearer and from_header != from_bearer:
-        raise errors.InvalidApiKey("X-Api-Key and Authorization name different keys.")
+        raise errors.InvalidApiKey("X-Api-Key and Authorization must contain the same API key.")
     api_key = from_header or from_bearer
     if not api_key:
-        raise errors.InvalidApiKey("Send your API key in X-Api-Key.")
+        raise errors.InvalidApiKey("X-Api-Key must contain your API key.")
     if not is_key_string(api_key):
         raise errors.InvalidApiKey()
     return api_key
 
 
-def read(request: Request, key: KnownKey, settings: Settings, now: datetime) -> Signed | None:
-    """Read the signature headers; None where this key may use Bearer alone and does.
+def read_signature(
+    request: Request, key: CachedKey, settings: Settings, now: datetime
+) -> SignatureHeaders | None:
+    """Read the signature headers; None for a request with Bearer alone where that is allowed.
 
     Raises:
-        LengthRequired, PayloadTooLarge: judged by the headers, before the body is read.
-        InvalidSignature: headers are missing or malformed, or Bearer is not enough here.
-        TimestampExpired: the clock differs by more than the window.
+        LengthRequired, PayloadTooLarge: decided by the headers, before the body is read.
+        InvalidSignature: headers are missing or malformed, or Bearer alone is not allowed.
+        TimestampExpired: the timestamp is outside of the window.
     """
     _check_length(request)
     headers = request.headers
     if "X-Signature" not in headers and "X-Timestamp" not in headers:
         _require_bearer_allowed(request, key)
         return None
-    signed = Signed(
+    signature = SignatureHeaders(
         headers.get("X-Timestamp", ""), headers.get("X-Nonce", ""), headers.get("X-Signature", "")
     )
-    if not request_signing.TIMESTAMP_FORM.fullmatch(signed.timestamp):
-        raise errors.InvalidSignature("X-Timestamp must be Unix seconds.")
-    if not request_signing.SIGNATURE_FORM.fullmatch(signed.signature):
+    if not request_signing.TIMESTAMP_FORM.fullmatch(signature.timestamp):
+        raise errors.InvalidSignature("X-Timestamp must be Unix time in seconds.")
+    if not request_signing.SIGNATURE_FORM.fullmatch(signature.signature):
         raise errors.InvalidSignature("X-Signature must be 64 hex digits.")
-    if signed.nonce and not request_signing.NONCE_FORM.fullmatch(signed.nonce):
-        raise errors.InvalidSignature("X-Nonce must be 1 to 64 of A-Z a-z 0-9 . _ ~ -")
-    if not signed.nonce and key.principal.require_nonce and request.method not in _SAFE_METHODS:
-        raise errors.InvalidSignature("This key needs an X-Nonce on requests that change things.")
-    if abs(now.timestamp() - int(signed.timestamp)) > settings.signature_window_s:
+    if signature.nonce and not request_signing.NONCE_FORM.fullmatch(signature.nonce):
+        raise errors.InvalidSignature("X-Nonce must be 1 to 64 characters of A-Z a-z 0-9 . _ ~ -")
+    if not signature.nonce and key.principal.require_nonce and request.method not in _SAFE_METHODS:
+        raise errors.InvalidSignature(
+            "This key requires X-Nonce on requests that change something."
+        )
+    if abs(now.timestamp() - int(signature.timestamp)) > settings.signature_window_s:
         server_time = str(int(now.timestamp()))
         raise errors.TimestampExpired(
             details=[Detail(location="headers", field="X-Timestamp", serverTime=server_time)]
         )
-    return signed
+    return signature
 
 
-def verify(request: Request, key: KnownKey, signed: Signed | None) -> None:
-    """Check the signature over the bytes as sent; reads the body.
+def verify_signature(request: Request, key: CachedKey, signature: SignatureHeaders | None) -> None:
+    """Read the body, and verify the signature over the request as it was sent.
 
     Raises:
-        InvalidSignature: it does not match.
+        InvalidSignature: the signature does not match.
     """
     body = request.get_data()
-    if signed is None:
+    if signature is None:
         return
     message = request_signing.string_to_sign(
-        timestamp=signed.timestamp,
-        nonce=signed.nonce,
+        timestamp=signature.timestamp,
+        nonce=signature.nonce,
         method=request.environ["REQUEST_METHOD"],
         target=request_signing.request_target(request.environ["RAW_URI"]),
         body=body,
     )
-    if not request_signing.verify(key.secret, message, signed.signature):
+    if not request_signing.verify(key.secret, message, signature.signature):
         raise errors.InvalidSignature()
 
 
@@ -108,14 +112,14 @@ def _check_length(request: Request) -> None:
             raise errors.LengthRequired()
         return
     if request.content_length > MAX_JSON_BYTES:
-        raise errors.PayloadTooLarge("A JSON body may have at most 1 MiB.")
+        raise errors.PayloadTooLarge("The body must be at most 1 MiB.")
 
 
-def _require_bearer_allowed(request: Request, key: KnownKey) -> None:
+def _require_bearer_allowed(request: Request, key: CachedKey) -> None:
     policy = SignaturePolicy(key.principal.signature_policy)
     if "Authorization" not in request.headers or not _takes_bearer(request, policy):
         raise errors.InvalidSignature(
-            "This endpoint needs a signed request: send X-Timestamp and X-Signature."
+            "This request must be signed: send X-Timestamp and X-Signature."
         )
 
 

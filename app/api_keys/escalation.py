@@ -1,4 +1,4 @@
-"""Limits on what one API key may do to another: no key makes or touches one that may do more."""
+"""Privilege escalation: no API key may make, change or rotate one that may do more."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The closed lists of voice calls (contract B9)."""
+"""Enumerations of voice calls."""
 
 from enum import StrEnum
 
@@ -16,7 +16,7 @@ OUTCOMES = (
 
 
 class CallStatus(StrEnum):
-    """On its way, and then one of six ends."""
+    """Three statuses of a running call, and six final ones."""
 
     QUEUED = "queued"
     RINGING = "ringing"
@@ -33,7 +33,7 @@ ENDED = frozenset(CallStatus) - {CallStatus.QUEUED, CallStatus.RINGING, CallStat
 
 
 class EpaStatus(StrEnum):
-    """How far the assessment of a call is."""
+    """Status of the performance assessment of a call."""
 
     PENDING = "pending"
     PROCESSING = "processing"
