@@ -75,7 +75,7 @@ def test_what_needs_no_start_runs_in_an_empty_environment(
     printed = CliRunner().invoke(cqe, ["openapi"])
     assert json.loads(printed.output) == json.loads((ROOT / "openapi.json").read_text())
     trained = CliRunner().invoke(cqe, ["judge", "train", str(tmp_path)])
-    assert "there is no" in trained.output
+    assert "is missing" in trained.output
     assert CliRunner().invoke(cqe, ["signing", "vectors"]).exit_code == 0
     refused = CliRunner().invoke(cqe, ["usage", "show"])
     assert (refused.exit_code, "no master keys" in refused.output) == (2, True)
