@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.analytics.models import FactCode
-from app.usage.records import upsert_into
+from app.core.database.upserts import upsert_into
 
 # What no fact has: codes begin at 1.
 UNKNOWN = 0

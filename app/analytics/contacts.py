@@ -6,7 +6,8 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from app.analytics.reading import Question
-from app.audio_files.models import AudioFile, AudioStatus
+from app.audio_files.enums import AudioStatus
+from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation
 from app.evaluations.enums import Channel
 from app.voice_calls.enums import CallStatus

@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 from app.analytics import codes, figures, layouts, spans
 from app.analytics.models import Fact
 from app.core.clock import as_utc
+from app.core.database.upserts import upsert_into
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationResult
-from app.usage.records import upsert_into
 
 _FORMER = select(Fact.at).where(Fact.source_id.in_(bindparam("sources", expanding=True)))
 _GROUPS = ("executive", "campaign", "call_center", "engagement", "scorecard")

@@ -22,7 +22,7 @@ from app.analytics.tallies import Detail, Tally
 from app.analytics.views import CHANNEL, View, fact_column
 from app.core.clock import utc_now
 from app.core.database.session import Database
-from app.usage.records import upsert_into
+from app.core.database.upserts import upsert_into
 
 # A span is folded so long after its end: the clocks of processes differ.
 _LATE = timedelta(minutes=1)

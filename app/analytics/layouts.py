@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from app.analytics.figures import joined
 from app.analytics.models import FactLayout
-from app.usage.records import upsert_into
+from app.core.database.upserts import upsert_into
 
 SCALE = 10_000
 SECTION_SCALE = 100

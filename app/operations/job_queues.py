@@ -3,7 +3,7 @@
 from app.analytics import exporting
 from app.analytics import jobs as exports
 from app.audio_files import jobs as audio_files
-from app.audio_files import processing
+from app.audio_files.processing import requests as processing
 from app.evaluations import jobs as evaluations
 from app.evaluations.judging import judgements
 from app.imports import jobs as imports

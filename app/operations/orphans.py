@@ -16,7 +16,7 @@ _OLDER_THAN_S = 86_400.0
 _BATCH = 500
 # By id prefix: returns those of the given objects that no row needs.
 _FIND_ORPHANED: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
-    "aud": audio_files.unkept,
+    "aud": audio_files.orphaned,
     "exp": exports.unkept,
 }
 

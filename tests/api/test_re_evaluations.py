@@ -253,7 +253,7 @@ def test_the_command_waits_for_one_or_many(client: Caller, runtime: Runtime) -> 
     everything = json.loads(run("--all", "--scorecard", own, "--wait", "--json"))
     assert (everything["count"], everything["counts"]["completed"]) == (2, 2)
     assert "filters.minScore" not in run("--filter", "minScore=much", code=2)
-    assert "Name an evaluation" in run(code=2)
+    assert "Give an evaluation id" in run(code=2)
     assert "There is no such scorecard." in run("--all", "--scorecard", new_id("sc"), code=1)
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as some
 
 from app.core.settings import Settings
 from app.usage import periods
-from app.usage.metrics import STORAGE_STEP_BYTES, Metric, shown, whole_steps
-from app.usage.plan import plan_of, standing
+from app.usage.metrics import STORAGE_STEP_BYTES, Metric, in_unit, whole_steps
+from app.usage.plan import compared, plan_of
 from app.usage.quotas import has_reached
 
 
@@ -70,7 +70,7 @@ def test_the_plan_is_read_from_the_settings() -> None:
 def test_overage_is_what_goes_beyond(
     metric: Metric, used: int, included: int, shown_as: tuple[float, ...]
 ) -> None:
-    found = standing(metric, used, included)
+    found = compared(metric, used, included)
     assert tuple(found.values()) == shown_as
     assert {type(each) for each in found.values()} == {type(shown_as[0])}
 
@@ -96,5 +96,5 @@ def test_storage_is_counted_in_steps_that_six_decimals_write_exactly(size_bytes:
     assert 0 <= steps - size_bytes < STORAGE_STEP_BYTES
     # Up to some exabytes a float carries all six decimals.
     if steps < 10**18:
-        written = Fraction(repr(shown(Metric.STORAGE_GB, steps)))
+        written = Fraction(repr(in_unit(Metric.STORAGE_GB, steps)))
         assert round(written, 6) == Fraction(steps, 10**9)

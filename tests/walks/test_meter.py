@@ -57,16 +57,16 @@ def settings(
 
 
 @pytest.fixture
-def parts(settings: Settings) -> Iterator[Runtime]:
+def runtime(settings: Settings) -> Iterator[Runtime]:
     runtime = build_runtime(settings)
-    yield parts
+    yield runtime
     runtime.db.engine.dispose()
 
 
 @pytest.fixture
 def with_redis(server: QueueServer, make_settings: Callable[..., Settings]) -> Iterator[Runtime]:
     runtime = build_runtime(make_settings(redis_url=server.url))
-    yield parts
+    yield runtime
     runtime.db.engine.dispose()
 
 

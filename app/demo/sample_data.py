@@ -1,4 +1,4 @@
-"""The texts of the demo, with times and references put in where they only say which."""
+"""Sample data of the demo. Its times and ids are relative, and resolved when it is loaded."""
 
 import json
 import re
@@ -26,39 +26,39 @@ _REFERENCE = "@"
 
 
 def folder() -> Traversable:
-    """Return the folder of the texts and the recordings."""
+    """Return the folder of the records and recordings."""
     return files("app.demo") / "data"
 
 
 def records(kind: str) -> list[dict[str, Any]]:
-    """Read the records of a kind as they are written."""
+    """Read the records of a kind, unresolved."""
     text = (folder() / _FILES[kind]).read_text("utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
 @cache
 def external_ids() -> tuple[str, ...]:
-    """Return the external ids of everything in the demo."""
-    return tuple(str(each["externalId"]) for kind in _FILES for each in records(kind))
+    """Return the external ids of all records."""
+    return tuple(str(record["externalId"]) for kind in _FILES for record in records(kind))
 
 
-def placed(value: Any, midnight: datetime, ids: Mapping[str, str]) -> Any:
-    """Put in moments for `3 days ago 09:15:00`, and ids for `@demo-leeds`.
+def resolved(value: Any, midnight: datetime, ids: Mapping[str, str]) -> Any:
+    """Replace `3 days ago 09:15:00` by a time, and `@demo-leeds` by an id, in nested values.
 
     Args:
-        midnight: when today began.
-        ids: of what is referred to.
+        midnight: the start of today.
+        ids: ids by external id.
     """
     if isinstance(value, dict):
-        return {name: placed(each, midnight, ids) for name, each in value.items()}
+        return {name: resolved(item, midnight, ids) for name, item in value.items()}
     if isinstance(value, list):
-        return [placed(each, midnight, ids) for each in value]
+        return [resolved(item, midnight, ids) for item in value]
     if not isinstance(value, str):
         return value
     if value.startswith(_REFERENCE):
         return ids[value.removeprefix(_REFERENCE)]
-    found = _MOMENT.fullmatch(value)
-    return _moment(midnight, int(found[1]), found[2]) if found else value
+    match = _MOMENT.fullmatch(value)
+    return _moment(midnight, int(match[1]), match[2]) if match else value
 
 
 def _moment(midnight: datetime, days: int, clock: str) -> str:

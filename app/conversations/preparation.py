@@ -1,4 +1,4 @@
-"""A conversation on its way in: worked out before any transaction is open."""
+"""Preparation of a conversation before it is stored: masking, counts, times and digests."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,12 +14,12 @@ from app.conversations.transcripts import transcript_of, with_participants
 from app.core.digests import digest_of
 from app.redaction.redactor import Redactor, Sealed
 
-# What is given of a message; two with the same of these, in the same place, are the same message.
-GIVEN = (
+# Given columns of a message; a message whose given columns are equal is unchanged.
+GIVEN_COLUMNS = (
     *("role", "text", "sent_at", "author_name", "executive_id"),
     *("language", "internal", "attachments", "details"),
 )
-_BLANK: dict[str, Any] = {
+_DEFAULTS: dict[str, Any] = {
     "sent_at": None,
     "author_name": None,
     "executive_id": None,
@@ -31,33 +31,30 @@ _BLANK: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Messages:
-    """The messages of a draft: the columns of each but its ids, and the digest of what was given.
-
-    `raw` is what was masked in them, sealed.
-    """
+class PreparedMessages:
+    """Columns of the messages without ids, the digest of the given ones, and the sealed originals."""
 
     rows: tuple[dict[str, Any], ...]
     digest: str
     raw: Sealed | None = None
 
 
-def drafted(fields: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
-    """Mask the messages of a conversation and work out their counts, times and waits.
+def prepare_conversation(fields: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
+    """Mask the messages of a conversation and compute their counts and times.
 
-    It takes long enough to run before any transaction is open.
+    This takes too long for a transaction.
 
     Args:
-        fields: columns of a conversation, and `messages`: of each `role` and `text`, and what
-            else of `GIVEN` is known.
+        fields: columns of a conversation, and `messages` with `role`, `text` and other columns of
+            `GIVEN_COLUMNS`.
 
     Returns:
-        The columns with those that were worked out, and `messages` as `Messages`.
+        The columns, including the computed ones, and `messages` as `PreparedMessages`.
     """
-    given = [{**_BLANK, **each} for each in fields["messages"]]
+    given = [{**_DEFAULTS, **message} for message in fields["messages"]]
     values = {name: value for name, value in fields.items() if name != "messages"}
     named = with_participants(given)
-    # Only who wrote when is read of it, so that the language makes no difference.
+    # The measures below use only roles and times, so the language does not matter.
     dialogue = dialogue_of(transcript_of(named, None), channel="chat", language="en")
     waits = _waits(dialogue)
     masked, raw = _masked(named, redactor)
@@ -73,14 +70,14 @@ def drafted(fields: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
         **_times(values, given),
         **_responses(dialogue),
         "redacted": redactor.enabled,
-        "messages": Messages(rows, digest_of([redactor.enabled, given]), raw),
+        "messages": PreparedMessages(rows, digest_of([redactor.enabled, given]), raw),
     }
 
 
 def _masked(
     messages: Sequence[Mapping[str, Any]], redactor: Redactor
 ) -> tuple[list[dict[str, Any]], Sealed | None]:
-    """Mask the texts; what they were is sealed by message, and by segment as judges number them."""
+    """Mask the texts; the originals are sealed by message, and by segment of the transcript."""
     masked, originals = redactor.masked_messages(messages, "participant_id")
     if not originals:
         return masked, None
@@ -94,7 +91,7 @@ def _masked(
 
 
 def _masked_values(values: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
-    """Mask what people have written beside the messages."""
+    """Mask the texts outside the messages."""
     masked = {**values, "subject": redactor.masked_text(values.get("subject"))}
     if values.get("csat"):
         comment = redactor.masked_text(values["csat"].get("comment"))
@@ -103,7 +100,7 @@ def _masked_values(values: Mapping[str, Any], redactor: Redactor) -> dict[str, A
 
 
 def _counts(messages: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Count the messages of each role; internal notes count only in the whole."""
+    """Count the messages by role; internal notes count only in the total."""
     roles = Counter(each["role"] for each in messages if not each["internal"])
     return {
         "message_count": len(messages),
@@ -112,10 +109,10 @@ def _counts(messages: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _times(values: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Tell when it began and how long it took, where the source tells it.
+    """Return the start and the duration, as far as the source gives times.
 
-    A conversation begins with its first message, unless the source says otherwise; it may end
-    long after its last one, so that no end is taken from there.
+    A conversation starts with its first message unless the source gives another time. It may end
+    long after its last message, so the end is not derived.
     """
     sent: list[datetime | None] = [each["sent_at"] for each in messages if not each["internal"]]
     known = [moment for moment in sent if moment is not None]
@@ -138,7 +135,7 @@ def _responses(dialogue: Dialogue) -> dict[str, float | int | None]:
 
 
 def _waits(dialogue: Dialogue) -> dict[int, float]:
-    """Map the positions of segments to the seconds that the customer had waited for them."""
+    """Map segment indexes to the seconds that the customer waited for them."""
     sent = sent_times(dialogue)
     if sent is None or not dialogue.attributed:
         return {}

@@ -14,7 +14,7 @@ from app.evaluations.enums import ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`code` is the recording's, `evaluation_code` the evaluation's; the message is for both."""
+    """Reason of a failure: `code` for the recording, `evaluation_code` for its evaluation."""
 
     code: str
     message: str
@@ -23,7 +23,9 @@ class Failure:
 
 
 BYTES_MISSING = Failure(
-    "BYTES_MISSING", "The recording is no longer in the storage.", ErrorCode.TRANSCRIPTION_FAILED
+    "BYTES_MISSING",
+    "The file of this recording is missing from the storage.",
+    ErrorCode.TRANSCRIPTION_FAILED,
 )
 EMPTY_TRANSCRIPT = Failure(
     ErrorCode.EMPTY_TRANSCRIPT,
@@ -32,12 +34,12 @@ EMPTY_TRANSCRIPT = Failure(
 )
 INTERRUPTED = Failure(
     "INTERRUPTED",
-    "The processing of this recording was interrupted too often; request it again.",
+    "The processing of this recording was interrupted too often: request it again.",
     ErrorCode.INTERNAL,
 )
 SCORECARD_GONE = Failure(
     "SCORECARD_GONE",
-    "This version of the scorecard is no longer kept; request the processing again.",
+    "The version of the scorecard is no longer stored: request the processing again.",
     ErrorCode.INTERNAL,
 )
 INTERNAL = Failure(
@@ -49,11 +51,11 @@ INTERNAL = Failure(
 
 
 class ScorecardGone(Exception):
-    """The version of the scorecard that was asked for is no longer kept."""
+    """The requested version of the scorecard is no longer stored."""
 
 
 def of(error: Exception) -> Failure:
-    """Return the failure that an error of the processing means for a recording."""
+    """Return the failure that an error of processing causes."""
     if isinstance(error, TranscriptionError):
         return _of_transcription(error)
     if isinstance(error, ScorecardGone):

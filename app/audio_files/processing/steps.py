@@ -1,4 +1,4 @@
-"""What each step of the work writes, in one short transaction each; a late holder writes nothing."""
+"""Steps of processing: each writes in one transaction, and only while the lease is held."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session
 from app.ai.judge import Judgement
 from app.ai.speech.transcriber import TranscriptionOptions
 from app.ai.transcript import AudioInfo, Role, Transcript
-from app.audio_files import stages
-from app.audio_files.failures import Failure
-from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
-from app.audio_files.stages import Stage
+from app.audio_files.enums import AudioStatus, Stage, StageStatus
+from app.audio_files.models import AudioFile, ProcessingJob
+from app.audio_files.processing import stages
+from app.audio_files.processing.failures import Failure
 from app.campaigns import service as campaigns
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound
@@ -29,8 +29,8 @@ from app.redaction.redactor import Sealed
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What is to be done, read once: then no transaction is open while it is done."""
+class ProcessingTask:
+    """Input of one processing, read in one transaction before it starts."""
 
     audio_file_id: str
     evaluation_id: str
@@ -41,13 +41,15 @@ class Task:
     scorecard_version: int
 
 
-def begin(session: Session, lease: Lease[ProcessingJob], *, max_duration_s: float) -> Task:
-    """Enter the first stage that is not done yet."""
+def start(
+    session: Session, lease: Lease[ProcessingJob], *, max_duration_s: float
+) -> ProcessingTask:
+    """Start the first stage that is not done, and return the task."""
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
     if job.transcribe:
-        _enter(audio, AudioStatus.TRANSCRIBING)
-        _stage(job, Stage.DECODE)
+        _set_status(audio, AudioStatus.TRANSCRIBING)
+        _start_stage(job, Stage.DECODE)
         evaluations.set_status(session, job.evaluation_id, Status.TRANSCRIBING)
     options = TranscriptionOptions(
         language=audio.language,
@@ -55,7 +57,7 @@ def begin(session: Session, lease: Lease[ProcessingJob], *, max_duration_s: floa
         content_type=audio.content_type,
         max_duration_s=max_duration_s,
     )
-    return Task(
+    return ProcessingTask(
         job.audio_file_id,
         job.evaluation_id,
         job.transcribe,
@@ -66,27 +68,27 @@ def begin(session: Session, lease: Lease[ProcessingJob], *, max_duration_s: floa
     )
 
 
-def decoded(session: Session, lease: Lease[ProcessingJob], info: AudioInfo) -> None:
-    """Keep what decoding has shown."""
+def store_audio_info(session: Session, lease: Lease[ProcessingJob], info: AudioInfo) -> None:
+    """Store the properties that decoding has found, and start transcription."""
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
     audio.duration_seconds = _seconds(info.duration_ms)
     audio.sample_rate_hz, audio.channels = info.sample_rate_hz, info.channels
     audio.codec = info.codec
     audio.updated_at = utc_now()
-    job.stages = stages.done(job.stages, Stage.DECODE, utc_now())
-    _stage(job, Stage.TRANSCRIBE)
+    job.stages = stages.complete(job.stages, Stage.DECODE, utc_now())
+    _start_stage(job, Stage.TRANSCRIBE)
 
 
-def transcribed(
+def store_transcript(
     session: Session, lease: Lease[ProcessingJob], transcript: Transcript, raw: Sealed | None
 ) -> None:
-    """Store the transcript and announce it; from here on nothing is transcribed again.
+    """Store the transcript and publish `audio.transcribed`; a later attempt only evaluates.
 
     Args:
-        raw: what was masked in the transcript.
+        raw: sealed originals of the masked texts.
     """
-    audio = _heard(session, lease, transcript, raw)
+    audio = _store_transcript(session, lease, transcript, raw)
     publish(
         session,
         EventType.AUDIO_TRANSCRIBED,
@@ -102,30 +104,30 @@ def transcribed(
     )
 
 
-def no_speech(
+def fail_without_speech(
     session: Session, lease: Lease[ProcessingJob], transcript: Transcript, failure: Failure
 ) -> None:
-    """Store the transcript without words, and end: nothing is announced."""
-    _heard(session, lease, transcript, None)
-    failed(session, lease, failure)
+    """Store the empty transcript and fail, without an event."""
+    _store_transcript(session, lease, transcript, None)
+    fail(session, lease, failure)
 
 
-def evaluating(session: Session, lease: Lease[ProcessingJob]) -> None:
-    """Enter the judgement."""
+def start_evaluation(session: Session, lease: Lease[ProcessingJob]) -> None:
+    """Start the evaluation."""
     job = leases.held(session, lease)
-    if not job.transcribe and job.stages[Stage.TRANSCRIBE]["status"] != stages.DONE:
-        job.stages = stages.skipped(job.stages, Stage.DECODE, Stage.TRANSCRIBE, Stage.REDACT)
-    _enter(session.get_one(AudioFile, job.audio_file_id), AudioStatus.EVALUATING)
-    _stage(job, Stage.EVALUATE)
+    if not job.transcribe and job.stages[Stage.TRANSCRIBE]["status"] != StageStatus.DONE:
+        job.stages = stages.skip(job.stages, Stage.DECODE, Stage.TRANSCRIBE, Stage.REDACT)
+    _set_status(session.get_one(AudioFile, job.audio_file_id), AudioStatus.EVALUATING)
+    _start_stage(job, Stage.EVALUATE)
     evaluations.set_status(session, job.evaluation_id, Status.EVALUATING)
 
 
-def processed(
+def complete(
     session: Session, lease: Lease[ProcessingJob], transcript: Transcript, judgement: Judgement
 ) -> None:
-    """Complete the evaluation and the recording, and announce both, in this order.
+    """Complete the evaluation, then the recording, and publish both events in this order.
 
-    A judgement without a score fails both, and nothing is announced.
+    A judgement without a score fails both, without events.
     """
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
@@ -140,7 +142,7 @@ def processed(
     if evaluation.score is None:
         _fail(job, audio, evaluation.error or {})
         return
-    _enter(audio, AudioStatus.PROCESSED)
+    _set_status(audio, AudioStatus.PROCESSED)
     now = audio.processed_at = audio.updated_at
     publish(
         session,
@@ -154,18 +156,19 @@ def processed(
             duration_seconds=audio.duration_seconds or 0,
         ),
     )
-    judged = stages.done(job.stages, Stage.EVALUATE, now)
-    job.stages = stages.done(stages.begun(judged, Stage.NOTIFY, now), Stage.NOTIFY, now)
+    records = stages.complete(job.stages, Stage.EVALUATE, now)
+    records = stages.start(records, Stage.NOTIFY, now)
+    job.stages = stages.complete(records, Stage.NOTIFY, now)
     job.stage, job.progress = Stage.NOTIFY, 100
     end(job, JobState.SUCCEEDED, now)
 
 
-def failed(session: Session, lease: Lease[ProcessingJob], failure: Failure) -> None:
-    """End the work and its evaluation; what an earlier evaluation has found stays."""
+def fail(session: Session, lease: Lease[ProcessingJob], failure: Failure) -> None:
+    """Fail the job and its evaluation; earlier evaluations are kept."""
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
     _fail(job, audio, {"code": str(failure.code), "message": failure.message})
-    # One that was canceled meanwhile, or is gone, must not keep the recording from its end.
+    # An evaluation that was canceled or deleted meanwhile must not keep the job open.
     with suppress(Conflict, NotFound):
         evaluations.fail(
             session, job.evaluation_id, code=failure.evaluation_code, message=failure.message
@@ -173,13 +176,13 @@ def failed(session: Session, lease: Lease[ProcessingJob], failure: Failure) -> N
 
 
 def _fail(job: ProcessingJob, audio: AudioFile, error: dict[str, str]) -> None:
-    _enter(audio, AudioStatus.FAILED)
+    _set_status(audio, AudioStatus.FAILED)
     audio.error = job.error = error
-    job.stages = stages.failed(job.stages, Stage(job.stage), error, audio.updated_at)
+    job.stages = stages.fail(job.stages, Stage(job.stage), error, audio.updated_at)
     end(job, JobState.FAILED, audio.updated_at)
 
 
-def _heard(
+def _store_transcript(
     session: Session, lease: Lease[ProcessingJob], transcript: Transcript, raw: Sealed | None
 ) -> AudioFile:
     job = leases.held(session, lease)
@@ -195,28 +198,28 @@ def _heard(
     audio.detected_language = transcript.language
     if transcript.duration_ms is not None:
         audio.duration_seconds = _seconds(transcript.duration_ms)
-    _enter(audio, AudioStatus.TRANSCRIBED)
+    _set_status(audio, AudioStatus.TRANSCRIBED)
     now = audio.updated_at
     job.transcribe = False
-    heard = stages.done(job.stages, Stage.TRANSCRIBE, now)
+    records = stages.complete(job.stages, Stage.TRANSCRIBE, now)
     if transcript.redacted:
-        masked = stages.begun(heard, Stage.REDACT, now)
-        job.stages = stages.done(masked, Stage.REDACT, now)
+        records = stages.start(records, Stage.REDACT, now)
+        job.stages = stages.complete(records, Stage.REDACT, now)
     else:
-        job.stages = stages.skipped(heard, Stage.REDACT)
-    job.progress = stages.BEGINS_AT[Stage.EVALUATE]
+        job.stages = stages.skip(records, Stage.REDACT)
+    job.progress = stages.START_PERCENT[Stage.EVALUATE]
     return audio
 
 
-def _enter(audio: AudioFile, status: AudioStatus) -> None:
+def _set_status(audio: AudioFile, status: AudioStatus) -> None:
     audio.status = status
     audio.updated_at = utc_now()
 
 
-def _stage(job: ProcessingJob, stage: Stage) -> None:
+def _start_stage(job: ProcessingJob, stage: Stage) -> None:
     job.stage = stage
-    job.progress = stages.BEGINS_AT[stage]
-    job.stages = stages.begun(job.stages, stage, utc_now())
+    job.progress = stages.START_PERCENT[stage]
+    job.stages = stages.start(job.stages, stage, utc_now())
 
 
 def _roles(channel_map: Mapping[str, int] | None) -> dict[int, Role]:

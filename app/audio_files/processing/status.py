@@ -1,27 +1,27 @@
-"""How far the work on a recording is (contract B7)."""
+"""Processing status of a recording for the API."""
 
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.audio_files import processing, stages
-from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
-from app.audio_files.stages import Stage
+from app.audio_files.enums import AudioStatus, Stage, StageStatus
+from app.audio_files.models import AudioFile, ProcessingJob
+from app.audio_files.processing import requests, stages
 from app.core.errors import NotFound
 
 
 def show(session: Session, audio_file_id: str) -> dict[str, Any]:
-    """Tell the progress of the newest job, or of the upload where there is none yet."""
+    """Return the status of the newest job, or of the upload if there is none; raises `NotFound`."""
     audio = session.get(AudioFile, audio_file_id)
     if audio is None:
         raise NotFound("There is no such audio file.")
-    job = processing.latest_job(session, audio_file_id)
-    shown = _of_upload(audio) if job is None else _of_job(job)
-    return {"audio_file_id": audio.id, "status": audio.status, "error": audio.error, **shown}
+    job = requests.latest_job(session, audio_file_id)
+    progress = _of_upload(audio) if job is None else _of_job(job)
+    return {"audio_file_id": audio.id, "status": audio.status, "error": audio.error, **progress}
 
 
 def accepted(audio: AudioFile, job: ProcessingJob, *, status_url: str) -> dict[str, Any]:
-    """Tell which job does what was asked for."""
+    """Return the answer to a processing request: the job that does it."""
     return {
         "audio_file_id": audio.id,
         "job_id": job.id,
@@ -32,15 +32,15 @@ def accepted(audio: AudioFile, job: ProcessingJob, *, status_url: str) -> dict[s
 
 
 def _of_upload(audio: AudioFile) -> dict[str, Any]:
-    records = stages.fresh(audio.uploaded_at)
+    records = stages.initial(audio.uploaded_at)
     if audio.uploaded_at is None:
-        running = audio.status == AudioStatus.PENDING_UPLOAD
-        records[Stage.UPLOAD]["status"] = stages.PENDING if running else stages.FAILED
+        pending = audio.status == AudioStatus.PENDING_UPLOAD
+        records[Stage.UPLOAD]["status"] = StageStatus.PENDING if pending else StageStatus.FAILED
     return {
         "job_id": None,
         "stage": Stage.UPLOAD,
         "progress": 0,
-        "stages": stages.shown(records),
+        "stages": stages.as_list(records),
         "attempts": 0,
         "evaluation_id": None,
         "queued_at": None,
@@ -54,7 +54,7 @@ def _of_job(job: ProcessingJob) -> dict[str, Any]:
         "job_id": job.id,
         "stage": job.stage,
         "progress": job.progress,
-        "stages": stages.shown(job.stages),
+        "stages": stages.as_list(job.stages),
         "attempts": job.attempts,
         "evaluation_id": job.evaluation_id,
         "queued_at": job.queued_at,

@@ -1,4 +1,4 @@
-"""A voice call on its way in: worked out before any transaction is open."""
+"""Preparation of a voice call before it is stored: masking, durations, latencies and digests."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -26,16 +26,18 @@ _MEASURED = {
 }
 
 
-def drafted(fields: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
-    """Work out the lengths, latencies and interruptions of a call from what is given.
+def prepare_voice_call(fields: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
+    """Mask the turns of a call and compute its durations, latencies and interruptions.
+
+    This takes too long for a transaction.
 
     Args:
         fields: columns of a voice call; `turns`, each with `role`, `text`, `start_ms` and
-            `end_ms`; `latency_ms` as percentiles, or as a list of what was measured.
+            `end_ms`; `latency_ms` as percentiles, or as a list of measured values.
 
     Returns:
-        The columns with those that were worked out; `turns`, masked, the digest of what they were,
-        and `raw`, what was masked in them, sealed.
+        The columns, including the computed ones; the masked `turns`, `turns_digest` of the given
+        ones, and `raw`, the sealed originals.
     """
     turns: list[dict[str, Any]] = fields["turns"]
     measures = _measured(turns)
@@ -57,7 +59,7 @@ def drafted(fields: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
 def _masked(
     turns: Sequence[Mapping[str, Any]], redactor: Redactor
 ) -> tuple[list[dict[str, Any]], Sealed | None]:
-    """Mask the texts in the order in which judges read them; what they were is sealed by segment."""
+    """Mask the texts in transcript order; the originals are sealed by segment."""
     order = reading_order(turns)
     masked, originals = redactor.masked_messages([turns[place] for place in order], "role")
     done = [dict(turn) for turn in turns]
@@ -75,7 +77,7 @@ def _measured(turns: Sequence[Mapping[str, Any]]) -> Measures:
     timed = all(each["start_ms"] is not None and each["end_ms"] is not None for each in turns)
     if turns and timed:
         settings = current_default(Channel.VOICE_BOT).scorecard.metrics
-        # Only who speaks when is read of it, so that the language makes no difference.
+        # The measures below use only roles and times, so the language does not matter.
         transcript = of_turns(turns, language=None)
         dialogue = dialogue_of(transcript, channel=Channel.VOICE_BOT, language="en")
         timing = timing_of(dialogue, Cues(), settings)

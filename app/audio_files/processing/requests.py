@@ -1,4 +1,4 @@
-"""Asking for the work on a recording: one open job at a time, and what each status allows."""
+"""Requests to process recordings: one open job each, depending on the status."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,8 +7,9 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.audio_files import stages
-from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
+from app.audio_files.enums import AudioStatus, Stage
+from app.audio_files.models import AudioFile, ProcessingJob
+from app.audio_files.processing import stages
 from app.core.clock import utc_now
 from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict, NotFound
@@ -26,8 +27,8 @@ PRIORITIES = {"normal": 0, "high": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What the caller asks of the work; None leaves a value as the recording has it."""
+class ProcessingRequest:
+    """Options of a processing request; None keeps the value of the recording."""
 
     language: str | None = None
     scorecard_id: str | None = None
@@ -38,25 +39,25 @@ class Wish:
 
 
 def bell(job_id: str) -> Bell:
-    """Return the bell that tells a worker of a job."""
+    """Return the bell that notifies a worker of a job."""
     return Bell(QUEUE, job_id)
 
 
-def request(
+def request_processing(
     session: Session,
     audio_file_id: str,
-    wish: Wish | None = None,
+    options: ProcessingRequest | None = None,
     *,
     redact_by_default: bool,
 ) -> tuple[AudioFile, ProcessingJob]:
-    """Queue the work on a recording; while a job is open, that one is the answer.
+    """Queue the processing of a recording; if a job is open already, return that one.
 
     Raises:
         NotFound: there is no such recording.
-        Conflict: there are no bytes, or it was processed and `force` is not set.
-        InvalidInput: the wish names what is not there.
+        Conflict: it was not uploaded, or it was processed and `force` is not set.
+        InvalidInput: the scorecard does not exist or is for another channel.
     """
-    wish = wish or Wish()
+    options = options or ProcessingRequest()
     audio = session.get(AudioFile, audio_file_id, with_for_update=True)
     if audio is None:
         raise NotFound("There is no such audio file.")
@@ -64,15 +65,15 @@ def request(
     running = open_job(session, audio_file_id)
     if running is not None:
         return audio, running
-    _require_ready(audio, wish)
-    redact = redact_by_default if wish.redact is None else wish.redact
-    job = _queue(session, audio, wish, redact=redact)
+    _require_ready(audio, options)
+    redact = redact_by_default if options.redact is None else options.redact
+    job = _queue(session, audio, options, redact=redact)
     ring_after_commit(session, bell(job.id))
     return audio, job
 
 
 def open_job(session: Session, audio_file_id: str) -> ProcessingJob | None:
-    """Return the job of a recording that waits or runs."""
+    """Return the queued or running job of a recording."""
     return session.scalar(
         select(ProcessingJob).where(
             ProcessingJob.audio_file_id == audio_file_id, ProcessingJob.state.in_(OPEN_STATES)
@@ -90,22 +91,24 @@ def latest_job(session: Session, audio_file_id: str) -> ProcessingJob | None:
     )
 
 
-def _require_ready(audio: AudioFile, wish: Wish) -> None:
+def _require_ready(audio: AudioFile, options: ProcessingRequest) -> None:
     if audio.status in (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED):
         raise Conflict(f"There is nothing to process: the upload is {audio.status}.")
-    if audio.status == AudioStatus.PROCESSED and not wish.force:
-        raise Conflict("This was processed; set force to judge it anew.")
+    if audio.status == AudioStatus.PROCESSED and not options.force:
+        raise Conflict("This recording has been processed: set force to process it again.")
 
 
-def _queue(session: Session, audio: AudioFile, wish: Wish, *, redact: bool) -> ProcessingJob:
+def _queue(
+    session: Session, audio: AudioFile, options: ProcessingRequest, *, redact: bool
+) -> ProcessingJob:
     now = utc_now()
     scorecard = references.scorecard_for(
         session,
-        scorecard_id=wish.scorecard_id,
+        scorecard_id=options.scorecard_id,
         campaign_id=audio.campaign_id,
         channel=Channel.VOICE,
     )
-    said_anew = _take_over(audio, wish)
+    retranscribe = _apply(audio, options)
     evaluation = evaluations.open_evaluation(
         session,
         **references.named(session, audio),
@@ -120,11 +123,11 @@ def _queue(session: Session, audio: AudioFile, wish: Wish, *, redact: bool) -> P
         evaluation_id=evaluation.id,
         scorecard_id=scorecard.id,
         scorecard_version=scorecard.version,
-        priority=PRIORITIES[wish.priority],
-        transcribe=said_anew or not _is_kept(session, audio, redacted=redact),
+        priority=PRIORITIES[options.priority],
+        transcribe=retranscribe or not _has_transcript(session, audio, redacted=redact),
         redact=redact,
-        stage=stages.Stage.UPLOAD,
-        stages=stages.fresh(audio.uploaded_at),
+        stage=Stage.UPLOAD,
+        stages=stages.initial(audio.uploaded_at),
         due_at=now,
         queued_at=now,
     )
@@ -136,20 +139,20 @@ def _queue(session: Session, audio: AudioFile, wish: Wish, *, redact: bool) -> P
     return job
 
 
-def _take_over(audio: AudioFile, wish: Wish) -> bool:
-    """Keep what the wish says of the recording; tell whether it changes what would be heard."""
+def _apply(audio: AudioFile, options: ProcessingRequest) -> bool:
+    """Update the recording with the options; return whether it must be transcribed again."""
     changed = False
-    if wish.language is not None and wish.language != audio.language:
-        audio.language, changed = wish.language, True
-    if wish.channel_map is not None and wish.channel_map != audio.channel_map:
-        audio.channel_map, changed = dict(wish.channel_map), True
+    if options.language is not None and options.language != audio.language:
+        audio.language, changed = options.language, True
+    if options.channel_map is not None and options.channel_map != audio.channel_map:
+        audio.channel_map, changed = dict(options.channel_map), True
     return changed
 
 
-def _is_kept(session: Session, audio: AudioFile, *, redacted: bool) -> bool:
-    """Whether there is a transcript, masked or unmasked as it is wanted."""
-    kept = transcripts.find(session, source_type=SourceType.AUDIO_FILE, source_id=audio.id)
-    return kept is not None and kept.redacted == redacted
+def _has_transcript(session: Session, audio: AudioFile, *, redacted: bool) -> bool:
+    """Return whether there is a transcript that is masked or unmasked as requested."""
+    transcript = transcripts.find(session, source_type=SourceType.AUDIO_FILE, source_id=audio.id)
+    return transcript is not None and transcript.redacted == redacted
 
 
 def _source(audio: AudioFile) -> dict[str, Any]:

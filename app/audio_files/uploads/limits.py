@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.audio_files.models import AudioFile, AudioStatus
+from app.audio_files.enums import AudioStatus
+from app.audio_files.models import AudioFile
 from app.core.errors import Conflict, InvalidInput
 from app.core.runtime import Runtime
 from app.usage.metrics import Metric
 from app.usage.plan import plan_of
 
-# A partial index holds just this, so that each upload may ask for it.
+# A partial index contains these sizes, so that every upload can ask for the sum.
 _STORED_BYTES = select(func.sum(AudioFile.size_bytes)).where(AudioFile.uploaded_at.is_not(None))
 _RESERVED_BYTES = select(func.sum(AudioFile.size_bytes)).where(
     AudioFile.status == AudioStatus.PENDING_UPLOAD
@@ -21,12 +22,12 @@ _RESERVED_BYTES = select(func.sum(AudioFile.size_bytes)).where(
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """What an upload is held against.
+    """Limits of uploads.
 
     Attributes:
-        file_bytes: the most that one recording may have.
-        plan_bytes: the most that all recordings may have; None for no such limit.
-        require_space: raises `DiskFull` where so many bytes do not fit on the disk.
+        file_bytes: largest size of one recording.
+        plan_bytes: largest size of all recordings; None for no limit.
+        require_space: raises `DiskFull` if this many bytes do not fit on the disk.
     """
 
     file_bytes: int
@@ -34,7 +35,7 @@ class UploadLimits:
     require_space: Callable[[int], None]
 
     def check(self, session: Session, size_bytes: int) -> None:
-        """Refuse an upload that does not fit beside what is stored and what is reserved.
+        """Refuse an upload that does not fit with the stored and reserved recordings.
 
         Raises:
             InvalidInput: the recording is too large.
@@ -42,7 +43,7 @@ class UploadLimits:
             DiskFull: too little disk space is free.
         """
         if size_bytes > self.file_bytes:
-            message = f"A recording may have at most {self.file_bytes} bytes."
+            message = f"sizeBytes must be at most {self.file_bytes}."
             raise InvalidInput.field("sizeBytes", message, code="RANGE")
         needed_bytes = size_bytes + (session.scalar(_RESERVED_BYTES) or 0)
         if self.plan_bytes is not None and stored_bytes(session) + needed_bytes > self.plan_bytes:
@@ -51,7 +52,7 @@ class UploadLimits:
 
 
 def upload_limits(runtime: Runtime) -> UploadLimits:
-    """Return the limits that the settings name."""
+    """Return the limits of the settings."""
     settings = runtime.settings
     plan_bytes = plan_of(settings).included[Metric.STORAGE_GB]
     return UploadLimits(
@@ -62,5 +63,5 @@ def upload_limits(runtime: Runtime) -> UploadLimits:
 
 
 def stored_bytes(session: Session) -> int:
-    """Sum up the sizes of the uploaded recordings."""
+    """Return the total size of the uploaded recordings."""
     return int(session.scalar(_STORED_BYTES) or 0)

@@ -1,4 +1,4 @@
-"""Uploads: a row and a link first, then the bytes; what never comes expires."""
+"""Lifecycle of uploads: reserved with a link, then stored, or expired and purged."""
 
 import logging
 from collections.abc import Sequence
@@ -9,10 +9,11 @@ from sqlalchemy import delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.audio_files import processing
-from app.audio_files.links import Links
-from app.audio_files.models import AudioFile, AudioStatus
-from app.audio_files.upload_limits import UploadLimits, stored_bytes
+from app.audio_files.enums import AudioStatus
+from app.audio_files.models import AudioFile
+from app.audio_files.processing import requests
+from app.audio_files.uploads.limits import UploadLimits, stored_bytes
+from app.audio_files.uploads.links import RecordingLinks
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.clock import utc_now
@@ -28,15 +29,15 @@ _AWAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED)
 
 
 def reserve(
-    session: Session, *, links: Links, limits: UploadLimits, **fields: Any
+    session: Session, *, links: RecordingLinks, limits: UploadLimits, **fields: Any
 ) -> dict[str, Any]:
-    """Make a row that waits for its bytes, and the link that takes them.
+    """Create a recording and return the link for its upload.
 
     Args:
-        fields: the columns that the caller gives.
+        fields: columns of the recording.
 
     Raises:
-        InvalidInput: too large, or it refers to something that is not there.
+        InvalidInput: the recording is too large, or a reference does not exist.
         Conflict: there is a recording with this external id, or the plan's storage is used up.
         DiskFull: too little disk space is free.
     """
@@ -68,16 +69,16 @@ def reserve(
 def mark_uploaded(
     session: Session, audio_file_id: str, stored: StoredObject, *, redact: bool
 ) -> None:
-    """Note that the bytes are there, and queue the work where that was asked for.
+    """Record a finished upload, and queue its processing if `autoProcess` was set.
 
-    Doing it twice changes nothing. An upload that began in time and ended after the row had
-    expired counts.
+    A second call changes nothing. An upload that started in time counts, even if it ends after the
+    reservation has expired.
 
     Args:
         redact: whether the transcript is masked.
 
     Raises:
-        NotFound: the row has gone.
+        NotFound: the recording was deleted.
     """
     audio = session.get(AudioFile, audio_file_id, with_for_update=True)
     if audio is None or audio.erased_at is not None:
@@ -98,19 +99,19 @@ def mark_uploaded(
 
 
 def exists(session: Session, audio_file_id: str) -> bool:
-    """Whether the row is there, and its bytes were not given up."""
+    """Return whether the recording exists and its file was not deleted."""
     audio = session.get(AudioFile, audio_file_id)
     return audio is not None and audio.erased_at is None and not audio.purge_bytes
 
 
-def awaits_bytes(session: Session, audio_file_id: str) -> bool:
-    """Whether the row is there and no upload of it was noted."""
+def awaits_upload(session: Session, audio_file_id: str) -> bool:
+    """Return whether the recording exists and its upload is not recorded."""
     audio = session.get(AudioFile, audio_file_id)
     return audio is not None and audio.status in _AWAITED
 
 
 def awaited(session: Session, *, limit: int = 1000) -> Sequence[str]:
-    """List the recordings whose upload was not noted, the oldest promise first."""
+    """Return the ids of reserved recordings, oldest first."""
     return session.scalars(
         select(AudioFile.id)
         .where(AudioFile.status == AudioStatus.PENDING_UPLOAD)
@@ -120,7 +121,7 @@ def awaited(session: Session, *, limit: int = 1000) -> Sequence[str]:
 
 
 def awaited_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[str]:
-    """List those of these recordings whose upload would still count, though its time may be over."""
+    """Return the ids of these recordings whose upload would still count, even if expired."""
     return session.scalars(
         select(AudioFile.id).where(
             AudioFile.id.in_(audio_file_ids),
@@ -130,8 +131,8 @@ def awaited_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[s
     ).all()
 
 
-def given_up_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[str]:
-    """List those of these recordings that are to have no bytes any more."""
+def orphaned_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[str]:
+    """Return the ids of these recordings that should have no stored file."""
     return session.scalars(
         select(AudioFile.id).where(
             AudioFile.id.in_(audio_file_ids),
@@ -142,9 +143,9 @@ def given_up_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[
 
 
 def expire(session: Session, now: datetime, *, limit: int = 1000) -> int:
-    """Give up on uploads whose links have ended; return how many those were.
+    """Expire reservations whose links have expired; return their number.
 
-    An upload that is still running is noted when it ends (see `mark_uploaded`).
+    An upload that is still running is recorded when it ends (see `mark_uploaded`).
     """
     late = session.scalars(
         select(AudioFile)
@@ -161,9 +162,9 @@ def expire(session: Session, now: datetime, *, limit: int = 1000) -> int:
 
 
 def purge_expired(session: Session, *, before: datetime, limit: int = 500) -> int:
-    """Delete the rows of uploads that were given up before a moment; return how many.
+    """Delete recordings that expired before a moment; return their number.
 
-    Only a file that was never uploaded is deleted, and only if nothing refers to it.
+    A recording that a voice call refers to is kept.
     """
     old = session.scalars(
         select(AudioFile.id)
@@ -171,29 +172,31 @@ def purge_expired(session: Session, *, before: datetime, limit: int = 500) -> in
         .order_by(AudioFile.created_at, AudioFile.id)
         .limit(limit)
     ).all()
-    return sum(_delete_unreferenced(session, each) for each in old)
+    return sum(_delete_unreferenced(session, audio_file_id) for audio_file_id in old)
 
 
 def _delete_unreferenced(session: Session, audio_file_id: str) -> bool:
     try:
         with session.begin_nested():
             session.execute(delete(AudioFile).where(AudioFile.id == audio_file_id))
-    except IntegrityError:  # a voice call names it as its recording
+    except IntegrityError:
         return False
     return True
 
 
 def _process(session: Session, audio_file_id: str, *, redact: bool) -> None:
-    """Queue the work; bytes that have arrived are not thrown away when it cannot be queued."""
+    """Queue the processing; if it cannot be queued, the upload is kept."""
     try:
         with session.begin_nested():
-            processing.request(session, audio_file_id, redact_by_default=redact)
+            requests.request_processing(session, audio_file_id, redact_by_default=redact)
     except AppError as error:
-        logger.warning("%s was uploaded and not queued: %s", audio_file_id, error)
+        logger.warning(
+            "%s was uploaded, but its processing was not queued: %s", audio_file_id, error
+        )
 
 
 def _add(session: Session, audio: AudioFile) -> None:
-    """Insert the row; an expired upload leaves its external id to the next one."""
+    """Insert the row; an expired reservation gives its external id up."""
     session.execute(
         update(AudioFile)
         .where(AudioFile.external_id == audio.external_id, AudioFile.status == AudioStatus.EXPIRED)
