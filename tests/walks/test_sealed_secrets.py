@@ -1,4 +1,4 @@
-"""Changing the master key: old secrets open, are sealed anew, and then need the old key no more."""
+"""Change of the master key: stored secrets are encrypted again, and then need only the new key."""
 
 import base64
 import os

@@ -46,8 +46,12 @@ class QueueChoice:
     description: str
 
 
-def choose(settings: Settings) -> QueueChoice:
-    """Choose the configured server, else a program on PATH, else the bundled one, else none."""
+def choose(settings: Settings, bundled: str | None = None) -> QueueChoice:
+    """Choose the configured server, else a program on PATH, else the bundled one, else none.
+
+    Args:
+        bundled: path of the bundled program, empty for none; by default that of the installation.
+    """
     if settings.redis_url == "none":
         return QueueChoice(
             "", "", "no queue server (CQE_REDIS_URL=none): jobs start a little later"
@@ -60,7 +64,7 @@ def choose(settings: Settings) -> QueueChoice:
         program = shutil.which(name)
         if program is not None:
             return QueueChoice(url, program, f"embedded: {program}")
-    bundled = bundled_program()
+    bundled = bundled_program() if bundled is None else bundled
     if bundled and not is_genuine(Path(bundled)):
         problem = f"none: {bundled} is not the program that was packaged; install it again"
         return QueueChoice("", "", problem)

@@ -1,4 +1,4 @@
-"""Statistics of whole numbers: exact sums, percentiles between neighbours, no rounding inside."""
+"""Statistics of whole numbers, without rounding inside."""
 
 import math
 from bisect import bisect_right
@@ -6,15 +6,10 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 
-def mean(total: int, number: int) -> float | None:
-    """Return the mean of so many values with this sum, or None of nothing."""
-    return total / number if number else None
-
-
 def percentile(counted: Mapping[int, int], share: float) -> float | None:
-    """Return what the share of counted values lies below, interpolated between two neighbours.
+    """Return the value that a share of the counted values is below, between neighbours.
 
-    So the median of 1, 2, 4 and 8 is 3; it is exact.
+    The median of 1, 2, 4 and 8 is 3.
     """
     values = sorted(counted)
     ends = list(accumulate(counted[value] for value in values))

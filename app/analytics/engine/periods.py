@@ -1,4 +1,4 @@
-"""Periods: what is looked at, what came before it, and its hours, days, weeks and months."""
+"""Periods of a question, the period before, and the hours, days, weeks and months of a time zone."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -14,7 +14,7 @@ FIRST_YEAR, LAST_YEAR = 1900, 2999
 
 
 class Granularity(StrEnum):
-    """How long one point of a trend is."""
+    """The length of one point of a trend."""
 
     HOUR = "hour"
     DAY = "day"
@@ -38,17 +38,20 @@ class Period:
         """Return the period as answers tell it."""
         return {"start": self.start, "end": self.end, "timezone": self.zone.key}
 
-    def bounds(self, granularity: Granularity) -> list[datetime]:
-        """Cut the period at every beginning of an hour, day, … in its zone, both ends included.
 
-        Days have 23 to 25 hours where the clocks change; weeks begin on Monday.
-        """
-        cuts = [self.start]
-        begin = _floor(self.start.astimezone(self.zone), granularity)
-        while (begin := _next(begin, granularity)).astimezone(UTC) < self.end:
-            if begin.astimezone(UTC) > cuts[-1]:
-                cuts.append(begin.astimezone(UTC))
-        return [*cuts, self.end]
+def bucket_starts(
+    begin: datetime, end: datetime, zone: ZoneInfo, granularity: Granularity
+) -> list[datetime]:
+    """List the starts of the hours, days, … of a zone that have a moment from `begin` up to `end`.
+
+    Days have 23 to 25 hours where the clocks change; weeks begin on Monday.
+    """
+    local = _floor(begin.astimezone(zone), granularity)
+    starts = [local.astimezone(UTC)]
+    while (start := (local := _next(local, granularity)).astimezone(UTC)) < end:
+        if start > starts[-1]:
+            starts.append(start)
+    return starts
 
 
 def period_of(

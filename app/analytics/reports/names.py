@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, literal_column, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from app.analytics.reading import Question
+from app.analytics.engine.questions import Question
 from app.campaigns.models import Campaign
 from app.directory.models import CallCenter, Executive
 from app.directory.service import CALL_CENTERS
@@ -70,7 +70,7 @@ def _noted(session: Session, group: str, keys: Collection[str]) -> dict[str, str
 
 
 def _reviewed(session: Session, question: Question, ids: Collection[str]) -> dict[str, int]:
-    chosen = [getattr(Evaluation, f"{name}_id") == key for name, key in question.ids().items()]
+    chosen = [getattr(Evaluation, name) == key for name, key in question.ids().items()]
     if question.channel:
         chosen.append(Evaluation.channel.in_(question.channel))
     rows = session.execute(

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from app.analytics.reading import Question
+from app.analytics.engine.questions import Question
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation
@@ -47,6 +47,6 @@ def _count(
         table.created_at >= question.period.start,
         table.created_at < question.period.end,
         *where,
-        *(getattr(table, f"{name}_id") == key for name, key in question.ids().items()),
+        *(getattr(table, name) == key for name, key in question.ids().items()),
     )
     return session.scalar(statement) or 0
