@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from app.operations.model_server import model
+from app.operations.processes.model_server import model
 
 
 def serve(file: Path) -> tuple[int, str]:

@@ -13,7 +13,7 @@ from app.audio_files.models import AudioFile
 from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.operations import leftovers
+from app.operations import orphans
 from app.privacy import erasing, service
 from tests.caller import Caller
 from tests.recordings import reserve, show, upload
@@ -27,7 +27,7 @@ def left_behind(runtime: Runtime, object_id: str) -> str:
 
 
 def sweep(runtime: Runtime) -> int:
-    return sum(leftovers.sweep(runtime, part) for part in range(leftovers.PARTS))
+    return sum(orphans.delete_orphans(runtime, part) for part in range(orphans.PARTS))
 
 
 def test_what_nothing_keeps_is_deleted_after_a_day(client: Caller, runtime: Runtime) -> None:

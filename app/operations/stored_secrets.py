@@ -1,4 +1,4 @@
-"""The secrets of every room that keeps some sealed: can they be opened, and sealing them anew."""
+"""Encrypted secrets in the database: missing master keys, and encryption with a new one."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from app.imports import sealed_documents
 from app.redaction import raw_texts
 from app.webhooks import sealing
 
-# What the secrets are, how a batch is sealed anew, and which master keys they need in vain.
+# For each kind: encrypts a batch again, and returns the ids of the master keys that are missing.
 _KINDS: tuple[
     tuple[str, Callable[[Session, Keyring], int], Callable[[Session, Keyring], set[str]]], ...
 ] = (
@@ -23,20 +23,20 @@ _KINDS: tuple[
 
 
 def missing_master_keys(session: Session, keyring: Keyring) -> list[str]:
-    """Name the master keys that stored secrets need and the ring does not hold."""
+    """Return the ids of the master keys that stored secrets need and the keyring does not have."""
     return sorted({each for *_, missing in _KINDS for each in missing(session, keyring)})
 
 
 def rewrap(runtime: Runtime) -> dict[str, int]:
-    """Seal everything anew under the first master key, batch by batch; return counts by kind."""
-    return {kind: _rewrap_all(runtime, seal) for kind, seal, _ in _KINDS}
+    """Encrypt all secrets with the first master key, in batches; return counts by kind."""
+    return {kind: _rewrap_all(runtime, rewrap_batch) for kind, rewrap_batch, _ in _KINDS}
 
 
-def _rewrap_all(runtime: Runtime, seal: Callable[[Session, Keyring], int]) -> int:
+def _rewrap_all(runtime: Runtime, rewrap_batch: Callable[[Session, Keyring], int]) -> int:
     total = 0
     while True:
         with runtime.db.writing() as session:
-            count = seal(session, runtime.keyring)
+            count = rewrap_batch(session, runtime.keyring)
         if count == 0:
             return total
         total += count

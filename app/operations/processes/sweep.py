@@ -12,12 +12,9 @@ from app.core.errors import AppError
 from app.core.process import stopping
 from app.core.queue import Bell
 from app.core.runtime import Runtime
-from app.operations.children import fork, reap, signal_group, signal_process
+from app.operations.processes.fork import fork, reap, signal_group, signal_process
 
 logger = logging.getLogger(__name__)
-
-_FIRST_RING_AFTER_S = 2.0
-_NEXT_RING_AFTER_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +22,15 @@ class JobQueue:
     """A queue of jobs: how a job is run by its row id, and how due rows are found.
 
     `due_ids` returns the ids of rows that may start now: due, and under no valid lease; the
-    longest waiting first, at most about a hundred.
+    longest waiting first, at most about a hundred. The sweep rings for such a row after
+    `ring_after_s`, and again every `ring_every_s`.
     """
 
     queue: str
     run: Callable[[Runtime, str], object]
     due_ids: Callable[[Runtime], Sequence[str]]
+    ring_after_s: float = 2.0
+    ring_every_s: float = 10.0
 
 
 class Sweeper:
@@ -74,10 +74,10 @@ class Sweeper:
                 self._run_here(queue, bell)
                 continue
             # The row's own bell may still arrive; a row in a long queue is not rung for every time.
-            if now < self._ring_at.setdefault(bell, now + _FIRST_RING_AFTER_S):
+            if now < self._ring_at.setdefault(bell, now + queue.ring_after_s):
                 continue
             if self._runtime.doorbell.ring(bell):
-                self._ring_at[bell] = now + _NEXT_RING_AFTER_S
+                self._ring_at[bell] = now + queue.ring_every_s
             else:
                 self._run_here(queue, bell)
 

@@ -8,7 +8,7 @@ import click
 from app.core.errors import AppError, ServiceUnavailable
 from app.core.runtime import Runtime
 from app.demo import loading, messages
-from app.operations.children import Service
+from app.operations.processes.supervisor import Service
 
 logger = logging.getLogger(__name__)
 

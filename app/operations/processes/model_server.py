@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from app.operations.failure import CannotRun, told_plainly
+from app.operations.failure import CannotRun, plain_errors
 
 _MAGIC = b"GGUF"
 _INSTALL = "the package xllamacpp is missing; `./run model serve` installs it"
@@ -33,7 +33,7 @@ def model() -> None:
 @click.option("--threads", type=click.IntRange(1), help="Threads; half of the cores unless said.")
 def serve(file: Path, host: str, port: int, context: int, threads: int | None) -> None:
     """Serve the model in FILE (GGUF) until it is stopped."""
-    with told_plainly():
+    with plain_errors():
         # The server lives as long as it is referred to.
         server = _started(file, host, port, context, threads or _half_of_the_cores())
         url = f"{server.listening_address}/v1"

@@ -1,4 +1,4 @@
-"""The web server's logs as JSON lines; the access line has the path and never the query string."""
+"""Logs of the web server as JSON lines; an access line has the path but no query string."""
 
 import logging
 import sys
@@ -12,7 +12,7 @@ from app.core.process.log import JsonLines, redact
 
 
 class AccessLog(Logger):  # type: ignore[misc]
-    """Gunicorn's logger with our formats."""
+    """Gunicorn's logger, writing JSON lines to standard error."""
 
     def setup(self, cfg: Any) -> None:
         super().setup(cfg)

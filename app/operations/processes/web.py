@@ -1,4 +1,4 @@
-"""The web server: gunicorn, in `up` as a child around the application that `up` has made."""
+"""Web server: gunicorn around the application."""
 
 import os
 from typing import Any
@@ -14,8 +14,8 @@ def _follow_parent(_: Any, worker: Any) -> None:
     stopping.follow(worker.ppid)
 
 
-SHARED: dict[str, Any] = {
-    "worker_class": "app.operations.web_worker.WebWorker",
+GUNICORN_OPTIONS: dict[str, Any] = {
+    "worker_class": "app.operations.processes.web_worker.WebWorker",
     # Below the usual limit of 1,024 open files, with room for the database and stored files.
     "worker_connections": 500,
     # Answers go through the buffers of the worker's sockets.
@@ -27,19 +27,19 @@ SHARED: dict[str, Any] = {
     "max_requests_jitter": 2_000,
     "limit_request_line": 4094,
     "control_socket_disable": True,
-    # Made once and shared by the workers; it opens nothing before the first request.
+    # The application is built once, and its memory shared by the workers.
     "preload_app": True,
-    # The application decides whom it believes (CQE_TRUSTED_PROXIES); gunicorn must not before it.
+    # The application decides which proxies it trusts (CQE_TRUSTED_PROXIES).
     "forwarded_allow_ips": "",
     "accesslog": "-",
-    "logger_class": "app.operations.access_log.AccessLog",
+    "logger_class": "app.operations.processes.access_log.AccessLog",
     "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108
     "post_fork": _follow_parent,
 }
 
 
 class _WebServer(BaseApplication):  # type: ignore[misc]
-    """Gunicorn with our settings instead of a command line."""
+    """Gunicorn with options from code instead of from a command line."""
 
     def __init__(self, application: Flask, options: dict[str, Any]) -> None:
         self._application = application
@@ -56,9 +56,9 @@ class _WebServer(BaseApplication):  # type: ignore[misc]
 
 def serve(application: Flask, settings: Settings, listener: int) -> None:
     """Serve on a listening socket until SIGTERM; requests in flight are finished."""
-    own = {
+    options = {
         "bind": f"fd://{listener}",
         "workers": settings.workers,
         "threads": settings.threads,
     }
-    _WebServer(application, {**SHARED, **own}).run()
+    _WebServer(application, {**GUNICORN_OPTIONS, **options}).run()

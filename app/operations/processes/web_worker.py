@@ -14,7 +14,7 @@ from gunicorn.http import get_parser  # type: ignore[import-untyped]
 from gunicorn.http.errors import NoMoreData  # type: ignore[import-untyped]
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]
 
-from app.operations.client_socket import ClientSocket
+from app.operations.processes.client_socket import ClientSocket
 
 _MAX_HELD_BYTES = 64 * 1024 * 1024
 _SWEEP_EVERY_S = 0.5

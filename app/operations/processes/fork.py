@@ -1,4 +1,4 @@
-"""Forked children: each leads its own process group, writes to our output, ends when we do."""
+"""Forking: child processes that lead a process group each and end when their parent ends."""
 
 import ctypes
 import logging
@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -23,21 +22,6 @@ _ALL_SIGNALS = frozenset(signal.valid_signals())
 _RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
-    """One child that is kept alive: its work, and how long it may take to end.
-
-    Tiers start from low to high and end from high to low. One that is wanted `once` is started
-    again only as long as it fails.
-    """
-
-    name: str
-    run: Callable[[], None]
-    tier: int = 1
-    stop_within_s: float = 25.0
-    once: bool = False
-
-
 def fork(
     run: Callable[[], None],
     *,
@@ -45,20 +29,20 @@ def fork(
     output: int | None = None,
     private: Sequence[int] = (),
 ) -> int:
-    """Run a function in a child process and return its id; the child never returns.
+    """Run a function in a child process and return the process id; the child never returns.
 
-    Call it from the main thread only: the child is told when the thread that forked it ends.
+    Call it from the main thread only: the child is signalled when the thread that forked it ends.
 
     Args:
         name: what `ps -o comm` shows, up to 15 characters.
-        output: where the child's output goes, if not to ours.
-        private: handles that the child closes. The reading end of a pipe that it writes to, say:
-            held open by the writer, it would let it wait for ever after our death.
+        output: file descriptor for the child's output; by default the parent's output.
+        private: file descriptors that the child closes, such as the reading end of a pipe that it
+            writes to. A child that held it open would block after the parent's death.
     """
     sys.stdout.flush()
     sys.stderr.flush()
     parent = os.getpid()
-    # A signal between fork and the reset of handlers would run the parent's handler in the child.
+    # A signal between the fork and the reset of handlers would run the parent's handler in the child.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ALL_SIGNALS)
     pid = os.fork()
     if pid:
@@ -67,8 +51,8 @@ def fork(
     code = 1
     try:
         _become_child(parent, name, output)
-        for handle in private:
-            os.close(handle)
+        for descriptor in private:
+            os.close(descriptor)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         run()
         code = 0
@@ -80,28 +64,30 @@ def fork(
         os._exit(code)
 
 
-def run_apart(run: Callable[[], Any]) -> Any:
-    """Run a function in a child and return its JSON answer; what it loads and opens ends with it.
+def call_in_child(function: Callable[[], Any]) -> Any:
+    """Call a function in a child process and return its result, which must be JSON.
+
+    What the function imports and opens ends with the child.
 
     Raises:
-        CannotRun: it failed; the text says how.
+        CannotRun: the function failed; the text says why.
     """
     read_end, write_end = os.pipe()
-    pid = fork(lambda: _answer(run, write_end), name="cqe: prepare")
+    pid = fork(lambda: _send_result(function, write_end), name="cqe: prepare")
     os.close(write_end)
     with os.fdopen(read_end, "rb") as pipe:
-        answer = pipe.read()
+        sent = pipe.read()
     os.waitpid(pid, 0)
-    if not answer:
-        raise CannotRun("the preparation ended without an answer; see the log above")
-    found = orjson.loads(answer)
-    if "failure" in found:
-        raise CannotRun(found["failure"])
-    return found["result"]
+    if not sent:
+        raise CannotRun("the preparation ended without a result; see the log above")
+    answer = orjson.loads(sent)
+    if "error" in answer:
+        raise CannotRun(answer["error"])
+    return answer["result"]
 
 
 def reap(pid: int) -> int | None:
-    """Return the exit code of an ended child (negative: a signal), or None while it runs."""
+    """Return the exit code of a child that has ended (negative: a signal), or None."""
     try:
         ended, status = os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:
@@ -110,7 +96,7 @@ def reap(pid: int) -> int | None:
 
 
 def signal_process(pid: int, number: signal.Signals) -> None:
-    """Send a signal to one process, which may have ended."""
+    """Send a signal to a process, which may have ended."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:
@@ -118,7 +104,7 @@ def signal_process(pid: int, number: signal.Signals) -> None:
 
 
 def signal_group(pid: int, number: signal.Signals) -> None:
-    """Send a signal to a child and everything that it started in its group."""
+    """Send a signal to a child and to all processes of its group."""
     try:
         os.killpg(pid, number)
     except (ProcessLookupError, PermissionError):
@@ -126,13 +112,13 @@ def signal_group(pid: int, number: signal.Signals) -> None:
         return
 
 
-def _answer(run: Callable[[], Any], write_end: int) -> None:
+def _send_result(function: Callable[[], Any], write_end: int) -> None:
     try:
-        answer = {"result": run()}
+        answer = {"result": function()}
     except (CannotRun, SettingsError) as error:
-        answer = {"failure": str(error)}
+        answer = {"error": str(error)}
     except AppError as error:
-        answer = {"failure": error.message}
+        answer = {"error": error.message}
     os.write(write_end, orjson.dumps(answer))
 
 
@@ -143,9 +129,9 @@ def _become_child(parent: int, name: str, output: int | None) -> None:
     signal.set_wakeup_fd(-1)
     for number in _RESET:
         signal.signal(number, signal.SIG_DFL)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
     if output is not None:
         os.dup2(output, 1)
         os.dup2(output, 2)
