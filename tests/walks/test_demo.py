@@ -35,7 +35,9 @@ def everything(client: Caller) -> dict[str, list[dict[str, Any]]]:
     return {path: rows(client, path) for path in (*paths, "/evaluations")}
 
 
-def test_all_of_it_comes_in(loaded: loading.LoadReport, runtime: Runtime, client: Caller) -> None:
+def test_all_records_are_loaded(
+    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+) -> None:
     assert loaded.refused == []
     assert loaded.total == len(sample_data.external_ids())
     assert all(each.startswith("demo-") for each in sample_data.external_ids())
@@ -59,7 +61,7 @@ def test_loading_twice_changes_nothing(
     assert everything(client) == before
 
 
-def test_chats_and_calls_are_judged_as_they_went(
+def test_chats_and_calls_get_the_expected_scores(
     loaded: loading.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     evaluations.judge(runtime)
@@ -76,7 +78,7 @@ def test_chats_and_calls_are_judged_as_they_went(
     assert found["demo-call-thursday-fine"]["passed"]
 
 
-def test_every_board_shows_something(
+def test_every_report_has_data(
     loaded: loading.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     evaluations.judge(runtime)
@@ -92,7 +94,7 @@ def test_every_board_shows_something(
     assert epa["status"] == "completed"
 
 
-def test_a_recording_is_heard_and_judged(
+def test_a_recording_is_transcribed_and_evaluated(
     loaded: loading.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
@@ -111,7 +113,7 @@ def test_a_recording_is_heard_and_judged(
     assert {each["role"] for each in transcript["segments"]} == {"agent", "customer"}
 
 
-def test_a_load_that_was_cut_off_is_completed(runtime: Runtime, client: Caller) -> None:
+def test_an_interrupted_load_is_completed(runtime: Runtime, client: Caller) -> None:
     # As a crash between the row and its bytes leaves it.
     reserve(client, externalId="demo-recording-solved", contentType="audio/ogg", autoProcess=True)
     assert loading.load(runtime).new["recordings"] == len(
@@ -137,7 +139,7 @@ def up(tmp_path: Path) -> Iterator[Callable[..., ServiceProcess]]:
         each.end()
 
 
-def test_up_loads_it_beside_the_service_and_says_what_is_missing(
+def test_up_loads_the_demo_and_says_that_no_worker_is_running(
     up: Callable[..., ServiceProcess], tmp_path: Path
 ) -> None:
     running = up("--demo", "--no-worker")
