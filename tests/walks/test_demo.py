@@ -62,7 +62,7 @@ def test_loading_twice_changes_nothing(
 def test_chats_and_calls_are_judged_as_they_went(
     loaded: loading.Loaded, runtime: Runtime, client: Caller
 ) -> None:
-    evaluations.judge()
+    evaluations.judge(runtime)
     found = {
         each["externalId"]: each
         for each in rows(client, "/evaluations")
@@ -79,7 +79,7 @@ def test_chats_and_calls_are_judged_as_they_went(
 def test_every_board_shows_something(
     loaded: loading.Loaded, runtime: Runtime, client: Caller
 ) -> None:
-    evaluations.judge()
+    evaluations.judge(runtime)
     summary = client.get("/analytics/summary").json()["data"]
     assert summary["totals"]["completed"] > 30
     for board in ("campaigns", "call-centers", "executives"):
@@ -99,7 +99,7 @@ def test_a_recording_is_heard_and_judged(
     assert len(audio_files.due_ids(runtime)) == 3
     known = {each["externalId"]: each["id"] for each in rows(client, "/audio-files")}
     talked_over = known["demo-recording-talked-over"]
-    audio_files.process_audio(progress(client, talked_over)["jobId"])
+    audio_files.process_audio(runtime, progress(client, talked_over)["jobId"])
     heard = show(client, talked_over)
     assert heard["status"] == "processed"
     assert heard["score"] < 50
