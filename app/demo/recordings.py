@@ -1,4 +1,4 @@
-"""The recordings of the demo on their way in, as an upload comes in."""
+"""Recordings of the demo, stored as an upload would be."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,21 +15,21 @@ from app.audio_files.uploads.links import RecordingLinks
 from app.core.errors import Conflict
 from app.core.runtime import Runtime
 from app.core.storage import ObjectExists
-from app.demo import texts
+from app.demo import sample_data
 
 
-def take_in(runtime: Runtime, record: Mapping[str, Any]) -> bool:
-    """Store a recording and queue the work on it; tell whether there was anything to do.
+def store(runtime: Runtime, record: Mapping[str, Any]) -> bool:
+    """Store a recording and queue its processing; return whether it was not there before.
 
-    One whose bytes are there stays as it is; one that a crash cut off is completed.
+    A recording that an earlier call stored in part is completed.
     """
-    data = (texts.folder() / record["fileName"]).read_bytes()
-    audio_file_id = _awaiting(runtime, record, len(data))
+    data = (sample_data.folder() / record["fileName"]).read_bytes()
+    audio_file_id = _pending_id(runtime, record, len(data))
     if audio_file_id is None:
         return False
     objects = AudioObjects(runtime)
     try:
-        with (texts.folder() / record["fileName"]).open("rb") as source:
+        with (sample_data.folder() / record["fileName"]).open("rb") as source:
             stored = runtime.storage.write(audio_file_id, source, size_bytes=len(data))
     except ObjectExists:
         objects.reconcile(audio_file_id)
@@ -38,8 +38,8 @@ def take_in(runtime: Runtime, record: Mapping[str, Any]) -> bool:
     return True
 
 
-def _awaiting(runtime: Runtime, record: Mapping[str, Any], size_bytes: int) -> str | None:
-    """Return the row that waits for the bytes, made where there is none; None where they came."""
+def _pending_id(runtime: Runtime, record: Mapping[str, Any], size_bytes: int) -> str | None:
+    """Return the id of the row that waits for its bytes, made if needed; None if they are there."""
     fields = UploadCreate().load({**record, "sizeBytes": size_bytes})
     links = RecordingLinks.of(runtime, "")
     known = select(AudioFile.id, AudioFile.status).where(

@@ -6,10 +6,10 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.upserts import upsert_into
 from app.core.hooks import hooks_of
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationTotal
-from app.usage.records import upsert_into
 
 ALL, CURRENT = "all", "current"
 _TOTALS = EvaluationTotal.__table__.c

@@ -7,11 +7,11 @@ from typing import Any
 
 import orjson
 from sqlalchemy import JSON, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import utc_now
 from app.core.database.session import Database, Table, UtcDateTime
+from app.core.database.upserts import upsert_into
 from app.core.errors import ServiceUnavailable
 from app.evaluations.enums import ENDED
 from app.evaluations.models import Evaluation
@@ -66,9 +66,8 @@ class StoredAnswers:
         with self._db.writing() as session:
             if evaluation_id is not None and not _is_open(session, evaluation_id):
                 return
-            upsert = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
             session.execute(
-                upsert.insert(ModelAnswer)
+                upsert_into(session, ModelAnswer)
                 .values(
                     key=key, evaluation_id=evaluation_id, document=dict(kept), created_at=utc_now()
                 )
