@@ -9,7 +9,6 @@ import pytest
 import requests
 
 from app.api_keys import credentials
-from app.cli import register
 from app.core.secrets.encryption import Keyring
 from app.factory import create_app
 from app.imports import jobs as imports
@@ -17,8 +16,9 @@ from app.imports import sealed_documents
 from app.operations import first_start
 from app.operations.failure import CannotRun
 from app.operations.sealed_secrets import missing_master_keys
+from app.operations.secrets_commands import secrets
 from tests.caller import Caller
-from tests.running import running_runtime
+from tests.running import CommandRunner, running_runtime
 
 OLD, NEW = (f"{name}:{base64.b64encode(os.urandom(32)).decode()}" for name in ("k7", "k8"))
 
@@ -34,9 +34,7 @@ def test_a_new_master_key_takes_over(
     assert again.get("/engagements").status_code == 200
     again.close()
 
-    app = serve.apps[-1]  # type: ignore[attr-defined]
-    register(app)
-    told = app.test_cli_runner().invoke(args=["secrets", "rewrap"])
+    told = CommandRunner().invoke(secrets, ["rewrap"])
     assert told.exit_code == 0, told.output
     assert "1 API key secrets sealed anew, 0 left" in told.output
 
@@ -86,7 +84,6 @@ def test_what_a_lost_master_key_sealed_is_told_and_all_else_is_served(
     assert made.post("/engagements", wanted, headers=once).status_code == 201
 
     caller = Caller(serve(master_keys=NEW), made.api_key, made.secret)
-    app = serve.apps[-1]  # type: ignore[attr-defined]
     _is_told(caller.get("/engagements"))
     with running_runtime().db.writing() as session:
         ring = Keyring({**running_runtime().keyring._keys, **old_ring._keys})
@@ -99,8 +96,7 @@ def test_what_a_lost_master_key_sealed_is_told_and_all_else_is_served(
     assert caller.get("/engagements").json()["totalCount"] == 1
     caller.close()
 
-    register(app)
-    told = app.test_cli_runner().invoke(args=["secrets", "rewrap"])
+    told = CommandRunner().invoke(secrets, ["rewrap"])
     assert (told.exit_code, told.exception.__class__) == (1, SystemExit)
     assert "'k7'" in told.stderr
 
