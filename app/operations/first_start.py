@@ -1,4 +1,4 @@
-"""Preparation before the web server starts: tables up to date, and a first admin key."""
+"""Preparation of a start: upgrades the tables and creates the first API key."""
 
 from pathlib import Path
 from typing import TypedDict
@@ -7,13 +7,13 @@ from app.api_keys.service import any_key, create_key
 from app.core.database.schema_revision import needed_revision, stored_revision
 from app.core.private_files import write_private_file
 from app.core.settings import Settings
-from app.operations import database_files, migrating, sealed_secrets
+from app.operations import database_files, migrating, stored_secrets
 from app.operations.failure import CannotRun
 from app.wiring import build_runtime
 
 
 class FirstKey(TypedDict):
-    """The admin key of the first start, or the file that holds it; all empty on later starts."""
+    """The API key of the first start, or the file that it was written to; empty at later starts."""
 
     api_key: str
     secret: str
@@ -21,13 +21,13 @@ class FirstKey(TypedDict):
 
 
 def prepare(settings: Settings, *, key_file: Path | None) -> FirstKey:
-    """Bring the tables up to date, and make an admin key if there never was a key.
+    """Upgrade the tables, and create an API key if there has never been one.
 
     Args:
-        key_file: where the key is written instead of being returned; None returns it.
+        key_file: the file to write the key to; None returns the key instead.
 
     Raises:
-        CannotRun: a stored secret needs a master key that is not there.
+        CannotRun: a stored secret needs a master key that is missing.
     """
     runtime = build_runtime(settings)
     with runtime.db.reading() as session:
@@ -37,11 +37,11 @@ def prepare(settings: Settings, *, key_file: Path | None) -> FirstKey:
             database_files.backup_before_upgrade(settings, found)
         migrating.upgrade(settings)
     with runtime.db.reading() as session:
-        missing = sealed_secrets.missing_master_keys(session, runtime.keyring)
+        missing = stored_secrets.missing_master_keys(session, runtime.keyring)
     if missing:
         raise CannotRun(
             f"stored secrets need the master keys {', '.join(missing)}: add them to "
-            "CQE_MASTER_KEYS behind the new one, and run `./run secrets rewrap`"
+            "CQE_MASTER_KEYS after the new one, and run `./run secrets rewrap`"
         )
     with runtime.db.writing() as session:
         if any_key(session):

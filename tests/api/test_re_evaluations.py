@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
-from app.analytics import rebuilding
+from app.analytics.engine import rebuilding
 from app.core.clock import utc_now
 from app.core.errors import Conflict
 from app.core.ids import new_id
@@ -50,7 +50,7 @@ def many(client: Caller, **body: Any) -> Any:
 
 def wrong_facts(runtime: Runtime) -> list[str]:
     with runtime.db.reading() as session:
-        return list(rebuilding.differences(session))
+        return list(rebuilding.fact_differences(session))
 
 
 def test_one_is_judged_again_and_what_was_found_stays_until_then(

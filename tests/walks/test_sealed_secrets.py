@@ -14,9 +14,9 @@ from app.factory import create_app
 from app.imports import jobs as imports
 from app.imports import sealed_documents
 from app.operations import first_start
+from app.operations.commands import secrets
 from app.operations.failure import CannotRun
-from app.operations.sealed_secrets import missing_master_keys
-from app.operations.secrets_commands import secrets
+from app.operations.stored_secrets import missing_master_keys
 from tests.caller import Caller
 from tests.running import CommandRunner, running_runtime
 
@@ -34,9 +34,9 @@ def test_a_new_master_key_takes_over(
     assert again.get("/engagements").status_code == 200
     again.close()
 
-    told = CommandRunner().invoke(secrets, ["rewrap"])
-    assert told.exit_code == 0, told.output
-    assert "1 API key secrets sealed anew, 0 left" in told.output
+    rewrapped = CommandRunner().invoke(secrets, ["rewrap"])
+    assert rewrapped.exit_code == 0, rewrapped.output
+    assert "1 API key secrets encrypted again, 0 left" in rewrapped.output
 
     last = Caller(serve(master_keys=NEW), made.api_key, made.secret)
     assert last.get("/engagements").status_code == 200
