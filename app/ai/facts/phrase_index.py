@@ -7,16 +7,17 @@ longest phrase, and not with the number of phrases.
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unicodedata import normalize
 
 from app.ai.dialogue.turns import Dialogue, Side, Turn
 from app.ai.languages.phrases import folded
 from app.ai.languages.words import LETTER, holds_unspaced
+from app.ai.scorecard.shapes import phrases_in
 from app.ai.scorecard.values import Scorecard
 
 _WORD = re.compile(rf"(?:{LETTER})++")
@@ -32,16 +33,6 @@ class Place(NamedTuple):
     text: int
     start: int
     end: int
-
-
-def phrases_in(value: Any) -> Iterator[str]:
-    """Yield every phrase of a part of a scorecard document: the members of each `anyOf`."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from inner if name == "anyOf" else phrases_in(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from phrases_in(inner)
 
 
 @dataclass(slots=True)
