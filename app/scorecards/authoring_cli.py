@@ -21,14 +21,14 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 @click.group("scorecards")
 def scorecards() -> None:
-    """List, show and check scorecards, and take in your own (docs/scorecards.md)."""
+    """List, show, check and add scorecards (docs/scorecards.md)."""
 
 
 @scorecards.command("list")
 @click.option("--channel", type=click.Choice(schemas.CHANNELS), help="Only of this channel.")
 @_JSON
 def list_(channel: str | None, *, as_json: bool) -> None:
-    """List the scorecards: those that ship, and your own."""
+    """List the default and the custom scorecards."""
     request = PageRequest(page_size=authoring.MOST_SCORECARDS + len(schemas.CHANNELS), sort="name")
     with current_runtime().db.reading() as session:
         found = service.list_page(session, request, channel=channel).items
@@ -49,7 +49,7 @@ def list_(channel: str | None, *, as_json: bool) -> None:
 @click.option("--version", type=click.IntRange(min=1), help="The current one unless said.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record around the definition too.")
 def show(scorecard_id: str, version: int | None, *, as_json: bool) -> None:
-    """Print the definition of a scorecard: a file to change and to take in again."""
+    """Print the definition of a scorecard: a file to edit and add."""
     try:
         with current_runtime().db.reading() as session:
             found = service.get(session, scorecard_id, version=version)
@@ -62,7 +62,7 @@ def show(scorecard_id: str, version: int | None, *, as_json: bool) -> None:
 @_FILE
 @_JSON
 def lint(file: Path, *, as_json: bool) -> None:
-    """Look for mistakes in FILE, and for what might be better; ends with 1 on mistakes."""
+    """Check FILE for errors and warnings; the exit status is 1 on errors."""
     draft = _read(file, schemas.ScorecardCreate())
     checked = authoring.check(draft, channel=draft["channel"])
     if as_json:
@@ -83,7 +83,7 @@ def lint(file: Path, *, as_json: bool) -> None:
 @_FILE
 @_JSON
 def create(file: Path, *, as_json: bool) -> None:
-    """Make a scorecard of FILE."""
+    """Add FILE as a scorecard."""
     draft = _read(file, schemas.ScorecardCreate())
     try:
         with current_runtime().db.writing() as session:
@@ -98,7 +98,7 @@ def create(file: Path, *, as_json: bool) -> None:
 @_FILE
 @_JSON
 def add_version(scorecard_id: str, file: Path, *, as_json: bool) -> None:
-    """Make the next version of a scorecard of FILE; new evaluations use it from now on."""
+    """Add FILE as the next version of a scorecard; new evaluations use it from now on."""
     draft = _read(file, schemas.ScorecardVersionCreate())
     try:
         with current_runtime().db.writing() as session:

@@ -1,4 +1,4 @@
-"""Shapes of what a scorecard is made of, under the names that its document has."""
+"""Schemas of the parts of a scorecard, with the names of its document."""
 
 from typing import Any
 
@@ -39,12 +39,12 @@ _LANGUAGE = (
 
 
 def phrases() -> Items:
-    """Build a list of phrases: whole words in their order, in any case."""
+    """Return a field for a list of phrases: whole words in order, in any case."""
     return Items(Text(MOST_PHRASE_CHARS, low=1), low=1, high=MOST_PHRASES, required=True)
 
 
 class Amount(Number):
-    """A finite number, kept as it is written: 30 does not become 30.0."""
+    """A finite number that keeps its form: 30 does not become 30.0."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> float:
         number = super()._deserialize(value, attr, data, **kwargs)
@@ -52,11 +52,11 @@ class Amount(Number):
 
 
 class Answer(fields.Field[str | int]):
-    """A text or a whole number."""
+    """A string or an integer."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str | int:
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise ValidationError(Message(TYPE, "This must be a text or a whole number."))
+            raise ValidationError(Message(TYPE, "This must be a string or an integer."))
         return (
             Text(MOST_CHARS["answer"], low=1).deserialize(value)
             if isinstance(value, str)
@@ -65,14 +65,14 @@ class Answer(fields.Field[str | int]):
 
 
 class BandShape(StoredSchema):
-    """A name for all scores from `from` up to the next band."""
+    """A band: the name of all scores from `from` up to the next band."""
 
     key = Choice(WORDS["band"], required=True)
     start = Whole(low=0, high=100, required=True, data_key="from")
 
 
 class MinimumShape(StoredSchema):
-    """How much must be there before a score, and how much before a verdict is given."""
+    """The shares of the weight that a score and a verdict need."""
 
     words = Whole(low=0, high=10_000)
     judged_weight_percent = Amount(low=0, high=100)
@@ -80,21 +80,21 @@ class MinimumShape(StoredSchema):
 
 
 class SectionShape(StoredSchema):
-    """A part of the scorecard."""
+    """A section of the scorecard."""
 
     key = Pattern(*_KEY, required=True)
     title = Text(MOST_CHARS["title"], low=1, required=True)
 
 
 class TopicShape(StoredSchema):
-    """A topic, and the phrases of which any shows it."""
+    """A topic, and the phrases that show it."""
 
     name = Text(MOST_CHARS["name"], low=1, required=True)
     any_of = phrases()
 
 
 class OptionShape(StoredSchema):
-    """One possible answer."""
+    """One option of a criterion."""
 
     answer = Answer(
         required=True,
@@ -110,7 +110,7 @@ class OptionShape(StoredSchema):
 
 
 class JudgeShape(StoredSchema):
-    """How a criterion is judged; without a rule only a language model can."""
+    """The rule of a criterion; without one only a language model can judge it."""
 
     methods = Items(
         Choice(WORDS["method"]), low=1, high=3, metadata={"description": "The preferred one first."}
@@ -122,14 +122,14 @@ class JudgeShape(StoredSchema):
 
 
 class SaidShape(StoredSchema):
-    """Phrases of which any is said."""
+    """Phrases, any of which must be said."""
 
     any_of = phrases()
     by = Choice(WORDS["by"])
 
 
 class MeasuredShape(StoredSchema):
-    """A metric that is measured, within a range where one is given."""
+    """A metric, optionally within a range."""
 
     metric = Text(MOST_CHARS["key"], low=1, required=True)
     at_least = Amount()
@@ -137,7 +137,7 @@ class MeasuredShape(StoredSchema):
 
 
 class ConditionsShape(StoredSchema):
-    """When a criterion applies: where all of these hold."""
+    """The conditions of a criterion; all must be met."""
 
     languages = Items(Pattern(*_LANGUAGE), high=MOST_NAMED)
     directions = Items(Choice(WORDS["direction"]), high=len(WORDS["direction"]))
@@ -150,7 +150,7 @@ class ConditionsShape(StoredSchema):
 
 
 class CriterionShape(StoredSchema):
-    """One question; with `use` it starts from the criterion of that key in the one that ships."""
+    """One criterion; with `use` it starts from the default's criterion of that key."""
 
     use = Pattern(*_KEY)
     key = Pattern(*_KEY)

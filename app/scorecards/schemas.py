@@ -1,4 +1,4 @@
-"""Shapes of scorecards."""
+"""Schemas of scorecards."""
 
 from marshmallow import fields
 
@@ -30,14 +30,14 @@ _LANGUAGE = Pattern(
 
 
 class ScorecardQuery(PageQuery):
-    """The filter and the page of the list of scorecards."""
+    """The query of the list of scorecards."""
 
     channel = Choice(CHANNELS)
     sort = sort_field("createdAt", "name", default="name")
 
 
 class VersionQuery(CamelSchema):
-    """Which version is shown."""
+    """The version to show."""
 
     version = QueryWhole(
         low=1, high=1_000_000, metadata={"description": "The current one unless said."}
@@ -45,11 +45,11 @@ class VersionQuery(CamelSchema):
 
 
 class ScorecardVersionsQuery(PageQuery):
-    """The page of the list of versions."""
+    """The query of the list of versions."""
 
 
 class ScorecardVersionCreate(StoredSchema):
-    """The next version of a scorecard; what is left out is as in the one that ships."""
+    """The next version of a scorecard; omitted fields are those of the default."""
 
     name = Text(MOST_CHARS["name"], low=1)
     description = Text(MOST_CHARS["description"], multiline=True, allow_none=True)
@@ -81,14 +81,14 @@ class ScorecardVersionCreate(StoredSchema):
 
 
 class ScorecardCreate(ScorecardVersionCreate):
-    """A scorecard of your own."""
+    """A custom scorecard."""
 
     name = Text(MOST_CHARS["name"], low=1, required=True)
     channel = Choice(CHANNELS, required=True)
 
 
 class ScorecardSchema(CamelSchema):
-    """A scorecard, as of the version that new evaluations use."""
+    """A scorecard in the version that new evaluations use."""
 
     id = fields.String(required=True, metadata={"example": "sc_01m7y8wdeyext86rqr0n83rs5t"})
     name = fields.String(required=True)
@@ -106,7 +106,7 @@ class ScorecardSchema(CamelSchema):
 
 
 class ScorecardDetailSchema(ScorecardSchema):
-    """The same with its sections, criteria, bands and thresholds."""
+    """A scorecard with its sections, criteria, bands and thresholds."""
 
     definition = fields.Dict(
         required=True,
@@ -115,13 +115,13 @@ class ScorecardDetailSchema(ScorecardSchema):
 
 
 class WarningSchema(CamelSchema):
-    """What might be better."""
+    """A warning about a scorecard."""
 
     field = fields.String(required=True, metadata={"example": "criteria[2].question"})
     message = fields.String(required=True)
 
 
 class ScorecardKeptSchema(ScorecardDetailSchema):
-    """A version as it was kept, with what its author should think of once more."""
+    """A stored version, with its warnings."""
 
     warnings = fields.List(Nested(WarningSchema), required=True)
