@@ -3,9 +3,8 @@
 from typing import Any
 
 from app.scorecards import authoring, schemas, service
-from app.web.api import Blueprint
+from app.web.api import Blueprint, if_match
 from app.web.current import current_runtime
-from app.web.etag import if_match
 from app.web.principal import require_scope
 
 blp = Blueprint(
