@@ -16,10 +16,10 @@ from app.imports.cli import import_
 from app.operations import commands
 from app.operations.environment import settings_here
 from app.operations.failure import plain_errors
+from app.operations.judge_command import judge
 from app.privacy.cli import privacy
 from app.reviews.cli import calibrate
-from app.scorecards.authoring_cli import scorecards
-from app.scorecards.cli import judge
+from app.scorecards.cli import scorecards
 from app.usage.cli import usage
 from app.webhooks.cli import webhooks
 

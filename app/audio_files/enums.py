@@ -36,3 +36,14 @@ class StageStatus(StrEnum):
     DONE = "done"
     FAILED = "failed"
     SKIPPED = "skipped"
+
+
+class ContentType(StrEnum):
+    """Content types that an upload may declare."""
+
+    WAV = "audio/wav"
+    MPEG = "audio/mpeg"
+    MP4 = "audio/mp4"
+    OGG = "audio/ogg"
+    FLAC = "audio/flac"
+    WEBM = "audio/webm"

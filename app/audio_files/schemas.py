@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import fields, validate, validates_schema
 
-from app.audio_files.enums import AudioStatus, Stage, StageStatus
+from app.audio_files.enums import AudioStatus, ContentType, Stage, StageStatus
 from app.evaluations.enums import DIRECTIONS
 from app.web.schemas.base import CamelSchema, reject
 from app.web.schemas.fields import (
@@ -23,14 +23,6 @@ from app.web.schemas.messages import FORMAT, RANGE, Message
 from app.web.schemas.pagination import PeriodQuery, sort_field
 from app.web.schemas.query_fields import Choices, QueryFlag, QueryWhole
 
-CONTENT_TYPES = (
-    "audio/wav",
-    "audio/mpeg",
-    "audio/mp4",
-    "audio/ogg",
-    "audio/flac",
-    "audio/webm",
-)
 _MAX_CHANNELS = 8
 
 
@@ -61,7 +53,7 @@ class UploadCreate(CamelSchema):
         ),
         required=True,
     )
-    content_type = Choice(CONTENT_TYPES, required=True)
+    content_type = Choice(list(ContentType), required=True)
     size_bytes = Whole(low=1, required=True)
     sha256 = Pattern("[0-9a-fA-F]{64}", "sha256 must be 64 hex digits.", allow_none=True)
     engagement_id = Reference("eng", allow_none=True)

@@ -58,11 +58,11 @@ def prepare_conversation(fields: Mapping[str, Any], redactor: Redactor) -> dict[
     dialogue = dialogue_of(transcript_of(named, None), channel="chat", language="en")
     waits = _waits(dialogue)
     masked, raw = _masked(named, redactor)
-    spoken = [index for index, each in enumerate(named) if not each["internal"]]
+    spoken = [index for index, message in enumerate(named) if not message["internal"]]
     seconds = {spoken[segment]: wait for segment, wait in waits.items()}
     rows = tuple(
-        {**each, "index": index, "response_seconds": seconds.get(index)}
-        for index, each in enumerate(masked)
+        {**message, "index": index, "response_seconds": seconds.get(index)}
+        for index, message in enumerate(masked)
     )
     return {
         **_masked_values(values, redactor),
@@ -81,7 +81,7 @@ def _masked(
     masked, originals = redactor.masked_messages(messages, "participant_id")
     if not originals:
         return masked, None
-    spoken = [str(index) for index, each in enumerate(messages) if not each["internal"]]
+    spoken = [str(index) for index, message in enumerate(messages) if not message["internal"]]
     segments = {
         f"seg_{place + 1:04d}": {"text": originals[index], "words": []}
         for place, index in enumerate(spoken)
@@ -101,7 +101,7 @@ def _masked_values(values: Mapping[str, Any], redactor: Redactor) -> dict[str, A
 
 def _counts(messages: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Count the messages by role; internal notes count only in the total."""
-    roles = Counter(each["role"] for each in messages if not each["internal"])
+    roles = Counter(message["role"] for message in messages if not message["internal"])
     return {
         "message_count": len(messages),
         **{f"{role}_message_count": roles[role] for role in ("customer", "agent", "bot")},
@@ -114,7 +114,9 @@ def _times(values: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> 
     A conversation starts with its first message unless the source gives another time. It may end
     long after its last message, so the end is not derived.
     """
-    sent: list[datetime | None] = [each["sent_at"] for each in messages if not each["internal"]]
+    sent: list[datetime | None] = [
+        message["sent_at"] for message in messages if not message["internal"]
+    ]
     known = [moment for moment in sent if moment is not None]
     started_at = values.get("started_at") or (min(known) if known else None)
     whole = len(known) == len(sent)

@@ -1,4 +1,4 @@
-"""Commands over evaluations: `flask evaluations …`."""
+"""Commands of evaluations: `flask evaluations …`."""
 
 import json
 import sys

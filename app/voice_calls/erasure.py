@@ -60,7 +60,7 @@ def erase(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:
         row.erased_at = row.updated_at = utc_now()
         spoken = session.get(VoiceCallTurns, row.id)
         if spoken is not None:
-            spoken.turns = [{**each, "text": "", "redactions": []} for each in spoken.turns]
+            spoken.turns = [{**turn, "text": "", "redactions": []} for turn in spoken.turns]
             spoken.digest = ""
         search_text = session.get(VoiceCallSearchText, row.id)
         if search_text is not None:

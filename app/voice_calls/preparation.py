@@ -74,7 +74,7 @@ def _masked(
 
 def _measured(turns: Sequence[Mapping[str, Any]]) -> Measures:
     measures = Measures()
-    timed = all(each["start_ms"] is not None and each["end_ms"] is not None for each in turns)
+    timed = all(turn["start_ms"] is not None and turn["end_ms"] is not None for turn in turns)
     if turns and timed:
         settings = current_default(Channel.VOICE_BOT).scorecard.metrics
         # The measures below use only roles and times, so the language does not matter.

@@ -11,7 +11,7 @@ from app.core.errors import InvalidInput, NotFound
 from app.core.ids import is_id, new_id
 from app.core.runtime import Runtime
 from app.scorecards import service
-from app.scorecards.authoring_cli import scorecards
+from app.scorecards.cli import scorecards
 from tests.caller import Caller, error_code, findings
 from tests.contacts import get, judge, put, put_chat
 from tests.own_scorecards import add_version, create, draft, says

@@ -1,22 +1,24 @@
 """Absolute links to recordings: signed upload and download links, and the status link."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
 
+from app.audio_files.enums import ContentType
 from app.audio_files.models import AudioFile
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.core.secrets.signed_urls import Grant, UrlSigner
 
 CREATE, READ = "c", "r"
-_EXTENSIONS = {
-    "audio/wav": (".wav", ".wave"),
-    "audio/mpeg": (".mp3",),
-    "audio/mp4": (".m4a", ".mp4"),
-    "audio/ogg": (".ogg", ".oga", ".opus"),
-    "audio/flac": (".flac",),
-    "audio/webm": (".webm", ".weba"),
+_EXTENSIONS: Mapping[str, tuple[str, ...]] = {
+    ContentType.WAV: (".wav", ".wave"),
+    ContentType.MPEG: (".mp3",),
+    ContentType.MP4: (".m4a", ".mp4"),
+    ContentType.OGG: (".ogg", ".oga", ".opus"),
+    ContentType.FLAC: (".flac",),
+    ContentType.WEBM: (".webm", ".weba"),
 }
 
 

@@ -9,7 +9,7 @@ from app.ai.scorecard.shapes import (
     MOST_SECTIONS,
     MOST_TOPICS,
 )
-from app.scorecards.criterion_shapes import (
+from app.scorecards.schemas.criteria import (
     Amount,
     BandShape,
     CriterionShape,
