@@ -18,7 +18,7 @@ from sqlalchemy import text
 
 from app import __version__
 from app.ai.judges import endpoint_of, open_sender
-from app.ai.language_model.endpoint import Unanswered
+from app.ai.language_model.endpoint import ModelError
 from app.core import queue
 from app.core.clock import iso_utc, utc_now
 from app.core.database.schema_revision import needed_revision, stored_revision
@@ -194,7 +194,7 @@ def _judge(settings: Settings) -> Finding:
     try:
         with closing(open_sender(settings)) as sender:
             reply = endpoint_of(settings).complete(sender, question, timeout_s=_MODEL_WITHIN_S)
-    except Unanswered as error:
+    except ModelError as error:
         detail = f" ({error.detail})" if error.detail else ""
         return Finding("judge", Verdict.FAIL, f"{where}: {error.message}{detail}")
     took_s = time.monotonic() - began_at
