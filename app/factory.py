@@ -31,7 +31,7 @@ from app.voice_calls import routes as voice_calls
 from app.web import current, errors, request_id, request_times
 from app.web.api import Blueprint, OrjsonProvider, register
 from app.web.health import Health
-from app.web.openapi.document import pages
+from app.web.openapi import pages
 from app.web.transfers.endpoints import Blobs
 from app.webhooks import routes as webhooks
 from app.wiring import build_runtime
