@@ -1,4 +1,4 @@
-"""Where the phrases of a scorecard are said: whole words in their order, in any case and script.
+"""Phrases of a scorecard in a transcript: whole words in order, in any case and script.
 
 What stands between two words doesn't matter. Phrases are texts and never patterns, so that no author
 of a scorecard can stop the machine, and looking for them is linear in what is said.

@@ -1,4 +1,4 @@
-"""What asking a model has come to: requests, tokens and what they cost."""
+"""Use of a language model: requests, tokens and cost."""
 
 from dataclasses import replace
 
