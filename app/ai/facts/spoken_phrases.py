@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Phrases of a scorecard in a transcript: whole words in order, in any case and script.
-=======
 """Occurrences of the phrases of a scorecard in what one side says, as whole words in their order.
->>>>>>> main
 
 Phrases are texts and never patterns, so that no scorecard can make a search slow.
 """
