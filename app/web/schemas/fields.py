@@ -240,7 +240,7 @@ class Network(fields.String):
 
 
 class Labels(fields.Dict):
-    """A map of at most 20 names to texts (contract B1)."""
+    """A map of at most 20 names to texts."""
 
     default_error_messages = {
         **BASE_MESSAGES,
