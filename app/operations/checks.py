@@ -24,6 +24,7 @@ from app.core.clock import iso_utc, utc_now
 from app.core.database.schema_revision import needed_revision, stored_revision
 from app.core.database.session import Database
 from app.core.errors import AppError
+from app.core.private_files import is_private
 from app.core.process import heartbeat
 from app.core.secrets.encryption import load_keyring
 from app.core.settings import EMBEDDED, Settings, SettingsError
@@ -104,7 +105,7 @@ def _data_dir(settings: Settings) -> Finding:
         return Finding("data folder", Verdict.WARN, f"{folder} does not exist yet: run `./run`")
     if not os.access(folder, os.W_OK):
         return Finding("data folder", Verdict.FAIL, f"{folder} cannot be written to")
-    if folder.stat().st_mode & 0o077:
+    if not is_private(folder.stat()):
         return Finding(
             "data folder", Verdict.WARN, f"other users may read {folder}: run `chmod 700 {folder}`"
         )
