@@ -1,4 +1,4 @@
-"""How a conversation feels, from the words of each side: their scores over its quarters.
+"""Sentiment of each side of a conversation, over its quarters.
 
 English is scored by VADER, other languages by the words of their lexicon; without one there is no
 sentiment. Feeling is not quality: these numbers are told beside the score and are no part of it.
@@ -48,7 +48,7 @@ class SideSentiment:
 
     `overall` is the mean of the quarters that have data; `begin` and `end` are the first and the
     last of them, `shift` is end - begin. Trend: no_change, slightly_improving, improving,
-    slightly_declining, declining or not_calculated (scorecards.md, section 2).
+    slightly_declining, declining or not_calculated (docs/metrics.md).
     """
 
     overall: float | None = None

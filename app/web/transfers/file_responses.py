@@ -1,4 +1,4 @@
-"""Responses with stored files: attachments that no browser runs, whole or in one range."""
+"""Answers with stored bytes: attachments, whole or in one range."""
 
 import io
 import unicodedata
@@ -20,7 +20,7 @@ _ATTRIBUTE_CHARACTERS = "!#$&+-.^_`|~"
 
 class RangeNotSatisfiable(AppError):
     status, code = 416, "RANGE_NOT_SATISFIABLE"
-    message = "The range must begin within the object."
+    message = "The range lies outside of the object."
 
 
 def created(response: Response, object_id: str) -> Response:
@@ -45,7 +45,7 @@ def content(grant: Grant, path: Path, on_close: Callable[[], None]) -> Response:
         on_close: called once, when the last byte was sent or will not be.
     """
     try:
-        file = _ClosingFile(path, on_close)
+        file = _Lent(path, on_close)
     except BaseException:
         on_close()
         raise
@@ -57,7 +57,7 @@ def content(grant: Grant, path: Path, on_close: Callable[[], None]) -> Response:
     return _described(response, grant)
 
 
-def _selected(grant: Grant, file: "_ClosingFile", size: int) -> Response:
+def _selected(grant: Grant, file: "_Lent", size: int) -> Response:
     if request.if_none_match.contains(grant.object_id):
         file.close()
         return Response(status=304)
@@ -89,7 +89,7 @@ def _asked_range(etag: str, size: int) -> tuple[int, int] | None:
     return start, size if end is None else min(end, size)
 
 
-def _part(file: "_ClosingFile", start: int, stop: int) -> Iterator[bytes]:
+def _part(file: "_Lent", start: int, stop: int) -> Iterator[bytes]:
     file.seek(start)
     left = stop - start
     while left > 0:
@@ -121,8 +121,8 @@ def disposition(file_name: str) -> str:
     return value
 
 
-class _ClosingFile(io.FileIO):
-    """An open file that calls a function when it is closed."""
+class _Lent(io.FileIO):
+    """An open file that says when it is closed; servers send it by its descriptor."""
 
     def __init__(self, path: Path, on_close: Callable[[], None]) -> None:
         self._on_close = on_close
