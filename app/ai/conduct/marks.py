@@ -66,6 +66,12 @@ def likelihood(marks: Marks, label: str) -> float:
     return marks.get(label, _NO_MARK).probability
 
 
+def strongest(line: Line, marks: Marks, labels: Iterable[str]) -> Mark:
+    """Return the mark of the likeliest of the labels; the whole line where nothing shows any."""
+    found = [marks[label] for label in labels if label in marks]
+    return max(found, default=Mark(0.0, 0, len(line.text)))
+
+
 def marks_of(line: Line, cues: Iterable[Cue]) -> Marks:
     """Read the labels of a line of the customer or the service side; `cues` are those of the line."""
     if line.language == ENGLISH:

@@ -11,6 +11,8 @@ _MARKS = frozenset("?!")
 # Speech recognition writes no full stops: a longer sentence is read in overlapping windows.
 _MOST_WORDS = 20
 _WINDOW, _STEP = 16, 8
+# Far more words than the training texts have would add up to certainty.
+_MOST_WORDS_AT_ONCE = 40
 _LEAST_SHOUTED = 2
 
 
@@ -31,15 +33,22 @@ class Sentence:
 
 
 def sentences_of(text: str) -> list[Sentence]:
-    """List the sentences of a text and, where there are several, the whole text at the end."""
+    """List the sentences of a text and at the end the whole text, where it is several and short."""
     found = [
         window
         for match in _SENTENCE.finditer(text)
         for window in _windows(text, match.start(), match.end())
     ]
     if len(found) > 1:
-        found.append(_sentence(text, found[0].start, found[-1].end))
+        whole = whole_of(text)
+        if len(whole.words) <= _MOST_WORDS_AT_ONCE:
+            found.append(whole)
     return found
+
+
+def whole_of(text: str) -> Sentence:
+    """Read a text as one sentence, however long it is."""
+    return _sentence(text, 0, len(text))
 
 
 def _windows(text: str, start: int, end: int) -> Iterator[Sentence]:

@@ -5,7 +5,7 @@ from app.ai.dialogue.turns import Line
 from app.ai.facts.gathering import Facts, distinct, examined, quoted
 from app.ai.facts.spoken_phrases import statement_evidence
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, unjudged, yes_or_no
+from app.ai.scoring.answers import Answer, not_applicable, unjudged, yes_or_no
 from app.ai.wording.sentences import sentence
 from app.ai.wording.words import in_quotes, listed
 
@@ -60,17 +60,3 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
 def _questions(lines: tuple[Line, ...]) -> list[Line]:
     # What was asked is what was examined; the first lines where nothing was.
     return [line for line in lines if "?" in line.text] or list(lines)
-
-
-def abuse(facts: Facts, criterion: Criterion) -> Answer:
-    """Answer with the lowest level on abuse; without it, how clear the rest is is not judged."""
-    found = facts.said("profanity")
-    if not found:
-        return needs_model()
-    return judged(
-        0,
-        0.0,
-        facts.sentence("abuse.found"),
-        confidence=0.85,
-        evidence=quoted(found, CONTRADICTS),
-    )

@@ -34,8 +34,10 @@ def _metric(parameters: Shape, **optional: Kind) -> KnownRule:
 KNOWN_RULES: dict[str, KnownRule] = {
     "abuse": _scale(),
     "bot_identity": _binary({"agentTurns": int, "automationDisclosureRequired": bool}),
+    "clarity": _scale(),
     "clean_close": _binary({"lastTurns": int}),
     "completeness": _scale(halfAt=NUMBER, weights=dict),
+    "courtesy": _scale(),
     "data_handling": _binary({"minWords": int}),
     "dead_air": _metric({"maxDeadAirCount": int}),
     "disclosure": _binary({"requiredStatements": list}),
@@ -57,6 +59,7 @@ KNOWN_RULES: dict[str, KnownRule] = {
             "minSpeechMs": int,
         }
     ),
+    "probing": _scale(),
     "purpose": _binary({"agentTurns": int}),
     "recap": _scale({"lastTurns": int, "fullElements": int, "halfElements": int}),
     "resolution_confirmed": _binary({"lastTurns": int}),
