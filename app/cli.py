@@ -36,7 +36,7 @@ OPERATIONS: tuple[click.Command, ...] = (
     openapi,
     signing,
 )
-# They find the parts of this process through `runtime()`.
+# They find their runtime through the application (see `app.web.current`).
 ROOMS: tuple[click.Command, ...] = (
     agreement,
     analytics,

@@ -22,10 +22,11 @@ from app.analytics import folding
 from app.api_keys import service as api_keys
 from app.core.clock import utc_now
 from app.core.database.session import Table
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Rate, Settings
 from app.factory import create_app
+from app.web.current import runtime_of
 from bench.analytics_stage import Stage
 from tests.caller import signature
 from tests.conversations import completed
@@ -36,8 +37,9 @@ class Client:
 
     def __init__(self, app: Any) -> None:
         self.app = app.test_client()
-        with runtime().db.writing() as session:
-            issued = api_keys.create_key(session, runtime().keyring, name="bench", scopes=["*"])
+        runtime = runtime_of(app)
+        with runtime.db.writing() as session:
+            issued = api_keys.create_key(session, runtime.keyring, name="bench", scopes=["*"])
         self.pair = issued.pair
 
     def call(self, method: str, target: str, body: Any = None) -> Any:
@@ -102,11 +104,11 @@ def timed(client: Client, target: str) -> float:
     return elapsed * 1000
 
 
-def record(parts: Runtime) -> None:
+def record(runtime: Runtime) -> None:
     """Print the CPU that one more evaluation takes, from opened to completed, in milliseconds."""
     times = []
     for _ in range(60):
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             started = time.process_time()
             completed(session)
             times.append((time.process_time() - started) * 1000)
@@ -114,10 +116,10 @@ def record(parts: Runtime) -> None:
     print(f"one more evaluation: best {times[0]:.2f}, median {times[30]:.2f} ms")
 
 
-def fold(parts: Runtime) -> None:
+def fold(runtime: Runtime) -> None:
     """Sum the facts, as the service does in time, and print what that took."""
     started, count = time.process_time(), 0
-    while folded := folding.fold(parts.db, within_s=3600):
+    while folded := folding.fold(runtime.db, within_s=3600):
         count += folded
     print(f"{count:,} spans folded in {time.process_time() - started:.1f} s of CPU")
 
@@ -148,13 +150,13 @@ def main(number: int, folder: Path) -> None:
         rate_limit_default=Rate(1_000_000, 60),
     )
     app = create_app(settings)
-    parts = runtime()
+    runtime = runtime_of(app)
     if is_new:
-        Table.metadata.create_all(parts.db.engine)
+        Table.metadata.create_all(runtime.db.engine)
         started = time.process_time()
-        Stage(parts, number, utc_now()).make()
+        Stage(runtime, number, utc_now()).make()
         print(f"{number:,} evaluations made in {time.process_time() - started:.1f} s of CPU")
-    with parts.db.reading() as session:
+    with runtime.db.reading() as session:
         rows = session.connection().exec_driver_sql(
             "SELECT key FROM evaluation_fact_codes WHERE key LIKE '%\\_%' ESCAPE '\\' ORDER BY code"
         )
@@ -162,10 +164,10 @@ def main(number: int, folder: Path) -> None:
         for (key,) in rows:
             ids[key.partition("_")[0]].append(key)
     client = Client(app)
-    fold(parts)
+    fold(runtime)
     sizes(folder / "cqe.db")
     views(client, ids)
-    record(parts)
+    record(runtime)
 
 
 if __name__ == "__main__":

@@ -43,9 +43,9 @@ HOURS = (1, 1, 1, 2, 4, 8, 12, 14, 15, 15, 14, 12, 13, 14, 14, 12, 9, 7, 5, 4, 3
 class Stage:
     """Evaluations with their facts, and what they refer to."""
 
-    def __init__(self, parts: Runtime, number: int, now: datetime, seed: int = 1) -> None:
+    def __init__(self, runtime: Runtime, number: int, now: datetime, seed: int = 1) -> None:
         self.dice = random.Random(seed)
-        self.parts, self.number, self.now = parts, number, now
+        self.runtime, self.number, self.now = runtime, number, now
         self.ids = {
             noun: [new_id(PREFIXES[noun]) for _ in range(count)] for noun, count in NUMBERS.items()
         }
@@ -70,7 +70,7 @@ class Stage:
         ]
         lanes += [{"kind": "section", "key": key, "title": key, "section": key} for key in sections]
         stamps = {"created_at": self.now, "updated_at": self.now}
-        with self.parts.db.writing() as session:
+        with self.runtime.db.writing() as session:
             session.execute(
                 insert(FactCode),
                 [{"key": key, "code": code} for key, code in self.codes.items()],
@@ -92,7 +92,7 @@ class Stage:
                 self._row(begin + place, at)
                 for place, at in zip(range(STEP), moments, strict=False)
             ]
-            with self.parts.db.writing() as session:
+            with self.runtime.db.writing() as session:
                 session.execute(insert(Evaluation), [row for row, _ in several])
                 session.execute(insert(Fact), [fact for _, fact in several])
 

@@ -149,13 +149,13 @@ def line(name: str, loads: list[Load], references: list[Load]) -> None:
 def prepare(folder: Path, rows: int) -> dict[str, str]:
     """Make a data folder with a key and so many engagements."""
     create_key_file(folder)
-    parts = build_runtime(Settings(data_dir=folder, redis_url="none"))
-    Table.metadata.create_all(parts.db.engine)
-    with parts.db.writing() as session:
-        issued = api_keys.create_key(session, parts.keyring, name="bench", scopes=["*"])
+    runtime = build_runtime(Settings(data_dir=folder, redis_url="none"))
+    Table.metadata.create_all(runtime.db.engine)
+    with runtime.db.writing() as session:
+        issued = api_keys.create_key(session, runtime.keyring, name="bench", scopes=["*"])
         for number in range(rows):
             made = engagements.create(session, name=f"Engagement {number}", type="bench")
-    parts.db.engine.dispose()
+    runtime.db.engine.dispose()
     return {
         **os.environ,
         "CQE_DATA_DIR": str(folder),

@@ -20,7 +20,8 @@ from app.ai.embedded import EmbeddedJudge
 from app.ai.insights.signals import EFFORT, SCORE
 from app.ai.scorecard.values import scorecard_from
 from app.ai.scoring.score import round_half_up
-from app.calibration.fitting import Sample, fit
+from app.calibration.fitting import fit
+from app.calibration.score_model import Sample
 from app.scorecards.default_scorecards import document_of
 from training.examples import records_in, transcript_of
 

@@ -24,8 +24,9 @@ from app.analytics import exporter, exporting
 from app.analytics.models import ExportJob
 from app.analytics.wishes import Dataset, Format, Wish
 from app.api_keys import service as api_keys
-from app.core.runtime import Runtime, build_runtime
+from app.core.runtime import Runtime
 from app.core.settings import Settings
+from app.wiring import build_runtime
 from bench.api import Signer, serving
 from bench.load import Load, run
 
@@ -78,20 +79,20 @@ def bare(file: Path, to: Path) -> None:
     to.unlink()
 
 
-def export(parts: Runtime, format_: Format) -> None:
+def export(runtime: Runtime, format_: Format) -> None:
     """Make one export and throw it away."""
-    with parts.db.writing() as session:
+    with runtime.db.writing() as session:
         wish = Wish(Dataset.EVALUATIONS, format_)
         job_id = exporting.request(session, wish, file_name=None, created_by="bench").id
-    exporter.work(parts, job_id)
-    with parts.db.reading() as session:
+    exporter.work(runtime, job_id)
+    with runtime.db.reading() as session:
         job = session.get_one(ExportJob, job_id)
     if job.state != "succeeded":
         raise SystemExit(f"the export failed: {job.error}")
-    parts.storage.delete(str(job.object_id))
+    runtime.storage.delete(str(job.object_id))
 
 
-def rates(parts: Runtime, file: Path, formats: list[Format]) -> None:
+def rates(runtime: Runtime, file: Path, formats: list[Format]) -> None:
     """Print a line for each format, and the bare loop before each and at the end."""
     with closing(sqlite3.connect(file)) as connection:
         (rows,) = connection.execute("SELECT count(*) FROM evaluations").fetchone()
@@ -99,15 +100,15 @@ def rates(parts: Runtime, file: Path, formats: list[Format]) -> None:
     scratch = file.with_name("bare.csv")
     for format_ in formats:
         print(apart(lambda: bare(file, scratch)).told("bare loop", rows), flush=True)
-        made = apart(lambda chosen=format_: export(parts, chosen))  # type: ignore[misc]
+        made = apart(lambda chosen=format_: export(runtime, chosen))  # type: ignore[misc]
         print(made.told(f"export {format_}", rows), flush=True)
     print(apart(lambda: bare(file, scratch)).told("bare loop", rows), flush=True)
 
 
-def latency(parts: Runtime, folder: Path, seconds: float) -> None:
+def latency(runtime: Runtime, folder: Path, seconds: float) -> None:
     """Print how long a list takes with nothing else to do, and while an export runs."""
-    with parts.db.writing() as session:
-        issued = api_keys.create_key(session, parts.keyring, name="bench", scopes=["*"])
+    with runtime.db.writing() as session:
+        issued = api_keys.create_key(session, runtime.keyring, name="bench", scopes=["*"])
     signed = Signer(issued.pair.api_key, issued.pair.secret)
     environment = {
         **os.environ,
@@ -124,18 +125,18 @@ def latency(parts: Runtime, folder: Path, seconds: float) -> None:
 
         measure()
         _tell("list, idle", measure())
-        with _exporting(parts):
+        with _exporting(runtime):
             _tell("list, during a CSV", measure())
         _tell("list, idle again", measure())
 
 
 @contextlib.contextmanager
-def _exporting(parts: Runtime) -> Iterator[None]:
+def _exporting(runtime: Runtime) -> Iterator[None]:
     """Make one export after the other in a process of their own."""
     child = os.fork()
     if not child:
         while True:
-            export(parts, Format.CSV)
+            export(runtime, Format.CSV)
     try:
         time.sleep(0.5)
         yield
@@ -167,9 +168,11 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=10)
     chosen = options.parse_args()
     folder: Path = chosen.folder.resolve()
-    parts = build_runtime(Settings(data_dir=folder, redis_url="none", sqlite_synchronous="NORMAL"))
-    rates(parts, folder / "cqe.db", [Format(each) for each in chosen.formats.split(",")])
-    latency(parts, folder, chosen.seconds)
+    runtime = build_runtime(
+        Settings(data_dir=folder, redis_url="none", sqlite_synchronous="NORMAL")
+    )
+    rates(runtime, folder / "cqe.db", [Format(each) for each in chosen.formats.split(",")])
+    latency(runtime, folder, chosen.seconds)
 
 
 if __name__ == "__main__":

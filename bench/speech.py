@@ -1,4 +1,4 @@
-"""Measures the local transcriber on recordings with known words: python -m bench.speech MANIFEST.
+"""Benchmark of the local transcriber on recordings with known words: bench.speech MANIFEST.
 
 MANIFEST is a file of JSON lines, each with `file` (beside the manifest), `condition` and `text`;
 stereo calls also have `turns` with `channel`, `start` (s) and `text`. An empty text means that
@@ -28,15 +28,15 @@ from whisper_normalizer.english import EnglishTextNormalizer
 from app.ai.speech.decoder import decode
 from app.ai.speech.decoding.limits import DecodingLimits
 from app.ai.speech.decoding.reader import read
-from app.ai.speech.engine import build_transcriber
-from app.ai.speech.transcriber import TranscribeOptions
+from app.ai.speech.factory import build_transcriber
+from app.ai.speech.transcriber import TranscriptionOptions
 from app.ai.transcript import Transcript
 
 _normal = EnglishTextNormalizer()
 
 
 @dataclass
-class Tally:
+class ErrorCounts:
     """Errors and effort over the files of one condition."""
 
     files: int = 0
@@ -67,10 +67,10 @@ class Tally:
 
 @dataclass
 class Report:
-    conditions: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
-    calls: Tally = field(default_factory=Tally)
+    conditions: dict[str, ErrorCounts] = field(default_factory=lambda: defaultdict(ErrorCounts))
+    calls: ErrorCounts = field(default_factory=ErrorCounts)
     start_errors_s: list[float] = field(default_factory=list)
-    strangers: int = 0
+    wrong_roles: int = 0
     silent_files: int = 0
     silent_words: int = 0
 
@@ -90,7 +90,7 @@ def main() -> None:
             continue
         cpu = time.process_time()
         transcript = transcriber.transcribe(
-            root / row["file"], TranscribeOptions(), progress=lambda share: None
+            root / row["file"], TranscriptionOptions(), progress=lambda share: None
         )
         rate = _count(report, row, transcript, time.process_time() - cpu)
         if arguments.files:
@@ -167,7 +167,7 @@ def _count_call(report: Report, turns: list[dict[str, Any]], transcript: Transcr
     roles = {turn["channel"]: turn["role"] for turn in turns}
     for channel in sorted(roles):
         heard = [segment for segment in transcript.segments if segment.channel_index == channel]
-        report.strangers += sum(segment.role != roles[channel] for segment in heard)
+        report.wrong_roles += sum(segment.role != roles[channel] for segment in heard)
         own_turns = [turn for turn in turns if turn["channel"] == channel]
         rates.append(
             report.calls.add_text(
@@ -193,7 +193,7 @@ def _print(report: Report) -> None:
         ordered = sorted(report.start_errors_s)
         p90 = ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]
         print(f"turn start error: median {statistics.median(ordered):.2f} s, p90 {p90:.2f} s")
-        print(f"segments with the wrong role: {report.strangers}")
+        print(f"segments with the wrong role: {report.wrong_roles}")
     print(f"words in {report.silent_files} files without speech: {report.silent_words}")
     peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"peak memory: {peak_kb / 1024:.0f} MB")

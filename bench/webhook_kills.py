@@ -31,7 +31,7 @@ def desk_in(folder: Path) -> Desk:
     data_dir = folder / "instance"
     data_dir.mkdir()
     create_key_file(data_dir)
-    parts = build_runtime(
+    runtime = build_runtime(
         Settings(
             data_dir=data_dir,
             redis_url="none",
@@ -41,12 +41,12 @@ def desk_in(folder: Path) -> Desk:
             webhook_ca_bundle=write_ca_bundle(folder),
         )
     )
-    Table.metadata.create_all(parts.db.engine)
-    with parts.db.engine.begin() as connection:
+    Table.metadata.create_all(runtime.db.engine)
+    with runtime.db.engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32))")
         connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{needed_revision()}')")
     outbox.on_publish(fan_out)
-    return Desk(parts, folder)
+    return Desk(runtime, folder)
 
 
 def report(name: str, kills: int, found: Toll, took_s: float) -> None:

@@ -26,7 +26,10 @@ EVENT = EventType.EVALUATION_COMPLETED
 
 
 class Receivers:
-    """One HTTPS server in a process of its own; each path is a receiver, `/hang…` never answers."""
+    """One HTTPS server in a process of its own; each path is a receiver.
+
+    `/hang…` never answers, `/after100` answers after 100 ms, any other at once.
+    """
 
     def __init__(self, folder: Path) -> None:
         ours, theirs = multiprocessing.Pipe()
@@ -75,7 +78,10 @@ def _receive(folder: Path, pipe: Connection) -> None:
 
 class _Scripts(dict[str, Any]):
     def get(self, path: str, default: Any = None) -> Any:
-        return [hang] if path.startswith("/hang") else [status(200)]
+        if path.startswith("/hang"):
+            return [hang]
+        delay_ms = int(path.removeprefix("/after")) if path.startswith("/after") else 0
+        return [status(200, after_s=delay_ms / 1000)]
 
 
 class Stage:
@@ -94,24 +100,24 @@ class Stage:
             webhook_allowed_cidrs=(ip_network("127.0.0.0/8"), ip_network("::1/128")),
             webhook_ca_bundle=str(folder / "webhook-ca.pem"),
         )
-        self.parts: Runtime = build_runtime(settings)
-        Table.metadata.create_all(self.parts.db.engine)
+        self.runtime: Runtime = build_runtime(settings)
+        Table.metadata.create_all(self.runtime.db.engine)
         outbox.on_publish(fan_out)
 
     def subscribe(self, paths: Sequence[str]) -> list[str]:
         """Make a subscription for each path; return their ids."""
         made = []
-        with self.parts.db.writing() as session:
+        with self.runtime.db.writing() as session:
             for path in paths:
                 url = self.receivers.url(path)
-                made.append(service.create(session, self.parts.keyring, url=url, events=[EVENT]))
+                made.append(service.create(session, self.runtime.keyring, url=url, events=[EVENT]))
         return [each["id"] for each in made]
 
     def publish(self, count: int, *, in_one: int = 1) -> dict[str, float]:
         """Publish events, some in one transaction; return when each was committed, by its id."""
         committed: dict[str, float] = {}
         while len(committed) < count:
-            with self.parts.db.writing() as session:
+            with self.runtime.db.writing() as session:
                 ids = [
                     outbox.publish(session, EVENT, CATALOGUE[EVENT].sample).id
                     for _ in range(min(in_one, count - len(committed)))
@@ -122,7 +128,7 @@ class Stage:
     @contextmanager
     def sender(self) -> Iterator[SenderProcess]:
         """Run a sender; show what it logged, which should be nothing."""
-        sender = SenderProcess(environment_of(self.parts.settings), self._log)
+        sender = SenderProcess(environment_of(self.runtime.settings), self._log)
         try:
             yield sender
         finally:

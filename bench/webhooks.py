@@ -25,6 +25,7 @@ from tests.queue_server import running_queue_server
 _PACED_PER_S = 100
 _PACED_S = 4.0
 _HANGING = 10
+_DISTANCES_MS = (10, 100, 400)
 
 
 @contextmanager
@@ -101,6 +102,29 @@ def paced(where: Stage, name: str, per_s: float, seconds: float, receivers: int)
     print(f"{name:24}{_percentiles(waits)}   ({len(waits)} deliveries, {per_s:g} events/s)")
 
 
+def distant(where: Stage, answers_after_ms: int) -> None:
+    """Print the pace of a receiver that keeps up, and its pace once it is behind."""
+    per_s = 1000 // answers_after_ms
+    with where.sender():
+        _pace(where, 1, skipped=0)
+        in_order = _pace(where, 3 * per_s, skipped=1)
+        behind = _pace(where, 60 * per_s, skipped=20 * per_s)
+    print(
+        f"{f'answers after {answers_after_ms} ms':24}{in_order:8.1f} /s in order"
+        f"{behind:10.1f} /s from five seconds behind"
+    )
+
+
+def _pace(where: Stage, number: int, *, skipped: int) -> float:
+    """Publish at once, and return the deliveries a second of all but the first ones."""
+    before = where.receivers.count()
+    where.publish(number, in_one=100)
+    where.wait_for(before + skipped)
+    done, started = where.receivers.count(), time.perf_counter()
+    where.wait_for(before + number)
+    return (before + number - done) / (time.perf_counter() - started)
+
+
 def _percentiles(waits: Sequence[float]) -> str:
     cuts = statistics.quantiles(waits, n=100, method="inclusive")
     return "".join(f"  p{each} {cuts[each - 1] * 1000:6.1f} ms" for each in (50, 95, 99))
@@ -126,11 +150,23 @@ def main(number: int, finished: int) -> None:
     with stage() as where:
         where.subscribe(["/healthy", *(f"/hang{each}" for each in range(_HANGING))])
         paced(where, "1 beside 10 that hang", _PACED_PER_S / 5, _PACED_S * 3, 1)
+    distances()
+
+
+def distances() -> None:
+    for answers_after_ms in _DISTANCES_MS:
+        with stage() as where:
+            where.subscribe([f"/after{answers_after_ms}"])
+            distant(where, answers_after_ms)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--deliveries", type=int, default=5000)
     parser.add_argument("--finished", type=int, default=0, help="rows that ended, 0 for none")
+    parser.add_argument("--distances", action="store_true", help="only receivers that are far away")
     arguments = parser.parse_args()
-    main(arguments.deliveries, arguments.finished)
+    if arguments.distances:
+        distances()
+    else:
+        main(arguments.deliveries, arguments.finished)

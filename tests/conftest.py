@@ -17,11 +17,12 @@ from app import tables  # noqa: F401 - every table is known from here on
 from app.api_keys import service as api_keys
 from app.core.database.schema_revision import needed_revision
 from app.core.database.session import Database, Table
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.factory import create_app
 from tests.caller import Caller
+from tests.running import note_started, running_runtime
 
 DATA = Path(__file__).parent / "data"
 POSTGRES_URL = os.environ.get("CQE_TEST_POSTGRES_URL", "")
@@ -100,6 +101,7 @@ def serve(make_settings: Callable[..., Settings]) -> Iterator[Callable[..., str]
 
     def start(**changes: Any) -> str:
         app = create_app(make_settings(**changes))
+        note_started(app)
         server = make_server("127.0.0.1", 0, app, threaded=True)
         server.daemon_threads = False
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
@@ -115,7 +117,7 @@ def serve(make_settings: Callable[..., Settings]) -> Iterator[Callable[..., str]
         thread.join()
         server.server_close()
     if running:
-        runtime().db.engine.dispose()
+        running_runtime().db.engine.dispose()
 
 
 @pytest.fixture
@@ -131,9 +133,9 @@ def flask_app(serve: Callable[..., str], base: str) -> Flask:
 
 
 @pytest.fixture
-def house(base: str) -> Runtime:
-    """The parts of the running service."""
-    return runtime()
+def runtime(base: str) -> Runtime:
+    """The runtime of the running service."""
+    return running_runtime()
 
 
 @pytest.fixture
@@ -142,10 +144,10 @@ def make_caller() -> Iterator[Callable[..., Caller]]:
     callers: list[Caller] = []
 
     def make(base: str, **key: Any) -> Caller:
-        parts = runtime()
+        runtime = running_runtime()
         values = {"name": "test", "scopes": ["*"], **key}
-        with parts.db.writing() as session:
-            issued = api_keys.create_key(session, parts.keyring, **values)
+        with runtime.db.writing() as session:
+            issued = api_keys.create_key(session, runtime.keyring, **values)
         caller = Caller(base, issued.pair.api_key, issued.pair.secret)
         caller.key_id = issued.key.id  # type: ignore[attr-defined]
         callers.append(caller)

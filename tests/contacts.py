@@ -4,6 +4,7 @@ from typing import Any
 
 from app.evaluations import jobs
 from tests.caller import Caller
+from tests.running import running_runtime
 
 AT = "2026-11-20T09:{:02d}:{:02d}Z"
 HELPFUL = (
@@ -82,7 +83,7 @@ def put_call(client: Caller, key: str = "call-1", query: str = "", **fields: Any
 
 def judge() -> None:
     """Make the judgements that are due, in this process."""
-    jobs.judge()
+    jobs.judge(running_runtime())
 
 
 def get(client: Caller, path: str, **params: Any) -> Any:

@@ -30,14 +30,14 @@ COMMON = {
 }
 
 
-def rows_of(house: Runtime, *several: dict[str, Any], text: str = "") -> list[str]:
+def rows_of(runtime: Runtime, *several: dict[str, Any], text: str = "") -> list[str]:
     """Write evaluations as they lie in the table, each a minute older than the one before."""
     rows = []
     for index, values in enumerate(several):
         moment = NOW - timedelta(minutes=index)
         own = {"id": new_id("eval"), "source_id": new_id("conv"), "created_at": moment}
         rows.append({**COMMON, **own, "updated_at": moment, "completed_at": moment, **values})
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         session.execute(insert(Evaluation), rows)
         session.execute(
             insert(SearchText), [{"evaluation_id": row["id"], "text": text} for row in rows]

@@ -20,18 +20,18 @@ class Rotations:
     An acknowledged rotation is known by its key and its moment: both stand in its event.
     """
 
-    def __init__(self, parts: Runtime, base: str, number: int) -> None:
+    def __init__(self, runtime: Runtime, base: str, number: int) -> None:
         self.acknowledged: list[tuple[str, str]] = []
         self.failures = 0
         self._left = number
         self._lock = threading.Lock()
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             issued = [
-                api_keys.create_key(session, parts.keyring, name=f"caller {each}", scopes=["*"])
+                api_keys.create_key(session, runtime.keyring, name=f"caller {each}", scopes=["*"])
                 for each in range(CLIENTS)
             ]
             targets = [
-                api_keys.create_key(session, parts.keyring, name=f"target {each}", scopes=["*"])
+                api_keys.create_key(session, runtime.keyring, name=f"target {each}", scopes=["*"])
                 for each in range(CLIENTS)
             ]
         self._threads = [

@@ -9,15 +9,15 @@ from app.core.runtime import Runtime
 from app.events.models import Event
 
 
-def happened(house: Runtime) -> list[str]:
+def happened(runtime: Runtime) -> list[str]:
     """Return the types of all events, the oldest first."""
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         return list(session.scalars(select(Event.type).order_by(Event.occurred_at, Event.id)))
 
 
-def data_of(house: Runtime, event_type: str) -> list[dict[str, Any]]:
+def data_of(runtime: Runtime, event_type: str) -> list[dict[str, Any]]:
     """Return the data of the events of one type."""
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         found = session.scalars(
             select(Event.body).where(Event.type == event_type).order_by(Event.occurred_at, Event.id)
         )

@@ -7,6 +7,7 @@ answer is a function over the open connection, so that it may also hang, trickle
 import contextlib
 import socket
 import ssl
+import struct
 import threading
 import time
 from collections import Counter
@@ -111,6 +112,18 @@ def trickle_body(visit: Visit) -> bool:
     while visit.pause(0.05):
         visit.send(b"b")
     return False
+
+
+def cut_off(data: bytes, *, with_reset: bool = False) -> Answer:
+    """Send a part of an answer, then close the connection or reset it."""
+
+    def answer(visit: Visit) -> bool:
+        visit.send(data)
+        if with_reset:
+            visit.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        return False
+
+    return answer
 
 
 def endless_body(visit: Visit) -> bool:

@@ -7,6 +7,7 @@ import requests
 
 from app.audio_files import jobs
 from tests.caller import Caller
+from tests.running import running_runtime
 
 AUDIO = Path(__file__).parent / "data" / "audio"
 CALL = AUDIO / "calls" / "fx-call-2.stereo.wav"
@@ -62,5 +63,5 @@ def ask(client: Caller, audio_file_id: str, **wish: Any) -> str:
 
 def work(client: Caller, audio_file_id: str, **wish: Any) -> dict[str, Any]:
     """Queue the work, do it in this process, and return the recording as it is then."""
-    jobs.process_audio(ask(client, audio_file_id, **wish))
+    jobs.process_audio(running_runtime(), ask(client, audio_file_id, **wish))
     return show(client, audio_file_id)

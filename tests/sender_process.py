@@ -11,11 +11,11 @@ from typing import Any
 
 from app import tables  # noqa: F401 - foreign keys reach over the rooms
 from app.core.process import log, stopping
-from app.core.runtime import build_runtime
 from app.core.settings import Settings
 from app.events import outbox
 from app.webhooks.deliveries import fan_out
 from app.webhooks.sender_process import run_sender
+from app.wiring import build_runtime
 from tests import halting
 
 ROOT = Path(__file__).parent.parent

@@ -13,13 +13,14 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
-from app.core.runtime import Runtime, build_runtime
+from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.events import outbox
 from app.events.catalogue import EventType
 from app.events.payloads import ApiKeyRotated
 from app.webhooks import claims, deliveries, history, service
 from app.webhooks.models import Subscription
+from app.wiring import build_runtime
 from tests import halting
 from tests.receiver import Receiver, write_ca_bundle
 from tests.sender_process import SenderProcess, environment_of
@@ -33,19 +34,19 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 class Desk:
     """The service's side of the walks: the database, and senders in processes of their own."""
 
-    parts: Runtime
+    runtime: Runtime
     folder: Path
     senders: list[SenderProcess] = field(default_factory=list)
     webs: list[WebProcess] = field(default_factory=list)
 
     def start_sender(self, **variables: Any) -> SenderProcess:
-        environment = environment_of(self.parts.settings, **variables)
+        environment = environment_of(self.runtime.settings, **variables)
         sender = SenderProcess(environment, self.folder / "sender.log")
         self.senders.append(sender)
         return sender
 
     def start_web(self, **variables: Any) -> WebProcess:
-        environment = environment_of(self.parts.settings, **variables)
+        environment = environment_of(self.runtime.settings, **variables)
         web = WebProcess(environment, self.folder / "web.log")
         self.webs.append(web)
         return web
@@ -69,14 +70,14 @@ class Desk:
 
     def subscribe(self, url: str) -> tuple[str, str]:
         """Return the id and the secret of a subscription to one type."""
-        with self.parts.db.writing() as session:
+        with self.runtime.db.writing() as session:
             made = service.create(
-                session, self.parts.keyring, url=url, events=[EventType.API_KEY_ROTATED]
+                session, self.runtime.keyring, url=url, events=[EventType.API_KEY_ROTATED]
             )
         return made["id"], made["signing_secret"]
 
     def change(self, subscription_id: str, **changes: Any) -> None:
-        with self.parts.db.writing() as session:
+        with self.runtime.db.writing() as session:
             service.change(session, subscription_id, changes)
 
     def publish(self, count: int = 1) -> list[str]:
@@ -94,29 +95,29 @@ class Desk:
         return outbox.publish(session, EventType.API_KEY_ROTATED, data).id
 
     def delete(self, subscription_id: str) -> None:
-        with self.parts.db.writing() as session:
+        with self.runtime.db.writing() as session:
             service.remove(session, subscription_id)
 
     def claim(self, *, holder: str) -> list[claims.Claim]:
         """Claim what is due to the one subscription, as a sender of that name does."""
-        with self.parts.db.writing() as session:
+        with self.runtime.db.writing() as session:
             [receiver] = claims.receivers(session)
             return claims.claim(
                 session, receiver, limit=10, now=utc_now(), holder=holder, lease=LEASE
             )
 
     def _publish_one(self) -> str:
-        with self.parts.db.writing() as session:
+        with self.runtime.db.writing() as session:
             return self.publish_in(session)
 
     def history(self, subscription_id: str) -> list[dict[str, Any]]:
         """Return all deliveries, the oldest first."""
-        with self.parts.db.reading() as session:
+        with self.runtime.db.reading() as session:
             request = PageRequest(page_size=100, sort="created_at")
             return list(history.list_page(session, subscription_id, request).items)
 
     def subscription(self, subscription_id: str) -> Subscription:
-        with self.parts.db.reading() as session:
+        with self.runtime.db.reading() as session:
             return session.get_one(Subscription, subscription_id)
 
     def wait_until(
@@ -142,7 +143,7 @@ class Desk:
     def close(self) -> None:
         for process in (*self.senders, *self.webs):
             process.close()
-        self.parts.db.engine.dispose()
+        self.runtime.db.engine.dispose()
 
 
 @pytest.fixture

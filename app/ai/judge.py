@@ -115,7 +115,8 @@ class Judgement:
     """The outcome of an evaluation: the values of its row, and `results` of contract B6 as JSON.
 
     With a `problem` there is no score, and score, passed and band are None; metrics, sentiment and
-    whatever criteria were judged are in `results` all the same. `customer_sentiment` is -1 to 1,
+    whatever criteria were judged are in `results` all the same. Where too little of the scorecard's
+    weight was judged, there is a score, but `passed` and `band` are None. `customer_sentiment` is -1 to 1,
     `predicted_satisfaction` 1 to 5, `confidence` 0 to 1. `segment_sentiments` belong to the
     transcript. `signals` are the numbers that a calibration may weigh (see
     `app.ai.insights.signals`). `needs_review` says that two judges differ so much that a person
@@ -127,6 +128,7 @@ class Judgement:
     score: int | None
     raw_score: float | None
     compliance_score: float | None
+    judged_weight_percent: float
     passed: bool | None
     pass_threshold: int
     band: str | None

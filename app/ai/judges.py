@@ -11,8 +11,7 @@ from app.ai.language_model.judge import Access, LanguageModelJudge
 from app.ai.language_model.kept_answers import AnswerStore
 from app.core.addresses import ANYWHERE
 from app.core.outbound import RequestsSender
-from app.core.settings import Settings
-from app.core.settings.judge import EMBEDDED
+from app.core.settings import EMBEDDED, Settings
 
 
 def build_judge(settings: Settings, store: AnswerStore) -> Judge:

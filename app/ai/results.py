@@ -5,6 +5,7 @@ from typing import Any
 from app.ai.facts.gathering import Facts
 from app.ai.facts.moments import moments_of
 from app.ai.insights.dimensions import dimensions_of
+from app.ai.insights.incidents import incidents_of
 from app.ai.insights.outcome import Outcome, outcome_of
 from app.ai.insights.signals import signals_of
 from app.ai.insights.summary import summary_of
@@ -34,6 +35,7 @@ def judgement_of(
         score=score.score,
         raw_score=score.raw_score,
         compliance_score=score.compliance_score,
+        judged_weight_percent=round(100 * score.coverage, 2),
         passed=score.passed,
         pass_threshold=scorecard.pass_threshold,
         band=score.band,
@@ -71,6 +73,8 @@ def _document(
         "rawScore": score.raw_score,
         "maxScore": 100,
         "complianceScore": score.compliance_score,
+        "coverage": score.coverage,
+        "noVerdictReason": score.no_verdict_reason,
         "band": score.band,
         "passed": score.passed,
         "passThreshold": scorecard.pass_threshold,
@@ -91,9 +95,9 @@ def _document(
         "sentiment": facts.sentiment.as_json(),
         "topics": list(topics),
         "resolution": outcome.as_json(),
-        "summary": summary_of(facts),
+        "summary": summary_of(facts, outcome),
         "moments": moments_of(facts, scorecard),
-        "coaching": coaching_of(score),
+        "coaching": coaching_of(score, incidents_of(facts)),
         "quality": quality.as_json(),
         "reviews": [],
     }

@@ -14,7 +14,7 @@ from app.analytics.rater_figures import Cluster, Rated
 from app.analytics.reading import Question
 from app.evaluations.enums import RESOLUTIONS, Status
 from app.evaluations.models import Evaluation
-from app.reviews.last_words import Opinion, last_words
+from app.reviews.latest_ratings import LatestRatings, latest_ratings
 
 # Two scores that differ by no more than this are taken to be the same verdict.
 CLOSE = 5
@@ -27,7 +27,7 @@ def show(session: Session, question: Question) -> dict[str, Any]:
     pairs with each other. Conversations are what intervals are drawn from, so that several reviews
     of one don't pass for several conversations. A figure with under 20 pairs is None.
     """
-    opinions = last_words(session, _conditions(question))
+    opinions = latest_ratings(session, _conditions(question))
     by_evaluation = [
         list(group)
         for _, group in groupby(
@@ -60,11 +60,11 @@ def _conditions(question: Question) -> list[ColumnElement[bool]]:
     ]
 
 
-def _keys(opinions: Iterable[Opinion]) -> list[str]:
+def _keys(opinions: Iterable[LatestRatings]) -> list[str]:
     return list(dict.fromkeys(key for each in opinions for key in each.ratings))
 
 
-def _criterion(key: str, by_evaluation: Sequence[Sequence[Opinion]]) -> dict[str, Any]:
+def _criterion(key: str, by_evaluation: Sequence[Sequence[LatestRatings]]) -> dict[str, Any]:
     told = [[each.ratings[key] for each in group if key in each.ratings] for group in by_evaluation]
     newest = next(ratings[-1] for ratings in reversed(told) if ratings)
     options = newest["options"] or [0.0, 1.0]
@@ -112,7 +112,7 @@ def _nearest(options: Sequence[float], score: float) -> float:
     return min(options, key=lambda option: (abs(option - score), -option))
 
 
-def _numbers(name: str, by_evaluation: Sequence[Sequence[Opinion]]) -> dict[str, Any]:
+def _numbers(name: str, by_evaluation: Sequence[Sequence[LatestRatings]]) -> dict[str, Any]:
     clusters: Counter[Cluster] = Counter()
     units: Counter[tuple[float, ...]] = Counter()
     for group in by_evaluation:
@@ -128,7 +128,7 @@ def _numbers(name: str, by_evaluation: Sequence[Sequence[Opinion]]) -> dict[str,
     )
 
 
-def _resolution(by_evaluation: Sequence[Sequence[Opinion]]) -> dict[str, Any]:
+def _resolution(by_evaluation: Sequence[Sequence[LatestRatings]]) -> dict[str, Any]:
     place = {word: float(index) for index, word in enumerate(RESOLUTIONS)}
     clusters: Counter[Cluster] = Counter()
     units: Counter[tuple[float, ...]] = Counter()

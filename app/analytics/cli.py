@@ -12,9 +12,9 @@ from app.analytics.periods import Period
 from app.analytics.reading import Question
 from app.core.clock import utc_now
 from app.core.errors import NotFound
-from app.core.runtime import runtime
 from app.engagements import service as engagements
 from app.evaluations.enums import Channel
+from app.web.current import current_runtime
 
 _SHOWN = 20
 # Progress is told every so many batches of facts, and every so many seconds of folding.
@@ -33,7 +33,7 @@ def rebuild(after: str) -> None:
 
     What is done stays done when it is stopped: go on with the id that was printed last.
     """
-    db, reached, number = runtime().db, after, 0
+    db, reached, number = current_runtime().db, after, 0
     with db.writing() as session:
         spans.mark_all_stale(session)
     while True:
@@ -57,7 +57,7 @@ def rebuild(after: str) -> None:
 @analytics.command("check")
 def check() -> None:
     """Compare facts with evaluations, and sums with facts; exit code 1 when anything differs."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         wrong_facts = list(rebuilding.differences(session))
         wrong_spans = list(rebuilding.span_differences(session))
     found = wrong_facts + wrong_spans
@@ -94,7 +94,7 @@ def agreement(
     """
     end = utc_now()
     period = Period(end - timedelta(days=days), end, ZoneInfo("UTC"))
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         try:
             engagement_id = engagements.find(session, engagement).id if engagement else None
         except NotFound as error:
@@ -122,5 +122,5 @@ def exports() -> None:
 @exports.command("run")
 def run() -> None:
     """Work on the exports that are due, here and now, until none is left."""
-    exporter.work(runtime())
+    exporter.run_exports(current_runtime())
     click.echo("no export is due")

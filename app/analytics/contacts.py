@@ -9,8 +9,8 @@ from app.analytics.reading import Question
 from app.audio_files.models import AudioFile, AudioStatus
 from app.conversations.models import Conversation
 from app.evaluations.enums import Channel
+from app.voice_calls.enums import CallStatus
 from app.voice_calls.models import VoiceCall
-from app.voice_calls.vocabulary import CallStatus
 
 # What is not evaluated for want of anything said is not a contact: a call that nobody took, an
 # upload that never came.

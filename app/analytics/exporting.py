@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from app.analytics.datasets import catalogue
@@ -26,7 +26,6 @@ from app.events.outbox import publish
 from app.events.payloads import ExportReady
 
 QUEUE = "exports"
-RUN_EXPORT = "app.analytics.jobs.run_export"
 KEPT_FOR = timedelta(hours=24)
 MOST_RUNNING = 2
 MOST_WAITING = 100
@@ -48,7 +47,7 @@ class Task:
 
 def bell(job_id: str) -> Bell:
     """Return the bell that tells a worker of an export."""
-    return Bell(QUEUE, RUN_EXPORT, (job_id,))
+    return Bell(QUEUE, job_id)
 
 
 def request(session: Session, wish: Wish, *, file_name: str | None, created_by: str) -> ExportJob:
@@ -181,6 +180,13 @@ def forget_files(session: Session, files: Mapping[str, str]) -> None:
     for job in session.scalars(select(ExportJob).where(ExportJob.id.in_(files)).with_for_update()):
         if job.object_id == files[job.id]:
             job.object_id = None
+
+
+def purge(session: Session, *, before: datetime) -> None:
+    """Delete the exports that ended before this moment and whose files are gone."""
+    session.execute(
+        delete(ExportJob).where(ExportJob.completed_at < before, ExportJob.object_id.is_(None))
+    )
 
 
 def unknown_among(session: Session, object_ids: Sequence[str]) -> Sequence[str]:

@@ -8,12 +8,12 @@ from app.core.storage import StoredObject
 class ExportFiles:
     """Owns the objects whose ids begin with `exp_`; nobody uploads these."""
 
-    def __init__(self, parts: Runtime) -> None:
-        self._parts = parts
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     def knows(self, object_id: str) -> bool:
         """Whether it is the file of an export that is ready."""
-        with self._parts.db.reading() as session:
+        with self._runtime.db.reading() as session:
             return exporting.is_offered(session, object_id)
 
     def stored(self, object_id: str, stored: StoredObject) -> None:

@@ -8,8 +8,8 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.analytics.reading import Question
 from app.campaigns.models import Campaign
-from app.directory import call_centers
 from app.directory.models import CallCenter, Executive
+from app.directory.service import CALL_CENTERS
 from app.evaluations.enums import ReviewStatus
 from app.evaluations.models import Evaluation
 
@@ -50,7 +50,7 @@ def add_executives(session: Session, question: Question, members: Sequence[dict[
     ids = [each["id"] for each in members]
     rows = session.scalars(select(Executive).where(Executive.id.in_(ids)))
     places = {row.id: row.call_center_id for row in rows}
-    centers = call_centers.names_of(session, [each for each in places.values() if each])
+    centers = CALL_CENTERS.names(session, [each for each in places.values() if each])
     reviewed = _reviewed(session, question, ids)
     for each in members:
         place = places.get(each["id"])

@@ -32,5 +32,5 @@ def retire(session: Session) -> int:
         if job.state == JobState.SUCCEEDED:
             job.expires_at = now
         else:
-            leases.hand_back(job, due_at=now, counts=False)
+            leases.requeue(job, due_at=now, counts=False)
     return len(ready)

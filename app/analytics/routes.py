@@ -21,8 +21,8 @@ from app.analytics.reading import Question
 from app.analytics.wishes import Dataset, Format, Wish, scopes_of
 from app.core.clock import utc_now
 from app.core.errors import InvalidInput
-from app.core.runtime import runtime
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, check_scope, current_principal, require_scope
 from app.web.public_address import public_address
 
@@ -38,7 +38,7 @@ blp = Blueprint(
 def get_analytics_summary(query: dict[str, Any]) -> Any:
     """Summarize a period: scores, sentiment, resolution, topics and the weakest criteria."""
     question, how = _question(query), _how(query)
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return summary.summarize(session, question, **how)
 
 
@@ -49,7 +49,7 @@ def get_analytics_summary(query: dict[str, Any]) -> Any:
 def list_campaign_analytics(query: dict[str, Any]) -> Any:
     """Compare and rank the campaigns."""
     question, how = _question(query), _how(query)
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return boards.campaigns(session, question, query["page_request"], **how)
 
 
@@ -60,7 +60,7 @@ def list_campaign_analytics(query: dict[str, Any]) -> Any:
 def list_call_center_analytics(query: dict[str, Any]) -> Any:
     """Compare and rank the call centres."""
     question, how = _question(query), _how(query)
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return boards.call_centers(session, question, query["page_request"], **how)
 
 
@@ -71,7 +71,7 @@ def list_call_center_analytics(query: dict[str, Any]) -> Any:
 def list_executive_analytics(query: dict[str, Any]) -> Any:
     """Compare the executives, and rank people and bots, each among themselves."""
     question, how = _question(query), _how(query)
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return boards.executives(session, question, query["page_request"], **how)
 
 
@@ -82,7 +82,7 @@ def list_executive_analytics(query: dict[str, Any]) -> Any:
 def get_analytics_trends(query: dict[str, Any]) -> Any:
     """Show the course of one metric, of everything or group by group."""
     question = _question(query)
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return trends.show(
             session,
             question,
@@ -100,7 +100,7 @@ def get_analytics_trends(query: dict[str, Any]) -> Any:
 def get_analytics_agreement(query: dict[str, Any]) -> Any:
     """Show how well the engine agrees with people's reviews, and people with each other."""
     question = _question(query)
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return agreement.show(session, question)
 
 
@@ -113,9 +113,11 @@ def create_export(body: dict[str, Any]) -> Any:
     links, wish = _links(), _wish(body)
     _check_scopes(wish)
     created_by = current_principal().key_id
-    with runtime().db.reading() as session:
+    runtime = current_runtime()
+    runtime.storage.require_space(0)
+    with runtime.db.reading() as session:
         exporting.require_room(session, wish)
-    with runtime().db.writing() as session:
+    with runtime.db.writing() as session:
         job = exporting.request(
             session, wish, file_name=body.get("file_name"), created_by=created_by
         )
@@ -132,7 +134,7 @@ def create_export(body: dict[str, Any]) -> Any:
 @blp.response(200, export_shapes.ExportSchema)
 def get_export(job_id: str) -> Any:
     """Show how far an export is; when it is ready, with a signed link to its file."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         _check_scopes(exporting.wish_of(export_records.found(session, job_id)))
         return export_records.show(session, job_id, _links())
 
@@ -142,7 +144,7 @@ def get_export(job_id: str) -> Any:
 @blp.response(204)
 def cancel_export(job_id: str) -> None:
     """End an export that waits or runs; one that is ready is withdrawn with its file."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         exporting.cancel(session, job_id)
 
 
@@ -184,5 +186,5 @@ def _wish(body: dict[str, Any]) -> Wish:
 
 
 def _links() -> Links:
-    parts = runtime()
-    return Links(parts.urls, public_address(parts.settings), parts.settings.url_ttl_s)
+    runtime = current_runtime()
+    return Links(runtime.urls, public_address(runtime.settings), runtime.settings.url_ttl_s)

@@ -1,1 +1,1 @@
-"""API keys: who may call, from where and for what; and the gate that every request passes."""
+"""API keys, and the authentication of requests by them."""

@@ -1,4 +1,4 @@
-"""Commands over API keys: `flask keys …`, `flask secrets …`, `flask signing …`."""
+"""Command group `flask keys`."""
 
 import json
 from datetime import datetime, timedelta
@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from app.api_keys import credentials, records, service
-from app.api_keys.credentials import Issued
+from app.api_keys.credentials import IssuedKey
 from app.core.clock import as_utc, iso_utc, utc_now
 from app.core.database.paging import PageRequest
 from app.core.database.session import after_commit
 from app.core.errors import AppError
-from app.core.runtime import runtime
 from app.core.settings.parsers import network
 from app.usage import meter
+from app.web.current import current_runtime
 
 
 @click.group("keys")
@@ -23,18 +23,26 @@ def keys() -> None:
 
 
 @keys.command("create")
-@click.option("--name", required=True, help="What the key is for.")
-@click.option("--scopes", required=True, help="Comma list of scopes, or '*' for all.")
-@click.option("--ip-allowlist", default="", help="Comma list of networks; empty: from anywhere.")
+@click.option(
+    "--name", required=True, help="Name of the key, such as the integration that uses it."
+)
+@click.option("--scopes", required=True, help="Scopes, separated by commas, or '*' for all.")
+@click.option(
+    "--ip-allowlist",
+    default="",
+    help="Networks that the key works from, separated by commas. Default: any.",
+)
 @click.option(
     "--signature-policy",
     type=click.Choice(["default", "required", "optional"]),
     default="default",
     show_default=True,
-    help="Where Bearer alone is enough.",
+    help="Where requests with Bearer alone are accepted.",
 )
-@click.option("--require-nonce", is_flag=True, help="Want an X-Nonce on every change.")
-@click.option("--expires-at", default=None, help="ISO 8601 moment at which the key ends.")
+@click.option(
+    "--require-nonce", is_flag=True, help="Require X-Nonce on requests that change something."
+)
+@click.option("--expires-at", default=None, help="Time at which the key expires, ISO 8601.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def create(
     name: str,
@@ -45,59 +53,63 @@ def create(
     expires_at: str | None,
     as_json: bool,
 ) -> None:
-    """Make a key and print its two strings, this once."""
-    parts = runtime()
+    """Make a key and print its two strings. They are not shown again."""
+    runtime = current_runtime()
     try:
-        networks = [str(network(each.strip())) for each in ip_allowlist.split(",") if each.strip()]
+        networks = [str(network(cidr.strip())) for cidr in ip_allowlist.split(",") if cidr.strip()]
         ends = as_utc(datetime.fromisoformat(expires_at)) if expires_at else None
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             issued = service.create_key(
                 session,
-                parts.keyring,
+                runtime.keyring,
                 name=name,
-                scopes=[each.strip() for each in scopes.split(",")],
+                scopes=[scope.strip() for scope in scopes.split(",")],
                 ip_allowlist=networks,
                 signature_policy=signature_policy,
                 require_nonce=require_nonce,
                 expires_at=ends,
             )
     except (AppError, ValueError) as error:
-        raise click.ClickException(_sentence(error)) from error
+        raise click.ClickException(_message(error)) from error
     _print_issued(issued, as_json=as_json)
 
 
 @keys.command("list")
-@click.option("--unused-days", type=int, default=None, help="Only keys unused for so many days.")
+@click.option(
+    "--unused-days", type=int, default=None, help="Only keys that were not used for so many days."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(unused_days: int | None, as_json: bool) -> None:
     """List the keys with their scopes and last use."""
-    meter.flush(runtime())
-    with runtime().db.reading() as session:
-        found = _all_records(session)
+    meter.flush(current_runtime())
+    with current_runtime().db.reading() as session:
+        keys_shown = _all_records(session)
     if unused_days is not None:
         before = utc_now() - timedelta(days=unused_days)
-        found = [each for each in found if (each["last_used_at"] or each["created_at"]) < before]
+        keys_shown = [
+            key for key in keys_shown if (key["last_used_at"] or key["created_at"]) < before
+        ]
     if as_json:
-        click.echo(json.dumps(found, default=iso_utc, indent=2))
+        click.echo(json.dumps(keys_shown, default=iso_utc, indent=2))
         return
-    for each in found:
-        used = iso_utc(each["last_used_at"]) if each["last_used_at"] else "never used"
-        scopes = ",".join(each["scopes"])
-        click.echo(f"{each['id']}  {each['status']:8}  {used:24}  {each['name']}  {scopes}")
+    for key in keys_shown:
+        used = iso_utc(key["last_used_at"]) if key["last_used_at"] else "never used"
+        scopes = ",".join(key["scopes"])
+        click.echo(f"{key['id']}  {key['status']:8}  {used:24}  {key['name']}  {scopes}")
 
 
 @keys.command("revoke")
 @click.argument("key_id")
 def revoke(key_id: str) -> None:
     """Revoke a key for good."""
-    parts = runtime()
+    runtime = current_runtime()
     try:
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             key = service.revoke_key(session, key_id, caller=None)
-            after_commit(session, parts.state.new_key_version)
+            after_commit(session, runtime.state.new_key_version)
     except AppError as error:
         raise click.ClickException(error.message) from error
-    click.echo(f"revoked {key.id} ({key.name})")
+    click.echo(f"Revoked {key.id} ({key.name}).")
 
 
 @keys.command("rotate")
@@ -107,24 +119,24 @@ def revoke(key_id: str) -> None:
     type=click.IntRange(0, 604800),
     default=0,
     show_default=True,
-    help="How long the strings before stay good.",
+    help="Seconds for which the previous strings keep working.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def rotate(key_id: str, grace_seconds: int, as_json: bool) -> None:
-    """Replace both strings of a key and print the new ones, this once."""
-    parts = runtime()
+    """Replace both strings of a key and print the new ones. They are not shown again."""
+    runtime = current_runtime()
     try:
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             issued = credentials.rotate_key(
-                session, parts.keyring, key_id, grace_period_s=grace_seconds, caller=None
+                session, runtime.keyring, key_id, grace_period_s=grace_seconds, caller=None
             )
-            after_commit(session, parts.state.new_key_version)
+            after_commit(session, runtime.state.new_key_version)
     except AppError as error:
         raise click.ClickException(error.message) from error
     _print_issued(issued, as_json=as_json)
 
 
-def _print_issued(issued: Issued, *, as_json: bool) -> None:
+def _print_issued(issued: IssuedKey, *, as_json: bool) -> None:
     shown = {
         "id": issued.key.id,
         "name": issued.key.name,
@@ -138,21 +150,21 @@ def _print_issued(issued: Issued, *, as_json: bool) -> None:
     click.echo(f"key     {shown['id']} ({shown['name']})")
     click.echo(f"apiKey  {shown['apiKey']}")
     click.echo(f"secret  {shown['secret']}")
-    click.echo("Keep both now: they are not shown again.")
+    click.echo("Store both now: they are not shown again.")
 
 
 def _all_records(session: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    all_keys: list[dict[str, Any]] = []
     page = 1
     while True:
-        part = service.list_page(session, PageRequest(page=page, page_size=100))
-        found += records.records_of(session, part.items)
-        if page >= part.total_pages:
-            return found
+        listed = service.list_page(session, PageRequest(page=page, page_size=100))
+        all_keys += records.records_of(session, listed.items)
+        if page >= listed.total_pages:
+            return all_keys
         page += 1
 
 
-def _sentence(error: AppError | ValueError) -> str:
+def _message(error: AppError | ValueError) -> str:
     if isinstance(error, AppError):
-        return "; ".join(each["message"] for each in error.details) or error.message
+        return "; ".join(detail["message"] for detail in error.details) or error.message
     return str(error)

@@ -1,4 +1,4 @@
-"""The credentials of a key: issued, rotated with a grace period, sealed under the master key."""
+"""Credentials of API keys: issued, rotated with a grace period, and encrypted at rest."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.api_keys.grants import Caller, require_within
+from app.api_keys.escalation import Caller, require_within
 from app.api_keys.key_strings import DISPLAY_LENGTH, KeyPair, hash_of, new_pair
 from app.api_keys.models import ApiKey, Credential
 from app.core.clock import iso_utc, utc_now
@@ -18,15 +18,15 @@ from app.events.outbox import publish
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
-    """A key with the two strings that are shown once."""
+class IssuedKey:
+    """A key with the two strings that are shown only once."""
 
     key: ApiKey
     pair: KeyPair
 
 
-def issue_pair(session: Session, keyring: Keyring, key: ApiKey, now: datetime) -> Issued:
-    """Store a fresh pair for a new or rotated key."""
+def issue_pair(session: Session, keyring: Keyring, key: ApiKey, now: datetime) -> IssuedKey:
+    """Store a new pair of strings for a key."""
     pair = new_pair()
     key.key_prefix = pair.api_key[:DISPLAY_LENGTH]
     credential_id = new_id("cred")
@@ -42,11 +42,11 @@ def issue_pair(session: Session, keyring: Keyring, key: ApiKey, now: datetime) -
         )
     )
     session.flush()
-    return Issued(key, pair)
+    return IssuedKey(key, pair)
 
 
 def purpose_of(credential_id: str) -> str:
-    """Return what the sealed secret of a credential is bound to."""
+    """Return the text that binds an encrypted secret to its credential."""
     return f"api_key_credential:{credential_id}:secret"
 
 
@@ -57,11 +57,11 @@ def rotate_key(
     *,
     grace_period_s: int,
     caller: Caller | None,
-) -> Issued:
-    """Replace both strings; the pair before works for the grace period, any older one ends now.
+) -> IssuedKey:
+    """Replace both strings. The previous pair works for the grace period; older pairs end now.
 
     Args:
-        grace_period_s: 0 to 604800; never beyond the key's own expiry.
+        grace_period_s: 0 to 604800; it ends at the latest with the key.
 
     Raises:
         InsufficientScope: the key may do more than the caller's, who would learn its new secret.
@@ -73,11 +73,11 @@ def rotate_key(
         raise NotFound("There is no such API key.")
     require_within(caller, key)
     if key.status_at(now) != "active":
-        raise Conflict(f"The key is {key.status_at(now)}.")
+        raise Conflict(f"The key is {key.status_at(now)}: only an active key can be rotated.")
     grace_end = now + timedelta(seconds=grace_period_s)
     if key.expires_at is not None:
         grace_end = min(grace_end, key.expires_at)
-    for credential in _living(session, key.id, now):
+    for credential in _valid(session, key.id, now):
         ends_now = credential.expires_at is not None or grace_period_s == 0
         credential.expires_at = now if ends_now else grace_end
     key.rotated_at = now
@@ -97,7 +97,7 @@ def rotate_key(
 
 
 def previous_expiries(session: Session, key_ids: list[str], now: datetime) -> dict[str, datetime]:
-    """Return, by key id, when the pair before the current one ends, where it still works."""
+    """Return, by key id, when the previous pair ends, for keys whose previous pair still works."""
     rows = session.execute(
         select(Credential.key_id, Credential.expires_at).where(
             Credential.key_id.in_(key_ids), Credential.expires_at > now
@@ -107,7 +107,7 @@ def previous_expiries(session: Session, key_ids: list[str], now: datetime) -> di
 
 
 def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
-    """Seal up to `batch` secrets anew that an older master key sealed; return how many."""
+    """Encrypt up to `batch` secrets of older master keys with the newest one; return how many."""
     old = [
         credential
         for credential in session.scalars(select(Credential))
@@ -121,13 +121,17 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
 
 
 def unreadable_key_ids(session: Session, keyring: Keyring) -> set[str]:
-    """Name the master keys that stored secrets need and this process was not given."""
+    """Return the ids of master keys that stored secrets need and the keyring lacks."""
     used = {
         keyring.key_id_of(sealed) for sealed in session.scalars(select(Credential.secret_sealed))
     }
     return {key_id for key_id in used if not keyring.has(key_id)}
 
 
-def _living(session: Session, key_id: str, now: datetime) -> list[Credential]:
+def _valid(session: Session, key_id: str, now: datetime) -> list[Credential]:
     credentials = session.scalars(select(Credential).where(Credential.key_id == key_id))
-    return [each for each in credentials if each.expires_at is None or each.expires_at > now]
+    return [
+        credential
+        for credential in credentials
+        if credential.expires_at is None or credential.expires_at > now
+    ]

@@ -1,4 +1,4 @@
-"""Keys as the gate needs them, kept for seconds, dropped at once when any key changes."""
+"""Cache of API keys for authentication; it follows every change of a key at once."""
 
 import time
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from app.core.secrets.encryption import Keyring
 from app.web.principal import Principal
 
 _LIFE_S = 5.0
-_MOST_ENTRIES = 1000
+_MAX_ENTRIES = 1000
 
 _LOOK_UP = (
     select(
@@ -36,8 +36,8 @@ _LOOK_UP = (
 
 
 @dataclass(frozen=True, slots=True)
-class KnownKey:
-    """A key that exists, with its secret opened and its networks parsed."""
+class CachedKey:
+    """An API key with its secret decrypted and its networks parsed."""
 
     principal: Principal
     secret: str
@@ -47,40 +47,44 @@ class KnownKey:
     key_version: str
     loaded_at: float
 
-    def usable_at(self, now: datetime) -> bool:
-        """Whether neither the key nor this credential is revoked or over."""
+    def is_usable_at(self, now: datetime) -> bool:
+        """Whether the key is not revoked, and neither it nor this credential has expired."""
         return not self.revoked and (self.ends_at is None or self.ends_at > now)
 
     def allows(self, address: IPv4Address | IPv6Address | None) -> bool:
-        """Whether the allowlist takes this address; an empty list takes any."""
+        """Whether the allowlist contains this address; an empty list allows any."""
         if not self.networks:
             return True
         return address is not None and any(address in network for network in self.networks)
 
 
 class KeyCache:
-    """Found keys by hash. The key version of the request state tells when one is out of date."""
+    """Keys by hash, for a few seconds.
+
+    Every change of a key gives the request state a new key version, and an entry is used only if
+    its version is the present one.
+    """
 
     def __init__(self, db: Database, keyring: Keyring) -> None:
         self._db = db
         self._keyring = keyring
-        self._entries: dict[str, KnownKey] = {}
+        self._entries: dict[str, CachedKey] = {}
         self._version = ""
 
-    def find(self, key_hash: str) -> KnownKey | None:
-        """Return the key behind a hash, at most five seconds old."""
+    def find(self, key_hash: str) -> CachedKey | None:
+        """Return the key with this hash, at most five seconds old."""
         entry = self._entries.get(key_hash)
         if entry is not None and time.monotonic() - entry.loaded_at < _LIFE_S:
             return entry
         return self._load(key_hash)
 
-    def confirm(self, entry: KnownKey, key_hash: str, version: str) -> KnownKey | None:
-        """Return the entry if no key has changed since it was read, else read it again."""
+    def confirm(self, entry: CachedKey, key_hash: str, version: str) -> CachedKey | None:
+        """Return the entry if no key has changed since it was loaded, else load it again."""
         self._version = version
         return entry if entry.key_version == version else self._load(key_hash)
 
-    def _load(self, key_hash: str) -> KnownKey | None:
-        # The version is taken before the table is read: a change in between makes it differ.
+    def _load(self, key_hash: str) -> CachedKey | None:
+        # The version is read before the table, so that a change in between is noticed.
         version = self._version
         with self._db.reading() as session:
             row = session.execute(_LOOK_UP, {"key_hash": key_hash}).mappings().first()
@@ -90,8 +94,8 @@ class KeyCache:
         secret = self._keyring.decrypt(
             row["secret_sealed"], purpose=purpose_of(row["credential_id"])
         )
-        ends = [each for each in (row["expires_at"], row["credential_expires_at"]) if each]
-        entry = KnownKey(
+        ends = [moment for moment in (row["expires_at"], row["credential_expires_at"]) if moment]
+        entry = CachedKey(
             principal=Principal(
                 key_id=row["id"],
                 name=row["name"],
@@ -102,13 +106,13 @@ class KeyCache:
                 require_nonce=row["require_nonce"],
             ),
             secret=secret.decode(),
-            networks=tuple(ip_network(each) for each in row["ip_allowlist"]),
+            networks=tuple(ip_network(cidr) for cidr in row["ip_allowlist"]),
             revoked=row["revoked_at"] is not None,
             ends_at=min(ends, default=None),
             key_version=version,
             loaded_at=time.monotonic(),
         )
-        if len(self._entries) >= _MOST_ENTRIES:
+        if len(self._entries) >= _MAX_ENTRIES:
             self._entries.clear()
         self._entries[key_hash] = entry
         return entry

@@ -1,4 +1,4 @@
-"""The two strings of a credential: random, with a checksum that catches typing errors."""
+"""The two strings of a credential: random characters and a checksum against typing errors."""
 
 import hashlib
 import secrets
@@ -15,14 +15,14 @@ DISPLAY_LENGTH = 9
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """What the caller sees once."""
+    """The strings that the caller sees once."""
 
     api_key: str
     secret: str
 
 
 def new_pair() -> KeyPair:
-    """Make a key of 178 random bits and a secret of 256."""
+    """Make a key string of 178 random bits and a secret of 256."""
     return KeyPair(
         _with_checksum(KEY_PREFIX, KEY_RANDOM_LENGTH),
         _with_checksum(SECRET_PREFIX, SECRET_RANDOM_LENGTH),
@@ -30,7 +30,7 @@ def new_pair() -> KeyPair:
 
 
 def is_key_string(text: str) -> bool:
-    """Tell whether the text has the form and the checksum of a key, with no look at a table."""
+    """Whether the text has the form and the checksum of a key string; reads no table."""
     length = len(KEY_PREFIX) + KEY_RANDOM_LENGTH + _CHECKSUM_LENGTH
     if len(text) != length or not text.startswith(KEY_PREFIX) or not text.isascii():
         return False
@@ -39,7 +39,7 @@ def is_key_string(text: str) -> bool:
 
 
 def hash_of(api_key: str) -> str:
-    """Return the SHA-256 by which a key is found; enough for 178 random bits (ASVS 6.5.2)."""
+    """Return the SHA-256 that a key is stored under; enough for 178 random bits (ASVS 6.5.2)."""
     return hashlib.sha256(api_key.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The tables of API keys and of their credentials."""
+"""Tables of API keys and their credentials."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -10,7 +10,7 @@ from app.core.database.session import Table, UtcDateTime
 
 
 class SignaturePolicy(StrEnum):
-    """Where a key may call with Bearer alone (security, 1.3)."""
+    """Where a key may be used with Bearer alone (docs/authentication.md)."""
 
     DEFAULT = "default"
     REQUIRED = "required"
@@ -18,7 +18,7 @@ class SignaturePolicy(StrEnum):
 
 
 class ApiKey(Table):
-    """One key of one integration; revoked ones stay for their usage."""
+    """One API key. Revoked keys are kept, so that their usage keeps a name."""
 
     __tablename__ = "api_keys"
 

@@ -1,11 +1,11 @@
-"""The record of a key as the API shows it: the row, its status now, and its last use."""
+"""Records of API keys as the API shows them: the row, its present status, and its last use."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.api_keys.credentials import Issued, previous_expiries
+from app.api_keys.credentials import IssuedKey, previous_expiries
 from app.api_keys.models import ApiKey
 from app.core.clock import utc_now
 from app.usage.service import last_uses
@@ -28,7 +28,7 @@ _SHOWN = (
 
 
 def records_of(session: Session, keys: Sequence[ApiKey]) -> list[dict[str, Any]]:
-    """Build the records of keys, in their order."""
+    """Return the records of keys, in the same order."""
     now = utc_now()
     ids = [key.id for key in keys]
     used = last_uses(session, ids)
@@ -44,7 +44,7 @@ def records_of(session: Session, keys: Sequence[ApiKey]) -> list[dict[str, Any]]
     ]
 
 
-def issued_record(session: Session, issued: Issued) -> dict[str, Any]:
-    """Build the record of a fresh pair, with its strings."""
+def issued_record(session: Session, issued: IssuedKey) -> dict[str, Any]:
+    """Return the record of a new or rotated key, with its strings."""
     [record] = records_of(session, [issued.key])
     return {**record, "api_key": issued.pair.api_key, "secret": issued.pair.secret}

@@ -3,15 +3,17 @@
 from typing import Any
 
 from app.api_keys import credentials, records, schemas, service
-from app.api_keys.grants import Caller
+from app.api_keys.escalation import Caller
 from app.core.database.paging import Page, PageRequest
 from app.core.database.session import after_commit
-from app.core.runtime import runtime
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.etag import if_match
 from app.web.principal import KEYS, current_principal, require_scope
 
-blp = Blueprint("api-keys", __name__, url_prefix="/api-keys", description="Keys of integrations")
+blp = Blueprint(
+    "api-keys", __name__, url_prefix="/api-keys", description="API keys of integrations"
+)
 
 
 @blp.get("")
@@ -19,8 +21,8 @@ blp = Blueprint("api-keys", __name__, url_prefix="/api-keys", description="Keys 
 @blp.arguments(schemas.KeyQuery, location="query")
 @blp.response(200, schemas.KeySchema(many=True))
 def list_api_keys(query: dict[str, PageRequest]) -> Any:
-    """List the API keys, revoked ones too."""
-    with runtime().db.reading() as session:
+    """List the API keys, revoked ones included."""
+    with current_runtime().db.reading() as session:
         page = service.list_page(session, query["page_request"])
         shown = records.records_of(session, page.items)
     return Page(shown, page.page, page.page_size, page.total_count)
@@ -31,10 +33,10 @@ def list_api_keys(query: dict[str, PageRequest]) -> Any:
 @blp.arguments(schemas.KeyCreate)
 @blp.response(201, schemas.IssuedKeySchema, etag=True)
 def create_api_key(body: dict[str, Any]) -> Any:
-    """Make an API key; its two strings are in this answer only."""
-    parts = runtime()
-    with parts.db.writing() as session:
-        issued = service.create_key(session, parts.keyring, **body, caller=_caller())
+    """Make an API key. Its two strings are in this answer only."""
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        issued = service.create_key(session, runtime.keyring, **body, caller=_caller())
         return records.issued_record(session, issued)
 
 
@@ -44,9 +46,9 @@ def create_api_key(body: dict[str, Any]) -> Any:
 @blp.response(200, schemas.KeySchema, etag=True)
 def change_api_key(changes: dict[str, Any], key_id: str) -> Any:
     """Change the given fields of an API key."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         key = service.change_key(session, key_id, changes, caller=_caller(), if_match=if_match())
-        after_commit(session, runtime().state.new_key_version)
+        after_commit(session, current_runtime().state.new_key_version)
         [record] = records.records_of(session, [key])
     return record
 
@@ -55,10 +57,10 @@ def change_api_key(changes: dict[str, Any], key_id: str) -> Any:
 @require_scope("keys:manage", policy=KEYS)
 @blp.response(204)
 def revoke_api_key(key_id: str) -> None:
-    """Revoke an API key: no request after this answer passes with it."""
-    with runtime().db.writing() as session:
+    """Revoke an API key; it stops working before this answer is sent."""
+    with current_runtime().db.writing() as session:
         service.revoke_key(session, key_id, caller=_caller())
-        after_commit(session, runtime().state.new_key_version)
+        after_commit(session, current_runtime().state.new_key_version)
 
 
 @blp.post("/<id:key_id>/rotate")
@@ -66,24 +68,24 @@ def revoke_api_key(key_id: str) -> None:
 @blp.arguments(schemas.KeyRotate)
 @blp.response(200, schemas.IssuedKeySchema, etag=True)
 def rotate_api_key(body: dict[str, int], key_id: str) -> Any:
-    """Replace both strings of an API key; the pair before stays good for the grace period."""
-    parts = runtime()
+    """Replace both strings of an API key; the previous pair works for the grace period."""
+    runtime = current_runtime()
     grace_s = body["grace_period_seconds"]
-    with parts.db.writing() as session:
+    with runtime.db.writing() as session:
         issued = credentials.rotate_key(
-            session, parts.keyring, key_id, grace_period_s=grace_s, caller=_caller()
+            session, runtime.keyring, key_id, grace_period_s=grace_s, caller=_caller()
         )
-        after_commit(session, parts.state.new_key_version)
+        after_commit(session, runtime.state.new_key_version)
         return records.issued_record(session, issued)
 
 
 def _caller() -> Caller:
-    asking = current_principal()
+    principal = current_principal()
     return Caller(
-        key_id=asking.key_id,
-        scopes=asking.scopes,
-        ip_allowlist=asking.ip_allowlist,
-        expires_at=asking.expires_at,
-        signature_policy=asking.signature_policy,
-        require_nonce=asking.require_nonce,
+        key_id=principal.key_id,
+        scopes=principal.scopes,
+        ip_allowlist=principal.ip_allowlist,
+        expires_at=principal.expires_at,
+        signature_policy=principal.signature_policy,
+        require_nonce=principal.require_nonce,
     )

@@ -1,4 +1,4 @@
-"""Shapes of API keys (contract B3)."""
+"""Schemas of API keys."""
 
 from marshmallow import fields
 
@@ -8,11 +8,11 @@ from app.web.pagination import PageQuery, sort_field
 from app.web.shapes import CamelSchema
 
 _POLICIES = ("default", "required", "optional")
-_GRACE_MOST_S = 7 * 24 * 3600
+_MAX_GRACE_S = 7 * 24 * 3600
 
 
 class KeyChange(CamelSchema):
-    """The fields of a key that may change."""
+    """The fields of a key that can be changed."""
 
     name = Text(200, low=1)
     description = Text(2000, multiline=True, allow_none=True)
@@ -24,26 +24,26 @@ class KeyChange(CamelSchema):
 
 
 class KeyCreate(KeyChange):
-    """What a new key needs."""
+    """The fields of a new key."""
 
     name = Text(200, low=1, required=True)
     scopes = Items(Choice(SCOPES), low=1, high=len(SCOPES), required=True)
 
 
 class KeyRotate(CamelSchema):
-    """How long the pair before stays good."""
+    """The grace period of a rotation."""
 
-    grace_period_seconds = Whole(high=_GRACE_MOST_S, load_default=0)
+    grace_period_seconds = Whole(high=_MAX_GRACE_S, load_default=0)
 
 
 class KeyQuery(PageQuery):
-    """The page of the list of keys."""
+    """Page of the list of keys."""
 
     sort = sort_field("createdAt", "name")
 
 
 class KeySchema(CamelSchema):
-    """A key as it is shown: never its strings."""
+    """A key, without its strings."""
 
     id = fields.String(required=True)
     name = fields.String(required=True)
@@ -63,7 +63,7 @@ class KeySchema(CamelSchema):
 
 
 class IssuedKeySchema(KeySchema):
-    """A key with its two strings, shown this once."""
+    """A new or rotated key with its two strings, which are shown only once."""
 
     api_key = fields.String(required=True)
     secret = fields.String(required=True)

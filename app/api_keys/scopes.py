@@ -1,4 +1,4 @@
-"""The scopes that a key may hold (spec A7; the last five belong to extensions)."""
+"""Scopes that an API key can have. The last five belong to extensions of the API."""
 
 SCOPES = (
     "evaluations:read",
@@ -25,16 +25,16 @@ MANAGE_KEYS = "keys:manage"
 
 
 def in_order(scopes: list[str]) -> list[str]:
-    """Put scopes into their canonical order; `*` stands for all.
+    """Return scopes in their canonical order; `*` means all of them.
 
     Raises:
-        ValueError: none, an unknown one, or one twice.
+        ValueError: there is no scope, an unknown one, or a repeated one.
     """
     if scopes == ["*"]:
         return list(SCOPES)
     unknown = [scope for scope in scopes if scope not in SCOPES]
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is not a scope; there are {', '.join(SCOPES)}")
+        raise ValueError(f"scopes must be some of {', '.join(SCOPES)}; {unknown[0]!r} is not.")
     if not scopes or len(set(scopes)) != len(scopes):
-        raise ValueError("Name at least one scope, and each once.")
+        raise ValueError("scopes must contain at least one scope, and none twice.")
     return [scope for scope in SCOPES if scope in scopes]

@@ -1,4 +1,4 @@
-"""What is done with API keys: make, list, change, revoke."""
+"""API keys: made, listed, changed and revoked."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.api_keys.credentials import Issued, issue_pair
-from app.api_keys.grants import Caller, require_within
+from app.api_keys.credentials import IssuedKey, issue_pair
+from app.api_keys.escalation import Caller, require_within
 from app.api_keys.models import ApiKey, Credential, SignaturePolicy
 from app.api_keys.scopes import MANAGE_KEYS, in_order
 from app.core.clock import utc_now
@@ -19,7 +19,7 @@ from app.core.ids import new_id
 from app.core.secrets.encryption import Keyring
 from app.usage.service import name_key
 
-_MOST_ACTIVE = 100
+_MAX_ACTIVE = 100
 _SORTABLE = {"created_at": ApiKey.created_at, "name": ApiKey.name}
 
 
@@ -35,18 +35,18 @@ def create_key(
     require_nonce: bool = False,
     expires_at: datetime | None = None,
     caller: Caller | None = None,
-) -> Issued:
-    """Make a key and its first credential; the strings are in the answer and nowhere else.
+) -> IssuedKey:
+    """Make a key with its first credential. The strings are returned here and never again.
 
     Raises:
-        InvalidInput: the scopes are not acceptable, or it would be expired already.
+        InvalidInput: the scopes are invalid, or `expires_at` is in the past.
         InsufficientScope: the key could do more than its maker.
-        Conflict: there are a hundred active keys.
+        Conflict: there are 100 active keys.
     """
     now = utc_now()
     _require_future(expires_at, now)
-    if len(_active(session, now)) >= _MOST_ACTIVE:
-        raise Conflict(f"There are {_MOST_ACTIVE} active keys: revoke one first.")
+    if len(_active(session, now)) >= _MAX_ACTIVE:
+        raise Conflict(f"There can be at most {_MAX_ACTIVE} active keys: revoke one first.")
     key = ApiKey(
         id=new_id("key"),
         name=name,
@@ -65,7 +65,7 @@ def create_key(
 
 
 def get_key(session: Session, key_id: str) -> ApiKey:
-    """Return a key, active or not; `NotFound` where there is none."""
+    """Return a key, active or not; raise `NotFound` if there is none."""
     key = session.get(ApiKey, key_id)
     if key is None:
         raise NotFound("There is no such API key.")
@@ -73,7 +73,7 @@ def get_key(session: Session, key_id: str) -> ApiKey:
 
 
 def list_page(session: Session, request: PageRequest) -> Page[Any]:
-    """List keys, revoked ones too, as rows of ApiKey."""
+    """List all keys, revoked ones included, as rows of `ApiKey`."""
     page = select_page(session, select(ApiKey), request, sortable=_SORTABLE, tail=ApiKey.id)
     return Page([row["ApiKey"] for row in page.items], page.page, page.page_size, page.total_count)
 
@@ -90,15 +90,15 @@ def change_key(
 
     Raises:
         InsufficientScope: the key may, or could then, do more than the caller's.
-        Conflict: it is revoked, or it is the last that manages keys and would cease to.
-        PreconditionFailed: If-Match names another version.
+        Conflict: the key is revoked, or no active key with `keys:manage` would be left.
+        PreconditionFailed: If-Match is another version.
     """
     now = utc_now()
     key = get_key(session, key_id)
     require_within(caller, key)
     require_match(key, if_match)
     if key.revoked_at is not None:
-        raise Conflict("The key is revoked.")
+        raise Conflict("The key is revoked: make a new one.")
     changed = dict(changes)
     if "scopes" in changed:
         changed["scopes"] = _checked_scopes(changed["scopes"])
@@ -117,11 +117,11 @@ def change_key(
 
 
 def revoke_key(session: Session, key_id: str, *, caller: Caller | None) -> ApiKey:
-    """Revoke a key for good; a revoked one stays as it is.
+    """Revoke a key for good; a revoked key stays as it is.
 
     Raises:
         InsufficientScope: the key may do more than the caller's.
-        Conflict: it is the last active key that manages keys.
+        Conflict: no active key with `keys:manage` would be left.
     """
     key = get_key(session, key_id)
     require_within(caller, key)
@@ -136,7 +136,7 @@ def revoke_key(session: Session, key_id: str, *, caller: Caller | None) -> ApiKe
 
 
 def any_key(session: Session) -> bool:
-    """Whether any key was ever made: false only before the first start."""
+    """Whether a key was ever made; false only at the first start."""
     return session.scalar(select(Credential.id).limit(1)) is not None
 
 
@@ -148,7 +148,7 @@ def _active(session: Session, now: datetime) -> list[ApiKey]:
 def _require_a_manager(session: Session, changed: ApiKey, now: datetime) -> None:
     session.flush()
     if not any(MANAGE_KEYS in key.scopes for key in _active(session, now)):
-        raise Conflict("No active key would be left that manages keys.")
+        raise Conflict("No active key with the scope keys:manage would be left: make one first.")
 
 
 def _checked_scopes(scopes: list[str]) -> list[str]:
@@ -160,4 +160,4 @@ def _checked_scopes(scopes: list[str]) -> list[str]:
 
 def _require_future(expires_at: datetime | None, now: datetime) -> None:
     if expires_at is not None and expires_at <= now:
-        raise InvalidInput.field("expiresAt", "This must be in the future.", code="RANGE")
+        raise InvalidInput.field("expiresAt", "expiresAt must be in the future.", code="RANGE")

@@ -1,4 +1,4 @@
-"""Commands over request signatures: `flask signing …`."""
+"""Command group `flask signing`."""
 
 import click
 
@@ -8,20 +8,20 @@ from app.core.secrets import request_signing as scheme
 
 @click.group("signing")
 def signing() -> None:
-    """Help for those who write clients."""
+    """Help with writing clients."""
 
 
 @signing.command("vectors")
 def vectors() -> None:
-    """Print sample requests with their strings to sign and signatures."""
+    """Print test vectors: requests with their strings to sign and signatures."""
     click.echo(f"apiKey {KEY}\nsecret {SECRET}")
-    for each in VECTORS:
+    for vector in VECTORS:
         message = scheme.string_to_sign(
-            timestamp=each.timestamp,
-            nonce=each.nonce,
-            method=each.method,
-            target=each.target,
-            body=each.body,
+            timestamp=vector.timestamp,
+            nonce=vector.nonce,
+            method=vector.method,
+            target=vector.target,
+            body=vector.body,
         )
-        click.echo(f"\n{each.method} {each.target}\nbody      {each.body!r}")
+        click.echo(f"\n{vector.method} {vector.target}\nbody      {vector.body!r}")
         click.echo(f"message   {message!r}\nsignature {scheme.sign(SECRET, message)}")

@@ -1,4 +1,4 @@
-"""Test vectors of the request signature, for those who write clients (security, 1.5)."""
+"""Test vectors of the request signature, for authors of clients."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Why the work on a recording ended badly: one word for the recording, one for its evaluation."""
+"""Failures of recordings: a code for the recording and one for its evaluation."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class Failure:
 
 
 BYTES_MISSING = Failure(
-    "BYTES_MISSING", "The bytes of the recording are gone.", ErrorCode.TRANSCRIPTION_FAILED
+    "BYTES_MISSING", "The recording is no longer in the storage.", ErrorCode.TRANSCRIPTION_FAILED
 )
 EMPTY_TRANSCRIPT = Failure(
     ErrorCode.EMPTY_TRANSCRIPT,
@@ -32,26 +32,32 @@ EMPTY_TRANSCRIPT = Failure(
 )
 INTERRUPTED = Failure(
     "INTERRUPTED",
-    "The work on this recording was cut off too often; ask for it again.",
+    "The processing of this recording was interrupted too often; request it again.",
     ErrorCode.INTERNAL,
 )
 SCORECARD_GONE = Failure(
     "SCORECARD_GONE",
-    "The version of the scorecard is no longer kept; ask for the work again.",
+    "This version of the scorecard is no longer kept; request the processing again.",
     ErrorCode.INTERNAL,
 )
 INTERNAL = Failure(
     ErrorCode.INTERNAL,
-    "The work on this recording failed on our side.",
+    "The processing of this recording failed because of an internal error.",
     ErrorCode.INTERNAL,
     retryable=True,
 )
 
 
+class ScorecardGone(Exception):
+    """The version of the scorecard that was asked for is no longer kept."""
+
+
 def of(error: Exception) -> Failure:
-    """Tell what it means for a recording that the work on it ended in this way."""
+    """Return the failure that an error of the processing means for a recording."""
     if isinstance(error, TranscriptionError):
         return _of_transcription(error)
+    if isinstance(error, ScorecardGone):
+        return SCORECARD_GONE
     return INTERRUPTED if isinstance(error, Interrupted) else INTERNAL
 
 

@@ -11,24 +11,26 @@ from app.core.storage import StoredObject
 class Recordings:
     """Owns the objects whose ids begin with `aud_`; opens its own transactions."""
 
-    def __init__(self, parts: Runtime) -> None:
-        self._parts = parts
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     def knows(self, object_id: str) -> bool:
         """Whether the row is there."""
-        with self._parts.db.reading() as session:
+        with self._runtime.db.reading() as session:
             return uploads.exists(session, object_id)
 
     def stored(self, object_id: str, stored: StoredObject) -> None:
         """Note a finished upload; `NotFound` when the row has gone."""
-        with self._parts.db.writing() as session:
-            uploads.mark_uploaded(session, object_id, stored)
+        with self._runtime.db.writing() as session:
+            uploads.mark_uploaded(
+                session, object_id, stored, redact=self._runtime.settings.redaction
+            )
 
     def heal(self, object_id: str) -> None:
         """Note an upload that a crash cut off between the bytes and the row."""
-        with self._parts.db.reading() as session:
+        with self._runtime.db.reading() as session:
             awaited = uploads.awaits_bytes(session, object_id)
-        path = self._parts.storage.path(object_id) if awaited else None
+        path = self._runtime.storage.path(object_id) if awaited else None
         if path is not None:
             self.stored(object_id, _measured(path))
 

@@ -1,4 +1,4 @@
-"""Who works on which recording: the house's leases, with the stages that a recording shows."""
+"""Leases on recordings: the shared leases, with the stages that a recording shows."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -23,11 +23,9 @@ def claim(session: Session, job_id: str) -> Lease[ProcessingJob] | None:
     return lease
 
 
-def hand_back(
-    session: Session, lease: Lease[ProcessingJob], *, due_at: datetime, counts: bool
-) -> None:
-    """Put the job down so that it is taken up again (see `core.leases.put_down`)."""
-    job = leases.put_down(session, lease, due_at=due_at, counts=counts)
+def release(session: Session, lease: Lease[ProcessingJob], due_at: datetime, counts: bool) -> None:
+    """Return the job to its queue (see `core.jobs.leases.release`)."""
+    job = leases.release(session, lease, due_at, counts)
     job.progress = 0 if job.transcribe else stages.BEGINS_AT[stages.Stage.EVALUATE]
     job.stages = stages.waiting(job.stages)
     audio = session.get_one(AudioFile, job.audio_file_id)

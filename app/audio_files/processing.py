@@ -20,10 +20,8 @@ from app.evaluations import service as evaluations
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.erasure import require_kept
 from app.evaluations.transcripts import store as transcripts
-from app.redaction import guard
 
 QUEUE = "audio"
-PROCESS_AUDIO = "app.audio_files.jobs.process_audio"
 PRIORITIES = {"normal": 0, "high": 1}
 
 
@@ -41,11 +39,15 @@ class Wish:
 
 def bell(job_id: str) -> Bell:
     """Return the bell that tells a worker of a job."""
-    return Bell(QUEUE, PROCESS_AUDIO, (job_id,))
+    return Bell(QUEUE, job_id)
 
 
 def request(
-    session: Session, audio_file_id: str, wish: Wish | None = None
+    session: Session,
+    audio_file_id: str,
+    wish: Wish | None = None,
+    *,
+    redact_by_default: bool,
 ) -> tuple[AudioFile, ProcessingJob]:
     """Queue the work on a recording; while a job is open, that one is the answer.
 
@@ -63,7 +65,8 @@ def request(
     if running is not None:
         return audio, running
     _require_ready(audio, wish)
-    job = _queue(session, audio, wish)
+    redact = redact_by_default if wish.redact is None else wish.redact
+    job = _queue(session, audio, wish, redact=redact)
     ring_after_commit(session, bell(job.id))
     return audio, job
 
@@ -94,7 +97,7 @@ def _require_ready(audio: AudioFile, wish: Wish) -> None:
         raise Conflict("This was processed; set force to judge it anew.")
 
 
-def _queue(session: Session, audio: AudioFile, wish: Wish) -> ProcessingJob:
+def _queue(session: Session, audio: AudioFile, wish: Wish, *, redact: bool) -> ProcessingJob:
     now = utc_now()
     scorecard = references.scorecard_for(
         session,
@@ -103,7 +106,6 @@ def _queue(session: Session, audio: AudioFile, wish: Wish) -> ProcessingJob:
         channel=Channel.VOICE,
     )
     said_anew = _take_over(audio, wish)
-    redact = guard.is_enabled() if wish.redact is None else wish.redact
     evaluation = evaluations.open_evaluation(
         session,
         **references.named(session, audio),

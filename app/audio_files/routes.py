@@ -5,11 +5,12 @@ from typing import Any
 from app.audio_files import processing, schemas, service, status, uploads
 from app.audio_files.hooks import Recordings
 from app.audio_files.links import Links
-from app.core.runtime import runtime
+from app.audio_files.upload_limits import upload_limits
 from app.evaluations.enums import SourceType
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
 from app.evaluations.transcripts import shown as shown_transcripts
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 from app.web.public_address import public_address
 from app.web.raw_access import check_raw
@@ -29,7 +30,7 @@ blp = Blueprint(
 def list_audio_files(query: dict[str, Any]) -> Any:
     """List the audio files."""
     page_request = query.pop("page_request")
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.list_page(session, page_request, **query)
 
 
@@ -39,10 +40,9 @@ def list_audio_files(query: dict[str, Any]) -> Any:
 @blp.response(201, schemas.UploadSchema)
 def create_upload_url(body: dict[str, Any]) -> Any:
     """Announce a recording and get the link that takes its bytes, once."""
-    parts = runtime()
-    largest = parts.settings.upload_max_bytes
-    with parts.db.writing() as session:
-        return uploads.reserve(session, links=_links(), largest_bytes=largest, **body)
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        return uploads.reserve(session, links=_links(), limits=upload_limits(runtime), **body)
 
 
 @blp.get("/<id:audio_file_id>")
@@ -51,7 +51,7 @@ def create_upload_url(body: dict[str, Any]) -> Any:
 def get_audio_file(audio_file_id: str) -> Any:
     """Show one audio file."""
     _heal(audio_file_id)
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.show(session, audio_file_id)
 
 
@@ -62,10 +62,14 @@ def get_audio_file(audio_file_id: str) -> Any:
 def get_audio_file_transcript(query: dict[str, bool], audio_file_id: str) -> Any:
     """Show what was said; while it is pending there are no segments."""
     check_raw(audio_file_id, redacted=query["redacted"])
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         service.find(session, audio_file_id)
         return shown_transcripts.get_transcript(
-            session, source_type=SourceType.AUDIO_FILE, source_id=audio_file_id, **query
+            session,
+            current_runtime().keyring,
+            source_type=SourceType.AUDIO_FILE,
+            source_id=audio_file_id,
+            **query,
         )
 
 
@@ -75,7 +79,7 @@ def get_audio_file_transcript(query: dict[str, bool], audio_file_id: str) -> Any
 def get_processing_status(audio_file_id: str) -> Any:
     """Show how far the work is, stage by stage."""
     _heal(audio_file_id)
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return status.show(session, audio_file_id)
 
 
@@ -86,7 +90,7 @@ def get_processing_status(audio_file_id: str) -> Any:
 def get_download_url(audio_file_id: str) -> Any:
     """Get a signed link to the bytes."""
     _heal(audio_file_id)
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.download_link(session, audio_file_id, links=_links())
 
 
@@ -98,16 +102,21 @@ def process_audio_file(body: dict[str, Any], audio_file_id: str) -> Any:
     """Queue transcription and evaluation; while a job is open, that job is the answer."""
     _heal(audio_file_id)
     status_url = _links().status(audio_file_id)
-    with runtime().db.writing() as session:
-        audio, job = processing.request(session, audio_file_id, processing.Wish(**body))
+    with current_runtime().db.writing() as session:
+        audio, job = processing.request(
+            session,
+            audio_file_id,
+            processing.Wish(**body),
+            redact_by_default=current_runtime().settings.redaction,
+        )
         return status.accepted(audio, job, status_url=status_url)
 
 
 def _links() -> Links:
-    parts = runtime()
-    return Links(parts.urls, public_address(parts.settings), parts.settings.url_ttl_s)
+    runtime = current_runtime()
+    return Links(runtime.urls, public_address(runtime.settings), runtime.settings.url_ttl_s)
 
 
 def _heal(audio_file_id: str) -> None:
     """Note an upload whose note was lost in a crash, before the recording is looked at."""
-    Recordings(runtime()).heal(audio_file_id)
+    Recordings(current_runtime()).heal(audio_file_id)

@@ -9,6 +9,7 @@ from app.web.fields import (
     Choice,
     Flag,
     Labels,
+    LanguageTag,
     Moment,
     Nested,
     Pattern,
@@ -44,14 +45,6 @@ STAGES = ("upload", "decode", "transcribe", "redact", "evaluate", "notify")
 _MOST_CHANNELS = 8
 
 
-def _language(**kwargs: Any) -> Pattern:
-    return Pattern(
-        "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*",
-        "This must be a language tag such as en or hi-IN.",
-        **kwargs,
-    )
-
-
 class ChannelMapSchema(CamelSchema):
     """Which channel of the recording holds whom, counted from 0."""
 
@@ -82,7 +75,7 @@ class UploadCreate(CamelSchema):
     campaign_id = Reference("camp", allow_none=True)
     call_center_id = Reference("cc", allow_none=True)
     executive_id = Reference("exec", allow_none=True)
-    language = _language(allow_none=True)
+    language = LanguageTag(allow_none=True)
     channel_map = Nested(ChannelMapSchema, allow_none=True)
     recorded_at = Moment(allow_none=True)
     direction = Choice(DIRECTIONS, load_default="unknown")
@@ -117,7 +110,7 @@ class DownloadSchema(CamelSchema):
 class ProcessWish(CamelSchema):
     """What is asked of the work; all optional."""
 
-    language = _language()
+    language = LanguageTag()
     scorecard_id = Reference("sc")
     channel_map = Nested(ChannelMapSchema)
     redact = Flag(
@@ -192,7 +185,7 @@ class AudioFileQuery(PeriodQuery):
     campaign_id = Reference("camp")
     call_center_id = Reference("cc")
     executive_id = Reference("exec")
-    language = _language(metadata={"description": "`en` finds en and every en-… too."})
+    language = LanguageTag(metadata={"description": "`en` finds en and every en-… too."})
     min_duration = QueryWhole(metadata={"description": "Whole seconds."})
     max_duration = QueryWhole(metadata={"description": "Whole seconds."})
     has_transcript = QueryFlag()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from app.ai.judge import Judgement
-from app.ai.speech.transcriber import TranscribeOptions
+from app.ai.speech.transcriber import TranscriptionOptions
 from app.ai.transcript import AudioInfo, Role, Transcript
 from app.audio_files import stages
 from app.audio_files.failures import Failure
@@ -25,7 +25,7 @@ from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import AudioProcessed, AudioTranscribed
 from app.redaction import raw_texts
-from app.redaction.guard import Sealed
+from app.redaction.redactor import Sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Task:
     evaluation_id: str
     transcribe: bool
     redact: bool
-    options: TranscribeOptions
+    options: TranscriptionOptions
     scorecard_id: str
     scorecard_version: int
 
@@ -49,7 +49,7 @@ def begin(session: Session, lease: Lease[ProcessingJob], *, max_duration_s: floa
         _enter(audio, AudioStatus.TRANSCRIBING)
         _stage(job, Stage.DECODE)
         evaluations.set_status(session, job.evaluation_id, Status.TRANSCRIBING)
-    options = TranscribeOptions(
+    options = TranscriptionOptions(
         language=audio.language,
         channel_roles=_roles(audio.channel_map),
         content_type=audio.content_type,
@@ -102,7 +102,7 @@ def transcribed(
     )
 
 
-def heard_nothing(
+def no_speech(
     session: Session, lease: Lease[ProcessingJob], transcript: Transcript, failure: Failure
 ) -> None:
     """Store the transcript without words, and end: nothing is announced."""

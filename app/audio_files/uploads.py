@@ -5,17 +5,18 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.audio_files import processing
 from app.audio_files.links import Links
 from app.audio_files.models import AudioFile, AudioStatus
+from app.audio_files.upload_limits import UploadLimits, stored_bytes
 from app.campaigns import service as campaigns
-from app.campaigns.vocabulary import Counted
+from app.campaigns.enums import CampaignCount
 from app.core.clock import utc_now
-from app.core.errors import AppError, Conflict, InvalidInput, NotFound
+from app.core.errors import AppError, Conflict, NotFound
 from app.core.ids import new_id
 from app.core.storage import StoredObject
 from app.evaluations import references
@@ -24,24 +25,22 @@ from app.usage import service as usage
 logger = logging.getLogger(__name__)
 
 _AWAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED)
-# A partial index holds just this, so that each upload may ask for it.
-_STORED_BYTES = select(func.sum(AudioFile.size_bytes)).where(AudioFile.uploaded_at.is_not(None))
 
 
-def reserve(session: Session, *, links: Links, largest_bytes: int, **fields: Any) -> dict[str, Any]:
+def reserve(
+    session: Session, *, links: Links, limits: UploadLimits, **fields: Any
+) -> dict[str, Any]:
     """Make a row that waits for its bytes, and the link that takes them.
 
     Args:
-        largest_bytes: the most that a recording may have.
         fields: the columns that the caller gives.
 
     Raises:
         InvalidInput: too large, or it refers to something that is not there.
-        Conflict: there is a recording with this external id.
+        Conflict: there is a recording with this external id, or the plan's storage is used up.
+        DiskFull: too little disk space is free.
     """
-    if fields["size_bytes"] > largest_bytes:
-        message = f"A recording may have at most {largest_bytes} bytes."
-        raise InvalidInput.field("sizeBytes", message, code="RANGE")
+    limits.check(session, fields["size_bytes"])
     references.require(session, fields)
     now, expires_at = utc_now(), links.expiry()
     external_id = fields.get("external_id")
@@ -66,11 +65,16 @@ def reserve(session: Session, *, links: Links, largest_bytes: int, **fields: Any
     }
 
 
-def mark_uploaded(session: Session, audio_file_id: str, stored: StoredObject) -> None:
+def mark_uploaded(
+    session: Session, audio_file_id: str, stored: StoredObject, *, redact: bool
+) -> None:
     """Note that the bytes are there, and queue the work where that was asked for.
 
     Doing it twice changes nothing. An upload that began in time and ended after the row had
     expired counts.
+
+    Args:
+        redact: whether the transcript is masked.
 
     Raises:
         NotFound: the row has gone.
@@ -87,11 +91,10 @@ def mark_uploaded(session: Session, audio_file_id: str, stored: StoredObject) ->
     audio.expires_at = None
     session.flush()
     if audio.campaign_id is not None:
-        campaigns.count(session, audio.campaign_id, Counted.AUDIO_FILES)
-    stored_bytes = session.scalar(_STORED_BYTES) or 0
-    usage.note_storage(session, size_bytes=int(stored_bytes), now=now)
+        campaigns.count(session, audio.campaign_id, CampaignCount.AUDIO_FILES)
+    usage.note_storage(session, size_bytes=stored_bytes(session), now=now)
     if audio.auto_process:
-        _process(session, audio_file_id)
+        _process(session, audio_file_id, redact=redact)
 
 
 def exists(session: Session, audio_file_id: str) -> bool:
@@ -157,11 +160,34 @@ def expire(session: Session, now: datetime, *, limit: int = 1000) -> int:
     return len(late)
 
 
-def _process(session: Session, audio_file_id: str) -> None:
+def purge_expired(session: Session, *, before: datetime, limit: int = 500) -> int:
+    """Delete the rows of uploads that were given up before a moment; return how many.
+
+    Only a file that was never uploaded is deleted, and only if nothing refers to it.
+    """
+    old = session.scalars(
+        select(AudioFile.id)
+        .where(AudioFile.status == AudioStatus.EXPIRED, AudioFile.updated_at < before)
+        .order_by(AudioFile.created_at, AudioFile.id)
+        .limit(limit)
+    ).all()
+    return sum(_delete_unreferenced(session, each) for each in old)
+
+
+def _delete_unreferenced(session: Session, audio_file_id: str) -> bool:
+    try:
+        with session.begin_nested():
+            session.execute(delete(AudioFile).where(AudioFile.id == audio_file_id))
+    except IntegrityError:  # a voice call names it as its recording
+        return False
+    return True
+
+
+def _process(session: Session, audio_file_id: str, *, redact: bool) -> None:
     """Queue the work; bytes that have arrived are not thrown away when it cannot be queued."""
     try:
         with session.begin_nested():
-            processing.request(session, audio_file_id)
+            processing.request(session, audio_file_id, redact_by_default=redact)
     except AppError as error:
         logger.warning("%s was uploaded and not queued: %s", audio_file_id, error)
 

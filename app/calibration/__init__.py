@@ -1,1 +1,1 @@
-"""Calibration: what people's own scores teach about the judge's, one profile an engagement."""
+"""Calibration: scores of an engagement are mapped to those that its people would give."""

@@ -1,4 +1,4 @@
-"""The tables of calibration: profiles, written once, and which of them was switched on when."""
+"""Tables of calibration: profiles, and the times at which one was activated."""
 
 from datetime import datetime
 from typing import Any
@@ -10,9 +10,9 @@ from app.core.database.session import Table, UtcDateTime
 
 
 class CalibrationProfile(Table):
-    """One version of an engagement's calibration: written once, never changed.
+    """One version of the calibration of an engagement. Rows never change.
 
-    `engine` is the engine whose judgements it was fitted to; it is of no use for another's.
+    A profile applies only to judgements of `engine`, the engine that it was fitted to.
     """
 
     __tablename__ = "calibration_profiles"
@@ -32,7 +32,7 @@ class CalibrationProfile(Table):
 
 
 class CalibrationSwitch(Table):
-    """From `at` on this version is the active one, or none; the last row of an engagement counts."""
+    """The version that is active from `at` on, or none. The last row of an engagement applies."""
 
     __tablename__ = "calibration_switches"
     __table_args__ = (Index("ix_calibration_switches_engagement", "engagement_id", "id"),)

@@ -1,17 +1,17 @@
-"""Endpoints of calibration, beyond the specification: what `flask calibrate` has made."""
+"""Endpoints of calibration profiles."""
 
 from typing import Any
 
 from app.calibration import schemas, service
-from app.core.runtime import runtime
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = Blueprint(
     "calibration_profiles",
     __name__,
     url_prefix="/calibration-profiles",
-    description="Extension: what people's scores have taught about the judge's",
+    description="Extension: how scores are calibrated to those of people",
 )
 
 
@@ -22,7 +22,7 @@ blp = Blueprint(
 def list_calibration_profiles(query: dict[str, Any]) -> Any:
     """List the calibration profiles, every version of every engagement."""
     request = query.pop("page_request")
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.list_page(session, request, **query)
 
 
@@ -30,6 +30,6 @@ def list_calibration_profiles(query: dict[str, Any]) -> Any:
 @require_scope("evaluations:review")
 @blp.response(200, schemas.CalibrationProfileSchema)
 def get_calibration_profile(profile_id: str) -> Any:
-    """Show one calibration profile with what it gained in cross-validation."""
-    with runtime().db.reading() as session:
+    """Show one calibration profile with its cross-validated gain."""
+    with current_runtime().db.reading() as session:
         return service.show(session, profile_id)

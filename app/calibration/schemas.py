@@ -1,4 +1,4 @@
-"""Shapes of calibration profiles."""
+"""Schemas of calibration profiles."""
 
 from marshmallow import fields
 
@@ -8,14 +8,14 @@ from app.web.shapes import CamelSchema
 
 
 class CalibrationProfileQuery(PageQuery):
-    """The filter and the page of the list of profiles."""
+    """Filter and page of the list of profiles."""
 
     engagement_id = Reference("eng")
     sort = sort_field("createdAt", "version")
 
 
 class CalibrationEstimateSchema(CamelSchema):
-    """A figure with its 95 % interval, where it has one."""
+    """A figure with its 95 % interval, if it has one."""
 
     value = fields.Float(required=True)
     low = fields.Float(required=True, allow_none=True)
@@ -23,7 +23,7 @@ class CalibrationEstimateSchema(CamelSchema):
 
 
 class CalibrationFiguresSchema(CamelSchema):
-    """Agreement of the score with people's; null where it can't be told."""
+    """Agreement of the score with people's scores; null if it cannot be computed."""
 
     spearman = Nested(CalibrationEstimateSchema, required=True, allow_none=True)
     mae = Nested(CalibrationEstimateSchema, required=True, allow_none=True)
@@ -31,14 +31,14 @@ class CalibrationFiguresSchema(CamelSchema):
 
 
 class CalibrationChangeSchema(CamelSchema):
-    """After less before: a gain is above 0 in spearman and below 0 in mae."""
+    """`after` minus `before`: a gain is above 0 for spearman and below 0 for mae."""
 
     spearman = Nested(CalibrationEstimateSchema, required=True, allow_none=True)
     mae = Nested(CalibrationEstimateSchema, required=True, allow_none=True)
 
 
 class CalibrationGainSchema(CamelSchema):
-    """Cross-validated: each conversation was scored by a model that had not seen it."""
+    """Cross-validated gain: each conversation is scored by a model fitted without it."""
 
     before = Nested(CalibrationFiguresSchema, required=True)
     after = Nested(CalibrationFiguresSchema, required=True)
@@ -46,7 +46,7 @@ class CalibrationGainSchema(CamelSchema):
 
 
 class CalibratedEngineSchema(CamelSchema):
-    """The engine whose judgements a profile is for."""
+    """The engine whose judgements a profile applies to."""
 
     kind = Choice(("rules", "model", "hybrid"), required=True)
     provider = fields.String(required=True, allow_none=True)
@@ -55,13 +55,13 @@ class CalibratedEngineSchema(CamelSchema):
 
 
 class CalibrationProfileSchema(CamelSchema):
-    """One version of an engagement's calibration; it never changes."""
+    """One version of the calibration of an engagement; it never changes."""
 
     id = fields.String(required=True, metadata={"example": "cal_01k9zq4v2me8wb7xq3s5ndt6ha"})
     engagement_id = fields.String(required=True)
     version = fields.Integer(required=True)
     active = fields.Boolean(
-        required=True, metadata={"description": "New judgements are calibrated by it."}
+        required=True, metadata={"description": "Whether new judgements are calibrated by it."}
     )
     engine = Nested(CalibratedEngineSchema, required=True)
     label_source = Choice(("reviews", "file"), required=True)

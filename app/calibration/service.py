@@ -1,4 +1,4 @@
-"""What is done with calibration profiles: kept, switched on and off, shown."""
+"""Calibration profiles: stored, activated, deactivated and listed."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -7,43 +7,43 @@ from typing import Any
 from sqlalchemy import ColumnElement, RowMapping, and_, func, select
 from sqlalchemy.orm import Session
 
-from app.calibration.fitting import Gain, Model
 from app.calibration.models import CalibrationProfile, CalibrationSwitch
+from app.calibration.score_model import CalibrationModel, Gain
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.session import Table
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
 
-_OF = Table.metadata.tables[CalibrationProfile.__tablename__].c
-_SORTABLE = {name: _OF[name] for name in ("created_at", "version")}
-_SWITCH = Table.metadata.tables[CalibrationSwitch.__tablename__]
-_NEWEST = _SWITCH.alias("newest")
+_COLUMNS = Table.metadata.tables[CalibrationProfile.__tablename__].c
+_SORTABLE = {name: _COLUMNS[name] for name in ("created_at", "version")}
+_SWITCHES = Table.metadata.tables[CalibrationSwitch.__tablename__]
+_NEWEST = _SWITCHES.alias("newest")
 _LAST = (
     select(func.max(_NEWEST.c.id))
-    .where(_NEWEST.c.engagement_id == _OF.engagement_id)
+    .where(_NEWEST.c.engagement_id == _COLUMNS.engagement_id)
     .scalar_subquery()
 )
 _SHOWN = select(
-    *(column for column in _OF if column.key != "model"),
-    select(_SWITCH.c.id)
-    .where(_SWITCH.c.id == _LAST, _SWITCH.c.version == _OF.version)
+    *(column for column in _COLUMNS if column.key != "model"),
+    select(_SWITCHES.c.id)
+    .where(_SWITCHES.c.id == _LAST, _SWITCHES.c.version == _COLUMNS.version)
     .exists()
     .label("active"),
 )
 
 
-def keep(
+def add_profile(
     session: Session,
     engagement_id: str,
     *,
-    model: Model,
+    model: CalibrationModel,
     gain: Gain,
     engine: Mapping[str, Any],
     label_source: str,
     label_count: int,
 ) -> CalibrationProfile:
-    """Keep a fitted model as the engagement's next version; it is not switched on by that."""
+    """Store a fitted model as the next version of an engagement, without activating it."""
     last = select(func.max(CalibrationProfile.version)).where(
         CalibrationProfile.engagement_id == engagement_id
     )
@@ -63,8 +63,8 @@ def keep(
     return profile
 
 
-def active(session: Session, engagement_id: str | None) -> CalibrationProfile | None:
-    """Return the profile by which judgements of an engagement are calibrated now."""
+def active_profile(session: Session, engagement_id: str | None) -> CalibrationProfile | None:
+    """Return the profile that calibrates the judgements of an engagement now."""
     if engagement_id is None:
         return None
     last = (
@@ -86,7 +86,7 @@ def active(session: Session, engagement_id: str | None) -> CalibrationProfile | 
 
 
 def activate(session: Session, engagement_id: str, version: int) -> None:
-    """Calibrate judgements by this version from now on; what is judged already stays.
+    """Calibrate new judgements by this version; finished evaluations stay as they are.
 
     Raises:
         NotFound: the engagement has no such version.
@@ -100,18 +100,18 @@ def activate(session: Session, engagement_id: str, version: int) -> None:
 
 
 def deactivate(session: Session, engagement_id: str) -> None:
-    """Calibrate no more from now on; doing it twice is doing it once."""
-    if active(session, engagement_id) is not None:
+    """Stop calibrating new judgements; without an active profile nothing happens."""
+    if active_profile(session, engagement_id) is not None:
         _switch(session, engagement_id, None)
 
 
 def roll_back(session: Session, engagement_id: str) -> int | None:
-    """Go back to the version before the active one, or to none; return the one that is active now.
+    """Activate the version before the active one, or none; return the version that is now active.
 
     Raises:
         Conflict: no version is active.
     """
-    now = active(session, engagement_id)
+    now = active_profile(session, engagement_id)
     if now is None:
         raise Conflict("No version of the calibration is active.")
     before = session.scalar(
@@ -127,16 +127,18 @@ def roll_back(session: Session, engagement_id: str) -> int | None:
 def list_page(
     session: Session, request: PageRequest, *, engagement_id: str | None = None
 ) -> Page[Any]:
-    """List profiles with whether they are active, newest first unless asked otherwise."""
+    """List profiles and whether each is active, by default the newest first."""
     wanted: list[ColumnElement[bool]] = []
     if engagement_id is not None:
-        wanted.append(_OF.engagement_id == engagement_id)
-    return select_page(session, _SHOWN.where(*wanted), request, sortable=_SORTABLE, tail=_OF.id)
+        wanted.append(_COLUMNS.engagement_id == engagement_id)
+    return select_page(
+        session, _SHOWN.where(*wanted), request, sortable=_SORTABLE, tail=_COLUMNS.id
+    )
 
 
 def show(session: Session, profile_id: str) -> RowMapping:
-    """Show one profile; `NotFound` where there is none."""
-    row = session.execute(_SHOWN.where(_OF.id == profile_id)).mappings().first()
+    """Return one profile; raise `NotFound` if there is none."""
+    row = session.execute(_SHOWN.where(_COLUMNS.id == profile_id)).mappings().first()
     if row is None:
         raise NotFound("There is no such calibration profile.")
     return row

@@ -1,1 +1,1 @@
-"""Campaigns: efforts that contacts belong to, with their targets and what came of them."""
+"""Campaigns: groups of contacts with targets, counts and a mean score."""

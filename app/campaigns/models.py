@@ -1,4 +1,4 @@
-"""The table of campaigns."""
+"""Table of campaigns."""
 
 from datetime import datetime
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.campaigns.vocabulary import CampaignStatus, CampaignType
+from app.campaigns.enums import CampaignStatus, CampaignType
 from app.core.database.session import UtcDateTime
 from app.core.database.upserts import ExternallyKeyed
 
@@ -16,9 +16,9 @@ def _no_targets() -> dict[str, Any]:
 
 
 class Campaign(ExternallyKeyed):
-    """One campaign, and what has come of it so far.
+    """A campaign with its counts and scores.
 
-    `mean_score` is kept beside the sum and the count that it follows from, for an index to sort by.
+    `mean_score` repeats the quotient of `score_sum` and `score_count`, so that an index sorts by it.
     """
 
     __tablename__ = "campaigns"

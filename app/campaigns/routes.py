@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from app.campaigns import records, schemas
-from app.core.runtime import runtime
+from app.campaigns import queries, schemas
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = Blueprint(
-    "campaigns", __name__, url_prefix="/campaigns", description="Efforts that contacts belong to"
+    "campaigns", __name__, url_prefix="/campaigns", description="Groups of contacts with targets"
 )
 
 
@@ -19,8 +19,8 @@ blp = Blueprint(
 def list_campaigns(query: dict[str, Any]) -> Any:
     """List the campaigns."""
     request = query.pop("page_request")
-    with runtime().db.reading() as session:
-        return records.list_page(session, request, **query)
+    with current_runtime().db.reading() as session:
+        return queries.list_page(session, request, **query)
 
 
 @blp.get("/<id:campaign_id>")
@@ -28,5 +28,5 @@ def list_campaigns(query: dict[str, Any]) -> Any:
 @blp.response(200, schemas.CampaignSchema)
 def get_campaign(campaign_id: str) -> Any:
     """Show one campaign."""
-    with runtime().db.reading() as session:
-        return records.get(session, campaign_id)
+    with current_runtime().db.reading() as session:
+        return queries.get(session, campaign_id)

@@ -1,8 +1,8 @@
-"""Shapes of campaigns (contract B10)."""
+"""Schemas of campaigns."""
 
 from marshmallow import fields
 
-from app.campaigns.vocabulary import CHANNELS, CampaignStatus, CampaignType
+from app.campaigns.enums import CHANNELS, CampaignStatus, CampaignType
 from app.web.fields import Choice, Moment, Nested, Reference, Text
 from app.web.pagination import PeriodQuery, sort_field
 from app.web.query_fields import Choices
@@ -10,7 +10,7 @@ from app.web.shapes import CamelSchema
 
 
 class CampaignQuery(PeriodQuery):
-    """The filters of the list of campaigns; `from` and `to` bound createdAt."""
+    """Query of the list of campaigns; `from` and `to` bound createdAt."""
 
     status = Choices(list(CampaignStatus))
     type = Choices(list(CampaignType))
@@ -20,7 +20,7 @@ class CampaignQuery(PeriodQuery):
 
 
 class CampaignTargetsSchema(CamelSchema):
-    """What a campaign wants to reach; null where it does not say."""
+    """Targets of a campaign; null if none is set."""
 
     score = fields.Integer(required=True, allow_none=True, metadata={"minimum": 0, "maximum": 100})
     evaluations = fields.Integer(required=True, allow_none=True)
@@ -28,7 +28,7 @@ class CampaignTargetsSchema(CamelSchema):
 
 
 class CampaignCountsSchema(CamelSchema):
-    """How much of each kind belongs to a campaign."""
+    """Number of records that belong to a campaign."""
 
     conversations = fields.Integer(required=True)
     voice_calls = fields.Integer(required=True)
@@ -37,7 +37,7 @@ class CampaignCountsSchema(CamelSchema):
 
 
 class CampaignSchema(CamelSchema):
-    """A campaign as it is shown."""
+    """A campaign."""
 
     id = fields.String(required=True, metadata={"example": "camp_01k9zq3r7vf8t5n2c6d0hjx4wm"})
     external_id = fields.String(required=True, allow_none=True)

@@ -1,1 +1,1 @@
-"""Conversations: chats and their messages, and the request to judge them."""
+"""Conversations: chats, their messages and the requests to evaluate them."""

@@ -12,8 +12,7 @@ from app.ai.facts.measures import Measures
 from app.ai.facts.response_times import answer_times, measure_responses, sent_times
 from app.conversations.transcripts import transcript_of, with_participants
 from app.core.digests import digest_of
-from app.redaction import guard
-from app.redaction.guard import Sealed
+from app.redaction.redactor import Redactor, Sealed
 
 # What is given of a message; two with the same of these, in the same place, are the same message.
 GIVEN = (
@@ -43,8 +42,10 @@ class Messages:
     raw: Sealed | None = None
 
 
-def drafted(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Work out what a conversation's messages come to: counts, times, who waited how long.
+def drafted(fields: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
+    """Mask the messages of a conversation and work out their counts, times and waits.
+
+    It takes long enough to run before any transaction is open.
 
     Args:
         fields: columns of a conversation, and `messages`: of each `role` and `text`, and what
@@ -59,7 +60,7 @@ def drafted(fields: Mapping[str, Any]) -> dict[str, Any]:
     # Only who wrote when is read of it, so that the language makes no difference.
     dialogue = dialogue_of(transcript_of(named, None), channel="chat", language="en")
     waits = _waits(dialogue)
-    masked, raw = _masked(named)
+    masked, raw = _masked(named, redactor)
     spoken = [index for index, each in enumerate(named) if not each["internal"]]
     seconds = {spoken[segment]: wait for segment, wait in waits.items()}
     rows = tuple(
@@ -67,18 +68,20 @@ def drafted(fields: Mapping[str, Any]) -> dict[str, Any]:
         for index, each in enumerate(masked)
     )
     return {
-        **_masked_values(values),
+        **_masked_values(values, redactor),
         **_counts(given),
         **_times(values, given),
         **_responses(dialogue),
-        "redacted": guard.is_enabled(),
-        "messages": Messages(rows, digest_of([guard.is_enabled(), given]), raw),
+        "redacted": redactor.enabled,
+        "messages": Messages(rows, digest_of([redactor.enabled, given]), raw),
     }
 
 
-def _masked(messages: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], Sealed | None]:
+def _masked(
+    messages: Sequence[Mapping[str, Any]], redactor: Redactor
+) -> tuple[list[dict[str, Any]], Sealed | None]:
     """Mask the texts; what they were is sealed by message, and by segment as judges number them."""
-    masked, originals = guard.masked_messages(messages, "participant_id")
+    masked, originals = redactor.masked_messages(messages, "participant_id")
     if not originals:
         return masked, None
     spoken = [str(index) for index, each in enumerate(messages) if not each["internal"]]
@@ -87,14 +90,14 @@ def _masked(messages: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]]
         for place, index in enumerate(spoken)
         if index in originals
     }
-    return masked, guard.seal(messages=originals, segments=segments)
+    return masked, redactor.seal(messages=originals, segments=segments)
 
 
-def _masked_values(values: Mapping[str, Any]) -> dict[str, Any]:
+def _masked_values(values: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
     """Mask what people have written beside the messages."""
-    masked = {**values, "subject": guard.masked_text(values.get("subject"))}
+    masked = {**values, "subject": redactor.masked_text(values.get("subject"))}
     if values.get("csat"):
-        comment = guard.masked_text(values["csat"].get("comment"))
+        comment = redactor.masked_text(values["csat"].get("comment"))
         masked["csat"] = {**values["csat"], "comment": comment}
     return masked
 

@@ -1,4 +1,4 @@
-"""Erasure of conversations: who took part and what they wrote goes, the counts and times stay."""
+"""Erasure of conversations: texts and names are deleted, counts and times are kept."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ from app.core.clock import utc_now
 def of_customer(
     session: Session, customer_ref: str, *, limit: int, among: Sequence[str] | None = None
 ) -> Sequence[str]:
-    """List conversations of a customer that are not erased, all or those among these."""
+    """Return the ids of a customer's conversations that are not erased, or those of them in `among`."""
     theirs = select(Conversation.id).where(Conversation.customer_ref == customer_ref).limit(limit)
     if among is not None:
         theirs = theirs.where(Conversation.id.in_(among))
@@ -21,7 +21,7 @@ def of_customer(
 
 
 def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
-    """List the oldest conversations from before a moment that are not erased."""
+    """Return the ids of the oldest conversations created before a moment that are not erased."""
     return session.scalars(
         select(Conversation.id)
         .where(Conversation.created_at < moment, Conversation.erased_at.is_(None))
@@ -31,7 +31,7 @@ def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[st
 
 
 def erase(session: Session, conversation_ids: Sequence[str]) -> None:
-    """Erase the words of these conversations; what evaluations hold is theirs to erase."""
+    """Delete the texts of these conversations; their evaluations are erased separately."""
     session.execute(
         update(Message)
         .where(Message.conversation_id.in_(conversation_ids))
@@ -47,6 +47,6 @@ def erase(session: Session, conversation_ids: Sequence[str]) -> None:
         row.digest = row.messages_digest = ""
         row.judged_digest = None
         row.erased_at = row.updated_at = utc_now()
-        found = session.get(ConversationSearchText, row.id)
-        if found is not None:
-            found.text = (row.external_id or "").casefold()
+        search_text = session.get(ConversationSearchText, row.id)
+        if search_text is not None:
+            search_text.text = (row.external_id or "").casefold()

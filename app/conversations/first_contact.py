@@ -1,7 +1,7 @@
-"""Whether a customer's concern was settled at the first contact, told whenever results are read.
+"""First-contact resolution of a conversation, computed when results are read.
 
-It takes a week to know, so that the judge can't: neither the days before a conversation nor those
-after it may hold another one of the same customer (scorecards.md, section 2).
+The judge cannot compute it: it requires that the same customer has no other conversation in the
+seven days before and after.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -17,24 +17,24 @@ from app.evaluations.results import LateMetric
 
 _METRIC = "firstContactResolution"
 _WINDOW = timedelta(days=7)
-_BEGIN_OF_TIME = datetime.min.replace(tzinfo=UTC)
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 def first_contact_resolution(session: Session, evaluation: Evaluation) -> LateMetric | None:
-    """Work out the metric of a conversation: 1, 0, or None with the reason; nothing for calls."""
+    """Return the metric as 1, 0 or None with a reason; calls do not have this metric."""
     if evaluation.source_type != SourceType.CONVERSATION:
         return None
     row = session.get(Conversation, evaluation.source_id)
     if row is None or row.customer_ref is None:
-        return LateMetric(_METRIC, None, "It is not known who the customer is.")
+        return LateMetric(_METRIC, None, "The conversation has no customerRef.")
     if evaluation.resolution in (None, "unknown"):
-        return LateMetric(_METRIC, None, "It is not known whether it was resolved.")
+        return LateMetric(_METRIC, None, "It is unknown whether the problem was resolved.")
     if evaluation.resolution != "resolved":
         return LateMetric(_METRIC, 0)
     if row.started_at is None:
         return LateMetric(_METRIC, None, "The conversation has no times.")
     ended_at = row.ended_at or row.started_at
-    since = max(row.started_at, _BEGIN_OF_TIME + _WINDOW) - _WINDOW
+    since = max(row.started_at, _EARLIEST + _WINDOW) - _WINDOW
     if _has_another(session, row, since, ended_at + _WINDOW):
         return LateMetric(_METRIC, 0)
     if utc_now() < ended_at + _WINDOW:

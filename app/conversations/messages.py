@@ -1,4 +1,4 @@
-"""The messages of conversations: kept as rows, and read in pages."""
+"""Messages of conversations: replaced as a whole and read in pages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +12,7 @@ from app.conversations.models import Conversation, Message
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import NotFound
 from app.core.ids import new_id
+from app.core.secrets.encryption import Keyring
 from app.evaluations.transcripts import store as judged
 from app.redaction import raw_texts
 
@@ -27,38 +28,45 @@ def replace(
     *,
     is_new: bool = False,
 ) -> None:
-    """Bring the messages of a conversation to these; those that are the same keep their ids."""
+    """Replace the messages of a conversation; unchanged messages keep their ids."""
     before = [] if is_new else of_conversation(session, conversation_id)
     ids: dict[bytes, list[str]] = {}
-    for each in reversed(before):
-        ids.setdefault(_key(each), []).append(each["id"])
+    for message in reversed(before):
+        ids.setdefault(_key(message), []).append(message["id"])
     rows = []
-    for each in messages:
-        known = ids.get(_key(each))
+    for message in messages:
+        known = ids.get(_key(message))
         row_id = known.pop() if known else new_id("msg")
-        rows.append({**each, "id": row_id, "conversation_id": conversation_id})
-    same = _common(before, rows)
-    if same < len(before):
+        rows.append({**message, "id": row_id, "conversation_id": conversation_id})
+    unchanged = _count_unchanged(before, rows)
+    if unchanged < len(before):
         session.execute(
-            delete(Message).where(Message.conversation_id == conversation_id, Message.index >= same)
+            delete(Message).where(
+                Message.conversation_id == conversation_id, Message.index >= unchanged
+            )
         )
-    if rows[same:]:
-        session.execute(insert(Message), rows[same:])
+    if rows[unchanged:]:
+        session.execute(insert(Message), rows[unchanged:])
 
 
 def of_conversation(session: Session, conversation_id: str) -> list[dict[str, Any]]:
-    """Return every message of a conversation in its order."""
+    """Return the messages of a conversation in order."""
     statement = _COLUMNS.where(Message.conversation_id == conversation_id).order_by(Message.index)
     return [dict(row) for row in session.execute(statement).mappings()]
 
 
 def list_page(
-    session: Session, request: PageRequest, conversation_id: str, *, redacted: bool = True
+    session: Session,
+    keyring: Keyring,
+    request: PageRequest,
+    conversation_id: str,
+    *,
+    redacted: bool = True,
 ) -> Page[Any]:
-    """List the messages of a conversation, by index, with the judge's sentiment.
+    """Return a page of messages in order, with the sentiment of the current evaluation.
 
     Args:
-        redacted: False shows what was written before it was masked, as far as that is kept.
+        redacted: False returns the texts before masking, where they are still stored.
 
     Raises:
         NotFound: there is no such conversation.
@@ -67,31 +75,37 @@ def list_page(
     if conversation is None:
         raise NotFound("There is no such conversation.")
     first = (request.page - 1) * request.page_size
-    # The index has no gaps, so that a page far down is found as fast as the first one.
+    # The index has no gaps, so that the last page costs as much as the first.
     statement = _COLUMNS.where(
         Message.conversation_id == conversation_id,
         Message.index >= first,
         Message.index < first + request.page_size,
     ).order_by(Message.index)
     evaluation_id = conversation.evaluation_id
-    felt = judged.message_sentiments(session, evaluation_id) if evaluation_id else {}
-    raw = None if redacted else raw_texts.opened(session, conversation.raw_text_id)
-    said = raw.messages if raw else {}
-    shown = [_shown(dict(row), felt, said) for row in session.execute(statement).mappings()]
-    return Page(shown, request.page, request.page_size, conversation.message_count)
+    sentiments = judged.message_sentiments(session, evaluation_id) if evaluation_id else {}
+    raw = None if redacted else raw_texts.opened(session, keyring, conversation.raw_text_id)
+    originals = raw.messages if raw else {}
+    records = [
+        _record(dict(row), sentiments, originals) for row in session.execute(statement).mappings()
+    ]
+    return Page(records, request.page, request.page_size, conversation.message_count)
 
 
-def _shown(
-    row: Mapping[str, Any], felt: Mapping[str, tuple[str, float]], said: Mapping[str, str]
+def _record(
+    row: Mapping[str, Any],
+    sentiments: Mapping[str, tuple[str, float]],
+    originals: Mapping[str, str],
 ) -> dict[str, Any]:
-    label, score = felt.get(row["id"], (None, None))
-    shown = {**row, "sentiment": label, "sentiment_score": score}
-    raw = said.get(str(row["index"]))
-    return shown if raw is None else {**shown, "text": raw, "redactions": []}
+    label, score = sentiments.get(row["id"], (None, None))
+    record = {**row, "sentiment": label, "sentiment_score": score}
+    original = originals.get(str(row["index"]))
+    return record if original is None else {**record, "text": original, "redactions": []}
 
 
-def _common(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> int:
-    """Count the rows at the beginning that may stay as they are."""
+def _count_unchanged(
+    before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
+) -> int:
+    """Count the first rows that are already stored."""
     count = 0
     for old, new in zip(before, after, strict=False):
         if any(old[name] != value for name, value in new.items()):

@@ -1,4 +1,4 @@
-"""The tables of conversations and of their messages."""
+"""Tables of conversations and their messages."""
 
 from datetime import datetime
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.conversations.vocabulary import ConversationStatus
+from app.conversations.enums import ConversationStatus
 from app.core.database.session import Table, UtcDateTime
 from app.core.database.upserts import ExternallyKeyed
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
-# Columns that lists filter by in any mixture: they ride along in the indexes, so that a filtered
-# count is read from an index alone.
+# Columns that lists filter by in any combination. Every index contains them, so that a filtered
+# count reads only the index.
 _FACETS = (
     *("started_at", "status", "platform", "language"),
     *("message_count", "score", "evaluation_id"),
@@ -20,12 +20,12 @@ _FACETS = (
 
 
 class Conversation(ExternallyKeyed):
-    """One chat, with what its messages come to.
+    """A chat, with counts and times of its messages.
 
-    `digest` is that of everything that was given, `messages_digest` that of the messages, and
-    `judged_digest` that of what the newest evaluation was asked for. `evaluation_id` and `score`
-    follow the current evaluation. `redacted` tells whether the messages are masked, `raw_text_id`
-    where what was masked in them is kept.
+    `digest` is the hash of all given values, `messages_digest` of the messages, `judged_digest` of
+    the values that the newest evaluation depends on. `evaluation_id` and `score` belong to the
+    current evaluation. `redacted` tells whether the messages are masked; `raw_text_id` refers to
+    their sealed originals.
     """
 
     __tablename__ = "conversations"
@@ -88,7 +88,7 @@ class Conversation(ExternallyKeyed):
 
 
 class Message(Table):
-    """One message; `index` counts from 0 without gaps. A message that has not changed keeps its id."""
+    """A message; `index` counts from 0 without gaps, and an unchanged message keeps its id."""
 
     __tablename__ = "messages"
     __table_args__ = (Index("uq_messages_index", "conversation_id", "index", unique=True),)
@@ -111,7 +111,7 @@ class Message(Table):
 
 
 class ConversationSearchText(Table):
-    """The text that `q` looks in, case folded; narrow rows, since a search reads them all."""
+    """Case-folded text that `q` searches; a separate narrow table, since a search reads every row."""
 
     __tablename__ = "conversation_search_texts"
 

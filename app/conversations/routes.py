@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from app.conversations import messages, records, schemas
-from app.core.runtime import runtime
+from app.conversations import messages, queries, schemas
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import require_scope
 from app.web.raw_access import check_raw
 
@@ -20,8 +20,8 @@ blp = Blueprint(
 def list_conversations(query: dict[str, Any]) -> Any:
     """List the conversations."""
     request = query.pop("page_request")
-    with runtime().db.reading() as session:
-        return records.list_page(session, request, **query)
+    with current_runtime().db.reading() as session:
+        return queries.list_page(session, request, **query)
 
 
 @blp.get("/<id:conversation_id>")
@@ -29,8 +29,8 @@ def list_conversations(query: dict[str, Any]) -> Any:
 @blp.response(200, schemas.ConversationSchema)
 def get_conversation(conversation_id: str) -> Any:
     """Show one conversation."""
-    with runtime().db.reading() as session:
-        return records.get(session, conversation_id)
+    with current_runtime().db.reading() as session:
+        return queries.get(session, conversation_id)
 
 
 @blp.get("/<id:conversation_id>/messages")
@@ -41,7 +41,11 @@ def list_messages(query: dict[str, Any], conversation_id: str) -> Any:
     """List the messages of a conversation in their order."""
     redacted = query["redacted"]
     check_raw(conversation_id, redacted=redacted)
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return messages.list_page(
-            session, query["page_request"], conversation_id, redacted=redacted
+            session,
+            current_runtime().keyring,
+            query["page_request"],
+            conversation_id,
+            redacted=redacted,
         )

@@ -1,17 +1,17 @@
-"""Shapes of conversations and of their messages (contract B8)."""
+"""Schemas of conversations and their messages."""
 
 from marshmallow import fields
 
-from app.conversations.vocabulary import PLATFORMS, ROLES, ConversationStatus
+from app.conversations.enums import PLATFORMS, ROLES, ConversationStatus
 from app.evaluations.schemas.transcripts import RedactionSchema
-from app.web.fields import Choice, Moment, Nested, Pattern, Reference, Text
+from app.web.fields import Choice, LanguageTag, Moment, Nested, Reference, Text
 from app.web.pagination import PageQuery, PeriodQuery, sort_field
 from app.web.query_fields import Choices, QueryFlag, QueryWhole
 from app.web.shapes import CamelSchema
 
 
 class ConversationQuery(PeriodQuery):
-    """The filters of the list of conversations; `from` and `to` bound startedAt."""
+    """Query of the list of conversations; `from` and `to` bound startedAt."""
 
     engagement_id = Reference("eng")
     campaign_id = Reference("camp")
@@ -21,10 +21,8 @@ class ConversationQuery(PeriodQuery):
     status = Choices(list(ConversationStatus))
     has_evaluation = QueryFlag()
     min_messages = QueryWhole()
-    language = Pattern(
-        "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*",
-        "This must be a language tag such as en or hi-IN.",
-        metadata={"description": "`en` finds en and every en-… too."},
+    language = LanguageTag(
+        metadata={"description": "`en` also finds `en-GB` and other subtags."},
     )
     q = Text(
         200, low=1, metadata={"description": "Part of the subject, externalId or customerRef."}
@@ -33,26 +31,26 @@ class ConversationQuery(PeriodQuery):
 
 
 class MessageQuery(PageQuery):
-    """The page of the messages of a conversation."""
+    """Query of the messages of a conversation."""
 
     redacted = QueryFlag(
         load_default=True,
         metadata={
-            "description": "false: what was written before it was masked, as far as it is kept; "
-            "the key needs the scope transcripts:raw as well, and each such request is logged."
+            "description": "false returns the texts before masking, where they are still stored. "
+            "This also requires the scope transcripts:raw, and each such request is logged."
         },
     )
 
 
 class SatisfactionSchema(CamelSchema):
-    """What the customer said of the service, 1 to 5."""
+    """Rating by the customer, 1 to 5."""
 
     score = fields.Float(required=True, allow_none=True)
     comment = fields.String(required=True, allow_none=True)
 
 
 class ConversationSchema(CamelSchema):
-    """A conversation as it is shown."""
+    """A conversation."""
 
     id = fields.String(required=True, metadata={"example": "conv_01k9zq4a7dfk2m5s8w1xq4vbnt"})
     external_id = fields.String(required=True, allow_none=True)
@@ -67,19 +65,19 @@ class ConversationSchema(CamelSchema):
     executives = fields.List(
         fields.String(),
         required=True,
-        metadata={"description": "Everybody who has taken part, by id."},
+        metadata={"description": "Ids of all executives who took part."},
     )
     customer_ref = fields.String(required=True, allow_none=True)
     language = fields.String(required=True, allow_none=True)
     started_at = Moment(
         required=True,
         allow_none=True,
-        metadata={"description": "The time of the first message where the source tells no other."},
+        metadata={"description": "Time of the first message, unless the source gives another."},
     )
     ended_at = Moment(required=True, allow_none=True)
     duration_seconds = fields.Integer(required=True, allow_none=True)
     message_count = fields.Integer(
-        required=True, metadata={"description": "All messages, internal notes too."}
+        required=True, metadata={"description": "All messages, including internal notes."}
     )
     customer_message_count = fields.Integer(required=True)
     agent_message_count = fields.Integer(
@@ -89,7 +87,7 @@ class ConversationSchema(CamelSchema):
     first_response_seconds = fields.Float(
         required=True,
         allow_none=True,
-        metadata={"description": "Until a person answers; null where times are missing."},
+        metadata={"description": "Until a person answers; null if message times are missing."},
     )
     average_response_seconds = fields.Float(required=True, allow_none=True)
     csat = Nested(SatisfactionSchema, required=True, allow_none=True)
@@ -103,7 +101,7 @@ class ConversationSchema(CamelSchema):
 
 
 class AttachmentSchema(CamelSchema):
-    """A file that was sent with a message; its bytes are not kept here."""
+    """A file that was sent with a message; the service does not store its content."""
 
     file_name = fields.String(required=True)
     content_type = fields.String(required=True, allow_none=True)
@@ -112,7 +110,7 @@ class AttachmentSchema(CamelSchema):
 
 
 class MessageSchema(CamelSchema):
-    """A message as it is shown."""
+    """A message of a conversation."""
 
     id = fields.String(required=True, metadata={"example": "msg_01k9zq4a7ef3n6t9x2c5h8kmqv"})
     conversation_id = fields.String(required=True)
@@ -135,7 +133,7 @@ class MessageSchema(CamelSchema):
     response_seconds = fields.Float(
         required=True,
         allow_none=True,
-        metadata={"description": "How long the customer had waited for this answer."},
+        metadata={"description": "Seconds that the customer waited for this answer."},
     )
     redactions = fields.List(Nested(RedactionSchema), required=True)
     details = fields.Dict(data_key="metadata", keys=fields.String(), required=True)

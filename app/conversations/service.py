@@ -1,4 +1,4 @@
-"""What is done with conversations: brought in, and judged."""
+"""Conversations: upserts and requests to evaluate them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,16 +9,16 @@ from sqlalchemy.orm import Session
 
 from app.ai.context import Context
 from app.campaigns import service as campaigns
-from app.campaigns.vocabulary import Counted
-from app.conversations import messages, records
+from app.campaigns.enums import CampaignCount
+from app.conversations import messages, queries
 from app.conversations.drafts import Messages
+from app.conversations.enums import ASYNCHRONOUS, ENDED
 from app.conversations.models import Conversation, ConversationSearchText
 from app.conversations.transcripts import transcript_of
-from app.conversations.vocabulary import ASYNCHRONOUS, ENDED
 from app.core.database import upserts
 from app.core.digests import digest_of
 from app.core.errors import InvalidInput, NotFound
-from app.directory import executives
+from app.directory.service import EXECUTIVES
 from app.evaluations import references
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.erasure import require_kept
@@ -30,16 +30,16 @@ from app.redaction import raw_texts
 def upsert(
     session: Session, external_id: str, values: Mapping[str, Any]
 ) -> tuple[RowMapping, bool, bool]:
-    """Bring a conversation to what is given; tell whether it was made, and whether it changed.
+    """Create or update a conversation; return it, whether it was created, and whether it changed.
 
-    The same given again changes nothing.
+    Values that are stored already change nothing.
 
     Args:
-        values: what `drafts.drafted` returns.
+        values: the result of `drafts.drafted`.
 
     Raises:
-        InvalidInput: it refers to what is not there.
-        Conflict: it was erased.
+        InvalidInput: a reference does not exist.
+        Conflict: the conversation was erased.
     """
     given: Messages = values["messages"]
     columns = {name: value for name, value in values.items() if name != "messages"}
@@ -50,24 +50,24 @@ def upsert(
         "digest": digest,
     }
     _require(session, columns)
-    row, created = upserts.find_or_make(session, Conversation, "conv", external_id, columns)
+    row, created = upserts.find_or_create(session, Conversation, "conv", external_id, columns)
     require_kept(row.erased_at)
     if not created and row.digest == digest:
-        return records.get(session, row.id), False, False
+        return queries.get(session, row.id), False, False
     former_campaign_id = None if created else row.campaign_id
     if created or row.messages_digest != given.digest:
         messages.replace(session, row.id, given.rows, is_new=created)
         columns["raw_text_id"] = raw_texts.store(session, row.id, given.raw)
-    upserts.bring_to(session, row, columns)
-    text = records.search_text(columns, external_id)
-    found = ConversationSearchText(conversation_id=row.id, text=text)
+    upserts.update_row(session, row, columns)
+    text = queries.search_text(columns, external_id)
+    search_text = ConversationSearchText(conversation_id=row.id, text=text)
     if created:
-        session.add(found)
+        session.add(search_text)
     else:
-        session.merge(found)
+        session.merge(search_text)
     session.flush()
-    campaigns.moved(session, former_campaign_id, row.campaign_id, Counted.CONVERSATIONS)
-    return records.get(session, row.id), created, True
+    campaigns.count_move(session, former_campaign_id, row.campaign_id, CampaignCount.CONVERSATIONS)
+    return queries.get(session, row.id), created, True
 
 
 def request_evaluation(
@@ -77,31 +77,31 @@ def request_evaluation(
     scorecard_id: str | None = None,
     even_open: bool = False,
 ) -> Evaluation | None:
-    """Queue the judgement of a conversation as its next revision.
+    """Queue the evaluation of a conversation as its next revision.
 
-    None where there is nothing to do: it goes on, nothing was said in it, or what would be judged
-    has not changed since the last time that this was asked.
+    Returns None if there is nothing to evaluate: the conversation is open, has no text, or has not
+    changed since its last evaluation.
 
     Args:
-        even_open: judge it though it is not closed or abandoned.
+        even_open: evaluate the conversation even while it is open.
 
     Raises:
         NotFound: there is no such conversation.
-        InvalidInput: there is no such scorecard, or it is made for another channel.
+        InvalidInput: there is no such scorecard, or it is for another channel.
     """
     row = session.get(Conversation, conversation_id, with_for_update=True)
     if row is None:
         raise NotFound("There is no such conversation.")
-    judged_digest = _judged(row, scorecard_id)
+    judged_digest = _input_digest(row, scorecard_id)
     if row.judged_digest == judged_digest or not (even_open or row.status in ENDED):
         return None
-    said = messages.of_conversation(session, row.id)
-    if not any(each["text"].strip() and not each["internal"] for each in said):
+    rows = messages.of_conversation(session, row.id)
+    if not any(message["text"].strip() and not message["internal"] for message in rows):
         return None
     row.judged_digest = judged_digest
     return judgements.request(
         session,
-        transcript=replace(transcript_of(said, row.language), redacted=row.redacted),
+        transcript=replace(transcript_of(rows, row.language), redacted=row.redacted),
         raw_text_id=row.raw_text_id,
         context=_context(row),
         scorecard_id=scorecard_id,
@@ -118,7 +118,7 @@ def request_evaluation(
 
 
 def note_evaluation(session: Session, current: Evaluation) -> None:
-    """Show the current evaluation beside its conversation."""
+    """Store the id and score of the current evaluation with its conversation."""
     if current.source_type != SourceType.CONVERSATION:
         return
     session.execute(
@@ -131,21 +131,21 @@ def note_evaluation(session: Session, current: Evaluation) -> None:
 
 def _require(session: Session, columns: Mapping[str, Any]) -> None:
     references.require(session, columns)
-    taking_part = columns["executives"]
-    known = executives.names_of(session, taking_part) if taking_part else {}
-    for each in taking_part:
-        if each not in known:
-            raise InvalidInput.field("messages", f"There is no executive {each}.")
+    executive_ids = columns["executives"]
+    known = EXECUTIVES.names(session, executive_ids) if executive_ids else {}
+    for executive_id in executive_ids:
+        if executive_id not in known:
+            raise InvalidInput.field("messages", f"There is no executive {executive_id}.")
 
 
 def _executives(columns: Mapping[str, Any], given: Messages) -> list[str]:
-    """List who has taken part, the one in charge first."""
-    found = [columns.get("executive_id"), *(each["executive_id"] for each in given.rows)]
-    return list(dict.fromkeys(each for each in found if each is not None))
+    """Return the executives of the conversation and of its messages, without repeats."""
+    ids = [columns.get("executive_id"), *(message["executive_id"] for message in given.rows)]
+    return list(dict.fromkeys(executive_id for executive_id in ids if executive_id is not None))
 
 
-def _judged(row: Conversation, scorecard_id: str | None) -> str:
-    """Hash what an evaluation is made of; tags and the like are no part of it."""
+def _input_digest(row: Conversation, scorecard_id: str | None) -> str:
+    """Hash everything that an evaluation depends on; tags, for example, do not belong to it."""
     ids: list[Any] = [getattr(row, column) for column in references.COLUMNS]
     times = [row.started_at, row.ended_at, row.duration_seconds]
     kind = [row.language, row.platform, row.status in ENDED, row.labels, scorecard_id]

@@ -1,15 +1,15 @@
-"""A chat as judges read it: its messages in order, without internal notes."""
+"""Transcript of a chat for the judges: its messages in order, without internal notes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from app.ai.transcript import Participant, Role, Segment, Transcript
-from app.redaction.guard import redactions_from
+from app.redaction.redactor import redactions_from
 
 
 def transcript_of(messages: Sequence[Mapping[str, Any]], language: str | None) -> Transcript:
-    """Build the transcript of a chat; messages are rows or drafts of rows."""
+    """Build the transcript of messages, which may be stored or not yet."""
     spoken = [each for each in messages if not each["internal"]]
     return Transcript(
         segments=tuple(_segment(index, each) for index, each in enumerate(spoken)),
@@ -22,7 +22,7 @@ def transcript_of(messages: Sequence[Mapping[str, Any]], language: str | None) -
 
 
 def with_participants(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Name who speaks each message: the role, and from the second person of a role on a number."""
+    """Add participant ids: the role, numbered from the second person of a role on."""
     known: dict[tuple[str, str | None, str | None], str] = {}
     of_role: dict[str, int] = {}
     named = []

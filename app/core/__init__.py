@@ -1,1 +1,1 @@
-"""The ground floor: what every room stands on and nothing here knows a room."""
+"""Core: the tools that every other package uses; nothing here imports another package."""

@@ -120,12 +120,8 @@ class AddressPolicy:
         for address in addresses:
             if self._is_listed(address):
                 continue
-            if not usual_port:
-                raise UrlRefused("Use port 443 or 8443, or list the network in " + _SETTING)
-            if not is_public(address):
-                raise UrlRefused(
-                    "The host is not at a public address; list its network in " + _SETTING
-                )
+            if not usual_port or not is_public(address):
+                raise UrlRefused(NOT_REACHABLE)
 
     def _is_listed(self, address: Address) -> bool:
         forms = (address, unwrapped(address))
@@ -135,7 +131,12 @@ class AddressPolicy:
 # For addresses that the operator has set: their own machine and network are meant, too.
 ANYWHERE = AddressPolicy((IPv4Network("0.0.0.0/0"), IPv6Network("::/0")), allow_http=True)
 
-_SETTING = "CQE_WEBHOOK_ALLOWED_CIDRS to allow it."
+# One sentence for a name without an address, one of an internal network, and a refused port: the
+# difference would tell callers which internal names exist.
+NOT_REACHABLE = (
+    "The URL's host must have public addresses only, and its port must be 443 or 8443; "
+    "CQE_WEBHOOK_ALLOWED_CIDRS lists the internal networks that are allowed."
+)
 
 
 def is_public(address: Address) -> bool:

@@ -1,4 +1,4 @@
-"""The one clock: every reading of the present moment goes through here."""
+"""Clock: the only place that reads the current time."""
 
 from datetime import UTC, datetime
 
@@ -11,10 +11,10 @@ def utc_now() -> datetime:
 def as_utc(moment: datetime) -> datetime:
     """Convert an aware moment to UTC; a naive one is a programming error."""
     if moment.tzinfo is None:
-        raise ValueError("a naive moment has no meaning here")
+        raise ValueError("the moment has no time zone")
     return moment.astimezone(UTC)
 
 
 def iso_utc(moment: datetime) -> str:
-    """Print a moment as ISO 8601 with milliseconds and `Z` (contract B1)."""
+    """Format a moment as ISO 8601 with milliseconds and `Z`."""
     return as_utc(moment).isoformat(timespec="milliseconds")[:-6] + "Z"

@@ -47,6 +47,7 @@ class TimedSocket:
         self._max_read_bytes = max_read_bytes
         self.deadline = deadline
         self.received = 0
+        self.expects_head = False
 
     def begin(self, deadline: Deadline) -> None:
         """Start the next request on this connection."""
@@ -61,11 +62,17 @@ class TimedSocket:
             rest = rest[self._raw.send(rest) :]
 
     def receive_into(self, buffer: Any) -> int:
-        """Read what has arrived; 0 at the end of the stream."""
+        """Read what has arrived; 0 at the end of the stream.
+
+        Within the head of an answer the end is an error: `http.client` would take the headers that
+        came for all of them.
+        """
         if self.received >= self._max_read_bytes:
             raise AnswerTooLarge
         self._raw.settimeout(self.deadline.remaining())
         count = self._raw.recv_into(buffer)
+        if count == 0 and self.expects_head:
+            raise ConnectionAbortedError("the answer ended before its headers did")
         self.received += count
         return count
 
@@ -130,7 +137,10 @@ class Connection(http.client.HTTPConnection):
         """Send what was collected and wait for status line and headers."""
         data, self._outgoing = bytes(self._outgoing), bytearray()
         self.timed.sendall(data)
-        return super().getresponse()
+        self.timed.expects_head = True
+        response = super().getresponse()
+        self.timed.expects_head = False
+        return response
 
 
 class ConnectionPool:

@@ -1,4 +1,4 @@
-"""Digests of what was given, so that the same given again is known for the same."""
+"""Digests of values, to recognise input that was given before."""
 
 from hashlib import sha256
 from typing import Any
@@ -7,5 +7,5 @@ import orjson
 
 
 def digest_of(value: Any) -> str:
-    """Hash a value of JSON's types and of moments, whatever the order of its keys."""
+    """Hash a value of JSON types and moments, independent of the order of its keys."""
     return sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -1,11 +1,11 @@
-"""Expected failures: each names a fact and knows how it is told to the caller (contract A8, B2)."""
+"""Expected errors: each carries its HTTP status, its code and a message for the caller."""
 
 from collections.abc import Sequence
 from typing import TypedDict
 
 
 class Detail(TypedDict, total=False):
-    """One finding about the input: where it is and what is wrong with it."""
+    """One problem with the input: its location and what is wrong."""
 
     location: str
     field: str
@@ -15,11 +15,11 @@ class Detail(TypedDict, total=False):
 
 
 class AppError(Exception):
-    """A failure that the caller may know of; `message` is a sentence for people."""
+    """An error that the caller may see; `message` is a sentence for people."""
 
     status = 500
     code = "INTERNAL_ERROR"
-    message = "Something went wrong on our side. Quote the requestId when you report it."
+    message = "An internal error occurred. Quote the requestId when you report it."
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class NotFound(AppError):
 
 class MethodNotAllowed(AppError):
     status, code = 405, "METHOD_NOT_ALLOWED"
-    message = "This resource does not take that method; Allow names those it takes."
+    message = "This resource does not accept that method; the Allow header lists those it accepts."
 
 
 class Conflict(AppError):
@@ -88,17 +88,17 @@ class Conflict(AppError):
 
 class LengthRequired(AppError):
     status, code = 411, "LENGTH_REQUIRED"
-    message = "A body needs a Content-Length; chunked bodies are not taken."
+    message = "Send the body with a Content-Length; chunked bodies are not accepted."
 
 
 class PreconditionFailed(AppError):
     status, code = 412, "PRECONDITION_FAILED"
-    message = "The resource has changed: read it again and use its new ETag."
+    message = "The resource has changed: read it again and send its new ETag."
 
 
 class PayloadTooLarge(AppError):
     status, code = 413, "PAYLOAD_TOO_LARGE"
-    message = "The body is larger than this endpoint takes."
+    message = "The body is larger than this endpoint accepts."
 
 
 class UnsupportedMediaType(AppError):
@@ -108,7 +108,7 @@ class UnsupportedMediaType(AppError):
 
 class InvalidInput(AppError):
     status, code = 422, "VALIDATION_ERROR"
-    message = "Some fields are not acceptable; details names each."
+    message = "Some fields are invalid; see details."
 
     @classmethod
     def field(
@@ -130,4 +130,4 @@ class RateLimitExceeded(AppError):
 
 class ServiceUnavailable(AppError):
     status, code = 503, "SERVICE_UNAVAILABLE"
-    message = "The service cannot answer right now; try again."
+    message = "The service is temporarily unavailable; try again."

@@ -1,5 +1,6 @@
 """One request and its answer over a vetted connection, and the name of what went wrong."""
 
+import errno
 import http.client
 import ssl
 import time
@@ -20,6 +21,9 @@ FAILURES = (
     UrlRefused,
     ValueError,
 )
+
+
+_OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
 
 
 class Outcome(StrEnum):
@@ -118,7 +122,9 @@ class Exchanger:
             response = connection.getresponse()
             complete_at = time.monotonic()
             kept, truncated, ended = _read_body(connection, response, self._body)
-            usable = ended and not response.will_close
+            # A receiver that refuses may leave the request unread, and would then take its rest for
+            # the start of the next request.
+            usable = ended and not response.will_close and is_success(response.status)
             return Answer(
                 status_code=response.status,
                 headers={name.lower(): value for name, value in response.getheaders()},
@@ -129,6 +135,16 @@ class Exchanger:
             )
         finally:
             self._pool.give_back(target, connection, usable=usable)
+
+
+def is_success(status_code: int) -> bool:
+    """Whether a status is one of 2xx."""
+    return 200 <= status_code <= 299
+
+
+def is_internal(error: BaseException | None) -> bool:
+    """Whether this machine ran out of something that a request needs."""
+    return isinstance(error, OSError) and error.errno in _OUT_OF_RESOURCES
 
 
 def classify(error: Exception) -> tuple[Outcome, str]:

@@ -11,20 +11,20 @@ _SUFFIX = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}")
 
 
 class _Moments:
-    """The last millisecond an id was made in, and its random part: the next one there is greater."""
+    """The millisecond and random part of the last id, so that the next one is greater."""
 
     def __init__(self) -> None:
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._milliseconds = 0
         self._random = 0
 
     def next(self) -> tuple[int, int]:
-        """Return (milliseconds since 1970, 74 bits), greater than the pair before in a millisecond.
+        """Return (milliseconds since 1970, 74 bits), greater than the last pair of a millisecond.
 
-        RFC 9562, 6.2, method 2: a random part that grows by a random step, so that ids of one
-        process sort as they were made and still can't be guessed.
+        Method 2 of RFC 9562, section 6.2: the random part grows by a random step, so that ids of
+        one process sort in the order of their creation and still cannot be guessed.
         """
-        with self._turn:
+        with self._lock:
             milliseconds = time.time_ns() // 1_000_000
             if milliseconds == self._milliseconds:
                 self._random += 1 + secrets.randbits(_STEP_BITS)
@@ -39,7 +39,7 @@ _moments = _Moments()
 
 
 def _forget() -> None:
-    """Start afresh in a forked child: it would go through the same numbers as its parent."""
+    """Start anew in a forked child, which would otherwise repeat the numbers of its parent."""
     global _moments
     _moments = _Moments()
 
@@ -48,7 +48,7 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def new_id(prefix: str) -> str:
-    """Return a fresh `<prefix>_<26 characters>`; those of one process are in the order of making.
+    """Return a new `<prefix>_<26 characters>`; ids of one process sort by creation.
 
     The suffix is a UUIDv7 (RFC 9562) in Crockford's base32, as the TypeID specification says.
     """
@@ -59,7 +59,7 @@ def new_id(prefix: str) -> str:
 
 
 def is_id(text: str, prefix: str) -> bool:
-    """Tell whether the text has the form of an id of this prefix."""
+    """Whether the text has the form of an id with this prefix."""
     return text.startswith(f"{prefix}_") and _SUFFIX.fullmatch(text[len(prefix) + 1 :]) is not None
 
 

@@ -1,4 +1,4 @@
-"""The strict JSON loader: what it takes is unambiguous, bounded and storable (security, 4.2)."""
+"""Strict JSON loader: accepts only unambiguous, bounded and storable documents."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ def load_object(body: bytes, *, noun: str = "body") -> dict[str, Any]:
     """Parse a JSON object.
 
     Args:
-        noun: what the messages call it.
+        noun: the name of the document in error messages.
 
     Raises:
         MalformedRequest: not UTF-8 JSON, not an object, duplicate keys, NaN or Infinity, integers
@@ -53,13 +53,13 @@ def _refuse_constant(name: str) -> None:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise MalformedRequest("A key stands twice in one object.")
+        raise MalformedRequest("An object contains the same key twice.")
     return found
 
 
 def _check(value: Any, depth: int) -> None:
     if depth > _MAX_DEPTH:
-        raise MalformedRequest(f"It is nested over {_MAX_DEPTH} levels.")
+        raise MalformedRequest(f"The JSON is nested more than {_MAX_DEPTH} levels deep.")
     if isinstance(value, str):
         _check_text(value)
     elif isinstance(value, float) and value in (float("inf"), float("-inf")):
@@ -75,6 +75,6 @@ def _check(value: Any, depth: int) -> None:
 
 def _check_text(text: str) -> None:
     if "\x00" in text:
-        raise MalformedRequest("A text holds the character NUL.")
+        raise MalformedRequest("A string contains the character NUL.")
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise MalformedRequest("A text holds half of a surrogate pair.")
+        raise MalformedRequest("A string contains half of a surrogate pair.")

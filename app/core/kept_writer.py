@@ -1,7 +1,7 @@
-"""Write transactions over one kept connection, for who writes a few rows a thousand times a second.
+"""Write transactions over one kept connection, for small writes a thousand times a second.
 
-What `Database.writing` does for each transaction anew, a session and a connection from the pool,
-costs more than such a transaction itself.
+A new session and a pooled connection for each, as in `Database.writing`, would cost more than the
+transaction itself.
 """
 
 from collections.abc import Iterator

@@ -24,6 +24,8 @@ from app.core.exchange import (
     Exchanger,
     Outcome,
     classify,
+    is_internal,
+    is_success,
 )
 
 logger = logging.getLogger(__name__)
@@ -40,6 +42,7 @@ class Reply:
         excerpt: the start of the answer's body, at most 1,024 bytes in UTF-8.
         body: as much of the answer's body as the sender keeps.
         truncated: whether the body was longer, or was not waited for.
+        is_internal: whether the service itself failed; this says nothing of the receiver.
     """
 
     outcome: Outcome
@@ -51,6 +54,7 @@ class Reply:
     excerpt: str = ""
     body: bytes = b""
     truncated: bool = False
+    is_internal: bool = False
 
 
 class Sender(Protocol):
@@ -95,13 +99,21 @@ class RequestsSender:
                 proxies={},
             )
         except _Undelivered as failure:
-            return Reply(failure.outcome, _ms_since(started), error=str(failure))
+            return Reply(
+                failure.outcome,
+                _ms_since(started),
+                error=str(failure),
+                is_internal=is_internal(failure.__cause__),
+            )
         except requests.RequestException:
             return Reply(Outcome.BLOCKED_URL, _ms_since(started), error="The URL cannot be used.")
         except Exception:  # a thread holds a delivery here and must hand it back
             logger.exception("an outgoing request failed inside the service")
             return Reply(
-                Outcome.CONNECTION_ERROR, _ms_since(started), error="The request was not sent."
+                Outcome.CONNECTION_ERROR,
+                _ms_since(started),
+                error="The request was not sent.",
+                is_internal=True,
             )
         return _reply(response.raw, started)  # type: ignore[arg-type]  # what the adapter put there
 
@@ -177,11 +189,10 @@ def _prepared_url(url: str) -> str | None:
 
 
 def _reply(answer: Answer, started: float) -> Reply:
-    success = 200 <= answer.status_code <= 299
     start = answer.body[:MAX_EXCERPT_BYTES]
     excerpt = start.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
     return Reply(
-        outcome=Outcome.SUCCESS if success else Outcome.HTTP_ERROR,
+        outcome=Outcome.SUCCESS if is_success(answer.status_code) else Outcome.HTTP_ERROR,
         duration_ms=round((answer.complete_at - started) * 1000),
         status_code=answer.status_code,
         ip=answer.ip,

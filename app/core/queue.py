@@ -1,4 +1,4 @@
-"""The doorbell: tells a worker that a row waits. The row is the truth; a lost bell costs a moment."""
+"""The doorbell: tells a worker over RQ that a row waits; a lost bell costs only a moment."""
 
 import logging
 import os
@@ -30,8 +30,10 @@ logger = logging.getLogger(__name__)
 
 URL_FILE = "queue.url"
 _BREAKER_OPEN_S = 5.0
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-# What `Doorbell.ring` and RQ's own bookkeeping write.
+# RQ wants the name of a function; the worker of a queue calls its own, whatever Redis says.
+CALL = "cqe.bell"
+_ROW_ID = re.compile(r"[A-Za-z0-9_-]{0,64}")
+# The fields that `Doorbell.ring` and RQ's bookkeeping write.
 _TRUSTED_FIELDS = frozenset(
     {
         b"created_at",
@@ -50,25 +52,27 @@ _TRUSTED_FIELDS = frozenset(
     }
 )
 
+# What the worker of a queue calls with the row id of each bell.
+RunRow = Callable[[str], object]
+
 
 @dataclass(frozen=True, slots=True)
 class Bell:
-    """Which queue to wake, with which job (a dotted name), about which row ids.
+    """The queue to wake, and the id of the row that waits.
 
     `once`: rung at most once a second, until its `BellListener` says that it is about to sleep.
     """
 
     queue: str
-    job: str
-    arguments: tuple[str, ...] = ()
+    row_id: str = ""
     once: bool = False
 
 
 def redis_url(settings: Settings) -> str:
-    """Return the queue server's address, or an empty text where there is none.
+    """Return the address of the queue server; empty without one.
 
-    A running `up` leaves the address of its own server in the data folder, so that commands and
-    processes started beside it share that server.
+    A running `up` stores the address of its own server in the data folder, so that other commands
+    and processes share that server.
     """
     if settings.redis_url:
         return "" if settings.redis_url == "none" else settings.redis_url
@@ -77,7 +81,7 @@ def redis_url(settings: Settings) -> str:
 
 
 def connect(url: str, *, read_timeout_s: float = 0.5) -> "Redis":
-    """Make a client that fails at once instead of waiting when the server is away."""
+    """Make a client that fails at once when the server is unreachable."""
     return Redis.from_url(
         url,
         socket_connect_timeout=0.2,
@@ -88,7 +92,7 @@ def connect(url: str, *, read_timeout_s: float = 0.5) -> "Redis":
 
 
 class Breaker:
-    """Remembers for five seconds that the server is away, so that no caller waits for it."""
+    """Remembers for five seconds that the server is unreachable, so that no caller waits."""
 
     def __init__(self) -> None:
         self._closed_again_at = 0.0
@@ -104,7 +108,7 @@ class Breaker:
 
 
 class Doorbell:
-    """Rings over RQ; says whether anybody could have heard it."""
+    """Rings bells over RQ."""
 
     def __init__(self, url: str) -> None:
         self._client = connect(url) if url else None
@@ -119,8 +123,8 @@ class Doorbell:
             if bell.once and not self._client.set(_rung_key(bell.queue), 1, nx=True, px=1000):
                 return True
             self._queue(bell.queue).enqueue(
-                bell.job,
-                *bell.arguments,
+                CALL,
+                bell.row_id,
                 job_timeout=-1,
                 ttl=60,
                 result_ttl=0,
@@ -128,7 +132,7 @@ class Doorbell:
             )
         except RedisError as error:
             self._breaker.trip()
-            logger.warning("queue server away, the sweep takes over: %s", error)
+            logger.warning("The queue server is unreachable, the sweep takes over: %s", error)
             return False
         return True
 
@@ -154,34 +158,33 @@ class Doorbell:
 
 
 class RefusedJob(Exception):
-    """Redis holds a call that this worker does not make."""
+    """Redis holds a job that no doorbell wrote."""
 
 
-class KnownJob(Job):
-    """Calls one known function with ids; nothing else that Redis holds has an effect.
+class _Call(Job):
+    """Calls the function of its queue with a row id; nothing else that Redis holds has an effect.
 
     RQ would import and call any dotted name that it finds there, also as a callback, and send
-    requests to any URL: whoever writes to Redis would command the worker.
+    requests to any URL: a writer to Redis would command the worker.
     """
 
-    known: str
+    run_row: RunRow
 
     @property
-    def func(self) -> Callable[..., Any]:
-        """Return the known function.
-
-        Raises:
-            RefusedJob: Redis names another function, or arguments that are no ids.
-        """
-        ids = all(isinstance(value, str) and _ID.fullmatch(value) for value in self.args)
-        if self.func_name != self.known or self.instance is not None or self.kwargs or not ids:
-            raise RefusedJob(f"this queue calls only {self.known}, with ids")
-        function: Callable[..., Any] = super().func
-        return function
+    def func(self) -> RunRow:
+        """Return the function of the queue; raise `RefusedJob` for arguments that are no row id."""
+        is_row_id = len(self.args) == 1 and _is_row_id(self.args[0])
+        if self.func_name != CALL or self.instance is not None or self.kwargs or not is_row_id:
+            raise RefusedJob("a queue takes bells with a row id only")
+        return self.run_row
 
     def restore(self, raw_data: dict[bytes, bytes]) -> None:
-        """Read the trusted fields of the stored job; callbacks, webhooks and retries are not."""
+        """Read the trusted fields of the stored job, without callbacks, webhooks and retries."""
         super().restore({name: raw_data[name] for name in raw_data if name in _TRUSTED_FIELDS})
+
+
+def _is_row_id(value: object) -> bool:
+    return isinstance(value, str) and _ROW_ID.fullmatch(value) is not None
 
 
 class _Worker(Worker):
@@ -192,13 +195,13 @@ class _Worker(Worker):
         self._pid = os.getpid()
 
     def handle_warm_shutdown_request(self) -> None:
-        # RQ would wait for the whole job; told of the stop, a long one hands its row back.
+        # RQ would wait for the whole job; told of the stop, a long one releases its row.
         if self.horse_pid:
             self.kill_horse(signal.SIGTERM)
 
     def setup_work_horse_signals(self) -> None:
         stopping.listen()
-        # RQ leaves the job running when its worker is killed, beside the one that takes it up anew.
+        # RQ leaves the job running when its worker is killed, next to the one that reclaims it.
         stopping.follow(self._pid, with_signal=signal.SIGKILL)
 
 
@@ -213,23 +216,23 @@ class _ThreadWorker(SimpleWorker):
 
 
 class BellListener:
-    """An RQ worker in a thread of this process; its jobs only wake the process."""
+    """An RQ worker in a thread of this process; each bell calls `on_ring`."""
 
-    def __init__(self, queue: str, job: str, url: str) -> None:
+    def __init__(self, queue: str, url: str, on_ring: Callable[[], object]) -> None:
         self._queue = queue
-        self._job = job
+        self._on_ring = on_ring
         self._url = url
         self._breaker = Breaker()
         self._client = connect(url) if url else None
         self._worker: BaseWorker | None = None
 
     def start(self) -> None:
-        """Listen until the process ends; without a server there is nothing to hear."""
+        """Listen until the process ends; does nothing without a server."""
         if self._url:
             threading.Thread(target=self._listen, name="bell", daemon=True).start()
 
     def before_sleep(self) -> None:
-        """Let the next bell ring; look for what is due once more after this, then sleep."""
+        """Allow the next bell; check once more for due rows after this, then sleep."""
         if self._client is not None and not self._breaker.open:
             try:
                 self._client.delete(_rung_key(self._queue))
@@ -237,7 +240,7 @@ class BellListener:
                 self._breaker.trip()
 
     def stop(self) -> None:
-        """Take this worker off the server's list."""
+        """Remove this worker from the server's list."""
         if self._worker is not None:
             with suppress(RedisError):
                 self._worker.register_death()  # type: ignore[no-untyped-call]
@@ -245,19 +248,21 @@ class BellListener:
     def _listen(self) -> None:
         while True:
             try:
-                self._worker = _rq_worker(_ThreadWorker, self._queue, self._job, self._url)
+                self._worker = _rq_worker(
+                    _ThreadWorker, self._queue, self._url, lambda _: self._on_ring()
+                )
                 self._worker.work(logging_level="WARNING")
             except (RedisError, ValueError) as error:
-                logger.warning("queue server away, the tick takes over: %s", error)
+                logger.warning("The queue server is unreachable, the tick takes over: %s", error)
             time.sleep(2)
 
 
-def work(queue: str, job: str, url: str) -> None:
-    """Run an RQ worker on one queue and its one job, until it is told to stop.
+def work(queue: str, url: str, run_row: RunRow) -> None:
+    """Run an RQ worker on one queue, calling `run_row` for each bell, until it is told to stop.
 
     One queue a worker: with several, RQ pops with BLPOP and a kill right after loses the job.
     """
-    _rq_worker(_Worker, queue, job, url).work(logging_level="WARNING")
+    _rq_worker(_Worker, queue, url, run_row).work(logging_level="WARNING")
 
 
 def answers(url: str) -> bool:
@@ -270,25 +275,25 @@ def answers(url: str) -> bool:
 
 
 def clear_locks(url: str) -> None:
-    """Drop what a killed run left locked, so that nothing waits for it to lapse."""
+    """Delete the locks of a killed run, so that no process waits until they expire."""
     with connect(url) as client:
         for key in client.scan_iter("rq:scheduler-lock:*"):
             client.delete(key)
 
 
 def publish_url(data_dir: Path, url: str) -> None:
-    """Leave the address of the running queue server for processes of this data folder."""
+    """Store the address of the running queue server in the data folder."""
     (data_dir / URL_FILE).write_text(url + "\n")
 
 
 def withdraw_url(data_dir: Path) -> None:
-    """Take the address back: that server has ended."""
+    """Remove the stored address when that server has ended."""
     (data_dir / URL_FILE).unlink(missing_ok=True)
 
 
-def _rq_worker(kind: type[BaseWorker], queue: str, job: str, url: str) -> BaseWorker:
+def _rq_worker(kind: type[BaseWorker], queue: str, url: str, run_row: RunRow) -> BaseWorker:
     client = Redis.from_url(url, socket_connect_timeout=1)
-    job_class = type("QueueJob", (KnownJob,), {"known": job})
+    job_class = type("QueueCall", (_Call,), {"run_row": staticmethod(run_row)})
     return kind(
         [Queue(queue, connection=client, job_class=job_class, serializer=JSONSerializer)],
         connection=client,

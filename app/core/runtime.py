@@ -1,11 +1,12 @@
-"""What one process works with, built once from the settings; nothing connects before it is used."""
+"""Runtime: what one process works with, built once from the settings; it connects on first use."""
 
 from dataclasses import dataclass
 
 from app.core.database.session import Database
+from app.core.hooks import Hooks
 from app.core.queue import Doorbell, redis_url
 from app.core.request_limits.state import RequestState
-from app.core.secrets.encryption import Keyring, load_keyring
+from app.core.secrets.encryption import Keyring
 from app.core.secrets.signed_urls import UrlSigner
 from app.core.settings import Settings
 from app.core.storage import LocalStorage, open_storage
@@ -13,7 +14,7 @@ from app.core.storage import LocalStorage, open_storage
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The parts; services get the ones that they need as arguments."""
+    """The tools of a process; services get the ones that they need as arguments."""
 
     settings: Settings
     db: Database
@@ -22,31 +23,20 @@ class Runtime:
     storage: LocalStorage
     urls: UrlSigner
     state: RequestState
+    hooks: Hooks
 
 
-_installed: list[Runtime] = []
-
-
-def build_runtime(settings: Settings) -> Runtime:
-    """Build the parts and make them this process's own."""
+def open_runtime(settings: Settings, keyring: Keyring, hooks: Hooks) -> Runtime:
+    """Build the runtime of a process with these hooks (see `app.wiring`)."""
     url = redis_url(settings)
     doorbell = Doorbell(url)
-    keyring = load_keyring(settings)
-    parts = Runtime(
+    return Runtime(
         settings=settings,
-        db=Database(settings, doorbell.ring),
+        db=Database(settings, doorbell.ring, hooks),
         doorbell=doorbell,
         keyring=keyring,
         storage=open_storage(settings),
         urls=UrlSigner(keyring),
         state=RequestState(url, settings.data_dir),
+        hooks=hooks,
     )
-    _installed[:] = [parts]
-    return parts
-
-
-def runtime() -> Runtime:
-    """Return this process's parts."""
-    if not _installed:
-        raise RuntimeError("no runtime: call create_app or build_runtime first")
-    return _installed[0]

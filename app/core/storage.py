@@ -1,4 +1,4 @@
-"""Where recordings and exports are kept: one-time writes, synced before they count."""
+"""Storage of recordings and exports: each object is written once and synced before it counts."""
 
 import hashlib
 import os
@@ -10,29 +10,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from app.core.errors import ServiceUnavailable
 from app.core.settings import Settings
 
 _STEP_BYTES = 256 * 1024
 
 
 class ObjectExists(Exception):
-    """An object is written once; this one is there already."""
+    """The object exists already, and an object is written only once."""
 
 
 class UploadIncomplete(Exception):
-    """The sender stopped before the announced end, or the bytes are not the announced ones."""
+    """The upload ended early, or its bytes differ from the announced digest."""
+
+
+class DiskFull(ServiceUnavailable):
+    """Too little disk space is free; jobs that need space are delayed, not failed."""
+
+    message = "This service has too little disk space left to store this."
+
+    def __init__(self) -> None:
+        super().__init__(retry_after_s=60)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """What was written: its size and its SHA-256 in hex."""
+    """Size and SHA-256 in hex of a stored object."""
 
     size_bytes: int
     sha256: str
 
 
 class Storage(Protocol):
-    """The seam behind which the bytes lie; objects are named by our own ids only."""
+    """Interface of a storage; objects are named by ids of this service only."""
 
     def write(
         self, object_id: str, source: BinaryIO, *, size_bytes: int, sha256: str = ""
@@ -40,8 +50,9 @@ class Storage(Protocol):
         """Store exactly `size_bytes` from the source, once.
 
         Raises:
-            ObjectExists: it was stored before.
-            UploadIncomplete: the source ended early, or its hash is another than `sha256`.
+            ObjectExists: the object was stored before.
+            UploadIncomplete: the source ended early, or its hash differs from `sha256`.
+            DiskFull: too little disk space is free.
         """
         ...
 
@@ -55,10 +66,11 @@ class Storage(Protocol):
 
 
 class LocalStorage:
-    """A folder: temporary file, fsync, hard link to the final name, fsync of the folder."""
+    """A folder of files: written to a temporary file, synced, then linked to the final name."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, min_free_bytes: int) -> None:
         self._root = root
+        self._min_free_bytes = min_free_bytes
 
     def write(
         self, object_id: str, source: BinaryIO, *, size_bytes: int, sha256: str = ""
@@ -69,7 +81,7 @@ class LocalStorage:
         final.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         partial = final.with_name(f".{final.name}.{os.urandom(6).hex()}.part")
         try:
-            stored = _copy(source, partial, size_bytes)
+            stored = self._copy(source, partial, size_bytes)
             if sha256 and stored.sha256 != sha256.lower():
                 raise UploadIncomplete("the bytes do not have the announced SHA-256")
             try:
@@ -92,8 +104,12 @@ class LocalStorage:
         """Whether objects can be written now."""
         return os.access(self._root, os.W_OK)
 
+    def require_space(self, size_bytes: int) -> None:
+        """Raise `DiskFull` unless so many more bytes may be stored."""
+        require_space(self._root, size_bytes, self._min_free_bytes)
+
     def purge_partial(self, older_than_s: float) -> int:
-        """Delete what broken uploads left behind; return how many files that were."""
+        """Delete the files of broken uploads; return their number."""
         oldest = time.time() - older_than_s
         count = 0
         for partial in self._root.rglob("*.part"):
@@ -106,7 +122,7 @@ class LocalStorage:
         return count
 
     def delete_old(self, object_id: str, *, older_than_s: float) -> bool:
-        """Remove the object if it was written longer ago; tell whether it was."""
+        """Remove the object if it was written longer ago; return whether it was."""
         file = self._place(object_id)
         try:
             if file.stat().st_mtime > time.time() - older_than_s:
@@ -117,7 +133,7 @@ class LocalStorage:
         return True
 
     def object_ids(self, part: int = 0, parts: int = 1) -> Iterator[str]:
-        """Name every stored object, or those in one of so many parts, each about as large."""
+        """List the stored objects, or one of `parts` shares of about the same size."""
         for folder in self._root.iterdir():
             if zlib.crc32(folder.name.encode()) % parts == part:
                 for _, _, names in os.walk(folder):
@@ -128,10 +144,27 @@ class LocalStorage:
         total = 0
         for folder, _, names in os.walk(self._root):
             for name in names:
-                # One may be deleted while we look.
+                # A file may be deleted meanwhile.
                 with suppress(FileNotFoundError):
                     total += os.stat(os.path.join(folder, name)).st_size
         return total
+
+    def _copy(self, source: BinaryIO, target: Path, size_bytes: int) -> StoredObject:
+        digest = hashlib.sha256()
+        left = size_bytes
+        handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as out:
+            while left:
+                step = source.read(min(_STEP_BYTES, left))
+                if not step:
+                    raise UploadIncomplete(f"{left} of {size_bytes} bytes did not arrive")
+                require_space(target.parent, len(step), self._min_free_bytes)
+                digest.update(step)
+                out.write(step)
+                left -= len(step)
+            out.flush()
+            os.fsync(out.fileno())
+        return StoredObject(size_bytes, digest.hexdigest())
 
     def _place(self, object_id: str) -> Path:
         if not _is_object_id(object_id):
@@ -139,25 +172,15 @@ class LocalStorage:
         return self._root / object_id[-2:] / object_id[-4:-2] / object_id
 
 
+def require_space(folder: Path, size_bytes: int, min_free_bytes: int) -> None:
+    """Raise `DiskFull` unless the disk of a folder keeps its free space after so many more bytes."""
+    disk = os.statvfs(folder)
+    if disk.f_bavail * disk.f_frsize - size_bytes < min_free_bytes:
+        raise DiskFull
+
+
 def _is_object_id(name: str) -> bool:
     return len(name) >= 8 and name.replace("_", "").isalnum()
-
-
-def _copy(source: BinaryIO, target: Path, size_bytes: int) -> StoredObject:
-    digest = hashlib.sha256()
-    left = size_bytes
-    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as out:
-        while left:
-            step = source.read(min(_STEP_BYTES, left))
-            if not step:
-                raise UploadIncomplete(f"{left} of {size_bytes} bytes did not arrive")
-            digest.update(step)
-            out.write(step)
-            left -= len(step)
-        out.flush()
-        os.fsync(out.fileno())
-    return StoredObject(size_bytes, digest.hexdigest())
 
 
 def _sync_folder(folder: Path) -> None:
@@ -173,4 +196,4 @@ def open_storage(settings: Settings) -> LocalStorage:
     root = settings.storage_url.removeprefix("file://") if settings.storage_url else ""
     folder = Path(root) if root else settings.data_dir.resolve() / "storage"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return LocalStorage(folder)
+    return LocalStorage(folder, settings.min_free_bytes)

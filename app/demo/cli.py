@@ -9,10 +9,11 @@ from app.audio_files import jobs as audio_files
 from app.core.database.schema_revision import is_at_head
 from app.core.errors import AppError
 from app.core.process import heartbeat
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
 from app.demo import loading, service, telling
 from app.demo.service import Progress
 from app.evaluations import jobs as evaluations
+from app.web.current import current_runtime
 
 _LOOK_AGAIN_S = 0.25
 
@@ -24,12 +25,12 @@ def demo(*, wait: bool) -> None:
 
     Started again, it changes nothing. Where no worker runs, --wait does the work here.
     """
-    parts = runtime()
+    runtime = current_runtime()
     try:
-        _require_tables(parts)
-        loaded = loading.load(parts)
+        _require_tables(runtime)
+        loaded = loading.load(runtime)
         click.echo(telling.arrival(loaded.new))
-        _await(parts) if wait else _tell_of_work(parts)
+        _await(runtime) if wait else _tell_of_work(runtime)
     except AppError as error:
         message = f"{error.message} Give the command again: it takes up what is missing."
         raise click.ClickException(message) from error
@@ -40,8 +41,8 @@ def demo(*, wait: bool) -> None:
         sys.exit(1)
 
 
-def _require_tables(parts: Runtime) -> None:
-    with parts.db.reading() as session:
+def _require_tables(runtime: Runtime) -> None:
+    with runtime.db.reading() as session:
         ready = is_at_head(session)
     if not ready:
         raise click.ClickException(
@@ -49,15 +50,15 @@ def _require_tables(parts: Runtime) -> None:
         )
 
 
-def _progress(parts: Runtime) -> Progress:
-    with parts.db.reading() as session:
+def _progress(runtime: Runtime) -> Progress:
+    with runtime.db.reading() as session:
         return service.progress(session)
 
 
-def _tell_of_work(parts: Runtime) -> None:
-    found = _progress(parts)
+def _tell_of_work(runtime: Runtime) -> None:
+    found = _progress(runtime)
     waiting = found.total - found.ended
-    if waiting and heartbeat.is_alive(parts.settings.data_dir):
+    if waiting and heartbeat.is_alive(runtime.settings.data_dir):
         click.echo(f"The worker evaluates it now: {waiting} to go.")
     elif waiting:
         click.echo(
@@ -65,12 +66,12 @@ def _tell_of_work(parts: Runtime) -> None:
         )
 
 
-def _await(parts: Runtime) -> None:
+def _await(runtime: Runtime) -> None:
     """Wait until the evaluations have ended; where no worker runs, make them here."""
-    while (found := _progress(parts)).ended < found.total:
+    while (found := _progress(runtime)).ended < found.total:
         _show(found)
-        if not heartbeat.is_alive(parts.settings.data_dir):
-            _work(parts)
+        if not heartbeat.is_alive(runtime.settings.data_dir):
+            _work(runtime)
         time.sleep(_LOOK_AGAIN_S)
     if sys.stderr.isatty():
         click.echo("\r", nl=False, err=True)
@@ -83,7 +84,7 @@ def _show(found: Progress) -> None:
         click.echo(f"\rEvaluated {found.ended} of {found.total} ", nl=False, err=True)
 
 
-def _work(parts: Runtime) -> None:
-    evaluations.judge()
-    for job_id in audio_files.due_ids(parts)[:1]:
-        audio_files.process_audio(job_id)
+def _work(runtime: Runtime) -> None:
+    evaluations.judge(runtime)
+    for job_id in audio_files.due_ids(runtime)[:1]:
+        audio_files.process_audio(runtime, job_id)

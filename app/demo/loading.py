@@ -32,32 +32,32 @@ class Loaded:
         return sum(self.new.values())
 
 
-def load(parts: Runtime) -> Loaded:
+def load(runtime: Runtime) -> Loaded:
     """Bring in what is not there, and ask for its evaluation; the second time changes nothing.
 
     Cut off anywhere, it is taken up by the next call.
     """
     loaded = Loaded()
-    with parts.db.writing() as session:
-        service.make_engagements(session, parts.settings.engagement_types)
+    with runtime.db.writing() as session:
+        service.make_engagements(session, runtime.settings.engagement_types)
     for kind in _BEFORE_RECORDINGS:
-        _load(parts, kind, loaded)
-    taken = [recordings.take_in(parts, each) for each in _placed(parts, texts.RECORDINGS)]
+        _load(runtime, kind, loaded)
+    taken = [recordings.take_in(runtime, each) for each in _placed(runtime, texts.RECORDINGS)]
     loaded.new[_NOUNS[texts.RECORDINGS]] = sum(taken)
-    _load(parts, Kind.VOICE_CALL, loaded)
+    _load(runtime, Kind.VOICE_CALL, loaded)
     return loaded
 
 
-def _load(parts: Runtime, kind: Kind, loaded: Loaded) -> None:
-    batch = service.checked(kind, _placed(parts, kind))
-    with parts.db.writing() as session:
+def _load(runtime: Runtime, kind: Kind, loaded: Loaded) -> None:
+    batch = service.checked(kind, _placed(runtime, kind), runtime.hooks.check_import_record)
+    with runtime.db.writing() as session:
         tally: Tally = service.write(session, batch)
     loaded.new[_NOUNS[kind]] = tally.counts[Outcome.CREATED]
     loaded.refused += [f"{each['external_id']}: {each['message']}" for each in tally.errors]
 
 
-def _placed(parts: Runtime, kind: str) -> list[dict[str, object]]:
+def _placed(runtime: Runtime, kind: str) -> list[dict[str, object]]:
     midnight = utc_now().replace(hour=0, minute=0, second=0, microsecond=0)
-    with parts.db.reading() as session:
+    with runtime.db.reading() as session:
         ids = service.ids(session)
     return [texts.placed(each, midnight, ids) for each in texts.records(kind)]

@@ -10,25 +10,26 @@ from app.audio_files.hooks import Recordings
 from app.audio_files.links import Links
 from app.audio_files.models import AudioFile, AudioStatus
 from app.audio_files.schemas import UploadCreate
+from app.audio_files.upload_limits import upload_limits
 from app.core.errors import Conflict
 from app.core.runtime import Runtime
 from app.core.storage import ObjectExists
 from app.demo import texts
 
 
-def take_in(parts: Runtime, record: Mapping[str, Any]) -> bool:
+def take_in(runtime: Runtime, record: Mapping[str, Any]) -> bool:
     """Store a recording and queue the work on it; tell whether there was anything to do.
 
     One whose bytes are there stays as it is; one that a crash cut off is completed.
     """
     data = (texts.folder() / record["fileName"]).read_bytes()
-    audio_file_id = _awaiting(parts, record, len(data))
+    audio_file_id = _awaiting(runtime, record, len(data))
     if audio_file_id is None:
         return False
-    owner = Recordings(parts)
+    owner = Recordings(runtime)
     try:
         with (texts.folder() / record["fileName"]).open("rb") as source:
-            stored = parts.storage.write(audio_file_id, source, size_bytes=len(data))
+            stored = runtime.storage.write(audio_file_id, source, size_bytes=len(data))
     except ObjectExists:
         owner.heal(audio_file_id)
     else:
@@ -36,21 +37,20 @@ def take_in(parts: Runtime, record: Mapping[str, Any]) -> bool:
     return True
 
 
-def _awaiting(parts: Runtime, record: Mapping[str, Any], size_bytes: int) -> str | None:
+def _awaiting(runtime: Runtime, record: Mapping[str, Any], size_bytes: int) -> str | None:
     """Return the row that waits for the bytes, made where there is none; None where they came."""
-    settings = parts.settings
     fields = UploadCreate().load({**record, "sizeBytes": size_bytes})
-    links = Links(parts.urls, "", settings.url_ttl_s)
+    links = Links(runtime.urls, "", runtime.settings.url_ttl_s)
     known = select(AudioFile.id, AudioFile.status).where(
         AudioFile.external_id == record["externalId"]
     )
-    with parts.db.writing() as session:
+    with runtime.db.writing() as session:
         row = session.execute(known).first()
         if row is not None and row.status != AudioStatus.EXPIRED:
             return str(row.id) if row.status == AudioStatus.PENDING_UPLOAD else None
         try:
             reserved = uploads.reserve(
-                session, links=links, largest_bytes=settings.upload_max_bytes, **fields
+                session, links=links, limits=upload_limits(runtime), **fields
             )
         except Conflict:
             return None

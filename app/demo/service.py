@@ -13,13 +13,14 @@ from app.conversations.models import Conversation
 from app.demo import texts
 from app.directory.models import CallCenter, Executive
 from app.engagements import service as engagements
+from app.engagements.service import ENGAGEMENTS
 from app.evaluations.enums import ENDED, Status
 from app.evaluations.models import Evaluation
 from app.imports import applying, preparing
 from app.imports.formats.items import Item
 from app.imports.notebook import Notebook
 from app.imports.options import SKIP, Options
-from app.imports.preparing import Prepared
+from app.imports.preparing import Check, Prepared
 from app.imports.sources import Entry
 from app.imports.tally import Tally
 from app.voice_calls.models import VoiceCall
@@ -54,7 +55,7 @@ def make_engagements(session: Session, known_types: Sequence[str]) -> None:
     """Make the engagements of the demo that are not there."""
     type_ = _TYPE if not known_types or _TYPE in known_types else known_types[0]
     for name, description in _ENGAGEMENTS.values():
-        if engagements.find_by_name(session, name) is None:
+        if ENGAGEMENTS.find_by_name(session, name) is None:
             engagements.create(session, name=name, type=type_, description=description)
 
 
@@ -62,7 +63,7 @@ def ids(session: Session) -> dict[str, str]:
     """Map the external ids of what the records refer to, and the keys of engagements, to ids."""
     found: dict[str, str] = {}
     for key, (name, _) in _ENGAGEMENTS.items():
-        engagement = engagements.find_by_name(session, name)
+        engagement = ENGAGEMENTS.find_by_name(session, name)
         if engagement is not None:
             found[key] = engagement.id
     for table in (*_PLACES, AudioFile):
@@ -73,11 +74,11 @@ def ids(session: Session) -> dict[str, str]:
     return found
 
 
-def checked(kind: str, records: Sequence[dict[str, Any]]) -> list[Prepared]:
-    """Check records as those of an import are."""
+def checked(kind: str, records: Sequence[dict[str, Any]], check: Check) -> list[Prepared]:
+    """Validate records as an import does."""
     entries = (Entry(Item(line, kind, each)) for line, each in enumerate(records, start=1))
     with Notebook() as notebook:
-        return list(preparing.prepared(entries, _OPTIONS, notebook))
+        return list(preparing.prepared(entries, _OPTIONS, notebook, check))
 
 
 def write(session: Session, batch: Sequence[Prepared]) -> Tally:

@@ -1,1 +1,1 @@
-"""The directory: call centres, and the executives who handle contacts."""
+"""Directory: call centres and the executives who handle contacts."""

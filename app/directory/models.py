@@ -1,22 +1,14 @@
-"""The tables of call centres and executives."""
-
-from enum import StrEnum
+"""Tables of call centres and executives."""
 
 from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.database.upserts import ExternallyKeyed
-
-
-class ExecutiveKind(StrEnum):
-    """Whether a person or a machine handles the contact; the two are never ranked together."""
-
-    HUMAN = "human"
-    BOT = "bot"
+from app.directory.enums import ExecutiveKind
 
 
 class CallCenter(ExternallyKeyed):
-    """One call centre."""
+    """A call centre."""
 
     __tablename__ = "call_centers"
     __table_args__ = (Index("ix_call_centers_name", "name", "id"),)
@@ -26,7 +18,7 @@ class CallCenter(ExternallyKeyed):
 
 
 class Executive(ExternallyKeyed):
-    """One executive: who handles contacts, and where."""
+    """A person or a bot that handles contacts, and the call centre."""
 
     __tablename__ = "executives"
     __table_args__ = (Index("ix_executives_name", "name", "id"),)

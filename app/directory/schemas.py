@@ -1,15 +1,14 @@
-"""Shapes of call centres and executives."""
+"""Schemas of call centres and executives."""
 
 from marshmallow import fields
 
+from app.directory.enums import ExecutiveKind
 from app.web.fields import Choice, Moment
 from app.web.shapes import CamelSchema
 
-KINDS = ("human", "bot")
-
 
 class CallCenterSchema(CamelSchema):
-    """A call centre as it is shown."""
+    """A call centre."""
 
     id = fields.String(required=True, metadata={"example": "cc_01k9zq2m5rt9w3x7b1f6e8nvha"})
     external_id = fields.String(required=True, allow_none=True)
@@ -20,12 +19,12 @@ class CallCenterSchema(CamelSchema):
 
 
 class ExecutiveSchema(CamelSchema):
-    """An executive as it is shown."""
+    """An executive."""
 
     id = fields.String(required=True, metadata={"example": "exec_01k9zq2x8ha4j6k0m3p5q7stvw"})
     external_id = fields.String(required=True, allow_none=True)
     name = fields.String(required=True)
-    kind = Choice(KINDS, required=True)
+    kind = Choice(list(ExecutiveKind), required=True)
     call_center_id = fields.String(required=True, allow_none=True)
     email = fields.String(required=True, allow_none=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)

@@ -1,1 +1,1 @@
-"""Engagements: evaluation projects that group conversations."""
+"""Engagements: evaluation projects that contacts belong to."""

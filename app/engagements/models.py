@@ -1,22 +1,15 @@
-"""The table of engagements."""
+"""Table of engagements."""
 
 from datetime import datetime
-from enum import StrEnum
 
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.database.session import Table, UtcDateTime
-
-
-class EngagementStatus(StrEnum):
-    """Active from its creation; completed when its owner says so."""
-
-    ACTIVE = "active"
-    COMPLETED = "completed"
+from app.engagements.enums import EngagementStatus
 
 
 class Engagement(Table):
-    """One evaluation project."""
+    """An evaluation project."""
 
     __tablename__ = "engagements"
 

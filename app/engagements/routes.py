@@ -3,9 +3,9 @@
 from typing import Any
 
 from app.core.database.paging import PageRequest
-from app.core.runtime import runtime
 from app.engagements import schemas, service
 from app.web.api import SHAPE_B, Blueprint
+from app.web.current import current_runtime
 from app.web.etag import if_match
 from app.web.principal import require_scope
 
@@ -20,7 +20,7 @@ blp = Blueprint(
 @blp.response(200, schemas.EngagementSchema(many=True), shape=SHAPE_B)
 def list_engagements(query: dict[str, PageRequest]) -> Any:
     """List the engagements."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.list_page(session, query["page_request"])
 
 
@@ -29,7 +29,7 @@ def list_engagements(query: dict[str, PageRequest]) -> Any:
 @blp.response(200, schemas.EngagementSchema, etag=True)
 def get_engagement(engagement_id: str) -> Any:
     """Show one engagement."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.show(session, engagement_id)
 
 
@@ -39,8 +39,8 @@ def get_engagement(engagement_id: str) -> Any:
 @blp.response(201, schemas.EngagementSchema, etag=True)
 def create_engagement(body: dict[str, Any]) -> Any:
     """Create an engagement."""
-    known_types = runtime().settings.engagement_types
-    with runtime().db.writing() as session:
+    known_types = current_runtime().settings.engagement_types
+    with current_runtime().db.writing() as session:
         return service.create(session, **body, known_types=known_types)
 
 
@@ -50,5 +50,5 @@ def create_engagement(body: dict[str, Any]) -> Any:
 @blp.response(200, schemas.EngagementSchema, etag=True)
 def change_engagement(changes: dict[str, Any], engagement_id: str) -> Any:
     """Change the given fields of an engagement."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         return service.change(session, engagement_id, changes, if_match=if_match())

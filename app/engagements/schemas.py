@@ -1,48 +1,47 @@
-"""Shapes of engagements (spec A3)."""
+"""Schemas of engagements."""
 
 from marshmallow import fields
 
+from app.engagements.enums import EngagementStatus
 from app.web.fields import Choice, Moment, Pattern, Text
 from app.web.pagination import PageQuery, sort_field
 from app.web.shapes import CamelSchema
 
-_STATUSES = ("active", "completed")
-
 
 class EngagementCreate(CamelSchema):
-    """What a new engagement needs."""
+    """Body that creates an engagement."""
 
     name = Text(200, low=1, required=True)
     description = Text(4000, multiline=True, allow_none=True)
     type = Pattern(
         "[a-z0-9][a-z0-9_-]{0,63}",
-        "This must be a label: lower-case letters, digits, - and _, at most 64.",
+        "type must be a label: lower-case letters, digits, - and _, at most 64 characters.",
         required=True,
     )
 
 
 class EngagementChange(CamelSchema):
-    """The fields of an engagement that may change."""
+    """Body that changes an engagement."""
 
     name = Text(200, low=1)
     description = Text(4000, multiline=True, allow_none=True)
-    status = Choice(_STATUSES)
+    status = Choice(list(EngagementStatus))
 
 
 class EngagementQuery(PageQuery):
-    """The page of the list of engagements."""
+    """Query of the list of engagements."""
 
     sort = sort_field("createdAt", "updatedAt", "name")
 
 
 class EngagementSchema(CamelSchema):
-    """An engagement as it is shown."""
+    """An engagement."""
 
     id = fields.String(required=True, metadata={"example": "eng_01jd3v8xqkf6r9w2m5t7h4c0pz"})
     name = fields.String(required=True)
     description = fields.String(required=True, allow_none=True)
     type = fields.String(required=True, metadata={"example": "quality_audit"})
-    status = Choice(_STATUSES, required=True)
+    status = Choice(list(EngagementStatus), required=True)
     evaluation_count = fields.Integer(required=True)
     created_at = Moment(required=True)
     updated_at = Moment(required=True)

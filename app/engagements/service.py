@@ -1,4 +1,4 @@
-"""What is done with engagements."""
+"""Engagements: create, change, list and look up."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,12 +7,15 @@ from sqlalchemy import RowMapping, bindparam, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.named_tables import NamedTable
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.row_versions import require_match
 from app.core.database.session import Table
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import new_id
 from app.engagements.models import Engagement
+
+ENGAGEMENTS = NamedTable(Engagement, "engagement", "engagementId")
 
 _TABLE = Table.metadata.tables[Engagement.__tablename__]
 _SORTABLE = {name: _TABLE.c[name] for name in ("created_at", "updated_at", "name")}
@@ -30,16 +33,16 @@ def create(
     description: str | None = None,
     known_types: tuple[str, ...] = (),
 ) -> RowMapping:
-    """Make an active engagement and return its row, to be shown.
+    """Create an active engagement and return its row.
 
     Args:
-        known_types: the closed list of types; empty where any label will do.
+        known_types: the allowed types; empty if any label is allowed.
 
     Raises:
-        InvalidInput: the type is not on the closed list.
+        InvalidInput: the type is not allowed.
     """
     if known_types and type not in known_types:
-        message = f"This must be one of {', '.join(known_types)}."
+        message = f"type must be one of {', '.join(known_types)}."
         raise InvalidInput.field("type", message, code="ENUM")
     now = utc_now()
     values = {
@@ -53,16 +56,8 @@ def create(
     return session.execute(_INSERT, values).mappings().one()
 
 
-def get(session: Session, engagement_id: str) -> Engagement:
-    """Return an engagement, to be changed; `NotFound` where there is none."""
-    engagement = session.get(Engagement, engagement_id)
-    if engagement is None:
-        raise NotFound("There is no such engagement.")
-    return engagement
-
-
 def list_page(session: Session, request: PageRequest) -> Page[Any]:
-    """List engagements, newest first unless asked otherwise."""
+    """Return a page of engagements, newest first by default."""
     total = session.scalar(_COUNT) or 0
     return select_page(
         session, _ROWS, request, sortable=_SORTABLE, tail=_TABLE.c.id, total_count=total
@@ -70,7 +65,7 @@ def list_page(session: Session, request: PageRequest) -> Page[Any]:
 
 
 def show(session: Session, engagement_id: str) -> RowMapping:
-    """Return the row of an engagement, to be shown; `NotFound` where there is none."""
+    """Return the row of an engagement; raises `NotFound`."""
     row = session.execute(_ROW, {"engagement_id": engagement_id}).mappings().first()
     if row is None:
         raise NotFound("There is no such engagement.")
@@ -84,12 +79,13 @@ def change(
     *,
     if_match: str | None = None,
 ) -> Engagement:
-    """Change the given fields; `updated_at` moves even when a value stays the same.
+    """Set the given fields and `updated_at`, even if no value differs.
 
     Raises:
+        NotFound: there is no such engagement.
         PreconditionFailed: If-Match names another version.
     """
-    engagement = get(session, engagement_id)
+    engagement = ENGAGEMENTS.get(session, engagement_id)
     require_match(engagement, if_match)
     for field, value in changes.items():
         setattr(engagement, field, value)
@@ -98,33 +94,16 @@ def change(
     return engagement
 
 
-def require(session: Session, engagement_id: str | None) -> None:
-    """Refuse a reference to an engagement that is not there.
-
-    Raises:
-        InvalidInput: naming the field `engagementId`.
-    """
-    if engagement_id is not None and session.get(Engagement, engagement_id) is None:
-        raise InvalidInput.field("engagementId", "There is no such engagement.")
-
-
 def find(session: Session, id_or_name: str) -> Engagement:
-    """Return an engagement by its id or by its name; `NotFound` where there is none."""
-    found = session.get(Engagement, id_or_name) or find_by_name(session, id_or_name)
+    """Return an engagement by its id or its name; raises `NotFound`."""
+    found = session.get(Engagement, id_or_name) or ENGAGEMENTS.find_by_name(session, id_or_name)
     if found is None:
         raise NotFound("There is no such engagement.")
     return found
 
 
-def find_by_name(session: Session, name: str) -> Engagement | None:
-    """Return the engagement of this name, the oldest where several have it."""
-    return session.scalar(
-        select(Engagement).where(Engagement.name == name).order_by(Engagement.id).limit(1)
-    )
-
-
 def count_evaluation(session: Session, engagement_id: str) -> None:
-    """Add one to `evaluation_count`, in SQL so that two workers cannot lose a count."""
+    """Increment `evaluation_count` in SQL, so that no concurrent update is lost."""
     session.execute(
         update(Engagement)
         .where(Engagement.id == engagement_id)

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from app.campaigns import service as campaigns
 from app.core.clock import utc_now
 from app.core.errors import Conflict
-from app.evaluations import service, settled
+from app.evaluations import revisions, service
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationResult
 
@@ -60,6 +60,8 @@ def amend(
     before = evaluation.score
     for column, member in _MEMBERS.items():
         setattr(evaluation, column, document[member])
+    if document.get("coverage") is not None:
+        evaluation.judged_weight_percent = round(100 * document["coverage"], 2)
     evaluation.auto_failed = document["autoFail"]["scope"] == "evaluation"
     evaluation.failed_criteria = list(failed_criteria)
     evaluation.resolution = document["resolution"]["status"]
@@ -84,4 +86,4 @@ def note_review(
     evaluation.review_status = status
     evaluation.updated_at = utc_now()
     session.flush()
-    settled.tell(session, evaluation)
+    revisions.notify_changed(session, evaluation)

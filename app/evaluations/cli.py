@@ -11,11 +11,12 @@ from marshmallow import ValidationError
 
 from app.core.errors import AppError, InvalidInput
 from app.core.process import heartbeat
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
 from app.evaluations import jobs, service
 from app.evaluations.enums import ENDED
 from app.evaluations.judging import again, bulk
 from app.evaluations.schemas import filters as filter_shapes
+from app.web.current import current_runtime
 from app.web.messages import details_of
 
 _LOOK_AGAIN_S = 0.25
@@ -91,7 +92,7 @@ def re_evaluate(
         if evaluation_id is not None:
             shown = _one(evaluation_id, by, wait=wait)
         else:
-            with runtime().db.reading() as session:
+            with current_runtime().db.reading() as session:
                 count = bulk.count(session, filters=filters, **by)
             shown = {"count": count} if dry_run else _many(count, filters, by, wait=wait)
     except AppError as error:
@@ -100,13 +101,13 @@ def re_evaluate(
 
 
 def _one(evaluation_id: str, by: dict[str, Any], *, wait: bool) -> dict[str, Any]:
-    parts = runtime()
-    with parts.db.writing() as session:
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
         opened = again.request(session, evaluation_id, **by)
     shown = {"id": opened.id, "revision": opened.revision, "status": opened.status, "score": None}
     while wait and shown["status"] not in ENDED:
-        _work_here(parts)
-        with parts.db.reading() as session:
+        _work_here(runtime)
+        with runtime.db.reading() as session:
             found = service.find(session, opened.id)
             shown |= {"status": found.status, "score": found.score}
         if shown["status"] not in ENDED:
@@ -117,19 +118,19 @@ def _one(evaluation_id: str, by: dict[str, Any], *, wait: bool) -> dict[str, Any
 def _many(
     selected: int, filters: dict[str, Any], by: dict[str, Any], *, wait: bool
 ) -> dict[str, Any]:
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         started = bulk.start(session, selected=selected, filters=filters, **by)
-    shown = _wait(runtime(), started) if wait else started
+    shown = _wait(current_runtime(), started) if wait else started
     return {name: shown[name] for name in ("id", "status", "count", "counts")}
 
 
-def _wait(parts: Runtime, started: dict[str, Any]) -> dict[str, Any]:
-    worker = threading.Thread(target=_work_here, args=(parts,), daemon=True)
+def _wait(runtime: Runtime, started: dict[str, Any]) -> dict[str, Any]:
+    worker = threading.Thread(target=_work_here, args=(runtime,), daemon=True)
     worker.start()
     visible = sys.stderr if sys.stderr.isatty() else None
     with click.progressbar(length=started["count"], file=visible, hidden=visible is None) as bar:
         while True:
-            with parts.db.reading() as session:
+            with runtime.db.reading() as session:
                 shown = bulk.show(session, started["id"])
             counts = shown["counts"]
             bar.update(counts["selected"] - counts["queued"] - bar.pos)
@@ -137,14 +138,14 @@ def _wait(parts: Runtime, started: dict[str, Any]) -> dict[str, Any]:
                 worker.join()
                 return shown
             if not worker.is_alive():
-                worker = threading.Thread(target=_work_here, args=(parts,), daemon=True)
+                worker = threading.Thread(target=_work_here, args=(runtime,), daemon=True)
                 worker.start()
             time.sleep(_LOOK_AGAIN_S)
 
 
-def _work_here(parts: Runtime) -> None:
-    if not heartbeat.is_alive(parts.settings.data_dir):
-        jobs.judge()
+def _work_here(runtime: Runtime) -> None:
+    if not heartbeat.is_alive(runtime.settings.data_dir):
+        jobs.judge(runtime)
 
 
 def _value(text: str) -> Any:

@@ -1,8 +1,8 @@
-"""The judgement of what is written down already: outside of any transaction, written in short ones."""
+"""Jobs that judge stored conversations and calls, and continue bulk re-evaluations."""
 
 import logging
 from collections.abc import Sequence
-from datetime import datetime
+from functools import partial
 
 from sqlalchemy.orm import Session
 
@@ -11,9 +11,9 @@ from app.ai.judges import build_judge, requests_at_once
 from app.core.errors import NotFound, ServiceUnavailable
 from app.core.jobs import leases
 from app.core.jobs.leases import Lease
-from app.core.jobs.runner import Interrupted, LeasedWork, take
-from app.core.jobs.thread_pool import work_through
-from app.core.runtime import Runtime, runtime
+from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_next
+from app.core.jobs.thread_pool import run_in_threads
+from app.core.runtime import Runtime
 from app.evaluations.enums import ErrorCode
 from app.evaluations.judging import bulk, judgements
 from app.evaluations.judging.model_answers import StoredAnswers
@@ -24,78 +24,70 @@ from app.scorecards import service as scorecards
 logger = logging.getLogger(__name__)
 
 
-def judge(job_id: str = "") -> None:
-    """Make the judgements that are due, this one first, until none is left.
+def judge(runtime: Runtime, job_id: str = "") -> None:
+    """Judge all that is due, this evaluation first; then continue bulk re-evaluations."""
+    job_type = JobType(
+        claim=judgements.claim,
+        handle=partial(
+            _judge_evaluation, judge=build_judge(runtime.settings, StoredAnswers(runtime.db))
+        ),
+        fail=_fail,
+        release=judgements.release,
+        is_final=lambda error: isinstance(error, NotFound),
+    )
 
-    The next few of a re-evaluation of many are taken on when nothing else is due.
-    """
-    parts = runtime()
-    engine = build_judge(parts.settings, StoredAnswers(parts.db))
+    def run_one() -> bool:
+        return bool(run_next(runtime, job_type, job_id)) or _open_next_of_bulk(runtime)
 
-    def attempt(parts: Runtime, lease: Lease[EvaluationJob]) -> _Judgement:
-        return _Judgement(parts, lease, engine)
-
-    def take_one() -> bool:
-        return bool(take(parts, job_id, judgements.claim, attempt)) or _take_on(parts)
-
-    work_through(take_one, at_once=requests_at_once(parts.settings))
+    run_in_threads(run_one, at_once=requests_at_once(runtime.settings))
 
 
-def due_ids(parts: Runtime) -> Sequence[str]:
-    """List the judgements that wait for a worker, or were left by one (for the sweep)."""
-    with parts.db.reading() as session:
+def due_ids(runtime: Runtime) -> Sequence[str]:
+    """List the evaluations that wait for a worker or were abandoned by one."""
+    with runtime.db.reading() as session:
         due = leases.due_ids(session, EvaluationJob)
         waiting = bulk.next_id(session)
     return [*due, waiting] if waiting else due
 
 
-def _take_on(parts: Runtime) -> bool:
-    """Open the next judgements of a re-evaluation; False when none waits or none could be opened."""
-    with parts.db.reading() as session:
+def _open_next_of_bulk(runtime: Runtime) -> bool:
+    """Open the next evaluations of a bulk re-evaluation; False when none could be opened."""
+    with runtime.db.reading() as session:
         waiting = bulk.next_id(session)
     if waiting is None:
         return False
     try:
-        with parts.db.writing() as session:
-            return bulk.take_on(session, waiting)
+        with runtime.db.writing() as session:
+            return bulk.open_next(session, waiting)
     except ServiceUnavailable as error:
         logger.warning("the re-evaluation %s has to wait: %s", waiting, error)
     except Exception:  # the edge of the process: no re-evaluation may hang half-way
-        logger.exception("the work on the re-evaluation %s failed", waiting)
-        with parts.db.writing() as session:
+        logger.exception("the re-evaluation %s failed", waiting)
+        with runtime.db.writing() as session:
             bulk.note_failure(session, waiting)
     return False
 
 
-class _Judgement(LeasedWork[EvaluationJob]):
-    def __init__(self, parts: Runtime, lease: Lease[EvaluationJob], judge: Judge) -> None:
-        super().__init__(parts, lease)
-        self._judge = judge
+def _judge_evaluation(job: RunningJob[EvaluationJob], *, judge: Judge) -> None:
+    """Judge one stored transcript; each `with` is one short transaction."""
+    with job.transaction() as session:
+        task = judgements.begin(session, job.lease)
+    if task is None:
+        return
+    with job.runtime.db.reading() as session:
+        transcript = transcripts.load_stored(session, task.transcript_id)
+        scorecard = scorecards.version_of(
+            session, task.scorecard_id, task.scorecard_version
+        ).scorecard
+    judgement = judge.judge(transcript, scorecard, task.context, should_stop=job.should_stop)
+    with job.transaction() as session:
+        judgements.finish(session, job.lease, transcript, judgement)
 
-    def work(self) -> None:
-        task = self.write(judgements.begin)
-        if task is None:
-            return
-        with self.parts.db.reading() as session:
-            transcript = transcripts.load_stored(session, task.transcript_id)
-            scorecard = scorecards.version_of(
-                session, task.scorecard_id, task.scorecard_version
-            ).scorecard
-        judgement = self._judge.judge(
-            transcript, scorecard, task.context, should_stop=lambda: self.must_end
-        )
-        self.write(judgements.finish, transcript, judgement)
 
-    def is_final(self, error: Exception) -> bool:
-        return isinstance(error, NotFound)
-
-    def give_up(self, error: Exception) -> None:
-        message = "The judgement failed on our side."
-        if isinstance(error, Interrupted):
-            message = "The judgement was cut off too often; ask for it again."
-        if isinstance(error, NotFound):
-            message = error.message
-        self.write(judgements.give_up, ErrorCode.INTERNAL, message)
-
-    def put_down(self, session: Session, *, due_at: datetime, counts: bool) -> None:
-        judgements.put_down(session, self.lease, due_at=due_at, counts=counts)
+def _fail(session: Session, lease: Lease[EvaluationJob], error: Exception) -> None:
+    message = "The evaluation failed because of an internal error."
+    if isinstance(error, Interrupted):
+        message = "The evaluation was interrupted too often; request it again."
+    if isinstance(error, NotFound):
+        message = error.message
+    judgements.fail(session, lease, ErrorCode.INTERNAL, message)

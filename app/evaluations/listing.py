@@ -36,6 +36,12 @@ def _is(column: ColumnElement[Any]) -> Callable[[bool], ColumnElement[bool]]:
     return lambda value: and_(column) if value else ~column
 
 
+def _has_verdict(value: bool) -> ColumnElement[bool]:
+    if value:
+        return _OF.passed.is_not(None)
+    return and_(_OF.passed.is_(None), _OF.score.is_not(None))
+
+
 def _language(code: str) -> ColumnElement[bool]:
     """`en` finds `en` and every `en-…` (RFC 4647, basic filtering)."""
     column = _OF.language
@@ -69,6 +75,7 @@ _FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
     "min_score": lambda score: _OF.score >= score,
     "max_score": lambda score: _OF.score <= score,
     "passed": _is(_OF.passed),
+    "has_verdict": _has_verdict,
     "auto_failed": _is(_OF.auto_failed),
     "sentiment_trend": _in(_OF.sentiment_trend),
     "resolution": _in(_OF.resolution),

@@ -90,6 +90,7 @@ class Evaluation(Table):
     score: Mapped[int | None]
     raw_score: Mapped[float | None]
     compliance_score: Mapped[float | None]
+    judged_weight_percent: Mapped[float | None]
     passed: Mapped[bool | None]
     pass_threshold: Mapped[int | None]
     band: Mapped[str | None]

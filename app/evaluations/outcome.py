@@ -7,9 +7,9 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.ai.judge import Judgement
 from app.ai.scorecard.values import Scorecard
-from app.calibration.applying import calibrated
+from app.calibration.calibrating import calibrated
 from app.campaigns import service as campaigns
-from app.campaigns.vocabulary import Counted
+from app.campaigns.enums import CampaignCount
 from app.engagements.service import count_evaluation
 from app.evaluations.enums import ReviewStatus, Status
 from app.evaluations.listing import folded
@@ -36,6 +36,7 @@ def store(
     evaluation.score = judgement.score
     evaluation.raw_score = judgement.raw_score
     evaluation.compliance_score = judgement.compliance_score
+    evaluation.judged_weight_percent = judgement.judged_weight_percent
     evaluation.passed = judgement.passed
     evaluation.pass_threshold = judgement.pass_threshold
     evaluation.band = judgement.band
@@ -102,7 +103,7 @@ def count(session: Session, evaluation: Evaluation) -> None:
     if engagement_id and not _is_counted(session, evaluation, Evaluation.engagement_id):
         count_evaluation(session, engagement_id)
     if campaign_id and not _is_counted(session, evaluation, Evaluation.campaign_id):
-        campaigns.count(session, campaign_id, Counted.EVALUATIONS)
+        campaigns.count(session, campaign_id, CampaignCount.EVALUATIONS)
 
 
 def score_moved(session: Session, before: Evaluation | None, after: Evaluation) -> None:

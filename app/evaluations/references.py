@@ -6,9 +6,10 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.campaigns import service as campaigns
+from app.campaigns.service import CAMPAIGNS
 from app.core.errors import InvalidInput
-from app.directory import call_centers, executives
-from app.engagements import service as engagements
+from app.directory.service import CALL_CENTERS, EXECUTIVES
+from app.engagements.service import ENGAGEMENTS
 from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
@@ -21,18 +22,18 @@ def require(session: Session, fields: Mapping[str, Any]) -> None:
     Raises:
         InvalidInput: naming the field.
     """
-    engagements.require(session, fields.get("engagement_id"))
-    campaigns.require(session, fields.get("campaign_id"))
-    call_centers.require(session, fields.get("call_center_id"))
-    executives.require(session, fields.get("executive_id"))
+    ENGAGEMENTS.require(session, fields.get("engagement_id"))
+    CAMPAIGNS.require(session, fields.get("campaign_id"))
+    CALL_CENTERS.require(session, fields.get("call_center_id"))
+    EXECUTIVES.require(session, fields.get("executive_id"))
 
 
 def named(session: Session, source: Any) -> dict[str, Any]:
     """Return the ids that a source bears and the names that they have now, for its evaluation."""
     ids: dict[str, str | None] = {column: getattr(source, column) for column in COLUMNS}
     call_center_id, executive_id = source.call_center_id, source.executive_id
-    centers = call_centers.names_of(session, [call_center_id]) if call_center_id else {}
-    people = executives.names_of(session, [executive_id]) if executive_id else {}
+    centers = CALL_CENTERS.names(session, [call_center_id]) if call_center_id else {}
+    people = EXECUTIVES.names(session, [executive_id]) if executive_id else {}
     return {
         **ids,
         "campaign": campaigns.name_of(session, source.campaign_id),

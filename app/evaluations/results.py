@@ -1,19 +1,22 @@
-"""Results of evaluations: the document of the judge, under the names of its evaluation."""
+"""Results of an evaluation: the stored document, completed with what only time can tell."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.core.hooks import hooks_of
 from app.evaluations.models import Evaluation, EvaluationResult
 
-# The members that every results document has, as they are before there is one (contract B6).
-_NOTHING_YET: dict[str, Any] = {
+# Every member of a results document, as shown before the judge has written one.
+_EMPTY_RESULTS: dict[str, Any] = {
     "score": None,
     "rawScore": None,
     "maxScore": 100,
     "complianceScore": None,
+    "coverage": None,
+    "noVerdictReason": None,
     "band": None,
     "passed": None,
     "passThreshold": None,
@@ -37,40 +40,31 @@ _NOTHING_YET: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class LateMetric:
-    """A metric that time decides after the judgement; None with the reason, like any other."""
+    """A metric that is decided after the judgement; without a value it has a reason."""
 
     metric: str
     value: float | None
     reason: str = ""
 
 
-LateReader = Callable[[Session, Evaluation], LateMetric | None]
-
-_late_readers: list[LateReader] = []
-
-
-def on_read(reader: LateReader) -> None:
-    """Ask a room above for a metric whenever results are read; wired once."""
-    if reader not in _late_readers:
-        _late_readers.append(reader)
-
-
 def results_of(
     session: Session, evaluation: Evaluation, *, as_judged: bool = False
 ) -> dict[str, Any]:
-    """Return the results document of an evaluation; without one, nulls and empty lists.
+    """Return the results of an evaluation; before it is judged, nulls and empty lists.
 
     Args:
-        as_judged: as the engine made it, before anybody reviewed it.
+        as_judged: return what the judge found, without later reviews.
     """
     result = session.get(EvaluationResult, evaluation.id)
     document: dict[str, Any] = result.document if result else {}
     if result is not None and as_judged:
         document = {**(result.as_judged or result.document), "reviews": []}
-    told = [reader(session, evaluation) for reader in _late_readers] if document else []
+    late: list[LateMetric | None] = []
+    if document:
+        late = [metric_of(session, evaluation) for metric_of in hooks_of(session).late_metrics]
     return {
-        **_NOTHING_YET,
-        **_brought_up_to_date(document, [each for each in told if each is not None]),
+        **_EMPTY_RESULTS,
+        **_with_late_metrics(document, [metric for metric in late if metric is not None]),
         "evaluationId": evaluation.id,
         "status": evaluation.status,
         "scorecard": {
@@ -83,15 +77,15 @@ def results_of(
     }
 
 
-def _brought_up_to_date(document: dict[str, Any], late: Iterable[LateMetric]) -> dict[str, Any]:
-    known = {each.metric: each for each in late}
+def _with_late_metrics(document: dict[str, Any], late: Iterable[LateMetric]) -> dict[str, Any]:
+    known = {metric.metric: metric for metric in late}
     if not known:
         return document
-    missing = [each for each in document["metricsMissing"] if each["metric"] not in known]
+    missing = [entry for entry in document["metricsMissing"] if entry["metric"] not in known]
     missing += [
-        {"metric": each.metric, "reason": each.reason}
-        for each in known.values()
-        if each.value is None
+        {"metric": metric.metric, "reason": metric.reason}
+        for metric in known.values()
+        if metric.value is None
     ]
-    values = {name: each.value for name, each in known.items()}
+    values = {name: metric.value for name, metric in known.items()}
     return {**document, "metrics": {**document["metrics"], **values}, "metricsMissing": missing}

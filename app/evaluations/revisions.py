@@ -1,4 +1,4 @@
-"""Revisions of one source: their order, which is current, and how many evaluations there are."""
+"""Revisions of a source: their order, which one is current, and the totals of evaluations."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.hooks import hooks_of
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationTotal
 from app.usage.records import upsert_into
@@ -30,13 +31,19 @@ def settle_current(revisions: Sequence[Evaluation]) -> Evaluation:
 
     So a re-evaluation replaces what lists show only when it has something to show.
     """
-    completed = [each for each in revisions if each.status == Status.COMPLETED]
+    completed = [revision for revision in revisions if revision.status == Status.COMPLETED]
     chosen = (completed or revisions)[-1]
-    for each in revisions:
-        if each.is_current != (each is chosen):
-            each.is_current = each is chosen
-            each.updated_at = utc_now()
+    for revision in revisions:
+        if revision.is_current != (revision is chosen):
+            revision.is_current = revision is chosen
+            revision.updated_at = utc_now()
     return chosen
+
+
+def notify_changed(session: Session, current: Evaluation) -> None:
+    """Call `Hooks.on_evaluation_changed`: higher packages show the evaluation with its source."""
+    for on_changed in hooks_of(session).on_evaluation_changed:
+        on_changed(session, current)
 
 
 def count_opened(session: Session, *, first_of_source: bool) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from app.core.runtime import runtime
 from app.evaluations import listing, results, service
 from app.evaluations.judging import again, bulk
 from app.evaluations.schemas import evaluations, re_evaluations
@@ -10,6 +9,7 @@ from app.evaluations.schemas.results import ResultsSchema
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
 from app.evaluations.transcripts import shown as shown_transcripts
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 from app.web.public_address import public_address
 from app.web.raw_access import check_raw
@@ -29,7 +29,7 @@ blp = Blueprint(
 def list_evaluations(query: dict[str, Any]) -> Any:
     """List the evaluations, the current revision of each source."""
     request = query.pop("page_request")
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return listing.list_page(session, request, **query)
 
 
@@ -38,7 +38,7 @@ def list_evaluations(query: dict[str, Any]) -> Any:
 @blp.response(200, evaluations.EvaluationDetailSchema)
 def get_evaluation(evaluation_id: str) -> Any:
     """Show one evaluation."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.get(session, evaluation_id)
 
 
@@ -49,9 +49,11 @@ def get_evaluation(evaluation_id: str) -> Any:
 def get_evaluation_transcript(query: dict[str, bool], evaluation_id: str) -> Any:
     """Show the transcript that an evaluation was judged on; pending ones have no segments."""
     check_raw(evaluation_id, redacted=query["redacted"])
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         evaluation = service.find(session, evaluation_id)
-        return shown_transcripts.of_evaluation(session, evaluation, **query)
+        return shown_transcripts.of_evaluation(
+            session, current_runtime().keyring, evaluation, **query
+        )
 
 
 @blp.get("/<id:evaluation_id>/results")
@@ -60,7 +62,7 @@ def get_evaluation_transcript(query: dict[str, bool], evaluation_id: str) -> Any
 @blp.response(200, ResultsSchema)
 def get_evaluation_results(query: dict[str, bool], evaluation_id: str) -> Any:
     """Show the judgement with its evidence; nulls and empty lists until it is completed."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return results.results_of(session, service.find(session, evaluation_id), **query)
 
 
@@ -70,7 +72,7 @@ def get_evaluation_results(query: dict[str, bool], evaluation_id: str) -> Any:
 @blp.response(202, re_evaluations.ReEvaluationAcceptedSchema)
 def re_evaluate(body: dict[str, Any], evaluation_id: str) -> Any:
     """Judge the same words once more, as the next revision; what was found stays until it is done."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         evaluation = again.request(session, evaluation_id, **body)
         return again.accepted(evaluation, status_url=_url(f"/evaluations/{evaluation.id}"))
 
@@ -82,11 +84,11 @@ def re_evaluate(body: dict[str, Any], evaluation_id: str) -> Any:
 def re_evaluate_many(body: dict[str, Any]) -> Any:
     """Judge many once more, when nothing else is to be done; with `dryRun` only count them."""
     dry_run = body.pop("dry_run")
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         count = bulk.count(session, **body)
     if dry_run:
         return {"count": count, "dry_run": True, "id": None, "status": None, "status_url": None}
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         started = bulk.start(session, selected=count, **body)
     url = _url(f"/evaluations/re-evaluations/{started['id']}")
     return {**started, "dry_run": False, "status_url": url}
@@ -97,9 +99,9 @@ def re_evaluate_many(body: dict[str, Any]) -> Any:
 @blp.response(200, re_evaluations.ReEvaluationSchema)
 def get_re_evaluation(re_evaluation_id: str) -> Any:
     """Show how far a re-evaluation of many is."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return bulk.show(session, re_evaluation_id)
 
 
 def _url(path: str) -> str:
-    return f"{public_address(runtime().settings)}/api/v1{path}"
+    return f"{public_address(current_runtime().settings)}/api/v1{path}"

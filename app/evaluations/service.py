@@ -11,7 +11,7 @@ from app.ai.judge import Judgement
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
-from app.evaluations import outcome, revisions, settled
+from app.evaluations import outcome, revisions
 from app.evaluations.enums import ENDED, Status
 from app.evaluations.listing import COLUMNS
 from app.evaluations.models import Evaluation, SearchText
@@ -219,9 +219,9 @@ def _end(session: Session, evaluation: Evaluation, status: Status) -> None:
 
 
 def _settle(session: Session, of_source: Sequence[Evaluation]) -> Evaluation | None:
-    """Choose the current revision, tell the source, and return the one that was current."""
+    """Choose the current revision, notify the source, and return the one that was current."""
     before = next((each for each in of_source if each.is_current), None)
     current = revisions.settle_current(of_source)
     session.flush()
-    settled.tell(session, current)
+    revisions.notify_changed(session, current)
     return before

@@ -1,11 +1,12 @@
-"""The outbox: an event is written in the transaction of what it tells, or it did not happen."""
+"""Outbox of events: each is written in the transaction of the change that it announces."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import orjson
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.hooks import hooks_of
 from app.core.ids import new_id
 from app.events.catalogue import EventType, envelope
 from app.events.models import Event
@@ -14,27 +15,17 @@ from app.events.payloads import EventData
 MAX_BODY_BYTES = 256 * 1024
 _LONGEST_KEPT = 1024
 
-Listener = Callable[[Session, Event], None]
-
-_listeners: list[Listener] = []
-
-
-def on_publish(listener: Listener) -> None:
-    """Call the listener with each published event, in the same transaction; wired once."""
-    if listener not in _listeners:
-        _listeners.append(listener)
-
 
 def publish(session: Session, event_type: EventType, data: EventData) -> Event:
-    """Write the event, and through the listeners its deliveries, in the caller's transaction."""
+    """Write the event and call `Hooks.on_publish`, which writes its deliveries, in one transaction."""
     event = record(session, event_type, data)
-    for listener in _listeners:
-        listener(session, event)
+    for on_publish in hooks_of(session).on_publish:
+        on_publish(session, event)
     return event
 
 
 def record(session: Session, event_type: EventType, data: EventData) -> Event:
-    """Write the event and tell nobody; a test delivery needs only the row."""
+    """Write the event without calling any hook; a test delivery needs only the row."""
     event_id, now = new_id("evt"), utc_now()
 
     def body_of(values: Mapping[str, object]) -> bytes:
@@ -52,7 +43,7 @@ def record(session: Session, event_type: EventType, data: EventData) -> Event:
 
 
 def _thinned(data: Mapping[str, object]) -> dict[str, object]:
-    """Empty the long texts, so that it still obeys its schema; the API tells the rest by the ids."""
+    """Empty the long texts so that the event keeps its schema; readers get the rest by its ids."""
     return {
         name: "" if isinstance(value, str) and len(value) > _LONGEST_KEPT else value
         for name, value in data.items()

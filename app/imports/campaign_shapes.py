@@ -4,9 +4,19 @@ from typing import Any
 
 from marshmallow import validates_schema
 
-from app.campaigns.vocabulary import CHANNELS, CampaignStatus, CampaignType
-from app.imports.shapes import NamedUpsert, language_field
-from app.web.fields import Choice, Items, Moment, Nested, Number, Reference, Text, Whole
+from app.campaigns.enums import CHANNELS, CampaignStatus, CampaignType
+from app.imports.shapes import NamedUpsert
+from app.web.fields import (
+    Choice,
+    Items,
+    LanguageTag,
+    Moment,
+    Nested,
+    Number,
+    Reference,
+    Text,
+    Whole,
+)
 from app.web.messages import RANGE
 from app.web.shapes import CamelSchema, reject
 
@@ -31,7 +41,7 @@ class CampaignUpsert(NamedUpsert):
     engagement_id = Reference("eng", allow_none=True, load_default=None)
     call_center_ids = Items(Reference("cc"), high=_MOST_CALL_CENTERS, load_default=list)
     scorecard_id = Reference("sc", allow_none=True, load_default=None)
-    language = language_field(allow_none=True, load_default=None)
+    language = LanguageTag(allow_none=True, load_default=None)
     starts_at = Moment(allow_none=True, load_default=None)
     ends_at = Moment(allow_none=True, load_default=None)
     targets = Nested(CampaignTargetsUpsert, load_default=lambda: CampaignTargetsUpsert().load({}))

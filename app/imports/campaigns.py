@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from app.campaigns import service as campaigns
 from app.core.errors import InvalidInput, NotFound
-from app.directory import call_centers
-from app.engagements import service as engagements
+from app.directory.service import CALL_CENTERS
+from app.engagements.service import ENGAGEMENTS
 from app.scorecards import service as scorecards
 
 
@@ -20,7 +20,7 @@ def put(
     Raises:
         InvalidInput: it refers to something that is not there.
     """
-    engagements.require(session, values.get("engagement_id"))
+    ENGAGEMENTS.require(session, values.get("engagement_id"))
     _require_scorecard(session, values.get("scorecard_id"))
     _require_call_centers(session, values.get("call_center_ids", ()))
     return campaigns.upsert(session, external_id, values)
@@ -36,7 +36,7 @@ def _require_scorecard(session: Session, scorecard_id: str | None) -> None:
 
 
 def _require_call_centers(session: Session, call_center_ids: Sequence[str]) -> None:
-    known = call_centers.names_of(session, call_center_ids) if call_center_ids else {}
+    known = CALL_CENTERS.names(session, call_center_ids) if call_center_ids else {}
     for index, call_center_id in enumerate(call_center_ids):
         if call_center_id not in known:
             raise InvalidInput.field(f"callCenterIds[{index}]", "There is no such call centre.")

@@ -1,11 +1,12 @@
-"""What a record has to look like: the shapes of the upserts, and names in place of ids."""
+"""Validation of the records of an import: the upsert schemas, with names in place of ids."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from marshmallow import ValidationError
 
+from app.conversations import drafts as conversations
 from app.core.errors import InvalidInput
 from app.imports.campaign_shapes import CampaignUpsert
 from app.imports.contact_shapes import names_in
@@ -16,6 +17,8 @@ from app.imports.formats.items import Kind
 from app.imports.names import FIELDS
 from app.imports.preparing import Checked
 from app.imports.voice_call_shapes import VoiceCallUpsert
+from app.redaction.redactor import Redactor
+from app.voice_calls import drafts as voice_calls
 from app.web.fields import Text
 from app.web.messages import REQUIRED, details_of
 from app.web.shapes import CamelSchema
@@ -39,12 +42,15 @@ _SHAPES: Mapping[str, CamelSchema] = MappingProxyType(
         Kind.EXECUTIVE: ExecutiveUpsert(),
     }
 )
+_DRAFTS: Mapping[str, Callable[[dict[str, Any], Redactor], dict[str, Any]]] = MappingProxyType(
+    {Kind.VOICE_CALL: voice_calls.drafted, Kind.CONVERSATION: conversations.drafted}
+)
 _NAMES = _Names()
 _COLUMNS = {field.data_key: name for name, field in _NAMES.fields.items()}
 
 
-def check(kind: str, fields: Mapping[str, Any]) -> Checked:
-    """Check a record in the native form.
+def check(redactor: Redactor, kind: str, fields: Mapping[str, Any]) -> Checked:
+    """Validate a record in the native form, and mask the texts of a conversation or call.
 
     Raises:
         InvalidInput: naming each field that is not acceptable.
@@ -67,6 +73,8 @@ def check(kind: str, fields: Mapping[str, Any]) -> Checked:
     external_id = values.pop("external_id", None)
     if external_id is None:
         raise InvalidInput.field("externalId", "This field is required.", code=REQUIRED)
+    if kind in _DRAFTS:
+        values = _DRAFTS[kind](values, redactor)
     return Checked(agreed(external_id, None), values, found)
 
 

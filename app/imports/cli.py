@@ -12,7 +12,7 @@ from marshmallow import ValidationError
 
 from app.core.errors import AppError, InvalidInput, ServiceUnavailable
 from app.core.process import heartbeat
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
 from app.imports import applying, files, intake, preparing, schemas, service, sources, waiting
 from app.imports.applying import Rehearsed
@@ -25,6 +25,7 @@ from app.imports.preparing import Prepared
 from app.imports.progress import Progress
 from app.imports.sources import Document
 from app.imports.tally import Outcome, Tally
+from app.web.current import current_runtime
 
 _LOOK_AGAIN_S = 0.25
 _ASK_AGAIN_S = 1.0
@@ -78,12 +79,12 @@ def import_(source: str, format_: str, *, wait: bool, as_json: bool, **given: An
 
     Started again, it changes nothing twice. Ends with 1 where a record was not taken.
     """
-    options = intake.options_of_command(given, runtime().settings.engagement_types)
+    options = intake.options_of_command(given, current_runtime().settings.engagement_types)
     _require(options)
     with Notebook() as notebook:
         tally = _take_in(source, format_, options, notebook, wait=wait)
         if wait:
-            _wait(runtime(), notebook)
+            _wait(current_runtime(), notebook)
     if as_json:
         click.echo(json.dumps(_shown(tally, options)))
     else:
@@ -94,7 +95,7 @@ def import_(source: str, format_: str, *, wait: bool, as_json: bool, **given: An
 
 def _require(options: Options) -> None:
     try:
-        with runtime().db.reading() as session:
+        with current_runtime().db.reading() as session:
             service.require(session, options)
     except InvalidInput as error:
         raise click.ClickException(preparing.sentence(error)) from error
@@ -110,7 +111,11 @@ def _take_in(
         found = [] if source == STDIN else files.find(Path(source))
         with Progress(found) as progress:
             entries = sources.entries(_documents(source, found, format_, progress), options)
-            for batch in preparing.batches(preparing.prepared(entries, options, notebook)):
+            for batch in preparing.batches(
+                preparing.prepared(
+                    entries, options, notebook, current_runtime().hooks.check_import_record
+                )
+            ):
                 tally = _apply(batch, options)
                 whole.add(tally)
                 if wait:
@@ -135,7 +140,7 @@ def _documents(
 def _apply(batch: Sequence[Prepared], options: Options, tries: int = 3) -> Tally:
     """Write a batch; a database that is busy for long is asked again before that is the end."""
     try:
-        with runtime().db.writing() as session:
+        with current_runtime().db.writing() as session:
             return applying.apply(session, batch, options)
     except Rehearsed as rehearsal:
         return rehearsal.tally
@@ -146,15 +151,15 @@ def _apply(batch: Sequence[Prepared], options: Options, tries: int = 3) -> Tally
     return _apply(batch, options, tries - 1)
 
 
-def _wait(parts: Runtime, notebook: Notebook) -> None:
+def _wait(runtime: Runtime, notebook: Notebook) -> None:
     """Wait until the evaluations have ended; where no worker runs, make them here."""
     while awaited := notebook.awaited():
-        with parts.db.reading() as session:
+        with runtime.db.reading() as session:
             ended = waiting.ended(session, awaited)
         notebook.ended(ended)
         if not ended:
-            if not heartbeat.is_alive(parts.settings.data_dir):
-                evaluations.judge()
+            if not heartbeat.is_alive(runtime.settings.data_dir):
+                evaluations.judge(runtime)
             time.sleep(_LOOK_AGAIN_S)
 
 

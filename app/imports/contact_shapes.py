@@ -9,8 +9,16 @@ from marshmallow import ValidationError, fields, validate, validates_schema
 from app.core.clock import utc_now
 from app.imports.external_ids import FORM, HINT
 from app.imports.names import FIELDS
-from app.imports.shapes import language_field
-from app.web.fields import BASE_MESSAGES, MAX_INTEGER, Labels, Moment, Pattern, Reference, Text
+from app.web.fields import (
+    BASE_MESSAGES,
+    MAX_INTEGER,
+    Labels,
+    LanguageTag,
+    Moment,
+    Pattern,
+    Reference,
+    Text,
+)
 from app.web.messages import FORMAT, LENGTH, RANGE, TYPE, Message
 from app.web.query_fields import QueryFlag
 from app.web.shapes import CamelSchema, reject
@@ -109,7 +117,7 @@ class ContactUpsert(CamelSchema):
     campaign = Text(200, low=1, metadata={"description": "A name in place of the id."})
     call_center = Text(200, low=1, metadata={"description": "A name in place of the id."})
     executive = Text(200, low=1, metadata={"description": "A name in place of the id."})
-    language = language_field(allow_none=True, load_default=None)
+    language = LanguageTag(allow_none=True, load_default=None)
     started_at = PastMoment(allow_none=True, load_default=None)
     ended_at = PastMoment(allow_none=True, load_default=None)
     labels = Labels(load_default=dict)

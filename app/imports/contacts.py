@@ -5,12 +5,12 @@ from typing import Any
 from sqlalchemy import RowMapping
 from sqlalchemy.orm import Session
 
-from app.conversations import records as conversation_records
+from app.conversations import queries as conversation_queries
 from app.conversations import service as conversations
 from app.imports.contact_shapes import names_in
 from app.imports.names import Names
-from app.voice_calls import assessments
-from app.voice_calls import records as voice_call_records
+from app.voice_calls import evaluation_requests
+from app.voice_calls import queries as voice_call_queries
 from app.voice_calls import service as voice_calls
 
 
@@ -30,7 +30,7 @@ def put_conversation(
     if evaluate is False:
         return record, created
     conversations.request_evaluation(session, record["id"], even_open=bool(evaluate))
-    return conversation_records.get(session, record["id"]), created
+    return conversation_queries.get(session, record["id"]), created
 
 
 def put_voice_call(
@@ -48,8 +48,8 @@ def put_voice_call(
     record, created, _ = voice_calls.upsert(session, external_id, _with_ids(session, values))
     if evaluate is False:
         return record, created
-    assessments.request_evaluation(session, record["id"])
-    return voice_call_records.get(session, record["id"]), created
+    evaluation_requests.request_evaluation(session, record["id"])
+    return voice_call_queries.get(session, record["id"]), created
 
 
 def _with_ids(session: Session, values: dict[str, Any]) -> dict[str, Any]:

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from marshmallow import post_load, validates_schema
+from marshmallow import validates_schema
 
-from app.conversations.drafts import drafted
-from app.conversations.vocabulary import PLATFORMS, ROLES, ConversationStatus
+from app.conversations.enums import PLATFORMS, ROLES, ConversationStatus
 from app.imports.contact_shapes import ContactUpsert, PastMoment, Speech, Values
 from app.imports.formats.items import MOST_MESSAGES
-from app.imports.shapes import language_field
-from app.web.fields import Choice, Flag, Items, Nested, Number, Reference, Text, Whole
+from app.web.fields import Choice, Flag, Items, LanguageTag, Nested, Number, Reference, Text, Whole
 from app.web.shapes import CamelSchema, reject
 
 _MOST_TAGS = 50
@@ -33,7 +31,7 @@ class MessageUpsert(CamelSchema):
     sent_at = PastMoment(allow_none=True, load_default=None)
     author_name = Text(200, allow_none=True, load_default=None)
     executive_id = Reference("exec", allow_none=True, load_default=None)
-    language = language_field(allow_none=True, load_default=None)
+    language = LanguageTag(allow_none=True, load_default=None)
     internal = Flag(load_default=False)
     attachments = Items(Nested(AttachmentUpsert), high=_MOST_ATTACHMENTS, load_default=list)
     details = Values(data_key="metadata", load_default=dict)
@@ -62,8 +60,3 @@ class ConversationUpsert(ContactUpsert):
     def _check_tags(self, data: dict[str, Any], **_: Any) -> None:
         if len(set(data.get("tags", ()))) < len(data.get("tags", ())):
             raise reject("tags", "A member stands more than once.")
-
-    @post_load
-    def _draft(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Work out what the messages come to now, before any transaction is open."""
-        return drafted(data)

@@ -2,7 +2,7 @@
 
 from marshmallow import validate
 
-from app.directory.schemas import KINDS
+from app.directory.enums import ExecutiveKind
 from app.imports.shapes import NamedUpsert
 from app.web.fields import Choice, Reference, Text
 from app.web.messages import FORMAT, Message
@@ -15,7 +15,7 @@ class CallCenterUpsert(NamedUpsert):
 class ExecutiveUpsert(NamedUpsert):
     """An executive as another system knows it."""
 
-    kind = Choice(KINDS, load_default="human")
+    kind = Choice(list(ExecutiveKind), load_default="human")
     call_center_id = Reference("cc", allow_none=True, load_default=None)
     email = Text(
         254,

@@ -7,10 +7,10 @@ from sqlalchemy.orm import Session
 
 from app.conversations import service as conversations
 from app.core.clock import utc_now
-from app.directory import call_centers, executives
+from app.directory import service as directory
 from app.imports import campaigns
 from app.imports.formats.items import Kind
-from app.voice_calls import assessments
+from app.voice_calls import evaluation_requests
 from app.voice_calls import service as voice_calls
 
 
@@ -38,13 +38,13 @@ def _campaign(session: Session, external_id: str, values: Mapping[str, Any]) -> 
 
 def _call_center(session: Session, external_id: str, values: Mapping[str, Any]) -> Written:
     begun_at = utc_now()
-    row, created = call_centers.upsert(session, external_id, values)
+    row, created = directory.upsert_call_center(session, external_id, values)
     return Written(row, created, row.updated_at >= begun_at)
 
 
 def _executive(session: Session, external_id: str, values: Mapping[str, Any]) -> Written:
     begun_at = utc_now()
-    row, created = executives.upsert(session, external_id, values)
+    row, created = directory.upsert_executive(session, external_id, values)
     return Written(row, created, row.updated_at >= begun_at)
 
 
@@ -62,7 +62,9 @@ def _judge_conversation(session: Session, record: Any, scorecard_id: str | None)
 
 
 def _judge_voice_call(session: Session, record: Any, scorecard_id: str | None) -> str | None:
-    evaluation = assessments.request_evaluation(session, record["id"], scorecard_id=scorecard_id)
+    evaluation = evaluation_requests.request_evaluation(
+        session, record["id"], scorecard_id=scorecard_id
+    )
     return None if evaluation is None else evaluation.id
 
 

@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 from sqlalchemy.orm import Session
 
 from app.campaigns import service as campaigns
+from app.campaigns.service import CAMPAIGNS
 from app.core.errors import InvalidInput
-from app.directory import call_centers, executives
+from app.directory import service as directory
+from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.engagements import service as engagements
+from app.engagements.service import ENGAGEMENTS
 from app.imports.external_ids import FORM
 
 
@@ -29,10 +32,10 @@ FIELDS: Mapping[str, Named] = {
     "executive": Named("executive_id", "executiveId", "executive"),
 }
 _FIND: Mapping[str, Callable[[Session, str], Any]] = {
-    "engagement": engagements.find_by_name,
-    "campaign": campaigns.find_by_name,
-    "callCenter": call_centers.find_by_name,
-    "executive": executives.find_by_name,
+    "engagement": ENGAGEMENTS.find_by_name,
+    "campaign": CAMPAIGNS.find_by_name,
+    "callCenter": CALL_CENTERS.find_by_name,
+    "executive": EXECUTIVES.find_by_name,
 }
 
 
@@ -74,8 +77,8 @@ class Names:
         if field == "campaign":
             return str(campaigns.upsert(session, key, values)[0]["id"])
         if field == "callCenter":
-            return call_centers.upsert(session, key, values)[0].id
-        return executives.upsert(session, key, values)[0].id
+            return directory.upsert_call_center(session, key, values)[0].id
+        return directory.upsert_executive(session, key, values)[0].id
 
 
 def _key(name: str) -> str:

@@ -47,21 +47,17 @@ class Prepared:
 
 
 Check = Callable[[str, Mapping[str, Any]], Checked]
-_checks: list[Check] = []
 
 
-def check_with(check: Check) -> None:
-    """Name the function that knows the shapes; the factory wires it, since jobs know no shapes."""
-    _checks[:] = [check]
-
-
-def prepared(entries: Iterable[Entry], options: Options, notebook: Notebook) -> Iterator[Prepared]:
+def prepared(
+    entries: Iterable[Entry], options: Options, notebook: Notebook, check: Check
+) -> Iterator[Prepared]:
     """Check each record; a key that stands twice is taken the first time."""
     for entry in entries:
         if isinstance(entry.read, BadLine):
             yield Prepared("", None, entry.read, entry.file)
         else:
-            yield _prepare(entry.read, entry.file, options, notebook)
+            yield _prepare(entry.read, entry.file, options, notebook, check)
 
 
 def batches(found: Iterable[Prepared]) -> Iterator[list[Prepared]]:
@@ -85,12 +81,14 @@ def sentence(error: InvalidInput) -> str:
     return " ".join([*told, f"And {more} more."] if more > 0 else told) or error.message
 
 
-def _prepare(item: Item, file: str | None, options: Options, notebook: Notebook) -> Prepared:
+def _prepare(
+    item: Item, file: str | None, options: Options, notebook: Notebook, check: Check
+) -> Prepared:
     given = item.fields.get("externalId")
     external_id = given if isinstance(given, str) else None
     bad = BadLine(item.line, Fault.VALIDATION_ERROR, "", external_id)
     try:
-        checked = _checks[0](item.kind, _with_defaults(item, options.defaults))
+        checked = check(item.kind, _with_defaults(item, options.defaults))
     except InvalidInput as error:
         bad = BadLine(item.line, Fault.VALIDATION_ERROR, sentence(error), external_id)
         return Prepared(item.kind, None, bad, file)

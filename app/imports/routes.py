@@ -3,9 +3,10 @@
 from typing import Any
 
 from app.campaigns.schemas import CampaignSchema
+from app.conversations import drafts as conversations
 from app.conversations.schemas import ConversationSchema
-from app.core.runtime import runtime
-from app.directory import call_centers, executives
+from app.core.storage import require_space
+from app.directory import service as directory
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
 from app.imports import (
     campaign_shapes,
@@ -20,8 +21,12 @@ from app.imports import (
     voice_call_shapes,
 )
 from app.imports.external_ids import PATH_PARAMETER, agreed
+from app.redaction.redactor import Redactor
+from app.voice_calls import drafts as voice_calls
 from app.voice_calls.schemas import VoiceCallSchema
 from app.web.api import Blueprint
+from app.web.current import current_runtime
+from app.web.parser import MAX_JSON_BYTES
 from app.web.principal import require_scope
 
 blp = Blueprint(
@@ -39,10 +44,11 @@ _UPSERT: dict[str, Any] = {"parameters": [PATH_PARAMETER], "tags": ["imports", "
 @blp.response(202, schemas.ImportSchema)
 def create_import(body: dict[str, Any]) -> Any:
     """Take records of other systems; a worker writes them."""
-    parts = runtime()
+    runtime = current_runtime()
     documents = intake.documents_of(body)
-    options = intake.options_of(body, parts.settings.engagement_types)
-    with parts.db.writing() as session:
+    options = intake.options_of(body, runtime.settings.engagement_types)
+    require_space(runtime.settings.data_dir, MAX_JSON_BYTES, runtime.settings.min_free_bytes)
+    with runtime.db.writing() as session:
         return service.start(session, format=body["format"], documents=documents, options=options)
 
 
@@ -51,7 +57,7 @@ def create_import(body: dict[str, Any]) -> Any:
 @blp.response(200, schemas.ImportSchema)
 def get_import(import_id: str) -> Any:
     """Show an import and what came of it so far."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.get(session, import_id)
 
 
@@ -63,8 +69,9 @@ def get_import(import_id: str) -> Any:
 def put_conversation(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
     """Make or replace the conversation that you know by this key, and have it judged."""
     external_id = agreed(external_id, body.pop("external_id", None))
-    with runtime().db.writing() as session:
-        record, created = contacts.put_conversation(session, external_id, body, **query)
+    values = conversations.drafted(body, Redactor.of(current_runtime()))
+    with current_runtime().db.writing() as session:
+        record, created = contacts.put_conversation(session, external_id, values, **query)
     return record, 201 if created else 200
 
 
@@ -76,8 +83,9 @@ def put_conversation(query: dict[str, bool], body: dict[str, Any], external_id: 
 def put_voice_call(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
     """Make or replace the voice call that you know by this key, and have it judged."""
     external_id = agreed(external_id, body.pop("external_id", None))
-    with runtime().db.writing() as session:
-        record, created = contacts.put_voice_call(session, external_id, body, **query)
+    values = voice_calls.drafted(body, Redactor.of(current_runtime()))
+    with current_runtime().db.writing() as session:
+        record, created = contacts.put_voice_call(session, external_id, values, **query)
     return record, 201 if created else 200
 
 
@@ -88,7 +96,7 @@ def put_voice_call(query: dict[str, bool], body: dict[str, Any], external_id: st
 def put_campaign(body: dict[str, Any], external_id: str) -> Any:
     """Make or replace the campaign that you know by this key."""
     external_id = agreed(external_id, body.pop("external_id", None))
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         campaign, created = campaigns.put(session, external_id, body)
     return campaign, 201 if created else 200
 
@@ -100,8 +108,8 @@ def put_campaign(body: dict[str, Any], external_id: str) -> Any:
 def put_call_center(body: dict[str, Any], external_id: str) -> Any:
     """Make or replace the call centre that you know by this key."""
     external_id = agreed(external_id, body.pop("external_id", None))
-    with runtime().db.writing() as session:
-        call_center, created = call_centers.upsert(session, external_id, body)
+    with current_runtime().db.writing() as session:
+        call_center, created = directory.upsert_call_center(session, external_id, body)
     return call_center, 201 if created else 200
 
 
@@ -112,6 +120,6 @@ def put_call_center(body: dict[str, Any], external_id: str) -> Any:
 def put_executive(body: dict[str, Any], external_id: str) -> Any:
     """Make or replace the executive that you know by this key."""
     external_id = agreed(external_id, body.pop("external_id", None))
-    with runtime().db.writing() as session:
-        executive, created = executives.upsert(session, external_id, body)
+    with current_runtime().db.writing() as session:
+        executive, created = directory.upsert_executive(session, external_id, body)
     return executive, 201 if created else 200

@@ -7,8 +7,7 @@ from marshmallow import fields, validates_schema
 from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.roles import OURS
 from app.imports.options import ON_CONFLICT
-from app.imports.shapes import language_field
-from app.web.fields import Choice, Flag, Items, Moment, Nested, Reference, Text
+from app.web.fields import Choice, Flag, Items, LanguageTag, Moment, Nested, Reference, Text
 from app.web.messages import REQUIRED
 from app.web.shapes import CamelSchema, reject
 
@@ -29,7 +28,7 @@ class ImportDefaults(CamelSchema):
         allow_none=True,
         metadata={"description": "What a transcript with times becomes; voice_bot unless said."},
     )
-    language = language_field(allow_none=True)
+    language = LanguageTag(allow_none=True)
     roles = fields.Dict(
         keys=Text(200, low=1),
         values=Choice(OURS),

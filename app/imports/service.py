@@ -23,7 +23,6 @@ from app.imports.tally import Tally, first_errors, shown_counts
 from app.scorecards import service as scorecards
 
 QUEUE = "imports"
-RUN_IMPORT = "app.imports.jobs.run_import"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Task:
 
 def bell(import_id: str) -> Bell:
     """Return the bell that tells a worker of an import."""
-    return Bell(QUEUE, RUN_IMPORT, (import_id,))
+    return Bell(QUEUE, import_id)
 
 
 def start(
@@ -126,8 +125,8 @@ def finish(session: Session, lease: Lease[Import]) -> None:
     leases.end(row, JobState.SUCCEEDED, utc_now())
 
 
-def give_up(session: Session, lease: Lease[Import], code: str, message: str) -> None:
-    """End the import as a whole without the rest of it."""
+def fail(session: Session, lease: Lease[Import], code: str, message: str) -> None:
+    """End the import without the rest of its records."""
     row = leases.held(session, lease)
     row.documents = None
     row.error = {"code": code, "message": message}

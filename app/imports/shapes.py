@@ -1,7 +1,5 @@
 """What the shapes of all kinds share."""
 
-from typing import Any
-
 from app.imports.external_ids import FORM, HINT
 from app.web.fields import Labels, Pattern, Text
 from app.web.shapes import CamelSchema
@@ -13,12 +11,3 @@ class NamedUpsert(CamelSchema):
     external_id = Pattern(FORM, HINT, metadata={"description": "Equal to the one in the path."})
     name = Text(200, low=1, required=True)
     labels = Labels(load_default=dict)
-
-
-def language_field(**kwargs: Any) -> Pattern:
-    """Build the field of a language tag."""
-    return Pattern(
-        "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*",
-        "This must be a language tag such as en or hi-IN.",
-        **kwargs,
-    )

@@ -7,8 +7,7 @@ from marshmallow import ValidationError, fields, post_load, validates_schema
 from app.evaluations.enums import DIRECTIONS
 from app.imports.contact_shapes import ContactUpsert, PastMoment, Speech, Values, require_order
 from app.imports.formats.items import MOST_MESSAGES
-from app.voice_calls.drafts import drafted
-from app.voice_calls.vocabulary import ENDED_BY, OUTCOMES, ROLES, CallStatus
+from app.voice_calls.enums import ENDED_BY, OUTCOMES, ROLES, CallStatus
 from app.web.fields import Choice, Flag, Items, Nested, Number, Pattern, Reference, Text, Whole
 from app.web.messages import RANGE, TYPE, Message
 from app.web.shapes import CamelSchema, reject
@@ -102,7 +101,7 @@ class VoiceCallUpsert(ContactUpsert):
 
     @post_load
     def _draft(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Work out lengths and latencies now, before any transaction is open."""
+        """Name the recording by its id, as the columns do."""
         recording = data.pop("recording")
         recording_id = recording["audio_file_id"] if recording else None
-        return drafted({**data, "recording_id": recording_id})
+        return {**data, "recording_id": recording_id}

@@ -26,12 +26,10 @@ from app.core.database.session import Database
 from app.core.errors import AppError
 from app.core.process import heartbeat
 from app.core.secrets.encryption import load_keyring
-from app.core.settings import Settings, SettingsError
-from app.core.settings.judge import EMBEDDED
+from app.core.settings import EMBEDDED, Settings, SettingsError
 from app.operations import queue_server
 
 _PACKAGES = ("Flask", "SQLAlchemy", "gunicorn", "rq", "redis", "faster-whisper")
-_LITTLE_DISK_BYTES = 1 << 30
 _CLOCK_TOLERANCE_S = 5.0
 _MODEL_WITHIN_S = 30.0
 
@@ -116,8 +114,10 @@ def _disk(settings: Settings) -> Finding:
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
-    verdict = Verdict.WARN if free < _LITTLE_DISK_BYTES else Verdict.OK
-    return Finding("disk", verdict, f"{free / 1e9:.1f} GB free")
+    told = f"{free / 1e9:.1f} GB free"
+    if free < settings.min_free_bytes:
+        return Finding("disk", Verdict.FAIL, f"{told}: too little to store more (CQE_MIN_FREE_GB)")
+    return Finding("disk", Verdict.OK, told)
 
 
 def _keys(settings: Settings) -> Finding:

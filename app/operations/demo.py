@@ -13,14 +13,14 @@ from app.operations.children import Service
 logger = logging.getLogger(__name__)
 
 
-def service(parts: Runtime, *, with_worker: bool) -> Service:
+def service(runtime: Runtime, *, with_worker: bool) -> Service:
     """Describe the child that loads it: started again where the database was away."""
-    return Service("demo", partial(_load, parts, with_worker=with_worker), once=True)
+    return Service("demo", partial(_load, runtime, with_worker=with_worker), once=True)
 
 
-def _load(parts: Runtime, *, with_worker: bool) -> None:
+def _load(runtime: Runtime, *, with_worker: bool) -> None:
     try:
-        loaded = loading.load(parts)
+        loaded = loading.load(runtime)
     except ServiceUnavailable:
         raise
     except AppError as error:

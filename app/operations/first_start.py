@@ -6,10 +6,10 @@ from typing import TypedDict
 
 from app.api_keys.service import any_key, create_key
 from app.core.database.schema_revision import needed_revision, stored_revision
-from app.core.runtime import build_runtime
 from app.core.settings import Settings
 from app.operations import database_files, migrating, sealed_secrets
 from app.operations.failure import CannotRun
+from app.wiring import build_runtime
 
 
 class FirstKey(TypedDict):
@@ -29,24 +29,24 @@ def prepare(settings: Settings, *, key_file: Path | None) -> FirstKey:
     Raises:
         CannotRun: a stored secret needs a master key that is not there.
     """
-    parts = build_runtime(settings)
-    with parts.db.reading() as session:
+    runtime = build_runtime(settings)
+    with runtime.db.reading() as session:
         found = stored_revision(session)
     if found != needed_revision():
         if found and settings.is_sqlite:
             database_files.backup_before_upgrade(settings, found)
         migrating.upgrade(settings)
-    with parts.db.reading() as session:
-        missing = sealed_secrets.missing_master_keys(session, parts.keyring)
+    with runtime.db.reading() as session:
+        missing = sealed_secrets.missing_master_keys(session, runtime.keyring)
     if missing:
         raise CannotRun(
             f"stored secrets need the master keys {', '.join(missing)}: add them to "
             "CQE_MASTER_KEYS behind the new one, and run `./run secrets rewrap`"
         )
-    with parts.db.writing() as session:
+    with runtime.db.writing() as session:
         if any_key(session):
             return FirstKey(api_key="", secret="", file="")
-        issued = create_key(session, parts.keyring, name="First admin key", scopes=["*"])
+        issued = create_key(session, runtime.keyring, name="First admin key", scopes=["*"])
         if key_file is None:
             return FirstKey(api_key=issued.pair.api_key, secret=issued.pair.secret, file="")
         # Before the commit: a key that works must not be lost.

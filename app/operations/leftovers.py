@@ -21,15 +21,15 @@ _OWNERS: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
 }
 
 
-def sweep(parts: Runtime, part: int) -> int:
+def sweep(runtime: Runtime, part: int) -> int:
     """Delete what nothing keeps for a day in one part of the storage; return how many objects."""
     count = 0
-    found = sorted(parts.storage.object_ids(part, PARTS))
+    found = sorted(runtime.storage.object_ids(part, PARTS))
     for prefix, ids in groupby(found, key=lambda each: each.partition("_")[0]):
         owned = list(ids) if prefix in _OWNERS else []
         for first in range(0, len(owned), _AT_ONCE):
-            for object_id in _OWNERS[prefix](parts, owned[first : first + _AT_ONCE]):
-                count += parts.storage.delete_old(object_id, older_than_s=_OLDER_THAN_S)
+            for object_id in _OWNERS[prefix](runtime, owned[first : first + _AT_ONCE]):
+                count += runtime.storage.delete_old(object_id, older_than_s=_OLDER_THAN_S)
     if count:
         logger.info("%d stored objects that nothing keeps were deleted", count)
     return count

@@ -18,7 +18,7 @@ from app.evaluations.judging import judgements, model_answers
 from app.imports import jobs as imports
 from app.imports import service as importing
 from app.operations import database_files, leftovers
-from app.operations.sweep import Sweep
+from app.operations.sweep import JobQueue
 from app.privacy import jobs as erasures
 from app.privacy import retention
 from app.privacy import service as erasing
@@ -37,55 +37,57 @@ class Task:
     run: Callable[[Runtime], object]
 
 
-def _purge_partial_uploads(parts: Runtime) -> None:
-    parts.storage.purge_partial(older_than_s=86_400)
+def _purge_partial_uploads(runtime: Runtime) -> None:
+    runtime.storage.purge_partial(older_than_s=86_400)
 
 
-def _sweep_leftovers(parts: Runtime) -> None:
-    leftovers.sweep(parts, int(time.time() // 3600) % leftovers.PARTS)
+def _sweep_leftovers(runtime: Runtime) -> None:
+    leftovers.sweep(runtime, int(time.time() // 3600) % leftovers.PARTS)
 
 
-def _purge_request_state(parts: Runtime) -> None:
-    parts.state.purge(time.time())
+def _purge_request_state(runtime: Runtime) -> None:
+    runtime.state.purge(time.time())
 
 
-def _purge_kept_answers(parts: Runtime) -> None:
-    with parts.db.writing() as session:
+def _purge_kept_answers(runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         idempotency.purge(session, utc_now())
 
 
-def _purge_deliveries(parts: Runtime) -> None:
-    before = utc_now() - timedelta(days=parts.settings.retention_deliveries_days)
-    while _purge_deliveries_once(parts, before):
+def _purge_deliveries(runtime: Runtime) -> None:
+    before = utc_now() - timedelta(days=runtime.settings.retention_deliveries_days)
+    while _purge_deliveries_once(runtime, before):
         time.sleep(_BETWEEN_BATCHES_S)
 
 
-def _purge_deliveries_once(parts: Runtime, before: datetime) -> int:
-    with parts.db.writing() as session:
+def _purge_deliveries_once(runtime: Runtime, before: datetime) -> int:
+    with runtime.db.writing() as session:
         return deliveries.purge(session, before=before)
 
 
-def _purge_model_answers(parts: Runtime) -> None:
-    before = utc_now() - timedelta(days=parts.settings.retention_model_answers_days)
-    while _purge_model_answers_once(parts, before):
+def _purge_model_answers(runtime: Runtime) -> None:
+    before = utc_now() - timedelta(days=runtime.settings.retention_model_answers_days)
+    while _purge_model_answers_once(runtime, before):
         time.sleep(_BETWEEN_BATCHES_S)
 
 
-def _purge_model_answers_once(parts: Runtime, before: datetime) -> int:
-    with parts.db.writing() as session:
+def _purge_model_answers_once(runtime: Runtime, before: datetime) -> int:
+    with runtime.db.writing() as session:
         return model_answers.purge(session, before=before)
 
 
 TASKS: tuple[Task, ...] = (
-    Task("heartbeat", 2, lambda parts: heartbeat.beat(parts.settings.data_dir)),
+    Task("heartbeat", 2, lambda runtime: heartbeat.beat(runtime.settings.data_dir)),
     Task("meter", 5, usage.flush_meter),
     Task("quotas", 5, usage.check_quotas),
     Task("storage", 300, usage.measure_storage),
     Task("counted batches", 3600, usage.purge_batches),
     Task("uploads", 10, audio_files.expire_uploads),
+    Task("expired uploads", 3600, audio_files.purge_expired_uploads),
     Task("request state", 60, _purge_request_state),
-    Task("checkpoint", 60, lambda parts: database_files.checkpoint(parts.settings)),
+    Task("checkpoint", 60, lambda runtime: database_files.checkpoint(runtime.settings)),
     Task("exports", 60, exports.purge_exports),
+    Task("export rows", 3600, exports.purge_export_rows),
     Task("facts", 5, exports.fold_facts),
     Task("partial uploads", 3600, _purge_partial_uploads),
     Task("leftovers", 3600, _sweep_leftovers),
@@ -96,10 +98,10 @@ TASKS: tuple[Task, ...] = (
     Task("retention", 3600, retention.run),
 )
 
-SWEEPS: tuple[Sweep, ...] = (
-    Sweep(processing.QUEUE, processing.PROCESS_AUDIO, audio_files.due_ids),
-    Sweep(judgements.QUEUE, judgements.JUDGE, evaluations.due_ids),
-    Sweep(importing.QUEUE, importing.RUN_IMPORT, imports.due_ids),
-    Sweep(exporting.QUEUE, exporting.RUN_EXPORT, exports.due_ids),
-    Sweep(erasing.QUEUE, erasing.RUN_ERASURE, erasures.due_ids),
+JOB_QUEUES: tuple[JobQueue, ...] = (
+    JobQueue(processing.QUEUE, audio_files.process_audio, audio_files.due_ids),
+    JobQueue(judgements.QUEUE, evaluations.judge, evaluations.due_ids),
+    JobQueue(importing.QUEUE, imports.run_import, imports.due_ids),
+    JobQueue(exporting.QUEUE, exports.run_export, exports.due_ids),
+    JobQueue(erasing.QUEUE, erasures.run_erasure, erasures.due_ids),
 )

@@ -5,7 +5,7 @@ import time
 
 from app.core.process import heartbeat, stopping
 from app.core.runtime import Runtime
-from app.operations.periodic import SWEEPS, TASKS, Task
+from app.operations.periodic import JOB_QUEUES, TASKS, Task
 from app.operations.sweep import Sweeper
 
 logger = logging.getLogger(__name__)
@@ -15,27 +15,27 @@ _STEP_S = 0.1
 _STOP_WITHIN_S = 20.0
 
 
-def run(parts: Runtime) -> None:
+def run(runtime: Runtime) -> None:
     """Work until SIGTERM; jobs that run in here are finished or handed back."""
     stopping.listen()
-    sweeper = Sweeper(parts, SWEEPS)
+    sweeper = Sweeper(runtime, JOB_QUEUES)
     due_at = dict.fromkeys(TASKS, 0.0)
     while not stopping.requested():
         began_at = time.monotonic()
-        sweeper.turn()
+        sweeper.tick()
         for task in TASKS:
             if time.monotonic() >= due_at[task] and not stopping.requested():
-                _do(task, parts)
+                _do(task, runtime)
                 due_at[task] = time.monotonic() + task.every_s
         while time.monotonic() - began_at < _TURN_S and not stopping.requested():
             time.sleep(_STEP_S)
     sweeper.stop(_STOP_WITHIN_S)
-    heartbeat.stop(parts.settings.data_dir)
+    heartbeat.stop(runtime.settings.data_dir)
 
 
-def _do(task: Task, parts: Runtime) -> None:
+def _do(task: Task, runtime: Runtime) -> None:
     try:
-        task.run(parts)
+        task.run(runtime)
     except Exception:
         # One task's failure must not end the others.
         logger.warning(

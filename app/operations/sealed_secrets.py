@@ -25,16 +25,16 @@ def missing_master_keys(session: Session, keyring: Keyring) -> list[str]:
     return sorted({each for *_, missing in _KINDS for each in missing(session, keyring)})
 
 
-def rewrap(parts: Runtime) -> dict[str, int]:
+def rewrap(runtime: Runtime) -> dict[str, int]:
     """Seal everything anew under the first master key, batch by batch; return counts by kind."""
-    return {kind: _rewrap_all(parts, seal) for kind, seal, _ in _KINDS}
+    return {kind: _rewrap_all(runtime, seal) for kind, seal, _ in _KINDS}
 
 
-def _rewrap_all(parts: Runtime, seal: Callable[[Session, Keyring], int]) -> int:
+def _rewrap_all(runtime: Runtime, seal: Callable[[Session, Keyring], int]) -> int:
     total = 0
     while True:
-        with parts.db.writing() as session:
-            count = seal(session, parts.keyring)
+        with runtime.db.writing() as session:
+            count = seal(session, runtime.keyring)
         if count == 0:
             return total
         total += count

@@ -2,9 +2,9 @@
 
 import click
 
-from app.core.runtime import runtime
 from app.operations import sealed_secrets
 from app.operations.failure import told_plainly
+from app.web.current import current_runtime
 
 
 @click.group("secrets")
@@ -16,6 +16,6 @@ def secrets() -> None:
 def rewrap() -> None:
     """Seal every stored secret anew under the first master key."""
     with told_plainly():
-        sealed = sealed_secrets.rewrap(runtime())
+        sealed = sealed_secrets.rewrap(current_runtime())
     for kind, count in sealed.items():
         click.echo(f"{count} {kind} secrets sealed anew, 0 left")

@@ -1,4 +1,4 @@
-"""The sweep: rings for rows that wait unheard, and does their jobs itself when no bell answers."""
+"""Sweep: rings for rows whose bell was lost, and runs their jobs itself without a queue server."""
 
 import logging
 import os
@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 
 from app.core.errors import AppError
 from app.core.process import stopping
@@ -22,83 +21,79 @@ _NEXT_RING_AFTER_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
-    """One kind of work: its queue, its job by dotted name, and how to find the rows that wait.
+class JobQueue:
+    """A queue of jobs: how a job is run by its row id, and how due rows are found.
 
-    `due_ids` returns the ids of rows that may be worked on now: due, and under no living lease;
-    the longest waiting first, at most about a hundred.
+    `due_ids` returns the ids of rows that may start now: due, and under no valid lease; the
+    longest waiting first, at most about a hundred.
     """
 
     queue: str
-    job: str
+    run: Callable[[Runtime, str], object]
     due_ids: Callable[[Runtime], Sequence[str]]
 
 
 class Sweeper:
-    """Looks at each kind of work every turn; at most one job a queue runs in here."""
+    """Looks at each queue every tick; it runs at most one job of a queue itself."""
 
-    def __init__(self, parts: Runtime, sweeps: Sequence[Sweep]) -> None:
-        self._parts = parts
-        self._sweeps = sweeps
+    def __init__(self, runtime: Runtime, queues: Sequence[JobQueue]) -> None:
+        self._runtime = runtime
+        self._queues = queues
         self._ring_at: dict[Bell, float] = {}
         self._running: dict[str, int] = {}
 
-    def turn(self) -> None:
-        """Ring for what has waited unheard, or start its job."""
-        self._bury()
+    def tick(self) -> None:
+        """Ring for rows that wait without a bell, or start their jobs."""
+        self._reap()
         waiting: set[Bell] = set()
-        for sweep in self._sweeps:
+        for queue in self._queues:
             try:
-                due = self._sweep_ids(sweep)
+                due = [Bell(queue.queue, row_id) for row_id in queue.due_ids(self._runtime)]
             except AppError as error:
-                logger.warning("the sweep of %s has to wait: %s", sweep.queue, error)
+                logger.warning("the sweep of %s has to wait: %s", queue.queue, error)
                 continue
             waiting.update(due)
-            self._serve(due)
+            self._serve(queue, due)
         self._ring_at = {bell: at for bell, at in self._ring_at.items() if bell in waiting}
 
     def stop(self, within_s: float) -> None:
-        """Ask the running jobs to hand back, and end those that do not."""
+        """Ask the running jobs to release their rows, and end those that do not."""
         until = time.monotonic() + within_s
         for pid in self._running.values():
             signal_process(pid, signal.SIGTERM)
         while self._running and time.monotonic() < until:
             time.sleep(0.1)
-            self._bury()
+            self._reap()
         for pid in self._running.values():
             signal_group(pid, signal.SIGKILL)
 
-    def _sweep_ids(self, sweep: Sweep) -> list[Bell]:
-        return [Bell(sweep.queue, sweep.job, (each,)) for each in sweep.due_ids(self._parts)]
-
-    def _serve(self, due: Sequence[Bell]) -> None:
+    def _serve(self, queue: JobQueue, due: Sequence[Bell]) -> None:
         now = time.monotonic()
         for bell in due:
-            if not self._parts.doorbell.configured:
-                self._do_here(bell)
+            if not self._runtime.doorbell.configured:
+                self._run_here(queue, bell)
                 continue
-            # A fresh row's own bell is on its way; one in a long queue must not be rung for forever.
+            # The row's own bell may still arrive; a row in a long queue is not rung for every time.
             if now < self._ring_at.setdefault(bell, now + _FIRST_RING_AFTER_S):
                 continue
-            if self._parts.doorbell.ring(bell):
+            if self._runtime.doorbell.ring(bell):
                 self._ring_at[bell] = now + _NEXT_RING_AFTER_S
             else:
-                self._do_here(bell)
+                self._run_here(queue, bell)
 
-    def _do_here(self, bell: Bell) -> None:
+    def _run_here(self, queue: JobQueue, bell: Bell) -> None:
         if bell.queue not in self._running:
-            run = partial(_run_job, bell)
+            run = partial(_run_job, queue, self._runtime, bell.row_id)
             self._running[bell.queue] = fork(run, name=f"cqe: {bell.queue} job")
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         for queue, pid in list(self._running.items()):
             if reap(pid) is not None:
                 del self._running[queue]
 
 
-def _run_job(bell: Bell) -> None:
+def _run_job(queue: JobQueue, runtime: Runtime, row_id: str) -> None:
     stopping.listen()
-    # Told of the parent's end by SIGTERM alone, a job would go on beside the one that follows it.
+    # A job that outlived its parent would run next to the one that reclaims its row.
     stopping.follow(os.getppid(), with_signal=signal.SIGKILL)
-    module, _, function = bell.job.rpartition(".")
-    getattr(import_module(module), function)(*bell.arguments)
+    queue.run(runtime, row_id)

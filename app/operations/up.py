@@ -18,7 +18,7 @@ import click
 from app import __version__
 from app.core import queue
 from app.core.process import log
-from app.core.runtime import runtime
+from app.core.runtime import Runtime
 from app.core.secrets.encryption import KEY_FILE, create_key_file
 from app.core.settings import Settings
 from app.factory import create_app
@@ -31,6 +31,7 @@ from app.operations.first_start import FirstKey
 from app.operations.output import OutputPump
 from app.operations.queue_server import QueueChoice
 from app.operations.supervisor import Supervisor
+from app.wiring import build_runtime
 
 logger = logging.getLogger(__name__)
 
@@ -66,12 +67,13 @@ def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> No
         )
         choice = _await_queue(supervisor, settings, choice, lock)
         settings = replace(settings, redis_url=choice.url or "none")
+        runtime = build_runtime(settings)
         if not supervisor.stop_asked:
-            _start_rest(supervisor, settings, listener, with_worker=with_worker)
+            _start_rest(supervisor, runtime, listener, with_worker=with_worker)
         if _await_web(supervisor, settings):
             _tell(settings, choice, first_key, with_worker=with_worker)
             if with_demo:
-                _load_demo(supervisor, listener, with_worker=with_worker)
+                _load_demo(supervisor, runtime, listener, with_worker=with_worker)
         while not supervisor.stop_asked:
             supervisor.turn()
     finally:
@@ -135,16 +137,16 @@ def _await_queue(
 
 
 def _start_rest(
-    supervisor: Supervisor, settings: Settings, listener: socket.socket, *, with_worker: bool
+    supervisor: Supervisor, runtime: Runtime, listener: socket.socket, *, with_worker: bool
 ) -> None:
-    application = create_app(settings)
+    application = create_app(runtime.settings, runtime)
     warn_of_unknown()
-    serve = partial(web_server.serve, application, settings, listener.fileno())
+    serve = partial(web_server.serve, application, runtime.settings, listener.fileno())
     services = [Service("web", serve)]
     if with_worker:
         services += [
             replace(service, run=partial(_run_without, listener, service.run))
-            for service in worker_processes.services(runtime())
+            for service in worker_processes.services(runtime)
         ]
     # What is there now is shared by all children, as long as the collector leaves it alone.
     gc.collect()
@@ -152,8 +154,10 @@ def _start_rest(
     supervisor.start(services)
 
 
-def _load_demo(supervisor: Supervisor, listener: socket.socket, *, with_worker: bool) -> None:
-    service = demo.service(runtime(), with_worker=with_worker)
+def _load_demo(
+    supervisor: Supervisor, runtime: Runtime, listener: socket.socket, *, with_worker: bool
+) -> None:
+    service = demo.service(runtime, with_worker=with_worker)
     supervisor.start([replace(service, run=partial(_run_without, listener, service.run))])
 
 

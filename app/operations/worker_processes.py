@@ -10,50 +10,53 @@ from app.core.queue import redis_url, work
 from app.core.runtime import Runtime
 from app.operations import periodic_process
 from app.operations.children import Service
-from app.operations.periodic import SWEEPS
+from app.operations.periodic import JOB_QUEUES
 from app.operations.supervisor import Supervisor
 from app.webhooks.sender_process import run_sender
 
 logger = logging.getLogger(__name__)
 
 
-def services(parts: Runtime) -> list[Service]:
+def services(runtime: Runtime) -> list[Service]:
     """List the worker's processes; without a queue server the sweep does the queues' work."""
-    url = redis_url(parts.settings)
+    url = redis_url(runtime.settings)
     found = [
-        Service("sender", partial(_send, parts)),
-        Service("periodic", partial(periodic_process.run, parts)),
+        Service("sender", partial(_send, runtime)),
+        Service("periodic", partial(periodic_process.run, runtime)),
     ]
     if url:
         found += [
-            Service(f"{sweep.queue} {number}", partial(work, sweep.queue, sweep.job, url))
-            for sweep in SWEEPS
-            for number in range(1, parts.settings.worker_processes + 1)
+            Service(
+                f"{queue.queue} {number}",
+                partial(work, queue.queue, url, partial(queue.run, runtime)),
+            )
+            for queue in JOB_QUEUES
+            for number in range(1, runtime.settings.worker_processes + 1)
         ]
     return found
 
 
-def run(parts: Runtime) -> None:
+def run(runtime: Runtime) -> None:
     """Keep the worker's processes alive until SIGTERM; the tables must be up to date first."""
     supervisor = Supervisor()
     supervisor.listen()
     told = False
-    while not supervisor.stop_asked and not _tables_are_ready(parts):
+    while not supervisor.stop_asked and not _tables_are_ready(runtime):
         if not told:
             logger.warning("the tables are not up to date: waiting for `flask db upgrade`")
             told = True
         time.sleep(1)
-    parts.db.engine.dispose()
+    runtime.db.engine.dispose()
     if not supervisor.stop_asked:
-        supervisor.start(services(parts))
+        supervisor.start(services(runtime))
         supervisor.run()
 
 
-def _send(parts: Runtime) -> None:
+def _send(runtime: Runtime) -> None:
     stopping.listen()
-    run_sender(parts, stopping.requested)
+    run_sender(runtime, stopping.requested)
 
 
-def _tables_are_ready(parts: Runtime) -> bool:
-    with parts.db.reading() as session:
+def _tables_are_ready(runtime: Runtime) -> bool:
+    with runtime.db.reading() as session:
         return is_at_head(session)

@@ -4,8 +4,8 @@ import json
 
 import click
 
-from app.core.runtime import runtime
 from app.privacy import erasing, service
+from app.web.current import current_runtime
 
 
 @click.group()
@@ -25,11 +25,11 @@ def erase(customer_ref: str, yes: bool, as_json: bool) -> None:
     """
     if not yes:
         click.confirm("What is erased cannot be brought back. Go on?", abort=True, err=True)
-    parts = runtime()
-    with parts.db.writing() as session:
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
         erasure_id = service.request(session, customer_ref, requested_by="cli")["erasure_id"]
-    erasing.work(parts, erasure_id)
-    with parts.db.reading() as session:
+    erasing.run_erasure(runtime, erasure_id)
+    with runtime.db.reading() as session:
         done = service.show(session, erasure_id)
     if as_json:
         click.echo(json.dumps({"id": erasure_id, "status": done["status"], **done["counts"]}))

@@ -1,54 +1,54 @@
-"""The erasing itself: short transactions one after the other, and the bytes after each commit."""
+"""Erasure of a customer's words: short transactions, and stored bytes after each commit."""
 
 from collections.abc import Sequence
 
 from app.audio_files import erasure as audio_files
-from app.core.jobs.runner import LeasedWork, take
+from app.core.jobs.runner import JobType, RunningJob, run_next
 from app.core.runtime import Runtime
 from app.privacy import service
 from app.privacy.models import Erasure
 from app.privacy.service import Batch
 
 
-def work(parts: Runtime, erasure_id: str) -> None:
-    """Work on this erasure, or on the one that waits longest.
+def run_erasure(runtime: Runtime, erasure_id: str) -> None:
+    """Run this erasure, or the one that waits longest.
 
-    Safe to run twice: what is erased is found no more.
+    Safe to run twice: the second run finds nothing more to erase.
     """
-    lease = take(parts, erasure_id, service.claim, _Erasing)
+    job_type = JobType(claim=service.claim, handle=_erase, fail=service.fail)
+    lease = run_next(runtime, job_type, erasure_id)
     if lease is not None and lease.job_id != erasure_id:
-        parts.doorbell.ring(service.bell(erasure_id))
+        runtime.doorbell.ring(service.bell(erasure_id))
 
 
-def purge_bytes(parts: Runtime) -> int:
+def purge_bytes(runtime: Runtime) -> int:
     """Delete the bytes of recordings that were given up; return how many recordings."""
     count = 0
     while True:
-        with parts.db.reading() as session:
+        with runtime.db.reading() as session:
             given_up = audio_files.to_purge(session)
         if not given_up:
             return count
         for audio_file_id in given_up:
-            parts.storage.delete(audio_file_id)
-        with parts.db.writing() as session:
+            runtime.storage.delete(audio_file_id)
+        with runtime.db.writing() as session:
             audio_files.note_purged(session, given_up)
         count += len(given_up)
 
 
-class _Erasing(LeasedWork[Erasure]):
-    def work(self) -> None:
-        # What comes in, or becomes the customer's, behind one look is found by the next.
-        while batches := self._found():
-            for batch in batches:
-                self.write(service.erase_batch, batch)
-                purge_bytes(self.parts)
-                self.require_going_on()
-        purge_bytes(self.parts)
-        self.write(service.finish)
+def _erase(job: RunningJob[Erasure]) -> None:
+    """Erase batch by batch until a new search finds nothing of the customer."""
+    while batches := _found(job):
+        for batch in batches:
+            with job.transaction() as session:
+                service.erase_batch(session, job.lease, batch)
+            purge_bytes(job.runtime)
+            job.require_going_on()
+    purge_bytes(job.runtime)
+    with job.transaction() as session:
+        service.finish(session, job.lease)
 
-    def give_up(self, error: Exception) -> None:
-        self.write(service.give_up)
 
-    def _found(self) -> Sequence[Batch]:
-        with self.parts.db.reading() as session:
-            return service.look(session, self.lease.job_id)
+def _found(job: RunningJob[Erasure]) -> Sequence[Batch]:
+    with job.runtime.db.reading() as session:
+        return service.look(session, job.lease.job_id)

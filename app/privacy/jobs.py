@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 
 from app.core.jobs import leases
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
 from app.privacy import erasing
 from app.privacy.models import Erasure
 
 
-def run_erasure(erasure_id: str) -> None:
+def run_erasure(runtime: Runtime, erasure_id: str) -> None:
     """Work on this erasure, or on the one that waits longest."""
-    erasing.work(runtime(), erasure_id)
+    erasing.run_erasure(runtime, erasure_id)
 
 
-def due_ids(parts: Runtime) -> Sequence[str]:
+def due_ids(runtime: Runtime) -> Sequence[str]:
     """List the erasures that wait for a worker, or were left by one (for the sweep)."""
-    with parts.db.reading() as session:
+    with runtime.db.reading() as session:
         return leases.due_ids(session, Erasure)

@@ -22,34 +22,34 @@ Step = Callable[[Session, datetime], int]
 OlderThan = Callable[..., Sequence[str]]
 
 
-def run(parts: Runtime) -> None:
+def run(runtime: Runtime) -> None:
     """Erase what is older than the settings allow."""
-    erase_old(parts, parts.settings)
-    erasing.purge_bytes(parts)
+    erase_old(runtime, runtime.settings)
+    erasing.purge_bytes(runtime)
 
 
-def erase_old(parts: Runtime, settings: Settings) -> None:
+def erase_old(runtime: Runtime, settings: Settings) -> None:
     """Erase what is older than these settings allow; a period of 0 days is for ever."""
-    _all(parts, settings.retention_raw_texts_days, _raw_texts)
-    _all(parts, settings.retention_audio_days, _bytes)
+    _all(runtime, settings.retention_raw_texts_days, _raw_texts)
+    _all(runtime, settings.retention_audio_days, _bytes)
     for older_than, erase in (
         (conversations.older_than, service.erase_conversations),
         (voice_calls.older_than, service.erase_voice_calls),
         (audio_files.older_than, service.erase_recordings),
     ):
-        _all(parts, settings.retention_texts_days, _texts(older_than, erase))
+        _all(runtime, settings.retention_texts_days, _texts(older_than, erase))
 
 
-def _all(parts: Runtime, days: int, step: Step) -> None:
+def _all(runtime: Runtime, days: int, step: Step) -> None:
     if days == 0:
         return
     before = utc_now() - timedelta(days=days)
-    while _once(parts, before, step):
+    while _once(runtime, before, step):
         time.sleep(_BETWEEN_BATCHES_S)
 
 
-def _once(parts: Runtime, before: datetime, step: Step) -> int:
-    with parts.db.writing() as session:
+def _once(runtime: Runtime, before: datetime, step: Step) -> int:
+    with runtime.db.writing() as session:
         return step(session, before)
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from app.core.runtime import runtime
 from app.privacy import schemas, service
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
 
 blp = Blueprint(
@@ -26,7 +26,7 @@ def erase_customer(body: dict[str, str]) -> Any:
     and calls by their telephone numbers. A worker does it; asking again does no harm.
     """
     key_id = current_principal().key_id
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         return service.request(session, body["customer_ref"], requested_by=key_id)
 
 
@@ -35,5 +35,5 @@ def erase_customer(body: dict[str, str]) -> Any:
 @blp.response(200, schemas.ErasureSchema)
 def get_erasure(erasure_id: str) -> Any:
     """Show an erasure and what it has erased so far."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.show(session, erasure_id)

@@ -22,7 +22,6 @@ from app.reviews import erasure as reviews
 from app.voice_calls import erasure as voice_calls
 
 QUEUE = "erasures"
-RUN_ERASURE = "app.privacy.jobs.run_erasure"
 # So many sources are one short transaction.
 BATCH = 20
 _FOUND_AT_ONCE = 1000
@@ -63,7 +62,7 @@ class Batch:
 
 def bell(erasure_id: str) -> Bell:
     """Return the bell that tells a worker of an erasure."""
-    return Bell(QUEUE, RUN_ERASURE, (erasure_id,))
+    return Bell(QUEUE, erasure_id)
 
 
 def request(session: Session, customer_ref: str, *, requested_by: str) -> dict[str, Any]:
@@ -125,13 +124,16 @@ def finish(session: Session, lease: Lease[Erasure]) -> None:
     _end(session, leases.held(session, lease), JobState.SUCCEEDED)
 
 
-def give_up(session: Session, lease: Lease[Erasure]) -> None:
-    """End an erasure that failed again and again; asked for once more, it goes on where it stopped.
+def fail(session: Session, lease: Lease[Erasure], error: Exception) -> None:
+    """End an erasure that failed repeatedly; a new request continues where it stopped.
 
     The files that could hold what it has erased end now: the next one wouldn't know of it.
     """
     job = leases.held(session, lease)
-    job.error = {"code": "INTERNAL", "message": "The erasure failed on our side; ask for it again."}
+    job.error = {
+        "code": "INTERNAL",
+        "message": "The erasure failed because of an internal error; request it again.",
+    }
     _end(session, job, JobState.FAILED)
 
 

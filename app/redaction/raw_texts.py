@@ -11,9 +11,8 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.secrets.encryption import Keyring
-from app.redaction import guard
-from app.redaction.guard import Sealed
 from app.redaction.models import RawText
+from app.redaction.redactor import Sealed, decrypt, encrypt
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ def store(session: Session, source_id: str, sealed: Sealed | None) -> str | None
     return sealed.id
 
 
-def opened(session: Session, raw_text_id: str | None) -> Opened | None:
+def opened(session: Session, keyring: Keyring, raw_text_id: str | None) -> Opened | None:
     """Open a row; None where nothing was masked, or its time is over.
 
     Raises:
@@ -49,8 +48,7 @@ def opened(session: Session, raw_text_id: str | None) -> Opened | None:
     row = session.get(RawText, raw_text_id) if raw_text_id else None
     if row is None:
         return None
-    content = guard.keyring().decrypt(row.sealed, purpose=guard.purpose_of(row.id))
-    return Opened(**orjson.loads(content))
+    return Opened(**orjson.loads(decrypt(keyring, row.id, row.sealed)))
 
 
 def forget(session: Session, source_ids: Sequence[str]) -> int:
@@ -81,8 +79,8 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
         select(RawText).where(RawText.key_id != keyring.current_id).limit(batch)
     ).all()
     for row in rows:
-        content = keyring.decrypt(row.sealed, purpose=guard.purpose_of(row.id))
-        row.sealed = guard.sealed_for(keyring, row.id, content)
+        content = decrypt(keyring, row.id, row.sealed)
+        row.sealed = encrypt(keyring, row.id, content)
         row.key_id = keyring.current_id
     return len(rows)
 

@@ -1,1 +1,1 @@
-"""People in the loop: what they say of a judgement, and what it changes."""
+"""Reviews: people confirm, override, dispute or comment on evaluations."""

@@ -1,4 +1,4 @@
-"""Commands over calibration: `flask calibrate …`."""
+"""Command group `flask calibrate`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,16 +9,14 @@ from sqlalchemy.orm import Session
 
 from app.agreement.bootstrap import Estimate
 from app.calibration import service
-from app.calibration.fitting import LEAST_LABELS, Gain, cross_validated, fit
+from app.calibration.score_model import LEAST_LABELS, Gain
 from app.core.errors import AppError
-from app.core.runtime import runtime
 from app.engagements import service as engagements
 from app.reviews import labels
 from app.reviews.labels import Labelled
+from app.web.current import current_runtime
 
-_engagement = click.option(
-    "--engagement", metavar="ID|NAME", required=True, help="The engagement that is meant."
-)
+_engagement = click.option("--engagement", metavar="ID|NAME", required=True, help="The engagement.")
 
 
 @click.group("calibrate", invoke_without_command=True)
@@ -27,10 +25,10 @@ _engagement = click.option(
     "--labels",
     "file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="JSON lines or CSV with externalId or evaluationId, and score (0 to 100).",
+    help="JSON lines or CSV with externalId or evaluationId, and score (0 to 100). Default: reviews.",
 )
-@click.option("--dry-run", is_flag=True, help="Only show what would be gained.")
-@click.option("--keep-inactive", is_flag=True, help="Keep the profile, but don't switch it on.")
+@click.option("--dry-run", is_flag=True, help="Show the gain and store nothing.")
+@click.option("--keep-inactive", is_flag=True, help="Store the profile without activating it.")
 @click.pass_context
 def calibrate(
     context: click.Context,
@@ -40,80 +38,84 @@ def calibrate(
     dry_run: bool,
     keep_inactive: bool,
 ) -> None:
-    """Learn from people's scores what the judge's scores of an engagement ought to be.
+    """Calibrate the scores of an engagement to the scores that people gave.
 
-    Labels are the overall scores of reviews, or come from a file; at least 30 are needed. What is
-    gained is measured on conversations that took no part in the fit. A new version is kept, and
-    switched on when it comes closer to people; from then on it makes the score of new judgements
-    of the engagement. What is judged already stays.
+    Labels are the overall scores of reviews, or come from a file; at least 30 are needed. The gain
+    is measured on conversations that took no part in the fit. The profile is stored as a new
+    version, and activated if it agrees better with people. From then on it sets the score of new
+    evaluations of the engagement; finished evaluations stay as they are.
     """
     if context.invoked_subcommand is not None:
         return
     if engagement is None:
-        raise click.UsageError("--engagement is needed.")
-    with _plainly(), runtime().db.reading() as session:
+        raise click.UsageError("Missing option '--engagement'.")
+    with _messages_only(), current_runtime().db.reading() as session:
         engagement_id = engagements.find(session, engagement).id
-        found = _labelled(session, engagement_id, file)
-    _tell_labels(found)
-    if len(found.samples) < LEAST_LABELS:
+        labelled = _labelled(session, engagement_id, file)
+    _print_labels(labelled)
+    if len(labelled.samples) < LEAST_LABELS:
         raise click.ClickException(
-            f"{len(found.samples)} labels can be used; calibrating takes {LEAST_LABELS}"
+            f"{len(labelled.samples)} labels can be used, but {LEAST_LABELS} are needed."
         )
-    gain = cross_validated(found.samples)
-    _tell_gain(gain)
+    from app.calibration import fitting  # noqa: PLC0415 - numpy would slow every other command
+
+    gain = fitting.cross_validated(labelled.samples)
+    _print_gain(gain)
     if dry_run:
         return
-    model = fit(found.samples)
-    with runtime().db.writing() as session:
-        profile = service.keep(
+    model = fitting.fit(labelled.samples)
+    with current_runtime().db.writing() as session:
+        profile = service.add_profile(
             session,
             engagement_id,
             model=model,
             gain=gain,
-            engine=found.engine,
+            engine=labelled.engine,
             label_source="file" if file else "reviews",
-            label_count=len(found.samples),
+            label_count=len(labelled.samples),
         )
-        switched_on = not keep_inactive and _is_closer(gain)
-        if switched_on:
+        activated = not keep_inactive and _agrees_better(gain)
+        if activated:
             service.activate(session, engagement_id, profile.version)
-    state = "active" if switched_on else "not active"
-    click.echo(f"version {profile.version} is kept ({profile.id}), {state}")
-    if not switched_on and not keep_inactive:
-        click.echo("it comes no closer to people; `calibrate activate` switches it on all the same")
+    state = "active" if activated else "not active"
+    click.echo(f"Stored version {profile.version} ({profile.id}), {state}.")
+    if not activated and not keep_inactive:
+        click.echo(
+            "It does not agree better with people; `calibrate activate` activates it anyway."
+        )
 
 
 @calibrate.command("activate")
 @_engagement
 @click.argument("version", type=click.IntRange(1))
 def activate(engagement: str, version: int) -> None:
-    """Calibrate new judgements of an engagement by this VERSION."""
-    with _plainly(), runtime().db.writing() as session:
+    """Calibrate new evaluations of an engagement by this VERSION."""
+    with _messages_only(), current_runtime().db.writing() as session:
         service.activate(session, engagements.find(session, engagement).id, version)
-    click.echo(f"version {version} is active")
+    click.echo(f"Version {version} is active.")
 
 
 @calibrate.command("deactivate")
 @_engagement
 def deactivate(engagement: str) -> None:
-    """Calibrate new judgements of an engagement no more."""
-    with _plainly(), runtime().db.writing() as session:
+    """Stop calibrating new evaluations of an engagement."""
+    with _messages_only(), current_runtime().db.writing() as session:
         service.deactivate(session, engagements.find(session, engagement).id)
-    click.echo("no version is active")
+    click.echo("No version is active.")
 
 
 @calibrate.command("rollback")
 @_engagement
 def rollback(engagement: str) -> None:
     """Go back to the version before the active one, or to none."""
-    with _plainly(), runtime().db.writing() as session:
+    with _messages_only(), current_runtime().db.writing() as session:
         version = service.roll_back(session, engagements.find(session, engagement).id)
-    click.echo("no version is active" if version is None else f"version {version} is active")
+    click.echo("No version is active." if version is None else f"Version {version} is active.")
 
 
 @contextmanager
-def _plainly() -> Iterator[None]:
-    """Say what cannot be done, without a traceback."""
+def _messages_only() -> Iterator[None]:
+    """Turn a refusal into a message of the command."""
     try:
         yield
     except AppError as error:
@@ -131,33 +133,33 @@ def _labelled(session: Session, engagement_id: str, file: Path | None) -> Labell
     return labels.labelled(session, given, engagement_id)
 
 
-def _tell_labels(found: Labelled) -> None:
-    click.echo(f"{len(found.samples)} labelled conversations")
-    for count, reason in (
-        (found.unknown, "labels name no completed evaluation of the engagement"),
-        (found.unread, "are of conversations whose words are not read"),
-        (found.of_other_engines, "are of judgements of another engine"),
+def _print_labels(labelled: Labelled) -> None:
+    click.echo(f"Labelled conversations: {len(labelled.samples)}")
+    for reason, count in (
+        ("no completed evaluation of the engagement", labelled.unknown),
+        ("language not supported", labelled.unread),
+        ("judged by another engine", labelled.of_other_engines),
     ):
         if count:
-            click.echo(f"{count} {reason}")
+            click.echo(f"Labels left out, {reason}: {count}")
 
 
-def _tell_gain(gain: Gain) -> None:
-    click.echo("cross-validated agreement with people, [..] is 95 %:")
+def _print_gain(gain: Gain) -> None:
+    click.echo("Cross-validated agreement with people, [95 % interval]:")
     click.echo(f"  {'':10} {'before':>26} {'after':>26} {'change':>26}")
     for name in ("spearman", "mae", "bias"):
         sides = (gain.before[name], gain.after[name], gain.change.get(name))
-        click.echo(f"  {name:10}" + "".join(f" {_shown(each):>26}" for each in sides))
+        click.echo(f"  {name:10}" + "".join(f" {_formatted(side):>26}" for side in sides))
 
 
-def _shown(found: Estimate | None) -> str:
-    if found is None:
+def _formatted(estimate: Estimate | None) -> str:
+    if estimate is None:
         return "-"
-    if found.low is None or found.high is None:
-        return f"{found.value:.3f}"
-    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.3f}"
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
-def _is_closer(gain: Gain) -> bool:
+def _agrees_better(gain: Gain) -> bool:
     change = gain.change["mae"]
     return change is not None and change.value < 0

@@ -1,4 +1,4 @@
-"""Erasure of what reviewers wrote about a conversation; their answers and scores stay."""
+"""Erasure of the texts in reviews of a conversation; answers and scores stay."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from app.reviews.models import Review
 
 
 def erase(session: Session, source_ids: Sequence[str]) -> None:
-    """Erase reasons and quotes of the reviews of these sources."""
+    """Erase reasons and quotes in the reviews of these conversations."""
     reviews = session.scalars(
         select(Review)
         .join(Evaluation, Evaluation.id == Review.evaluation_id)
@@ -18,4 +18,4 @@ def erase(session: Session, source_ids: Sequence[str]) -> None:
     )
     for review in reviews:
         review.reason = None
-        review.criteria = [{**each, "reason": None, "evidence": []} for each in review.criteria]
+        review.criteria = [{**rating, "reason": None, "evidence": []} for rating in review.criteria]

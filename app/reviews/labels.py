@@ -1,4 +1,4 @@
-"""People's overall scores as labels to calibrate by: from reviews, or from a file."""
+"""Labels for calibration: overall scores that people gave, from reviews or from a file."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import and_, select
 from sqlalchemy.orm import Session, aliased
 
-from app.calibration.fitting import Sample
+from app.calibration.score_model import Sample
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationResult
 from app.reviews.models import Review
@@ -23,7 +23,7 @@ _BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A score of 0 to 100 that people gave; `key` is an evaluation's id or its externalId."""
+    """A score of 0 to 100 that a person gave; `key` is the evaluation's id or externalId."""
 
     key: str
     score: float
@@ -31,7 +31,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """What can be learnt from: samples of one engine, and how many labels are of no use, and why."""
+    """Samples of one engine, and how many labels were left out for which reason."""
 
     samples: list[Sample]
     engine: dict[str, Any]
@@ -41,9 +41,10 @@ class Labelled:
 
 
 def from_reviews(session: Session, engagement_id: str) -> list[Label]:
-    """Return the last overall score that each reviewer gave to each conversation.
+    """Return the latest overall score of each reviewer for each conversation.
 
-    It holds for the current evaluation, whichever revision was reviewed: the words are the same.
+    The label is that of the current evaluation, even if an earlier revision with the same
+    transcript was reviewed.
     """
     current = aliased(Evaluation)
     rows = session.execute(
@@ -61,36 +62,36 @@ def from_reviews(session: Session, engagement_id: str) -> list[Label]:
         .where(current.engagement_id == engagement_id)
         .order_by(Review.created_at, Review.id)
     )
-    last = {
+    latest = {
         (evaluation_id, rater): float(score)
         for evaluation_id, rater, score in rows
         if score is not None
     }
-    return [Label(evaluation_id, score) for (evaluation_id, _), score in last.items()]
+    return [Label(evaluation_id, score) for (evaluation_id, _), score in latest.items()]
 
 
 def from_file(text: str) -> list[Label]:
     """Read labels from JSON lines or CSV with `evaluationId` or `externalId`, and `score`.
 
     Raises:
-        ValueError: naming the line that is no label.
+        ValueError: a line is no label; the message names it.
     """
     rows = _json_rows(text) if text.lstrip().startswith("{") else _csv_rows(text)
     return [_label(row, line) for line, row in rows]
 
 
 def labelled(session: Session, labels: Iterable[Label], engagement_id: str) -> Labelled:
-    """Find the judgements that labels are about; several labels of one count as their mean.
+    """Pair labels with the judgements that they are about; several labels of one are averaged.
 
-    Those of the engine that most labels are about are taken.
+    Only judgements of one engine are used: the one that most labels are about.
     """
     given: dict[str, list[float]] = {}
     for label in labels:
         given.setdefault(label.key, []).append(label.score)
-    found = list(_judgements(session, list(given), engagement_id))
-    engines = Counter(json.dumps(row.engine, sort_keys=True) for row in found)
+    judgements = list(_judgements(session, list(given), engagement_id))
+    engines = Counter(json.dumps(row.engine, sort_keys=True) for row in judgements)
     [(engine, _)] = engines.most_common(1) or [("{}", 0)]
-    own = [row for row in found if json.dumps(row.engine, sort_keys=True) == engine]
+    own = [row for row in judgements if json.dumps(row.engine, sort_keys=True) == engine]
     read = [row for row in own if row.signals]
     return Labelled(
         samples=[
@@ -99,9 +100,11 @@ def labelled(session: Session, labels: Iterable[Label], engagement_id: str) -> L
             for scores in [[*given.get(row.id, ()), *given.get(row.external_id, ())]]
         ],
         engine=json.loads(engine),
-        unknown=len(given.keys() - {row.id for row in found} - {row.external_id for row in found}),
+        unknown=len(
+            given.keys() - {row.id for row in judgements} - {row.external_id for row in judgements}
+        ),
         unread=len(own) - len(read),
-        of_other_engines=len(found) - len(own),
+        of_other_engines=len(judgements) - len(own),
     )
 
 
@@ -134,9 +137,9 @@ def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         try:
             row = json.loads(content)
         except ValueError as error:
-            raise ValueError(f"line {line} is not JSON") from error
+            raise ValueError(f"line {line} must be JSON") from error
         if not isinstance(row, dict):
-            raise ValueError(f"line {line} is not a JSON object")
+            raise ValueError(f"line {line} must be a JSON object")
         yield line, row
 
 
@@ -152,11 +155,11 @@ def _csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 def _label(row: Mapping[str, Any], line: int) -> Label:
     key = next((row[name] for name in _KEYS if row.get(name)), None)
     if not isinstance(key, str):
-        raise ValueError(f"line {line} has neither evaluationId nor externalId")
+        raise ValueError(f"line {line} must have evaluationId or externalId")
     try:
         score = float(row["score"])
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"line {line} has no score") from error
+        raise ValueError(f"line {line} must have a score") from error
     if not 0 <= score <= 100 or isinstance(row["score"], bool):
-        raise ValueError(f"line {line}: a score is from 0 to 100")
+        raise ValueError(f"line {line}: score must be between 0 and 100")
     return Label(key, score)

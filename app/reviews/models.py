@@ -1,4 +1,4 @@
-"""The table of reviews: rows are added, never changed."""
+"""Table of reviews. Rows are added and never changed, except for the erasure of texts."""
 
 from datetime import datetime
 from typing import Any
@@ -12,11 +12,11 @@ from app.core.database.session import Table, UtcDateTime
 class Review(Table):
     """One review of one revision.
 
-    `rater` tells reviewers apart: their reference where they have one, else their name.
-    `criteria` is what was given, in the shape of the API. `ratings` maps the key of a criterion to
-    what the engine and the reviewer say of it, of every criterion that the reviewer stands for;
-    `rated_score` is the score that the reviewer gives or that follows from these, and `judged`
-    holds the engine's score, resolution and satisfaction beside it.
+    `rater` identifies the reviewer: the reference if one was given, else the name. `criteria` is
+    what was given, as the API shows it. `ratings` maps the key of each criterion that the reviewer
+    rated to the engine's value and the reviewer's. `rated_score` is the score that the reviewer
+    gave or that follows from these ratings; `judged` holds the engine's score, resolution and
+    satisfaction.
     """
 
     __tablename__ = "reviews"

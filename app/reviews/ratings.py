@@ -1,4 +1,4 @@
-"""What a reviewer answers to criteria, checked against the scorecard and the transcript."""
+"""Ratings of a review, checked against the scorecard and the transcript."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from app.ai.scoring.answers import Answer
 from app.ai.transcript import Segment
 from app.core.errors import InvalidInput
 
-_NEEDED = "An answer or a normalizedScore is needed where the criterion is applicable."
+_NEEDED = "answer or normalizedScore is required if the criterion is applicable."
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One answer of a reviewer; `reason` is that of this criterion alone."""
+    """The answer of a reviewer to one criterion; `reason` is the one given for this criterion."""
 
     key: str
     answer: Answer
     reason: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """Show the rating as reviews do."""
+        """Return the rating as the API shows it."""
         return {
             "key": self.key,
             "applicable": self.answer.applicable,
@@ -40,35 +40,35 @@ def ratings_of(
     segments: Mapping[str, Segment],
     reason: str | None,
 ) -> list[Rating]:
-    """Check what was given for criteria.
+    """Check the ratings of a request.
 
     Args:
-        given: the members of `criteria` of the request.
-        segments: the transcript's, by id; quotes are looked up in them.
-        reason: that of the whole review, for criteria without one of their own.
+        given: the items of `criteria` in the request.
+        segments: segments of the transcript by id, in which quotes are looked up.
+        reason: that of the review as a whole, for ratings without a reason.
 
     Raises:
-        InvalidInput: naming the field: no such criterion, or one twice; an answer that is none of
-            its options, or a score that isn't the answer's; a quote that the transcript lacks.
+        InvalidInput: a criterion is unknown or repeated, an answer is not one of its options or
+            does not match the score, or a quote does not occur in the transcript.
     """
     known = {criterion.key: criterion for criterion in scorecard.criteria}
-    found: dict[str, Rating] = {}
-    for index, each in enumerate(given):
-        place, key = f"criteria[{index}]", each["key"]
+    ratings: dict[str, Rating] = {}
+    for index, rating in enumerate(given):
+        place, key = f"criteria[{index}]", rating["key"]
         if key not in known:
             raise _invalid(f"{place}.key", "The scorecard has no such criterion.")
-        if key in found:
-            raise _invalid(f"{place}.key", "This criterion is there already.")
-        own_reason = each.get("reason")
-        answer = _answer(each, known[key], place)
+        if key in ratings:
+            raise _invalid(f"{place}.key", "Each criterion may be rated only once.")
+        own_reason = rating.get("reason")
+        answer = _answer(rating, known[key], place)
         evidence = tuple(
             _evidence(item, segments, f"{place}.evidence[{number}]")
-            for number, item in enumerate(each.get("evidence", ()))
+            for number, item in enumerate(rating.get("evidence", ()))
         )
-        found[key] = Rating(
+        ratings[key] = Rating(
             key=key,
             answer=Answer(
-                applicable=each["applicable"],
+                applicable=rating["applicable"],
                 explanation=own_reason or reason or "",
                 judged_by="human",
                 answer=answer[0],
@@ -77,7 +77,7 @@ def ratings_of(
             ),
             reason=own_reason,
         )
-    return list(found.values())
+    return list(ratings.values())
 
 
 def _answer(
@@ -86,7 +86,10 @@ def _answer(
     answer, score = given.get("answer"), given.get("normalized_score")
     if not given["applicable"]:
         if answer is not None or score is not None:
-            raise _invalid(f"{place}.applicable", "What is not applicable has no answer.")
+            raise _invalid(
+                f"{place}.applicable",
+                "A criterion that is not applicable must have no answer and no normalizedScore.",
+            )
         return None, None
     if answer is None and score is None:
         raise _invalid(f"{place}.answer", _NEEDED, code="REQUIRED")
@@ -95,12 +98,14 @@ def _answer(
             return option.answer, float(option.score)
     options = {option.answer: option.score for option in criterion.options}
     if answer is None and score is not None:
-        # Between two options: the score stands without an answer.
+        # A score between two options has no answer.
         return None, round(score, 4)
     if answer not in options:
         listed = ", ".join(str(option) for option in options)
-        raise _invalid(f"{place}.answer", f"This must be one of {listed}.", code="ENUM")
-    raise _invalid(f"{place}.normalizedScore", f"This answer scores {options[answer]:g}.")
+        raise _invalid(f"{place}.answer", f"answer must be one of {listed}.", code="ENUM")
+    raise _invalid(
+        f"{place}.normalizedScore", f"normalizedScore of this answer is {options[answer]:g}."
+    )
 
 
 def _evidence(given: Mapping[str, Any], segments: Mapping[str, Segment], place: str) -> Evidence:
@@ -112,7 +117,9 @@ def _evidence(given: Mapping[str, Any], segments: Mapping[str, Segment], place: 
     if start is None:
         start = segment.text.find(quote)
     if start < 0 or segment.text[start : start + len(quote)] != quote:
-        raise _invalid(f"{place}.quote", "The segment does not say this, character for character.")
+        raise _invalid(
+            f"{place}.quote", "The quote must occur in the segment, character for character."
+        )
     return evidence_at(segment, start, start + len(quote), given["polarity"])
 
 

@@ -1,18 +1,18 @@
-"""Endpoints of reviews, beyond the specification."""
+"""Endpoints of reviews."""
 
 from typing import Any
 
-from app.core.runtime import runtime
 from app.evaluations.schemas.reviews import ReviewSchema
 from app.reviews import schemas, service
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
 
 blp = Blueprint(
     "reviews",
     __name__,
     url_prefix="/evaluations",
-    description="Extension: what people say of judgements",
+    description="Extension: reviews of evaluations by people",
 )
 
 
@@ -23,7 +23,7 @@ blp = Blueprint(
 def create_review(body: dict[str, Any], evaluation_id: str) -> Any:
     """Review an evaluation: confirm, override, dispute, decide a dispute, or comment."""
     created_by = current_principal().key_id
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         return service.add(session, evaluation_id, body, created_by=created_by)
 
 
@@ -33,5 +33,5 @@ def create_review(body: dict[str, Any], evaluation_id: str) -> Any:
 @blp.response(200, ReviewSchema(many=True))
 def list_reviews(query: dict[str, Any], evaluation_id: str) -> Any:
     """List the reviews of one revision of an evaluation."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.list_page(session, evaluation_id, query["page_request"])

@@ -1,4 +1,4 @@
-"""Shapes of requests about reviews."""
+"""Schemas of review requests."""
 
 from typing import Any
 
@@ -10,37 +10,37 @@ from app.web.messages import LENGTH, REQUIRED, TYPE, UNKNOWN, Message
 from app.web.pagination import PageQuery, sort_field
 from app.web.shapes import CamelSchema, reject
 
-_MOST_QUOTED = 10_000
-_OF_RATINGS = ("criteria", "confirms_others")
-_OF_LABELS = ("score", "resolution", "satisfaction")
-_TAKES: dict[str, tuple[str, ...]] = {
-    ReviewAction.OVERRIDE: _OF_RATINGS + _OF_LABELS,
-    ReviewAction.ACCEPT_DISPUTE: _OF_RATINGS + _OF_LABELS,
-    ReviewAction.COMMENT: _OF_RATINGS + _OF_LABELS,
-    ReviewAction.CONFIRM: _OF_LABELS,
+_MAX_QUOTE_LENGTH = 10_000
+_RATING_FIELDS = ("criteria", "confirms_others")
+_LABEL_FIELDS = ("score", "resolution", "satisfaction")
+_ALLOWED_FIELDS: dict[str, tuple[str, ...]] = {
+    ReviewAction.OVERRIDE: _RATING_FIELDS + _LABEL_FIELDS,
+    ReviewAction.ACCEPT_DISPUTE: _RATING_FIELDS + _LABEL_FIELDS,
+    ReviewAction.COMMENT: _RATING_FIELDS + _LABEL_FIELDS,
+    ReviewAction.CONFIRM: _LABEL_FIELDS,
     ReviewAction.DISPUTE: ("criteria",),
 }
 _WITHOUT_REASON = (ReviewAction.REQUEST, ReviewAction.START, ReviewAction.CONFIRM)
 
 
 class Verbatim(fields.String):
-    """A quote: not trimmed, not normalised."""
+    """A quote, neither trimmed nor normalised."""
 
     default_error_messages = {
         **BASE_MESSAGES,
         "invalid": Message(TYPE, "This must be a text."),
-        "length": Message(LENGTH, f"This must have 1 to {_MOST_QUOTED:,} characters."),
+        "length": Message(LENGTH, f"This must have 1 to {_MAX_QUOTE_LENGTH:,} characters."),
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, attr, data, **kwargs)
-        if not text.strip() or len(text) > _MOST_QUOTED:
+        if not text.strip() or len(text) > _MAX_QUOTE_LENGTH:
             raise self.make_error("length")
         return text
 
 
 class AnswerField(fields.Raw):
-    """One of the scorecard's answers: a text or a number."""
+    """An answer of a criterion: a text or a number."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -49,19 +49,21 @@ class AnswerField(fields.Raw):
 
 
 class ReviewEvidenceCreate(CamelSchema):
-    """A quote from the transcript that was judged; it must stand there character for character."""
+    """A quote that must occur in the transcript, character for character."""
 
     segment_id = Text(40, low=1, required=True)
     quote = Verbatim(required=True)
     char_start = Whole(
         high=10_000_000,
-        metadata={"description": "Where it stands in the segment; its first place unless said."},
+        metadata={
+            "description": "Position of the quote in the segment; by default its first occurrence."
+        },
     )
     polarity = Choice(("supports", "contradicts"), load_default="supports")
 
 
 class CriterionRatingCreate(CamelSchema):
-    """What the reviewer answers to one question: an answer, its score, or both."""
+    """The answer to one criterion, its score, or both."""
 
     key = Text(200, low=1, required=True)
     applicable = Flag(load_default=True)
@@ -87,27 +89,31 @@ class ReviewCreate(CamelSchema):
         4_000,
         low=1,
         multiline=True,
-        metadata={"description": "Needed but for request, start and confirm."},
+        metadata={"description": "Required, except for request, start and confirm."},
     )
     criteria = Items(
         Nested(CriterionRatingCreate),
         high=200,
         metadata={
-            "description": "With override and accept_dispute they take the place of the answers; "
-            "with dispute they say what is contested; with comment they are a second opinion."
+            "description": "With override and accept_dispute they replace the answers; with dispute "
+            "they are the answers that are demanded; with comment they are a second opinion."
         },
     )
     confirms_others = Flag(
         load_default=False,
-        metadata={"description": "The reviewer has checked all other criteria: they hold."},
+        metadata={"description": "Whether the reviewer checked all other criteria and agrees."},
     )
     score = Whole(
         high=100,
-        metadata={"description": "The reviewer's own overall score: a label, it changes nothing."},
+        metadata={
+            "description": "The reviewer's overall score. It changes no score; it is used for calibration."
+        },
     )
     resolution = Choice(
         RESOLUTIONS,
-        metadata={"description": "With override and accept_dispute it takes the engine's place."},
+        metadata={
+            "description": "With override and accept_dispute it replaces the engine's resolution."
+        },
     )
     satisfaction = Number(low=1, high=5)
 
@@ -116,19 +122,20 @@ class ReviewCreate(CamelSchema):
         action = data.get("action")
         if action is None:
             return
-        for name in (*_OF_RATINGS, *_OF_LABELS):
-            if data.get(name) and name not in _TAKES.get(action, ()):
-                message = f"This does not go with {action}."
-                raise reject(self.fields[name].data_key or name, message, code=UNKNOWN)
+        for name in (*_RATING_FIELDS, *_LABEL_FIELDS):
+            field = self.fields[name].data_key or name
+            if data.get(name) and name not in _ALLOWED_FIELDS.get(action, ()):
+                message = f"{field} cannot be given with {action}."
+                raise reject(field, message, code=UNKNOWN)
         if action not in _WITHOUT_REASON and not data.get("reason"):
-            raise reject("reason", f"A reason is needed to {action}.", code=REQUIRED)
+            raise reject("reason", f"reason is required for {action}.", code=REQUIRED)
         changes = data.get("criteria") or data.get("resolution")
         if action in (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE) and not changes:
-            message = f"Criteria or a resolution are needed to {action}."
+            message = f"criteria or resolution is required for {action}."
             raise reject("criteria", message, code=REQUIRED)
 
 
 class ReviewQuery(PageQuery):
-    """The page of the list of reviews."""
+    """Page of the list of reviews."""
 
     sort = sort_field("createdAt", default="createdAt")

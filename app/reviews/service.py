@@ -1,4 +1,4 @@
-"""What is done with reviews: given, taking effect, listed."""
+"""Reviews: added, applied to the evaluation, and listed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,55 +18,59 @@ from app.evaluations import service as evaluations
 from app.evaluations.enums import ReviewAction, ReviewStatus
 from app.evaluations.models import Evaluation, EvaluationResult
 from app.evaluations.transcripts import store as transcripts
-from app.reviews import opinions
+from app.reviews import rating_pairs
 from app.reviews.models import Review
 from app.reviews.ratings import Rating, ratings_of
 from app.reviews.transitions import status_after
 
-# Results show all of them.
+# Results show all reviews.
 MOST_REVIEWS = 200
-_EFFECTIVE = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
+_OVERRIDING = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
 _SORTABLE = {"created_at": Review.created_at}
 
 
 def add(
     session: Session, evaluation_id: str, given: Mapping[str, Any], *, created_by: str
 ) -> dict[str, Any]:
-    """Add a review to the current revision of an evaluation, and let it take effect.
+    """Add a review to the current revision of an evaluation and apply it.
 
-    An override and an accepted dispute change answers: the score follows by the scorecard, the
-    engine's own answers stay readable, and nothing is announced. A later one wins.
+    An override or an accepted dispute replaces answers, and the score is computed again. The
+    engine's answers stay readable, no event is published, and a later override replaces this one.
 
     Args:
         given: the fields of `schemas.ReviewCreate`.
-        created_by: id of the API key that brings it.
+        created_by: id of the API key.
 
     Raises:
         NotFound: there is no such evaluation.
-        Conflict: it is not completed, or superseded, or its status doesn't allow the action, or it
-            has too many reviews.
-        InvalidInput: the ratings don't fit the scorecard or the transcript, or leave no score.
+        Conflict: it is not completed or not the current revision, its review status does not allow
+            the action, or it has too many reviews.
+        InvalidInput: the ratings do not fit the scorecard or the transcript, or leave no score.
     """
     evaluation, result = amending.taken_up(session, evaluation_id)
     if len(result.document["reviews"]) >= MOST_REVIEWS:
-        raise Conflict(f"There are {MOST_REVIEWS} reviews, and no more may be given.")
+        raise Conflict(f"An evaluation can have at most {MOST_REVIEWS} reviews.")
     action = ReviewAction(given["action"])
     before = ReviewStatus(evaluation.review_status)
     after = status_after(action, before)
     scorecard = _scorecard(session, evaluation)
     ratings, scored = _rated(session, evaluation, result, given, scorecard)
-    stood_for = opinions.ratings_stood_for(
-        result.document,
-        {rating.key: rating for rating in ratings},
-        scored,
-        scorecard=scorecard,
-        others=action is ReviewAction.CONFIRM or given["confirms_others"],
-        takes_part=action is not ReviewAction.DISPUTE,
+    # Whoever disputes a judgement takes sides, so that their answers are no measure of agreement.
+    pairs = (
+        {}
+        if action is ReviewAction.DISPUTE
+        else rating_pairs.rating_pairs(
+            result.document,
+            {rating.key: rating for rating in ratings},
+            scored,
+            scorecard=scorecard,
+            confirms_others=action is ReviewAction.CONFIRM or given["confirms_others"],
+        )
     )
     score_before = evaluation.score or 0
     judged = amending.judged_document(result)
-    if action in _EFFECTIVE:
-        _take_effect(session, evaluation, result, given, scored)
+    if action in _OVERRIDING:
+        _override(session, evaluation, result, given, scored)
     review = Review(
         id=new_id("rev"),
         evaluation_id=evaluation.id,
@@ -85,8 +89,8 @@ def add(
         status_after=after,
         score_before=score_before,
         score_after=evaluation.score or 0,
-        ratings=stood_for,
-        rated_score=opinions.rated_score(result.document, given.get("score"), stood_for, scored),
+        ratings=pairs,
+        rated_score=rating_pairs.rated_score(result.document, given.get("score"), pairs, scored),
         judged={
             "score": judged["score"],
             "resolution": judged["resolution"]["status"],
@@ -102,7 +106,7 @@ def add(
 
 
 def list_page(session: Session, evaluation_id: str, request: PageRequest) -> Page[Any]:
-    """List the reviews of one revision, the first one first unless asked otherwise."""
+    """List the reviews of one revision, by default the oldest first."""
     evaluations.find(session, evaluation_id)
     page = select_page(
         session,
@@ -116,7 +120,7 @@ def list_page(session: Session, evaluation_id: str, request: PageRequest) -> Pag
 
 
 def shown(review: Any) -> dict[str, Any]:
-    """Show a review, in the shape in which results keep it too."""
+    """Return a review as the API shows it and results store it."""
     row = review if isinstance(review, Mapping) else vars(review)
     return {
         "id": row["id"],
@@ -146,12 +150,12 @@ def _rated(
     given: Mapping[str, Any],
     scorecard: Scorecard,
 ) -> tuple[list[Rating], Rescored | None]:
-    """Return the ratings, and what the results would be with them."""
+    """Return the ratings and the results that follow from them."""
     criteria: Sequence[Mapping[str, Any]] = given.get("criteria", ())
     if not criteria:
         return [], None
-    quoting = any(each.get("evidence") for each in criteria)
-    segments = _segments(session, evaluation) if quoting else {}
+    has_quotes = any(rating.get("evidence") for rating in criteria)
+    segments = _segments(session, evaluation) if has_quotes else {}
     ratings = ratings_of(
         criteria, scorecard=scorecard, segments=segments, reason=given.get("reason")
     )
@@ -159,10 +163,10 @@ def _rated(
     try:
         return ratings, rescored(result.document, scorecard, answers)
     except Unscorable as problem:
-        raise InvalidInput.field("criteria", f"Nothing would be left: {problem}") from problem
+        raise InvalidInput.field("criteria", f"No score can be computed: {problem}") from problem
 
 
-def _take_effect(
+def _override(
     session: Session,
     evaluation: Evaluation,
     result: EvaluationResult,
@@ -172,8 +176,8 @@ def _take_effect(
     document = scored.results if scored else result.document
     failed = scored.failed_criteria if scored else evaluation.failed_criteria
     if given.get("resolution"):
-        said = f"{given['reviewer']}: {given['reason']}"
-        status = {"status": given["resolution"], "explanation": said}
+        explanation = f"{given['reviewer']}: {given['reason']}"
+        status = {"status": given["resolution"], "explanation": explanation}
         document = {**document, "resolution": {**document["resolution"], **status}}
     amending.amend(session, evaluation, result, document=document, failed_criteria=failed)
 
@@ -182,7 +186,7 @@ def _scorecard(session: Session, evaluation: Evaluation) -> Scorecard:
     try:
         return outcome.scorecard_of(session, evaluation)
     except NotFound as missing:
-        message = "The version of the scorecard that it was judged by is not kept any more."
+        message = "The scorecard version of this evaluation does not exist any more."
         raise Conflict(message) from missing
 
 

@@ -1,4 +1,4 @@
-"""How far people have looked at an evaluation: which action leads from which status to which."""
+"""Transitions of the review status: the statuses that an action starts from, and its result."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ _NONE, _REQUESTED, _IN_REVIEW, _REVIEWED, _DISPUTED, _ACCEPTED, _REJECTED = Revi
 _OPEN = (_NONE, _REQUESTED, _IN_REVIEW)
 _DECIDED = (_REVIEWED, _ACCEPTED, _REJECTED)
 
-# Who has decided a dispute has closed the case: it is taken up again by request or by start.
+# A decided dispute is closed; `request` or `start` opens the review again.
 _STEPS: Mapping[ReviewAction, tuple[tuple[ReviewStatus, ...], ReviewStatus]] = {
     ReviewAction.REQUEST: ((_NONE, *_DECIDED), _REQUESTED),
     ReviewAction.START: ((_NONE, _REQUESTED, *_DECIDED), _IN_REVIEW),
@@ -22,7 +22,7 @@ _STEPS: Mapping[ReviewAction, tuple[tuple[ReviewStatus, ...], ReviewStatus]] = {
 
 
 def status_after(action: ReviewAction, status: ReviewStatus) -> ReviewStatus:
-    """Return where an action leads; a comment is always possible and leads nowhere.
+    """Return the status after an action; a comment is always possible and changes nothing.
 
     Raises:
         Conflict: the action is not possible now.

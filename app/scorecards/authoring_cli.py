@@ -11,8 +11,8 @@ from app.core.clock import iso_utc
 from app.core.database.paging import PageRequest
 from app.core.errors import AppError, Detail, InvalidInput
 from app.core.json_loader import load_object
-from app.core.runtime import runtime
 from app.scorecards import authoring, schemas, service
+from app.web.current import current_runtime
 from app.web.messages import details_of
 
 _FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -30,7 +30,7 @@ def scorecards() -> None:
 def list_(channel: str | None, *, as_json: bool) -> None:
     """List the scorecards: those that ship, and your own."""
     request = PageRequest(page_size=authoring.MOST_SCORECARDS + len(schemas.CHANNELS), sort="name")
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         found = service.list_page(session, request, channel=channel).items
     shape = schemas.ScorecardSchema(many=True)
     if as_json:
@@ -51,7 +51,7 @@ def list_(channel: str | None, *, as_json: bool) -> None:
 def show(scorecard_id: str, version: int | None, *, as_json: bool) -> None:
     """Print the definition of a scorecard: a file to change and to take in again."""
     try:
-        with runtime().db.reading() as session:
+        with current_runtime().db.reading() as session:
             found = service.get(session, scorecard_id, version=version)
     except AppError as error:
         raise click.ClickException(error.message) from error
@@ -86,7 +86,7 @@ def create(file: Path, *, as_json: bool) -> None:
     """Make a scorecard of FILE."""
     draft = _read(file, schemas.ScorecardCreate())
     try:
-        with runtime().db.writing() as session:
+        with current_runtime().db.writing() as session:
             kept = authoring.create(session, draft)
     except AppError as error:
         raise _refused(file, error) from error
@@ -101,7 +101,7 @@ def add_version(scorecard_id: str, file: Path, *, as_json: bool) -> None:
     """Make the next version of a scorecard of FILE; new evaluations use it from now on."""
     draft = _read(file, schemas.ScorecardVersionCreate())
     try:
-        with runtime().db.writing() as session:
+        with current_runtime().db.writing() as session:
             kept = authoring.add_version(session, scorecard_id, draft)
     except AppError as error:
         raise _refused(file, error) from error

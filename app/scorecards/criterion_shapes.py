@@ -72,10 +72,11 @@ class BandShape(StoredSchema):
 
 
 class MinimumShape(StoredSchema):
-    """How much must be there before a score is given."""
+    """How much must be there before a score, and how much before a verdict is given."""
 
     words = Whole(low=0, high=10_000)
     judged_weight_percent = Amount(low=0, high=100)
+    verdict_weight_percent = Amount(low=0, high=100)
 
 
 class SectionShape(StoredSchema):

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from app.core.runtime import runtime
 from app.scorecards import authoring, schemas, service
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.etag import if_match
 from app.web.principal import require_scope
 
@@ -23,7 +23,7 @@ blp = Blueprint(
 def list_scorecards(query: dict[str, Any]) -> Any:
     """List the scorecards: those that ship, and your own."""
     request = query.pop("page_request")
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.list_page(session, request, **query)
 
 
@@ -33,7 +33,7 @@ def list_scorecards(query: dict[str, Any]) -> Any:
 @blp.response(201, schemas.ScorecardKeptSchema, etag=True)
 def create_scorecard(body: dict[str, Any]) -> Any:
     """Create a scorecard of your own; what it leaves out is as in the one that ships."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         return authoring.create(session, body)
 
 
@@ -43,7 +43,7 @@ def create_scorecard(body: dict[str, Any]) -> Any:
 @blp.response(200, schemas.ScorecardDetailSchema, etag=True)
 def get_scorecard(query: dict[str, int], scorecard_id: str) -> Any:
     """Show one version of a scorecard with its definition."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.get(session, scorecard_id, **query)
 
 
@@ -53,7 +53,7 @@ def get_scorecard(query: dict[str, int], scorecard_id: str) -> Any:
 @blp.response(200, schemas.ScorecardSchema(many=True))
 def list_scorecard_versions(query: dict[str, Any], scorecard_id: str) -> Any:
     """List the versions of a scorecard, the newest first."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.list_versions(session, scorecard_id, query["page_request"])
 
 
@@ -63,5 +63,5 @@ def list_scorecard_versions(query: dict[str, Any], scorecard_id: str) -> Any:
 @blp.response(201, schemas.ScorecardKeptSchema, etag=True)
 def add_scorecard_version(body: dict[str, Any], scorecard_id: str) -> Any:
     """Add the next version of a scorecard; new evaluations use it from now on."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         return authoring.add_version(session, scorecard_id, body, if_match=if_match())

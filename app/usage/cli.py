@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from app.core.clock import iso_utc, utc_now
-from app.core.runtime import runtime
 from app.usage import meter, reports
 from app.usage.periods import period_of
 from app.usage.plan import plan_of
+from app.web.current import current_runtime
 
 
 @click.group("usage")
@@ -25,11 +25,11 @@ def show(period: str, *, as_json: bool) -> None:
     """Show calls, webhook deliveries and storage of a billing period, and the calls of each key."""
     if period and not re.fullmatch("[0-9]{4}-(0[1-9]|1[0-2])", period, re.ASCII):
         raise click.BadParameter("this must be a month such as 2026-11", param_hint="--period")
-    parts = runtime()
+    runtime = current_runtime()
     period = period or period_of(utc_now())
-    meter.flush(parts)
-    with parts.db.reading() as session:
-        summary = reports.summary(session, period, plan_of(parts.settings))
+    meter.flush(runtime)
+    with runtime.db.reading() as session:
+        summary = reports.summary(session, period, plan_of(runtime.settings))
         keys = reports.by_key(session, period)
     if as_json:
         click.echo(json.dumps(_as_json(summary, keys), default=iso_utc))

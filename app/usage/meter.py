@@ -31,12 +31,12 @@ _IN_HAND_AT_MOST = timedelta(days=1)
 _BATCHES_AT_ONCE = 10
 
 
-def flush(parts: Runtime) -> int:
+def flush(runtime: Runtime) -> int:
     """Apply all calls counted so far, in one transaction a batch; return how many that were.
 
     Safe at any time, in any process, any number of times.
     """
-    return sum(_flush_source(parts, source) for source in parts.state.sources)
+    return sum(_flush_source(runtime, source) for source in runtime.state.sources)
 
 
 def purge(session: Session, now: datetime) -> None:
@@ -49,7 +49,7 @@ def purge(session: Session, now: datetime) -> None:
     session.execute(delete(CountedBatch).where(old, CountedBatch.applied_at.not_in(newest)))
 
 
-def _flush_source(parts: Runtime, source: Source) -> int:
+def _flush_source(runtime: Runtime, source: Source) -> int:
     own_id, calls = new_id("batch"), 0
     try:
         # A batch that another flush left, or has in hand, comes first and hides what is counted
@@ -59,7 +59,7 @@ def _flush_source(parts: Runtime, source: Source) -> int:
             batch = source.store.take_counts(own_id)
             if batch is None:
                 break
-            with parts.db.writing() as session:
+            with runtime.db.writing() as session:
                 # Asleep for so long, this process may hold a batch that the database has forgotten.
                 if utc_now() - taken_at > _IN_HAND_AT_MOST:
                     break
@@ -68,7 +68,7 @@ def _flush_source(parts: Runtime, source: Source) -> int:
             if batch.id == own_id:
                 break
     except RedisError as error:
-        parts.state.note_failure(error)
+        runtime.state.note_failure(error)
     except StateFileError as error:
         logger.warning("call counts wait in the state file: %s", error)
     return calls

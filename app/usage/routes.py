@@ -3,12 +3,12 @@
 from typing import Any
 
 from app.core.clock import utc_now
-from app.core.runtime import runtime
 from app.usage import meter, reports, schemas
 from app.usage.metrics import Metric
 from app.usage.periods import period_of
 from app.usage.plan import plan_of
 from app.web.api import BARE, Blueprint
+from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = Blueprint("usage", __name__, url_prefix="/usage", description="Metered use")
@@ -20,9 +20,9 @@ blp = Blueprint("usage", __name__, url_prefix="/usage", description="Metered use
 @blp.response(200, schemas.UsageSummarySchema, shape=BARE)
 def get_usage_summary(query: dict[str, Any]) -> Any:
     """Show what was used in a billing period, what the plan includes, and what goes beyond."""
-    plan = plan_of(runtime().settings)
-    meter.flush(runtime())
-    with runtime().db.reading() as session:
+    plan = plan_of(current_runtime().settings)
+    meter.flush(current_runtime())
+    with current_runtime().db.reading() as session:
         return reports.summary(session, _period(query), plan)
 
 
@@ -33,8 +33,8 @@ def get_usage_summary(query: dict[str, Any]) -> Any:
 def list_usage_details(query: dict[str, Any]) -> Any:
     """List what was used in a billing period by day, key and operation, newest day first."""
     metric = Metric(query["type"]) if "type" in query else None
-    meter.flush(runtime())
-    with runtime().db.reading() as session:
+    meter.flush(current_runtime())
+    with current_runtime().db.reading() as session:
         return reports.list_details(
             session,
             _period(query),
@@ -51,8 +51,8 @@ def list_usage_details(query: dict[str, Any]) -> Any:
 def get_usage_by_key(query: dict[str, Any]) -> Any:
     """Show the calls of every API key in a billing period."""
     period = _period(query)
-    meter.flush(runtime())
-    with runtime().db.reading() as session:
+    meter.flush(current_runtime())
+    with current_runtime().db.reading() as session:
         return {"billing_period": period, "keys": reports.by_key(session, period)}
 
 

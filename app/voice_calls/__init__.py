@@ -1,1 +1,1 @@
-"""Voice calls: calls of a voice bot, their end, their recording and how the bot performed."""
+"""Voice calls: calls of a voice bot with their turns, recording and performance assessment."""

@@ -1,4 +1,4 @@
-"""The eight dimensions of an assessment, made of the criteria of a scorecard."""
+"""Dimensions of an assessment: groups the criteria of a scorecard into eight dimensions."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ _TITLES = {
     "compliance": "Compliance",
     "closing": "Closing",
 }
-# The sections of the scorecards that ship; other scorecards do well to use the same names.
+# Sections of the built-in scorecards; other scorecards should use the same names.
 _OF_SECTION = {
     "opening": "opening",
     "understanding": "understanding",
@@ -31,32 +31,32 @@ _OF_SECTION = {
     "closing": "closing",
 }
 _OF_CRITERION = {"outcome.accuracy": "accuracy", "resolution.accuracy": "accuracy"}
-_MOST_EVIDENCE = 5
+_MAX_EVIDENCE = 5
 
 
 def dimensions_of(criteria: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Put the criteria together by dimension; every criterion counts in one at the most."""
+    """Group the criteria by dimension; criterion criterion belongs to at most one."""
     grouped: dict[str, list[Mapping[str, Any]]] = {key: [] for key in _TITLES}
-    for each in criteria:
-        key = _dimension(each)
+    for criterion in criteria:
+        key = _dimension(criterion)
         if key is not None:
-            grouped[key].append(each)
-    return [_made_of(key, found) for key, found in grouped.items()]
+            grouped[key].append(criterion)
+    return [_summarise(key, members) for key, members in grouped.items()]
 
 
 def flags_of(criteria: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """List the rules that were broken: what belongs to compliance, or fails more than itself."""
+    """List violated rules: failed criteria of compliance, or critical ones."""
     return [
         {
-            "criterion_key": each["key"],
-            "title": each["title"],
-            "severity": "critical" if each["criticality"] != "none" else "warn",
-            "explanation": each["explanation"],
-            "evidence": each["evidence"],
+            "criterion_key": criterion["key"],
+            "title": criterion["title"],
+            "severity": "critical" if criterion["criticality"] != "none" else "warn",
+            "explanation": criterion["explanation"],
+            "evidence": criterion["evidence"],
         }
-        for each in criteria
-        if each["normalizedScore"] == 0
-        and (each["errorClass"] == "compliance" or each["criticality"] != "none")
+        for criterion in criteria
+        if criterion["normalizedScore"] == 0
+        and (criterion["errorClass"] == "compliance" or criterion["criticality"] != "none")
     ]
 
 
@@ -65,17 +65,23 @@ def _dimension(criterion: Mapping[str, Any]) -> str | None:
     return _OF_CRITERION.get(key) or _OF_SECTION.get(criterion["section"])
 
 
-def _made_of(key: str, criteria: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    judged = [each for each in criteria if each["applicable"] and each["points"] is not None]
-    most = math.fsum(each["maxPoints"] for each in judged)
-    score = 100 * math.fsum(each["points"] for each in judged) / most if most else None
-    told = [each["explanation"] for each in judged or criteria if each["explanation"]]
-    evidence = [piece for each in judged for piece in each["evidence"]]
+def _summarise(key: str, criteria: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    judged = [
+        criterion
+        for criterion in criteria
+        if criterion["applicable"] and criterion["points"] is not None
+    ]
+    most = math.fsum(criterion["maxPoints"] for criterion in judged)
+    score = 100 * math.fsum(criterion["points"] for criterion in judged) / most if most else None
+    explanations = [
+        criterion["explanation"] for criterion in judged or criteria if criterion["explanation"]
+    ]
+    evidence = [piece for criterion in judged for piece in criterion["evidence"]]
     return {
         "key": key,
         "title": _TITLES[key],
-        "weight": math.fsum(each["weight"] for each in criteria),
+        "weight": math.fsum(criterion["weight"] for criterion in criteria),
         "score": None if score is None else round(score, 2),
-        "explanation": " ".join(dict.fromkeys(told)) or None,
-        "evidence": evidence[:_MOST_EVIDENCE],
+        "explanation": " ".join(dict.fromkeys(explanations)) or None,
+        "evidence": evidence[:_MAX_EVIDENCE],
     }

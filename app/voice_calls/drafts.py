@@ -12,8 +12,7 @@ from app.ai.facts.speech_metrics import measure_speech
 from app.ai.facts.timing import timing_of
 from app.core.digests import digest_of
 from app.evaluations.enums import Channel
-from app.redaction import guard
-from app.redaction.guard import Sealed
+from app.redaction.redactor import Redactor, Sealed
 from app.scorecards.service import current_default
 from app.voice_calls.transcripts import of_turns, reading_order
 
@@ -27,7 +26,7 @@ _MEASURED = {
 }
 
 
-def drafted(fields: Mapping[str, Any]) -> dict[str, Any]:
+def drafted(fields: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
     """Work out the lengths, latencies and interruptions of a call from what is given.
 
     Args:
@@ -40,13 +39,13 @@ def drafted(fields: Mapping[str, Any]) -> dict[str, Any]:
     """
     turns: list[dict[str, Any]] = fields["turns"]
     measures = _measured(turns)
-    masked, raw = _masked(turns)
+    masked, raw = _masked(turns, redactor)
     return {
         **fields,
         "turns": masked,
-        "turns_digest": digest_of([guard.is_enabled(), turns]),
+        "turns_digest": digest_of([redactor.enabled, turns]),
         "raw": raw,
-        "redacted": guard.is_enabled(),
+        "redacted": redactor.enabled,
         "duration_seconds": _duration(fields),
         "ring_seconds": _seconds(fields["started_at"], fields["answered_at"]),
         "latency_ms": _latency(fields["latency_ms"], measures),
@@ -55,10 +54,12 @@ def drafted(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _masked(turns: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], Sealed | None]:
+def _masked(
+    turns: Sequence[Mapping[str, Any]], redactor: Redactor
+) -> tuple[list[dict[str, Any]], Sealed | None]:
     """Mask the texts in the order in which judges read them; what they were is sealed by segment."""
     order = reading_order(turns)
-    masked, originals = guard.masked_messages([turns[place] for place in order], "role")
+    masked, originals = redactor.masked_messages([turns[place] for place in order], "role")
     done = [dict(turn) for turn in turns]
     for place, turn in zip(order, masked, strict=True):
         done[place] = turn
@@ -66,7 +67,7 @@ def _masked(turns: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], S
         f"seg_{int(place) + 1:04d}": {"text": text, "words": []}
         for place, text in originals.items()
     }
-    return done, guard.seal(segments=segments) if segments else None
+    return done, redactor.seal(segments=segments) if segments else None
 
 
 def _measured(turns: Sequence[Mapping[str, Any]]) -> Measures:

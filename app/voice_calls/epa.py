@@ -1,4 +1,4 @@
-"""The executive performance assessment of a call: a view over its evaluation, not a second one."""
+"""Executive performance assessment (EPA) of a call, derived from its evaluation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,17 +6,17 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.directory import executives
+from app.directory.service import EXECUTIVES
 from app.evaluations import results
 from app.evaluations import service as evaluations
 from app.evaluations.enums import Channel, Status
 from app.evaluations.models import Evaluation
-from app.voice_calls import records
+from app.voice_calls import queries
 from app.voice_calls.dimensions import dimensions_of, flags_of
+from app.voice_calls.enums import EpaStatus
 from app.voice_calls.models import VoiceCall
-from app.voice_calls.vocabulary import EpaStatus
 
-# The bands of a score, the third one cut in two.
+# The bands of evaluations, with the third one split in two.
 _GRADES = ((90, "A"), (75, "B"), (60, "C"), (50, "D"), (0, "E"))
 _MET = {"goal_met": True, "goal_not_met": False}
 _GOAL = "outcome.goal"
@@ -24,12 +24,12 @@ _NO_BENCHMARK = {"executive_mean": None, "campaign_mean": None, "percentile": No
 
 
 def assess(session: Session, voice_call_id: str) -> dict[str, Any]:
-    """Show how the agent side of a call performed; nulls and empty lists until it is judged.
+    """Assess the agent side of a call; values are null or empty until it is evaluated.
 
     Raises:
         NotFound: there is no such call.
     """
-    call = records.get(session, voice_call_id)
+    call = queries.get(session, voice_call_id)
     evaluation = None
     document: Mapping[str, Any] = {}
     if call["evaluation_id"] is not None:
@@ -61,12 +61,12 @@ def assess(session: Session, voice_call_id: str) -> dict[str, Any]:
 
 
 def _subject(session: Session, call: Mapping[str, Any]) -> dict[str, Any]:
-    """Name the bot; a person only where the source knows of no bot."""
+    """Return the bot, or the executive if the source names no bot."""
     executive_id = call["executive_id"]
     by_human = executive_id is not None and call["bot_id"] is None and call["bot_name"] is None
     name = call["bot_name"]
     if by_human:
-        name = executives.names_of(session, [executive_id]).get(executive_id)
+        name = EXECUTIVES.names(session, [executive_id]).get(executive_id)
     return {
         "kind": "human" if by_human else "bot",
         "executive_id": executive_id,
@@ -76,7 +76,7 @@ def _subject(session: Session, call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _delivery(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Take from the metrics; pitch and energy need the sound, which nothing measures yet."""
+    """Select the metrics of speaking style; pitch and energy are not measured yet."""
     return {
         "agent_wpm": metrics.get("agentWpm"),
         "pitch_variation": None,
@@ -93,7 +93,7 @@ def _delivery(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _outcome(call: Mapping[str, Any], criteria: list[Mapping[str, Any]]) -> dict[str, Any]:
-    goal = next((each for each in criteria if each["key"] == _GOAL), None)
+    goal = next((criterion for criterion in criteria if criterion["key"] == _GOAL), None)
     met, confidence = _MET.get(call["outcome"]), None
     if met is None and goal is not None and goal["normalizedScore"] is not None:
         met, confidence = goal["normalizedScore"] == 1, goal["confidence"]
@@ -119,7 +119,7 @@ def _benchmark(session: Session, call: Mapping[str, Any], score: int) -> dict[st
 def _within_campaign(
     session: Session, campaign_id: str, score: int
 ) -> tuple[float | None, float | None]:
-    """Return the mean score of the campaign's bot calls, and the percent of them not above ours."""
+    """Return the mean score of the campaign's bot calls and the percentile of this score."""
     wanted = (
         Evaluation.campaign_id == campaign_id,
         Evaluation.is_current,
@@ -138,7 +138,7 @@ def _within_campaign(
 
 
 def _mean_of_subject(session: Session, call: Mapping[str, Any]) -> float | None:
-    """Return the mean score of the bot's calls, or of the executive's where there is no bot."""
+    """Return the mean score of the bot's calls, or of the executive's if there is no bot."""
     if call["bot_id"] is not None:
         wanted = VoiceCall.bot_id == call["bot_id"]
     elif call["executive_id"] is not None:

@@ -1,4 +1,4 @@
-"""Erasure of voice calls: numbers, words and what the bot has collected go, times and counts stay."""
+"""Erasure of voice calls: numbers, texts and collected fields are deleted, times and counts kept."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,17 +9,17 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurns
 
-# The label by which records that have no `customerRef` of their own are found.
+# Label that identifies the customer of records without a field `customerRef`.
 LABEL = "customerRef"
 
 
 def of_customer(
     session: Session, customer_ref: str, *, limit: int, among: Sequence[str] | None = None
 ) -> Sequence[str]:
-    """List calls of a customer that are not erased: by the label, or by the number.
+    """Return the ids of a customer's calls that are not erased, by label or phone number.
 
     Args:
-        among: look at these alone; without it each row is looked at.
+        among: search only these calls; otherwise every row is read.
     """
     is_theirs = or_(
         VoiceCall.labels[LABEL].as_string() == customer_ref,
@@ -33,7 +33,7 @@ def of_customer(
 
 
 def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
-    """List the oldest calls from before a moment that are not erased."""
+    """Return the ids of the oldest calls created before a moment that are not erased."""
     return session.scalars(
         select(VoiceCall.id)
         .where(VoiceCall.created_at < moment, VoiceCall.erased_at.is_(None))
@@ -43,7 +43,7 @@ def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[st
 
 
 def erase(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:
-    """Erase the words of these calls, and return the ids of their recordings."""
+    """Delete the texts of these calls and return the ids of their recordings."""
     recordings = []
     for row in session.scalars(
         select(VoiceCall).where(VoiceCall.id.in_(voice_call_ids)).with_for_update()
@@ -58,7 +58,7 @@ def erase(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:
         if spoken is not None:
             spoken.turns = [{**each, "text": "", "redactions": []} for each in spoken.turns]
             spoken.digest = ""
-        found = session.get(VoiceCallSearchText, row.id)
-        if found is not None:
-            found.text = (row.external_id or "").casefold()
+        search_text = session.get(VoiceCallSearchText, row.id)
+        if search_text is not None:
+            search_text.text = (row.external_id or "").casefold()
     return recordings

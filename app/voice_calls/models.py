@@ -1,4 +1,4 @@
-"""The tables of voice calls and of what was said in them."""
+"""Tables of voice calls and their turns."""
 
 from datetime import datetime
 from typing import Any
@@ -10,8 +10,8 @@ from app.core.database.session import Table, UtcDateTime
 from app.core.database.upserts import ExternallyKeyed
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
-# Columns that lists filter by in any mixture: they ride along in the indexes, so that a filtered
-# count is read from an index alone.
+# Columns that lists filter by in any combination. Every index contains them, so that a filtered
+# count reads only the index.
 _FACETS = (
     *("started_at", "status", "direction", "outcome"),
     *("transferred_to_human", "recording_id", "score"),
@@ -19,13 +19,13 @@ _FACETS = (
 
 
 class VoiceCall(ExternallyKeyed):
-    """One call of a voice bot.
+    """A call of a voice bot.
 
-    `digest` is that of everything that was given, `judged_digest` that of what the newest
-    evaluation was asked for. `awaits_words`: it is to be evaluated once its recording has a
-    transcript. `announced_at` is when its end was told, once. `evaluation_id` and `score` follow
-    the current evaluation. `redacted` tells whether its turns are masked, `raw_text_id` where what
-    was masked in them is kept.
+    `digest` is the hash of all given values, `judged_digest` of the values that the newest
+    evaluation depends on. `awaits_words`: the call is evaluated once its recording has a
+    transcript. `announced_at` is the time of its event `voice-call.completed`. `evaluation_id` and
+    `score` belong to the current evaluation. `redacted` tells whether the turns are masked;
+    `raw_text_id` refers to their sealed originals.
     """
 
     __tablename__ = "voice_calls"
@@ -96,9 +96,9 @@ class VoiceCall(ExternallyKeyed):
 
 
 class VoiceCallTurns(Table):
-    """What was said, turn by turn, as the source tells it: role, text, start_ms, end_ms.
+    """Turns of a call as given by the source: role, text, start_ms and end_ms.
 
-    The texts are masked; `redactions` tells where. `digest` is that of what was given.
+    The texts are masked, and `redactions` lists where. `digest` is the hash of the given turns.
     """
 
     __tablename__ = "voice_call_turns"
@@ -109,7 +109,7 @@ class VoiceCallTurns(Table):
 
 
 class VoiceCallSearchText(Table):
-    """The text that `q` looks in, case folded; narrow rows, since a search reads them all."""
+    """Case-folded text that `q` searches; a separate narrow table, since a search reads every row."""
 
     __tablename__ = "voice_call_search_texts"
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from app.audio_files.links import Links
-from app.core.runtime import runtime
-from app.voice_calls import epa, epa_shapes, records, schemas, service
+from app.voice_calls import epa, queries, schemas, service
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.principal import require_scope
 from app.web.public_address import public_address
 
@@ -21,8 +21,8 @@ blp = Blueprint(
 def list_voice_calls(query: dict[str, Any]) -> Any:
     """List the voice calls."""
     request = query.pop("page_request")
-    with runtime().db.reading() as session:
-        return records.list_page(session, request, **query)
+    with current_runtime().db.reading() as session:
+        return queries.list_page(session, request, **query)
 
 
 @blp.get("/<id:voice_call_id>")
@@ -30,8 +30,8 @@ def list_voice_calls(query: dict[str, Any]) -> Any:
 @blp.response(200, schemas.VoiceCallSchema)
 def get_voice_call(voice_call_id: str) -> Any:
     """Show one voice call."""
-    with runtime().db.reading() as session:
-        return records.get(session, voice_call_id)
+    with current_runtime().db.reading() as session:
+        return queries.get(session, voice_call_id)
 
 
 @blp.get("/<id:voice_call_id>/recording-url")
@@ -39,16 +39,16 @@ def get_voice_call(voice_call_id: str) -> Any:
 @blp.response(200, schemas.RecordingSchema)
 def get_recording_url(voice_call_id: str) -> Any:
     """Get a signed link to the recording."""
-    parts = runtime()
-    links = Links(parts.urls, public_address(parts.settings), parts.settings.url_ttl_s)
-    with parts.db.reading() as session:
+    runtime = current_runtime()
+    links = Links(runtime.urls, public_address(runtime.settings), runtime.settings.url_ttl_s)
+    with runtime.db.reading() as session:
         return service.recording_link(session, voice_call_id, links=links)
 
 
 @blp.get("/<id:voice_call_id>/epa-results")
 @require_scope("voice:read")
-@blp.response(200, epa_shapes.EpaSchema)
+@blp.response(200, schemas.EpaSchema)
 def get_epa_results(voice_call_id: str) -> Any:
-    """Show how the agent side of a call performed: a view over its evaluation."""
-    with runtime().db.reading() as session:
+    """Show the performance assessment of a call, derived from its evaluation."""
+    with current_runtime().db.reading() as session:
         return epa.assess(session, voice_call_id)

@@ -1,9 +1,11 @@
-"""Shapes of voice calls (contract B9)."""
+"""Schemas of voice calls and their performance assessments."""
 
 from marshmallow import fields
 
 from app.evaluations.enums import DIRECTIONS
-from app.voice_calls.vocabulary import ENDED_BY, OUTCOMES, CallStatus, EpaStatus
+from app.evaluations.schemas.evidence import EvidenceSchema
+from app.evaluations.schemas.results import AdviceSchema, EngineSchema
+from app.voice_calls.enums import ENDED_BY, OUTCOMES, CallStatus, EpaStatus
 from app.web.fields import Choice, Moment, Nested, Reference, Text
 from app.web.pagination import PeriodQuery, sort_field
 from app.web.query_fields import Choices, QueryFlag
@@ -11,7 +13,7 @@ from app.web.shapes import CamelSchema
 
 
 class VoiceCallQuery(PeriodQuery):
-    """The filters of the list of voice calls; `from` and `to` bound startedAt."""
+    """Query of the list of voice calls; `from` and `to` bound startedAt."""
 
     engagement_id = Reference("eng")
     campaign_id = Reference("camp")
@@ -32,7 +34,7 @@ class VoiceCallQuery(PeriodQuery):
 
 
 class LatencySchema(CamelSchema):
-    """How long the caller waited for the bot, in milliseconds; `count` answers were measured."""
+    """Time until the bot answers, in milliseconds; `count` is the number of measured answers."""
 
     p50 = fields.Float(required=True, allow_none=True)
     p90 = fields.Float(required=True, allow_none=True)
@@ -42,7 +44,7 @@ class LatencySchema(CamelSchema):
 
 
 class VoiceCallSchema(CamelSchema):
-    """A voice call as it is shown."""
+    """A call of a voice bot."""
 
     id = fields.String(required=True, metadata={"example": "call_01k9zq5b9hf3ktr6c0wnxs2v7e"})
     external_id = fields.String(required=True, allow_none=True)
@@ -55,10 +57,14 @@ class VoiceCallSchema(CamelSchema):
     bot_version = fields.String(required=True, allow_none=True)
     direction = Choice(DIRECTIONS, required=True)
     from_number = fields.String(
-        required=True, allow_none=True, metadata={"description": "Masked but for the last two."}
+        required=True,
+        allow_none=True,
+        metadata={"description": "Only the last two digits are shown."},
     )
     to_number = fields.String(
-        required=True, allow_none=True, metadata={"description": "Masked but for the last two."}
+        required=True,
+        allow_none=True,
+        metadata={"description": "Only the last two digits are shown."},
     )
     status = Choice(list(CallStatus), required=True)
     end_reason = fields.String(required=True, allow_none=True)
@@ -87,7 +93,7 @@ class VoiceCallSchema(CamelSchema):
 
 
 class RecordingSchema(CamelSchema):
-    """A signed link to the recording; it needs no key."""
+    """A signed link to the recording, usable without an API key."""
 
     voice_call_id = fields.String(required=True)
     recording_url = fields.String(required=True, metadata={"format": "uri"})
@@ -96,3 +102,94 @@ class RecordingSchema(CamelSchema):
     channels = fields.Integer(required=True, allow_none=True)
     duration_seconds = fields.Integer(required=True, allow_none=True)
     redacted = fields.Boolean(required=True)
+
+
+class EpaSubjectSchema(CamelSchema):
+    """The person or bot whose performance is assessed."""
+
+    kind = Choice(("human", "bot"), required=True)
+    executive_id = fields.String(required=True, allow_none=True)
+    bot_id = fields.String(required=True, allow_none=True)
+    name = fields.String(required=True, allow_none=True)
+
+
+class EpaDimensionSchema(CamelSchema):
+    """A dimension of the performance, 0 to 100; null if none of its criteria was judged."""
+
+    key = fields.String(required=True)
+    title = fields.String(required=True)
+    weight = fields.Float(
+        required=True, metadata={"description": "Part of the scorecard's total weight of 100."}
+    )
+    score = fields.Float(required=True, allow_none=True)
+    explanation = fields.String(required=True, allow_none=True)
+    evidence = fields.List(Nested(EvidenceSchema), required=True)
+
+
+class EpaLatencySchema(CamelSchema):
+    """Time until an answer, in milliseconds."""
+
+    p50 = fields.Float(required=True, allow_none=True)
+    p90 = fields.Float(required=True, allow_none=True)
+
+
+class EpaDeliverySchema(CamelSchema):
+    """Speaking style, from the metrics of the evaluation; null if not measured."""
+
+    agent_wpm = fields.Float(required=True, allow_none=True)
+    pitch_variation = fields.Float(required=True, allow_none=True)
+    energy = fields.Float(required=True, allow_none=True)
+    filler_per_minute = fields.Float(required=True, allow_none=True)
+    response_latency_ms = Nested(EpaLatencySchema, required=True)
+    interruptions = fields.Integer(required=True, allow_none=True)
+    talk_ratio = fields.Float(required=True, allow_none=True)
+    silence_percent = fields.Float(required=True, allow_none=True)
+
+
+class EpaOutcomeSchema(CamelSchema):
+    """Outcome of the call as given by the source, or else as judged."""
+
+    goal = fields.String(required=True, allow_none=True)
+    met = fields.Boolean(required=True, allow_none=True)
+    confidence = fields.Float(required=True, allow_none=True)
+    details = fields.Dict(data_key="fields", keys=fields.String(), required=True)
+
+
+class ComplianceFlagSchema(CamelSchema):
+    """A violated rule."""
+
+    criterion_key = fields.String(required=True)
+    title = fields.String(required=True)
+    severity = Choice(("warn", "critical"), required=True)
+    explanation = fields.String(required=True, allow_none=True)
+    evidence = fields.List(Nested(EvidenceSchema), required=True)
+
+
+class EpaBenchmarkSchema(CamelSchema):
+    """Mean scores of the same subject and campaign; `percentile` is within the campaign."""
+
+    executive_mean = fields.Float(required=True, allow_none=True)
+    campaign_mean = fields.Float(required=True, allow_none=True)
+    percentile = fields.Float(required=True, allow_none=True)
+
+
+class EpaSchema(CamelSchema):
+    """Performance assessment of the agent side of a call, derived from its evaluation."""
+
+    voice_call_id = fields.String(required=True)
+    status = Choice(list(EpaStatus), required=True)
+    subject = Nested(EpaSubjectSchema, required=True)
+    overall_score = fields.Integer(required=True, allow_none=True)
+    grade = Choice(("A", "B", "C", "D", "E"), required=True, allow_none=True)
+    dimensions = fields.List(Nested(EpaDimensionSchema), required=True)
+    delivery = Nested(EpaDeliverySchema, required=True)
+    outcome = Nested(EpaOutcomeSchema, required=True)
+    compliance_flags = fields.List(Nested(ComplianceFlagSchema), required=True)
+    strengths = fields.List(Nested(AdviceSchema), required=True)
+    improvements = fields.List(Nested(AdviceSchema), required=True)
+    benchmark = Nested(EpaBenchmarkSchema, required=True)
+    evaluation_id = fields.String(required=True, allow_none=True)
+    scorecard_id = fields.String(required=True, allow_none=True)
+    scorecard_version = fields.Integer(required=True, allow_none=True)
+    engine = Nested(EngineSchema, required=True, allow_none=True)
+    generated_at = Moment(required=True, allow_none=True)

@@ -1,4 +1,4 @@
-"""What is done with voice calls: brought in, and their end told once."""
+"""Voice calls: upserts, the event of their end and links to their recordings."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, cast
@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from app.audio_files import service as audio_files
 from app.audio_files.links import Links
 from app.campaigns import service as campaigns
-from app.campaigns.vocabulary import Counted
+from app.campaigns.enums import CampaignCount
 from app.core.clock import iso_utc, utc_now
 from app.core.database import upserts
 from app.core.digests import digest_of
@@ -19,62 +19,63 @@ from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import VoiceCallCompleted
 from app.redaction import raw_texts
-from app.voice_calls import records
+from app.voice_calls import queries
+from app.voice_calls.enums import ENDED
 from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurns
-from app.voice_calls.vocabulary import ENDED
 
-# What `drafts.drafted` returns beside the columns.
-_APART = frozenset({"turns", "raw", "turns_digest"})
+# Values of `drafts.drafted` that are not columns.
+_NOT_COLUMNS = frozenset({"turns", "raw", "turns_digest"})
 
 
 def upsert(
     session: Session, external_id: str, values: Mapping[str, Any]
 ) -> tuple[dict[str, Any], bool, bool]:
-    """Bring a voice call to what is given; tell whether it was made, and whether it changed.
+    """Create or update a voice call; return it, whether it was created, and whether it changed.
 
-    The same given again changes nothing. The first time that it comes with an end, this is
-    announced as `voice-call.completed`, in this transaction.
+    Values that are stored already change nothing. When a call ends, this transaction also writes
+    the event `voice-call.completed`, once.
 
     Args:
-        values: what `drafts.drafted` returns.
+        values: the result of `drafts.drafted`.
 
     Raises:
-        InvalidInput: it refers to what is not there.
-        Conflict: it was erased.
+        InvalidInput: a reference does not exist.
+        Conflict: the call was erased.
     """
     turns, raw, turns_digest = values["turns"], values["raw"], values["turns_digest"]
-    columns = {name: value for name, value in values.items() if name not in _APART}
+    columns = {name: value for name, value in values.items() if name not in _NOT_COLUMNS}
     columns["digest"] = digest_of([columns, turns_digest])
     _require(session, columns)
     columns["has_transcript"] = bool(turns) or _is_transcribed(session, columns["recording_id"])
-    row, created = upserts.find_or_make(session, VoiceCall, "call", external_id, columns)
+    row, created = upserts.find_or_create(session, VoiceCall, "call", external_id, columns)
     require_kept(row.erased_at)
     if not created and row.digest == columns["digest"]:
-        return records.get(session, row.id), False, False
+        return queries.get(session, row.id), False, False
     former_campaign_id = None if created else row.campaign_id
-    if created or _said_before(session, row.id) != turns_digest:
+    if created or _stored_digest(session, row.id) != turns_digest:
         columns["raw_text_id"] = raw_texts.store(session, row.id, raw)
-    upserts.bring_to(session, row, columns)
-    text = records.search_text(columns, external_id)
-    said = VoiceCallTurns(voice_call_id=row.id, turns=turns, digest=turns_digest)
-    found = VoiceCallSearchText(voice_call_id=row.id, text=text)
-    for each in (said, found):
+    upserts.update_row(session, row, columns)
+    text = queries.search_text(columns, external_id)
+    for part in (
+        VoiceCallTurns(voice_call_id=row.id, turns=turns, digest=turns_digest),
+        VoiceCallSearchText(voice_call_id=row.id, text=text),
+    ):
         if created:
-            session.add(each)
+            session.add(part)
         else:
-            session.merge(each)
+            session.merge(part)
     session.flush()
-    campaigns.moved(session, former_campaign_id, row.campaign_id, Counted.VOICE_CALLS)
+    campaigns.count_move(session, former_campaign_id, row.campaign_id, CampaignCount.VOICE_CALLS)
     if row.status in ENDED and row.announced_at is None:
         _announce(session, row)
-    return records.get(session, row.id), created, True
+    return queries.get(session, row.id), created, True
 
 
 def recording_link(session: Session, voice_call_id: str, *, links: Links) -> dict[str, Any]:
     """Return a signed link to the recording of a call.
 
     Raises:
-        NotFound: there is no such call, or it has no recording whose bytes are there.
+        NotFound: there is no such call, or it has no uploaded recording.
     """
     recording_id = find(session, voice_call_id).recording_id
     if recording_id is None:
@@ -96,14 +97,14 @@ def recording_link(session: Session, voice_call_id: str, *, links: Links) -> dic
 
 
 def find(session: Session, voice_call_id: str) -> VoiceCall:
-    """Return the row of a voice call; `NotFound` where there is none."""
+    """Return the row of a voice call; raises `NotFound`."""
     row = session.get(VoiceCall, voice_call_id)
     if row is None:
         raise NotFound("There is no such voice call.")
     return row
 
 
-def _said_before(session: Session, voice_call_id: str) -> str | None:
+def _stored_digest(session: Session, voice_call_id: str) -> str | None:
     turns = session.get(VoiceCallTurns, voice_call_id)
     return turns.digest if turns else None
 
@@ -127,7 +128,7 @@ def _announce(session: Session, row: VoiceCall) -> None:
         voice_call_id=row.id,
         engagement_id=row.engagement_id or "",
         campaign=campaigns.name_of(session, row.campaign_id) or "",
-        # The columns are texts to the type checker; they were taken from the closed lists.
+        # The type checker sees texts; the values come from the enumerations.
         status=cast(
             Literal["completed", "no_answer", "busy", "failed", "canceled", "voicemail"], row.status
         ),

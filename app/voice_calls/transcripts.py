@@ -1,11 +1,11 @@
-"""A voice call as judges read it: from its turns, or from the transcript of its recording."""
+"""Transcript of a voice call for the judges, from its turns or its recording."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from app.ai.transcript import Participant, Role, Segment, Transcript
-from app.redaction.guard import redactions_from
+from app.redaction.redactor import redactions_from
 
 _KINDS = {"customer": "human", "agent": "human", "bot": "bot", "system": "ivr"}
 
@@ -17,8 +17,8 @@ def of_turns(
     bot_name: str | None = None,
     redacted: bool = False,
 ) -> Transcript:
-    """Build the transcript of the turns, in the order of their starts where all have one."""
-    ordered = [turns[place] for place in reading_order(turns)]
+    """Build the transcript of the turns, ordered by start time if all have one."""
+    ordered = [turns[index] for index in reading_order(turns)]
     ends = [each["end_ms"] for each in ordered if each["end_ms"] is not None]
     return Transcript(
         segments=tuple(_segment(index, each) for index, each in enumerate(ordered)),
@@ -40,34 +40,34 @@ def of_turns(
 
 
 def reading_order(turns: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Return the places of the turns by their starts, or as they stand where one has none."""
-    places = list(range(len(turns)))
-    if all(each["start_ms"] is not None for each in turns):
-        places.sort(key=lambda place: turns[place]["start_ms"])
-    return places
+    """Return the indexes of the turns by start time, or unchanged if a turn has none."""
+    indexes = list(range(len(turns)))
+    if all(turn["start_ms"] is not None for turn in turns):
+        indexes.sort(key=lambda index: turns[index]["start_ms"])
+    return indexes
 
 
-def of_recording(heard: Transcript, *, transferred: bool, bot_name: str | None) -> Transcript:
-    """Read the agent's channel as the bot's, unless a person has taken over on it."""
+def of_recording(transcript: Transcript, *, transferred: bool, bot_name: str | None) -> Transcript:
+    """Assign the agent's channel to the bot, unless the call was transferred to a person."""
     if transferred:
-        return heard
+        return transcript
     return replace(
-        heard,
+        transcript,
         segments=tuple(
             replace(each, role=Role.BOT) if each.role is Role.AGENT else each
-            for each in heard.segments
+            for each in transcript.segments
         ),
         participants=tuple(
             replace(each, role=Role.BOT, kind="bot", display_name=bot_name)
             if each.role is Role.AGENT
             else each
-            for each in heard.participants
+            for each in transcript.participants
         ),
     )
 
 
 def _segment(index: int, turn: Mapping[str, Any]) -> Segment:
-    # Half a time is none: what lies between two moments is measured.
+    # A turn with only one of its times counts as untimed: measures need both.
     timed = turn["start_ms"] is not None and turn["end_ms"] is not None
     return Segment(
         id=f"seg_{index + 1:04d}",

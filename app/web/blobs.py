@@ -21,12 +21,12 @@ _FREE_BYTES = MAX_JSON_BYTES
 
 class UrlSignatureInvalid(errors.AppError):
     status, code = 403, "URL_SIGNATURE_INVALID"
-    message = "The signature of this URL does not hold."
+    message = "This URL's signature is invalid."
 
 
 class UrlExpired(errors.AppError):
     status, code = 403, "URL_EXPIRED"
-    message = "This URL has expired: ask for a new one."
+    message = "This URL has expired: request a new one."
 
 
 class BlobOwner(Protocol):
@@ -52,14 +52,14 @@ class Blobs:
     at once. The others are asked to come again.
     """
 
-    def __init__(self, parts: Runtime, owners: Mapping[str, BlobOwner]) -> None:
-        self._storage = parts.storage
-        self._urls = parts.urls
+    def __init__(self, runtime: Runtime, owners: Mapping[str, BlobOwner]) -> None:
+        self._storage = runtime.storage
+        self._urls = runtime.urls
         self._owners = owners
-        self._slots = threading.BoundedSemaphore(max(1, parts.settings.threads - 2))
+        self._slots = threading.BoundedSemaphore(max(1, runtime.settings.threads - 2))
 
     def install(self, app: Flask) -> None:
-        """Serve below /storage/v1, outside of the API's bases and of its gate."""
+        """Serve below /storage/v1, outside of the API's bases and without an API key."""
         rule = "/storage/v1/<object_id>"
         app.add_url_rule(rule, "blobs.put", self.put, methods=["PUT"])
         app.add_url_rule(rule, "blobs.get", self.get, methods=["GET"])

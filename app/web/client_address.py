@@ -1,4 +1,4 @@
-"""Where a request comes from, with proxies believed only when they are trusted (security, 2)."""
+"""Client address of a request; forwarding headers are believed from trusted proxies only."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -74,6 +74,17 @@ class Pattern(fields.String):
         return str(text)
 
 
+class LanguageTag(Pattern):
+    """A BCP 47 language tag."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(
+            "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*",
+            "This must be a language tag such as en or hi-IN.",
+            **kwargs,
+        )
+
+
 class Reference(fields.String):
     """The id of another resource; whether it exists is the service's question."""
 

@@ -9,7 +9,7 @@ from flask import Response, make_response, request
 from app.core.clock import utc_now
 from app.core.database.idempotency import Answer, IdempotentRequest, Replay, fingerprint
 from app.core.errors import InvalidInput
-from app.core.runtime import runtime
+from app.web.current import current_runtime
 from app.web.principal import current_principal
 
 _FORM = re.compile(r'"?([\x21\x23-\x7e][\x21-\x7e]{0,254}?)"?', re.ASCII)
@@ -27,14 +27,14 @@ def answer_once(view: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         fingerprint=fingerprint(request.method, request.environ["RAW_URI"], request.get_data()),
         now=utc_now(),
     )
-    parts = runtime()
+    runtime = current_runtime()
     try:
-        with parts.db.reading() as session:
-            asked.replay(session, parts.keyring)
-        with parts.db.held(lambda session: asked.claim(session, parts.keyring)) as held:
+        with runtime.db.reading() as session:
+            asked.replay(session, runtime.keyring)
+        with runtime.db.held(lambda session: asked.claim(session, runtime.keyring)) as held:
             response: Response = make_response(view(*args, **kwargs))
             if held.session is not None:
-                asked.complete(held.session, parts.keyring, _kept(response))
+                asked.complete(held.session, runtime.keyring, _kept(response))
     except Replay as replay:
         headers = {**replay.answer.headers, "Idempotency-Replayed": "true"}
         return Response(

@@ -43,7 +43,7 @@ _SCHEMES = {
         "type": "apiKey",
         "in": "header",
         "name": "X-Signature",
-        "description": "Hex HMAC-SHA256 over the six lines of CQE1-HMAC-SHA256; see the README.",
+        "description": "Hex HMAC-SHA256 over the six lines of CQE1-HMAC-SHA256; see docs/authentication.md.",
     },
     "bearer": {"type": "http", "scheme": "bearer"},
 }

@@ -16,7 +16,7 @@ DEFAULT, EXPENSIVE, KEYS = "default", "expensive", "keys"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The API key behind the running request, as the gate has checked it."""
+    """The authenticated API key of the current request."""
 
     key_id: str
     name: str
@@ -28,7 +28,7 @@ class Principal:
 
 
 def current_principal() -> Principal:
-    """Return the principal that the gate has set."""
+    """Return the authenticated API key of the current request."""
     principal: Principal = g.principal
     return principal
 

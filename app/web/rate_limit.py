@@ -1,4 +1,4 @@
-"""Rate limits as the caller sees them: the policies, and the headers of an answer (security, 3)."""
+"""Rate limits as the caller sees them: the policies, and the headers of an answer."""
 
 import math
 from collections.abc import Sequence

@@ -1,32 +1,32 @@
-"""Counts every request by its route, its class of status and its time, where metrics are on."""
+"""Counting of requests by route, status class and duration, where metrics are on."""
 
 import time
 
 from flask import Flask, Response, g, request
 
-from app.core.request_figures import RequestFigures
+from app.core.metrics.request_counts import RequestCounts
 
-# Callers may send any word as a method: each would be a series of its own.
+# Callers may send any word as a method, and each would be a series of its own.
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 
 
-def install(app: Flask, figures: RequestFigures) -> None:
-    """Count from before the gate to after everything else; install it first."""
+def install(app: Flask, counts: RequestCounts) -> None:
+    """Count every request; install it first, so that the gate's time counts as well."""
 
     @app.before_request
     def begin() -> None:
         g.arrived = time.perf_counter()
-        figures.began()
+        counts.start_request()
 
     @app.after_request
     def count(response: Response) -> Response:
         route = request.url_rule.rule if request.url_rule else "none"
         seconds = time.perf_counter() - g.arrived
         method = request.method if request.method in _METHODS else "other"
-        figures.answered(method, route, response.status_code, seconds)
+        counts.count_answer(method, route, response.status_code, seconds)
         return response
 
     @app.teardown_request
     def end(_: BaseException | None) -> None:
         if "arrived" in g:
-            figures.ended()
+            counts.finish_request()

@@ -3,7 +3,6 @@
 import logging
 
 from app.core.clock import utc_now
-from app.core.exchange import Outcome
 from app.core.outbound import Reply, Sender
 from app.core.secrets.encryption import Keyring, UnknownMasterKey
 from app.webhooks import sealing, signatures
@@ -34,14 +33,20 @@ class Carrier:
         self._told.discard(receiver.id)
         return True
 
-    def carry(self, claim: Claim) -> Result:
-        """Make the attempt of a claim; never raises."""
+    def carry(self, claim: Claim) -> Result | None:
+        """Make the attempt of a claim; never raises.
+
+        Returns None when the service itself failed: that is not one of the receiver's attempts.
+        """
         started_at = utc_now()
         try:
             reply = self._post(claim, int(started_at.timestamp()))
-        except Exception:  # the seat and the lease of this claim must come back
+        except Exception:  # the slot of this claim must become free
             logger.exception("delivery %s could not be sent", claim.delivery_id)
-            reply = Reply(Outcome.CONNECTION_ERROR, 0, error="The request was not sent.")
+            return None
+        if reply.is_internal:
+            logger.error("delivery %s could not be sent: %s", claim.delivery_id, reply.error)
+            return None
         return Result(claim, reply, started_at, ended_at=utc_now())
 
     def _post(self, claim: Claim, timestamp: int) -> Reply:

@@ -10,7 +10,7 @@ import click
 from app.core.clock import as_utc, iso_utc
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import AppError
-from app.core.runtime import runtime
+from app.web.current import current_runtime
 from app.webhooks import deliveries as making
 from app.webhooks import history, recovery, sender_process, service
 from app.webhooks.models import DeliveryState
@@ -25,7 +25,7 @@ def webhooks() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(*, as_json: bool) -> None:
     """List the subscriptions and how they do."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         found = [dict(each) for each in _all(lambda page: service.list_page(session, page))]
     if as_json:
         _print_json(found)
@@ -47,7 +47,7 @@ def deliveries(subscription_id: str, status: str | None, limit: int, *, as_json:
     """Show the latest deliveries of a subscription."""
     request = PageRequest(page_size=limit)
     try:
-        with runtime().db.reading() as session:
+        with current_runtime().db.reading() as session:
             found = history.list_page(session, subscription_id, request, status=status).items
     except AppError as error:
         raise click.ClickException(error.message) from error
@@ -68,7 +68,7 @@ def deliveries(subscription_id: str, status: str | None, limit: int, *, as_json:
 def redeliver(subscription_id: str, delivery_id: str) -> None:
     """Send the event of a delivery once more, in one attempt."""
     try:
-        with runtime().db.writing() as session:
+        with current_runtime().db.writing() as session:
             started = making.redeliver(session, subscription_id, delivery_id)
     except AppError as error:
         raise click.ClickException(error.message) from error
@@ -84,7 +84,7 @@ def recover(subscription_id: str, since: str | None, until: str | None, status: 
     """Send anew every event whose latest delivery failed, was canceled or was missed."""
     try:
         count = recovery.recover(
-            runtime().db,
+            current_runtime().db,
             subscription_id,
             since=_moment(since),
             until=_moment(until),
@@ -104,7 +104,7 @@ def drain(within_s: float) -> None:
 
     For a machine where no worker runs, or before it is switched off. What fails stays for later.
     """
-    if not sender_process.drain(runtime(), within_s=within_s):
+    if not sender_process.drain(current_runtime(), within_s=within_s):
         raise click.ClickException("time ran out, and something is still due")
     click.echo("nothing is due")
 

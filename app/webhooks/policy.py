@@ -1,6 +1,6 @@
 """What a subscription's URL may be: the sender's own rules, told to the caller as a 422."""
 
-from app.core.addresses import AddressPolicy, NameNotResolved, UrlRefused
+from app.core.addresses import NOT_REACHABLE, AddressPolicy, NameNotResolved, UrlRefused
 from app.core.errors import InvalidInput
 from app.core.settings import Settings
 
@@ -23,4 +23,4 @@ def check_url(settings: Settings, url: str) -> None:
     except UrlRefused as error:
         raise InvalidInput.field("url", str(error)) from error
     except (NameNotResolved, TimeoutError) as error:
-        raise InvalidInput.field("url", "The host name has no address.") from error
+        raise InvalidInput.field("url", NOT_REACHABLE) from error

@@ -3,9 +3,9 @@
 from typing import Any
 
 from app.core.database.paging import Page, PageRequest
-from app.core.runtime import runtime
 from app.events.catalogue import described_types
 from app.web.api import Blueprint
+from app.web.current import current_runtime
 from app.web.etag import if_match
 from app.web.principal import EXPENSIVE, require_scope
 from app.webhooks import deliveries, history, recovery, schemas, service
@@ -20,7 +20,7 @@ blp = Blueprint("webhooks", __name__, url_prefix="/webhooks", description="Event
 @blp.response(200, schemas.SubscriptionSchema(many=True))
 def list_webhooks(query: dict[str, PageRequest]) -> Any:
     """List the webhook subscriptions."""
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return service.list_page(session, query["page_request"])
 
 
@@ -30,10 +30,10 @@ def list_webhooks(query: dict[str, PageRequest]) -> Any:
 @blp.response(201, schemas.IssuedSubscriptionSchema, etag=True)
 def create_webhook(body: dict[str, Any]) -> Any:
     """Create a webhook subscription; its signing secret is in this answer only."""
-    parts = runtime()
-    check_url(parts.settings, body["url"])
-    with parts.db.writing() as session:
-        return service.create(session, parts.keyring, **body)
+    runtime = current_runtime()
+    check_url(runtime.settings, body["url"])
+    with runtime.db.writing() as session:
+        return service.create(session, runtime.keyring, **body)
 
 
 @blp.patch("/<id:subscription_id>")
@@ -43,8 +43,8 @@ def create_webhook(body: dict[str, Any]) -> Any:
 def change_webhook(changes: dict[str, Any], subscription_id: str) -> Any:
     """Change the given fields of a subscription; `active` true switches it on again."""
     if "url" in changes:
-        check_url(runtime().settings, changes["url"])
-    with runtime().db.writing() as session:
+        check_url(current_runtime().settings, changes["url"])
+    with current_runtime().db.writing() as session:
         return service.change(session, subscription_id, changes, if_match=if_match())
 
 
@@ -53,7 +53,7 @@ def change_webhook(changes: dict[str, Any], subscription_id: str) -> Any:
 @blp.response(204)
 def delete_webhook(subscription_id: str) -> None:
     """Delete a subscription: what is not sent yet is canceled, the history stays."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         service.remove(session, subscription_id)
 
 
@@ -63,7 +63,7 @@ def delete_webhook(subscription_id: str) -> None:
 @blp.response(202, schemas.StartedDeliverySchema)
 def test_webhook(body: dict[str, str], subscription_id: str) -> Any:
     """Send a test event, the way that real ones go."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         return deliveries.send_test(session, subscription_id, event=body.get("event"))
 
 
@@ -74,26 +74,26 @@ def test_webhook(body: dict[str, str], subscription_id: str) -> Any:
 def list_webhook_deliveries(query: dict[str, Any], subscription_id: str) -> Any:
     """Show the delivery history of a subscription."""
     request = query.pop("page_request")
-    with runtime().db.reading() as session:
+    with current_runtime().db.reading() as session:
         return history.list_page(session, subscription_id, request, **query)
 
 
 @blp.post("/<id:subscription_id>/deliveries/<id:delivery_id>/redeliver")
-@require_scope("webhooks:manage")
+@require_scope("webhooks:manage", policy=EXPENSIVE)
 @blp.response(202, schemas.StartedDeliverySchema)
 def redeliver_webhook(subscription_id: str, delivery_id: str) -> Any:
     """Send the event of a delivery once more, in one attempt (extension)."""
-    with runtime().db.writing() as session:
+    with current_runtime().db.writing() as session:
         return deliveries.redeliver(session, subscription_id, delivery_id)
 
 
 @blp.post("/<id:subscription_id>/recover")
-@require_scope("webhooks:manage")
+@require_scope("webhooks:manage", policy=EXPENSIVE)
 @blp.arguments(schemas.RecoverRequest)
 @blp.response(202, schemas.RecoveredSchema)
 def recover_webhook(body: dict[str, Any], subscription_id: str) -> Any:
     """Send anew every event whose latest delivery failed, was canceled or was missed (extension)."""
-    return {"count": recovery.recover(runtime().db, subscription_id, **body)}
+    return {"count": recovery.recover(current_runtime().db, subscription_id, **body)}
 
 
 @blp.post("/<id:subscription_id>/rotate-secret")
@@ -102,10 +102,10 @@ def recover_webhook(body: dict[str, Any], subscription_id: str) -> Any:
 @blp.response(200, schemas.IssuedSubscriptionSchema, etag=True)
 def rotate_webhook_secret(body: dict[str, int], subscription_id: str) -> Any:
     """Replace the signing secret; the one before signs beside it for a while (extension)."""
-    parts = runtime()
+    runtime = current_runtime()
     overlap_s = body["overlap_seconds"]
-    with parts.db.writing() as session:
-        return service.rotate_secret(session, parts.keyring, subscription_id, overlap_s=overlap_s)
+    with runtime.db.writing() as session:
+        return service.rotate_secret(session, runtime.keyring, subscription_id, overlap_s=overlap_s)
 
 
 @blp.get("/event-types")

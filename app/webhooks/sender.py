@@ -21,10 +21,9 @@ from app.core.settings import Settings
 from app.webhooks import claims, handover
 from app.webhooks.carrier import Carrier
 from app.webhooks.claims import Claim, Receiver
-from app.webhooks.lanes import SHARED_SEATS, Lanes
 from app.webhooks.ledger import Ledger
-from app.webhooks.limits import MOST_SUBSCRIPTIONS
 from app.webhooks.metrics import SenderMetrics
+from app.webhooks.receiver_queues import ReceiverQueues
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +35,9 @@ _STOP_WITHIN_S = 12.0
 _PAUSE_S = 0.5
 # Others want to write too, and what is claimed first need not wait for the rest.
 _RECEIVERS_AT_ONCE = 8
+# The queues bound what is in flight. Requests to deleted subscriptions come on top: those that hang
+# must not use up the threads of the others. A thread is started only where none is idle.
+_MOST_THREADS = 1000
 
 
 class Listener(Protocol):
@@ -68,15 +70,15 @@ class Engine:
         self._metrics = metrics
         self._holder = owner.this_process()
         self._lease = timedelta(seconds=settings.webhook_timeout_s + _LEASE_BEYOND_TIMEOUT_S)
-        self._lanes = Lanes()
-        self._pool = ThreadPoolExecutor(MOST_SUBSCRIPTIONS + SHARED_SEATS, "webhook")
+        self._queues = ReceiverQueues()
+        self._pool = ThreadPoolExecutor(_MOST_THREADS, "webhook")
         self._ledger = Ledger(db, settings, metrics.note)
         self._recalled: list[Claim] = []
         self._busy_until = 0.0
         self._next_round = 0.0
         self._bell_is_set = False
         self._broken: BaseException | None = None
-        metrics.watch(db, lambda: len(self._lanes.on_the_way()))
+        metrics.watch(db, lambda: len(self._queues.in_flight()))
 
     def run(self, should_stop: Callable[[], bool]) -> None:
         """Send until told to stop; then let what is on its way arrive, and hand back the rest."""
@@ -103,13 +105,13 @@ class Engine:
         now = utc_now()
         with self._db.reading() as session:
             known = claims.receivers(session)
-        self._recalled += self._lanes.recall({each.id: each.version for each in known})
+        self._recalled += self._queues.withdraw({each.id: each.version for each in known})
         self._hand_back_recalled()
         if time.monotonic() >= self._next_round:
             self._make_round(known, now)
         wanted = [(each, number) for each in known if (number := self._wanted(each, now)) > 0]
         while wanted:
-            self._lanes.add(self._take(wanted[:_RECEIVERS_AT_ONCE], now))
+            self._queues.add(self._take(wanted[:_RECEIVERS_AT_ONCE], now))
             del wanted[:_RECEIVERS_AT_ONCE]
             self._start()
             self._busy_until = time.monotonic() + _AWAKE_S
@@ -118,14 +120,14 @@ class Engine:
         return min(later, default=None)
 
     def _start(self) -> None:
-        for claim in self._lanes.depart():
+        for claim in self._queues.start():
             self._pool.submit(self._travel, claim).add_done_callback(self._note_the_end)
 
     def _wanted(self, receiver: Receiver, now: datetime) -> int:
         if receiver.due_at is None or receiver.due_at > now:
             return 0
         overdue_s = (now - receiver.due_at).total_seconds()
-        number = self._lanes.wanted(receiver.id, overdue_s=overdue_s)
+        number = self._queues.wanted(receiver.id, overdue_s=overdue_s)
         return number if number > 0 and self._carrier.can_sign(receiver) else 0
 
     def _take(self, wanted: Sequence[tuple[Receiver, int]], now: datetime) -> list[Claim]:
@@ -152,7 +154,7 @@ class Engine:
 
     def _make_round(self, known: Sequence[Receiver], now: datetime) -> None:
         """Take over from senders that ended, and let go of what nobody uses."""
-        held = self._lanes.held()
+        held = self._queues.held()
         with self._db.reading() as session:
             lost = handover.lost(session, holder=self._holder, held=held, now=now)
         if lost:
@@ -161,17 +163,22 @@ class Engine:
                 handover.take_over(session, lost, now=now)
             self._metrics.note_reclaimed(len(lost))
         self._outbound.close_idle()
-        self._lanes.forget_others(each.id for each in known)
+        self._queues.forget_others(each.id for each in known)
         self._next_round = time.monotonic() + _TICK_S
 
     def _travel(self, claim: Claim) -> None:
-        """Make attempt after attempt in one seat, as long as its lane has something for it."""
+        """Make attempt after attempt in one slot, as long as the receiver's queue has claims.
+
+        An attempt that failed within the service has no result. It is due again, uncounted, when
+        its lease ends.
+        """
         following: Claim | None = claim
         while following is not None:
             result = self._carrier.carry(following)
-            if not self._ledger.record(result):
+            if result is not None and not self._ledger.record(result):
                 return
-            following, more = self._lanes.arrive(following, result.reply)
+            reply = result.reply if result is not None else None
+            following, more = self._queues.finish(following, reply)
             if more:
                 self._awake.set()
 
@@ -203,7 +210,7 @@ class Engine:
 
     def _finish(self) -> None:
         """Let what is on its way arrive for at most 12 seconds; hand back what did not."""
-        self._recalled += self._lanes.recall(None)
+        self._recalled += self._queues.withdraw(None)
         until = time.monotonic() + _STOP_WITHIN_S
         while time.monotonic() < until:
             try:
@@ -211,14 +218,14 @@ class Engine:
             except ServiceUnavailable as error:
                 logger.warning("webhooks wait for the database: %s", error.message)
                 time.sleep(_PAUSE_S)
-            if not (self._recalled or self._lanes.on_the_way()):
+            if not (self._recalled or self._queues.in_flight()):
                 break
             self._awake.wait(0.1)
             self._awake.clear()
         self._hand_back_the_rest()
 
     def _hand_back_the_rest(self) -> None:
-        self._recalled += self._lanes.on_the_way()
+        self._recalled += self._queues.in_flight()
         try:
             self._hand_back_recalled()
         except ServiceUnavailable:

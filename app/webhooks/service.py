@@ -21,7 +21,7 @@ from app.webhooks.cancellation import cancel_pending
 from app.webhooks.limits import MOST_SUBSCRIPTIONS
 from app.webhooks.models import Subscription
 
-SENDER_BELL = Bell("webhooks", "app.webhooks.jobs.deliver_due", once=True)
+SENDER_BELL = Bell("webhooks", once=True)
 
 _SORTABLE = {"created_at": Subscription.created_at}
 _ALIVE = Subscription.deleted_at.is_(None)

@@ -14,15 +14,16 @@ from app.core.runtime import Runtime
 from tests.caller import Caller
 from tests.contacts import get
 from tests.conversations import HELPFUL, chat, completed
+from tests.running import CommandRunner
 
 GREETING = "opening.greeting"
 # The same without the agent's greeting.
 UNGREETED = (HELPFUL[0], (Role.AGENT, HELPFUL[1][1].removeprefix("Good morning! ")), *HELPFUL[2:])
 
 
-def made(house: Runtime) -> tuple[list[str], list[str]]:
+def made(runtime: Runtime) -> tuple[list[str], list[str]]:
     """Two dozen chats: in the first half the agent greets, in the second half not."""
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         greeted = [completed(session, transcript=chat(HELPFUL)).id for _ in range(12)]
         ungreeted = [completed(session, transcript=chat(UNGREETED)).id for _ in range(12)]
     return greeted, ungreeted
@@ -82,9 +83,9 @@ def the_command_shows_it(runner: FlaskCliRunner) -> None:
 
 
 def test_figures_come_from_twenty_pairs_on(
-    client: Caller, house: Runtime, flask_app: Flask
+    client: Caller, runtime: Runtime, flask_app: Flask
 ) -> None:
-    greeted, ungreeted = made(house)
+    greeted, ungreeted = made(runtime)
     results = {each: get(client, f"/evaluations/{each}/results") for each in (*greeted, *ungreeted)}
     # Nora: 2 of the greeted are none for her, 2 of the others are; the rest she confirms.
     for evaluation_id in (*greeted[2:], *ungreeted[2:11]):
@@ -96,7 +97,7 @@ def test_figures_come_from_twenty_pairs_on(
     assert (hidden["pairs"], hidden["kappa"], hidden["confusion"]) == (19, None, None)
     assert reasons(hidden)["kappa"] == "There are 19 pairs; a figure needs 20."
     assert early["score"]["bias"] is None
-    runner = flask_app.test_cli_runner()
+    runner = CommandRunner()
     assert "There are 19 pairs" in runner.invoke(agreement).output
 
     review_the_rest(client, results, greeted, ungreeted)
@@ -149,9 +150,9 @@ def test_figures_come_from_twenty_pairs_on(
 
 
 def test_filters_and_scope_are_those_of_the_house(
-    client: Caller, base: str, make_caller: Any, house: Runtime
+    client: Caller, base: str, make_caller: Any, runtime: Runtime
 ) -> None:
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         evaluation = completed(session)
     review(client, evaluation.id, "confirm", resolution="resolved", satisfaction=4.5)
     told = get(client, "/analytics/agreement", channel="chat")

@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from app.analytics import schemas
 from app.analytics.board_shapes import AnalyticsExecutiveSchema, AnalyticsMemberSchema
@@ -13,10 +12,11 @@ from app.analytics.cli import analytics
 from app.core.clock import iso_utc, utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.directory import call_centers, executives
+from app.directory import service as directory
 from app.evaluations import service as evaluations
 from tests.caller import Caller, error_code, findings
 from tests.conversations import completed, opened
+from tests.running import CommandRunner
 
 VIEWS = ("summary", "campaigns", "call-centers", "executives", "trends")
 
@@ -29,7 +29,7 @@ def data_of(client: Caller, view: str, **params: Any) -> Any:
 
 def checked() -> str:
     """What `flask analytics check` says."""
-    result = CliRunner().invoke(analytics, ["check"])
+    result = CommandRunner().invoke(analytics, ["check"])
     return result.output
 
 
@@ -50,8 +50,8 @@ def test_the_period_is_the_last_thirty_days(client: Caller) -> None:
     assert period["from"][:10] == iso_utc(utc_now() - timedelta(days=30))[:10]
 
 
-def test_a_completed_evaluation_counts_at_once(client: Caller, house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_a_completed_evaluation_counts_at_once(client: Caller, runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         evaluation = completed(session)
         opened(session)
     data = data_of(client, "summary", minEvaluations=1)
@@ -71,9 +71,9 @@ def test_a_completed_evaluation_counts_at_once(client: Caller, house: Runtime) -
     assert data["byChannel"][0]["channel"] == "chat"
 
 
-def test_only_the_current_revision_counts(client: Caller, house: Runtime) -> None:
+def test_only_the_current_revision_counts(client: Caller, runtime: Runtime) -> None:
     source_id = new_id("conv")
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         completed(session, source_id=source_id)
         second = completed(session, source_id=source_id)
         opened(session, source_id=source_id)
@@ -82,8 +82,8 @@ def test_only_the_current_revision_counts(client: Caller, house: Runtime) -> Non
     assert data["score"]["mean"] == second.score
 
 
-def test_a_failed_evaluation_has_no_figures(client: Caller, house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_a_failed_evaluation_has_no_figures(client: Caller, runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         evaluation = opened(session)
         evaluations.fail(session, evaluation.id, code="INTERNAL", message="It failed.")
     data = data_of(client, "summary")
@@ -91,12 +91,12 @@ def test_a_failed_evaluation_has_no_figures(client: Caller, house: Runtime) -> N
     assert data["score"]["mean"] is None
 
 
-def test_people_and_bots_are_ranked_apart(client: Caller, house: Runtime) -> None:
-    with house.db.writing() as session:
-        place, _ = call_centers.upsert(session, "c", {"name": "Pune", "labels": {}})
+def test_people_and_bots_are_ranked_apart(client: Caller, runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
+        place, _ = directory.upsert_call_center(session, "c", {"name": "Pune", "labels": {}})
         for name, kind in (("Asha", "human"), ("Bo", "bot"), ("Chen", "human")):
             values = {"name": name, "kind": kind, "call_center_id": place.id}
-            each, _ = executives.upsert(session, name, values)
+            each, _ = directory.upsert_executive(session, name, values)
             for _ in range(2 if name == "Chen" else 5):
                 completed(session, executive_id=each.id, executive=name)
     found = {each["name"]: each for each in data_of(client, "executives")}
@@ -111,11 +111,11 @@ def test_people_and_bots_are_ranked_apart(client: Caller, house: Runtime) -> Non
 
 
 @pytest.mark.parametrize("view", ["campaigns", "call-centers"])
-def test_leaderboards_have_shape_and_pages(client: Caller, house: Runtime, view: str) -> None:
+def test_leaderboards_have_shape_and_pages(client: Caller, runtime: Runtime, view: str) -> None:
     prefix, column = {"campaigns": ("camp", "campaign"), "call-centers": ("cc", "call_center")}[
         view
     ]
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         for number in range(3):
             completed(session, **{f"{column}_id": new_id(prefix), column: f"No {number}"})
     answer = client.get(f"/analytics/{view}", params={"pageSize": 2, "page": 2, "sort": "name"})
@@ -127,8 +127,8 @@ def test_leaderboards_have_shape_and_pages(client: Caller, house: Runtime, view:
     assert changes == [{"meanScore": None, "passRate": None}] * 3
 
 
-def test_trends_show_empty_periods(client: Caller, house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_trends_show_empty_periods(client: Caller, runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         completed(session)
     data = data_of(client, "trends", metric="passRate", granularity="day")
     assert schemas.AnalyticsTrendSchema().validate(data) == {}
@@ -155,8 +155,8 @@ def test_trends_show_empty_periods(client: Caller, house: Runtime) -> None:
         ("callCenter", []),
     ],
 )
-def test_trends_are_grouped(client: Caller, house: Runtime, group: str, keys: list[str]) -> None:
-    with house.db.writing() as session:
+def test_trends_are_grouped(client: Caller, runtime: Runtime, group: str, keys: list[str]) -> None:
+    with runtime.db.writing() as session:
         topics = completed(session).topics
     data = data_of(client, "trends", groupBy=group)
     assert [each["key"] for each in data["series"]] == keys
@@ -164,8 +164,8 @@ def test_trends_are_grouped(client: Caller, house: Runtime, group: str, keys: li
     assert found == set(topics)
 
 
-def test_trends_of_sections_are_of_scores(client: Caller, house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_trends_of_sections_are_of_scores(client: Caller, runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         evaluation = completed(session)
     results = client.get(f"/evaluations/{evaluation.id}/results").json()["data"]
     ought = {each["key"]: each["score"] for each in results["sections"] if each["applicable"]}
@@ -217,18 +217,18 @@ def test_views_need_their_scope(base: str, make_caller: Any, view: str) -> None:
     assert error_code(answer) == "INSUFFICIENT_SCOPE"
 
 
-def test_facts_are_made_from_nothing_and_checked(house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_facts_are_made_from_nothing_and_checked(runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         for _ in range(3):
             completed(session)
         opened(session)
     assert "every fact agrees" in checked()
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         session.connection().exec_driver_sql(
             "DELETE FROM evaluation_facts WHERE id = (SELECT min(id) FROM evaluation_facts)"
         )
         session.connection().exec_driver_sql("UPDATE evaluation_facts SET topics = 'x'")
     assert "4 facts and 0 spans of time differ" in checked()
-    rebuilt = CliRunner().invoke(analytics, ["rebuild"])
+    rebuilt = CommandRunner().invoke(analytics, ["rebuild"])
     assert rebuilt.exit_code == 0, rebuilt.output
     assert "every fact agrees" in checked()

@@ -18,8 +18,8 @@ from app.analytics import folding, rebuilding
 from app.core.clock import iso_utc
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.directory import executives
-from app.evaluations import settled
+from app.directory.service import upsert_executive
+from app.evaluations import revisions
 from app.evaluations.enums import RESOLUTIONS, TRENDS
 from app.evaluations.models import Evaluation, EvaluationResult
 from tests.caller import Caller
@@ -46,23 +46,21 @@ class World:
     are worth folding for some views and not for others.
     """
 
-    def __init__(self, house: Runtime, number: int) -> None:
+    def __init__(self, runtime: Runtime, number: int) -> None:
         dice = random.Random(number)
-        self.house, self.dice = house, dice
+        self.runtime, self.dice = runtime, dice
         self.ids = {noun: [new_id(prefix) for _ in range(4)] for noun, prefix in PREFIX.items()}
         self.kinds = {}
-        with house.db.writing() as session:
+        with runtime.db.writing() as session:
             for index, kind in enumerate(("human", "human", "bot")):
-                each, _ = executives.upsert(
-                    session, str(index), {"name": f"E{index}", "kind": kind}
-                )
+                each, _ = upsert_executive(session, str(index), {"name": f"E{index}", "kind": kind})
                 self.ids["executive"][index] = each.id
                 self.kinds[each.id] = kind
         self.rows = [self._row(dice) for _ in range(number)]
         documents = [row.pop("document") for row in self.rows]
-        for row, found in zip(self.rows, rows_of(house, *self.rows), strict=True):
+        for row, found in zip(self.rows, rows_of(runtime, *self.rows), strict=True):
             row["id"] = found
-        with house.db.writing() as session:
+        with runtime.db.writing() as session:
             session.execute(
                 insert(EvaluationResult),
                 [
@@ -80,10 +78,10 @@ class World:
     def happen(self, what: str) -> None:
         """Fold, or change an evaluation as a review, another judgement or an erasure does."""
         if what == "fold":
-            folding.fold(self.house.db, within_s=60)
+            folding.fold(self.runtime.db, within_s=60)
             return
         row = self.dice.choice([row for row in self.rows if row["is_current"]])
-        with self.house.db.writing() as session:
+        with self.runtime.db.writing() as session:
             current = session.get_one(Evaluation, row["id"])
             if what == "override" and row["status"] == "completed":
                 row["score"] = current.score = self.dice.randrange(101)
@@ -107,7 +105,7 @@ class World:
                         )
                     )
                     session.flush()
-            settled.tell(session, current)
+            revisions.notify_changed(session, current)
 
     def _row(self, dice: random.Random) -> dict[str, Any]:
         status = dice.choice(STATUSES)
@@ -411,8 +409,8 @@ def check_trend(
 
 
 @pytest.fixture
-def world(house: Runtime) -> World:
-    return World(house, 400)
+def world(runtime: Runtime) -> World:
+    return World(runtime, 400)
 
 
 FILTERS = st.fixed_dictionaries(

@@ -264,7 +264,7 @@ def test_the_last_key_that_manages_keys_stays(client: Caller) -> None:
 
 
 def test_calls_and_last_use_are_counted_without_a_write_per_request(
-    client: Caller, base: str, make_caller: Callable[..., Caller], house: Runtime
+    client: Caller, base: str, make_caller: Callable[..., Caller], runtime: Runtime
 ) -> None:
     robot = make_caller(base, name="robot", scopes=["engagements:read"])
     for _ in range(7):
@@ -281,11 +281,11 @@ def test_calls_and_last_use_are_counted_without_a_write_per_request(
     assert client.get("/usage/by-key?billingPeriod=2020-01").json()["keys"][0]["calls"] == 0
 
 
-def test_no_secret_lies_in_plain_text(client: Caller, house: Runtime) -> None:
+def test_no_secret_lies_in_plain_text(client: Caller, runtime: Runtime) -> None:
     made = [make(client) for _ in range(3)]
     made.append(client.post(f"/api-keys/{made[0]['id']}/rotate").json()["data"])
     kept = b"".join(
-        file.read_bytes() for file in house.settings.data_dir.rglob("*") if file.is_file()
+        file.read_bytes() for file in runtime.settings.data_dir.rglob("*") if file.is_file()
     )
     for each in made:
         assert each["secret"].encode() not in kept

@@ -20,7 +20,7 @@ from app.core.clock import utc_now
 from app.core.jobs import leases as core_leases
 from app.core.jobs.leases import Lease, LeaseLost
 from app.core.process import stopping
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation
 from app.events.models import Event
 from tests.caller import Caller, error_code, findings
@@ -37,19 +37,20 @@ from tests.recordings import (
     upload,
     work,
 )
+from tests.running import running_runtime
 
 ENGAGEMENT = "eng_01jd3v8xqkf6r9w2m5t7h4c0pz"
 
 
-def happened(house: Runtime) -> list[str]:
-    with house.db.reading() as session:
+def happened(runtime: Runtime) -> list[str]:
+    with runtime.db.reading() as session:
         return list(session.scalars(select(Event.type).order_by(Event.occurred_at, Event.id)))
 
 
-def bodies(house: Runtime) -> list[dict[str, Any]]:
+def bodies(runtime: Runtime) -> list[dict[str, Any]]:
     import orjson
 
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         found = session.scalars(select(Event.body).order_by(Event.occurred_at, Event.id))
         return [orjson.loads(body)["data"] for body in found]
 
@@ -67,8 +68,8 @@ def put(client: Caller, kind: str, name: str) -> str:
     return str(made.json()["data"]["id"])
 
 
-def claim(house: Runtime, job_id: str) -> Lease[ProcessingJob]:
-    with house.db.writing() as session:
+def claim(runtime: Runtime, job_id: str) -> Lease[ProcessingJob]:
+    with runtime.db.writing() as session:
         taken = leases.claim(session, job_id)
         assert taken is not None
         steps.begin(session, taken, max_duration_s=60)
@@ -146,7 +147,7 @@ def test_an_external_id_is_taken_once_until_its_upload_expires(
     answer = client.post("/audio-files/upload-url", body)
     assert (answer.status_code, error_code(answer)) == (409, "CONFLICT")
     time.sleep(1.1)
-    assert jobs.expire_uploads(runtime()) == 1
+    assert jobs.expire_uploads(running_runtime()) == 1
     assert show(client, first["audioFileId"])["status"] == "expired"
     assert reserve(client, externalId="one")["status"] == "pending_upload"
 
@@ -154,7 +155,7 @@ def test_an_external_id_is_taken_once_until_its_upload_expires(
 # The walk
 
 
-def test_a_call_is_transcribed_judged_and_announced(client: Caller, house: Runtime) -> None:
+def test_a_call_is_transcribed_judged_and_announced(client: Caller, runtime: Runtime) -> None:
     made = client.post("/engagements", {"name": "Audit", "type": "qa"}).json()["data"]
     named = {
         f"{kind[:-1].replace('-c', 'C')}Id": put(client, kind, name)
@@ -180,8 +181,8 @@ def test_a_call_is_transcribed_judged_and_announced(client: Caller, house: Runti
     assert judged["durationSeconds"] == 29
     assert (judged["campaign"], judged["callCenter"]) == ("Spring", "Pune")
     assert judged["executive"] == "Asha"
-    assert happened(house) == ["audio.transcribed", "evaluation.completed", "audio.processed"]
-    heard, completed, processed = bodies(house)
+    assert happened(runtime) == ["audio.transcribed", "evaluation.completed", "audio.processed"]
+    heard, completed, processed = bodies(runtime)
     assert heard["segment_count"] > 3
     assert heard["engagement_id"] == made["id"]
     assert {each["campaign"] for each in (heard, completed, processed)} == {"Spring"}
@@ -203,12 +204,14 @@ def test_a_call_is_transcribed_judged_and_announced(client: Caller, house: Runti
         "done",
         "done",
     ]
-    _judged_anew(client, house, audio)
+    _judged_anew(client, runtime, audio)
 
 
 def _watched(client: Caller, audio_file_id: str) -> list[tuple[str, int]]:
     """Do the work in a thread and return what a caller who asks again and again is told."""
-    worker = threading.Thread(target=jobs.process_audio, args=[ask(client, audio_file_id)])
+    worker = threading.Thread(
+        target=jobs.process_audio, args=[running_runtime(), ask(client, audio_file_id)]
+    )
     worker.start()
     seen = []
     while worker.is_alive():
@@ -218,7 +221,7 @@ def _watched(client: Caller, audio_file_id: str) -> list[tuple[str, int]]:
     return seen
 
 
-def _judged_anew(client: Caller, house: Runtime, before: dict[str, Any]) -> None:
+def _judged_anew(client: Caller, runtime: Runtime, before: dict[str, Any]) -> None:
     """Force makes a new revision of the judgement and transcribes nothing again."""
     path = f"/audio-files/{before['id']}/process"
     answer = client.post(path)
@@ -227,8 +230,8 @@ def _judged_anew(client: Caller, house: Runtime, before: dict[str, Any]) -> None
     assert after["evaluationId"] != before["evaluationId"]
     assert after["score"] == before["score"]
     assert evaluation(client, after)["revision"] == 2
-    assert happened(house).count("audio.transcribed") == 1
-    assert happened(house).count("audio.processed") == 2
+    assert happened(runtime).count("audio.transcribed") == 1
+    assert happened(runtime).count("audio.processed") == 2
     skipped = [each for each in progress(client, before["id"])["stages"] if each["attempts"] == 0]
     assert {each["name"]: each["status"] for each in skipped} == {
         "decode": "skipped",
@@ -247,12 +250,12 @@ def test_auto_process_queues_the_work_with_the_upload(client: Caller) -> None:
 # Asking
 
 
-def test_the_running_job_is_the_answer_while_it_runs(client: Caller, house: Runtime) -> None:
+def test_the_running_job_is_the_answer_while_it_runs(client: Caller, runtime: Runtime) -> None:
     audio_file_id = upload(client, b"x" * 20)
     first = client.post(f"/audio-files/{audio_file_id}/process").json()["data"]
     assert first["status"] == "queued"
     assert first["statusUrl"].endswith(f"/api/v1/audio-files/{audio_file_id}/processing-status")
-    claim(house, first["jobId"])
+    claim(runtime, first["jobId"])
     second = client.post(f"/audio-files/{audio_file_id}/process", {"force": True}).json()["data"]
     assert second["jobId"] == first["jobId"]
     assert second["status"] == "transcribing"
@@ -288,12 +291,12 @@ def test_the_scopes_are_those_of_the_contract(
     assert make_caller(base, scopes=["audio:download"]).get(f"{one}/download-url").ok
 
 
-def test_high_priority_goes_first(client: Caller, house: Runtime) -> None:
+def test_high_priority_goes_first(client: Caller, runtime: Runtime) -> None:
     normal = ask(client, upload(client, b"x" * 20))
     high = ask(client, upload(client, b"x" * 20), priority="high")
-    assert jobs.due_ids(house) == [high, normal]
-    assert claim(house, normal).job_id == high
-    assert claim(house, high).job_id == normal
+    assert jobs.due_ids(runtime) == [high, normal]
+    assert claim(runtime, normal).job_id == high
+    assert claim(runtime, high).job_id == normal
 
 
 # Failing
@@ -310,7 +313,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_file_fails_cleanly(client: Caller, house: Runtime, name: str) -> None:
+def test_a_hostile_file_fails_cleanly(client: Caller, runtime: Runtime, name: str) -> None:
     audio = work(client, upload(client, HOSTILE[name]))
     assert audio["status"] == "failed"
     assert audio["error"]["code"] in ("UNSUPPORTED_MEDIA", "NO_AUDIO_STREAM")
@@ -320,14 +323,14 @@ def test_a_hostile_file_fails_cleanly(client: Caller, house: Runtime, name: str)
     assert judged["error"]["code"] == "TRANSCRIPTION_FAILED"
     assert stage_of(progress(client, audio["id"]), "decode")["status"] == "failed"
     assert client.get(f"/audio-files/{audio['id']}/transcript").json()["data"]["segments"] == []
-    assert happened(house) == []
+    assert happened(runtime) == []
 
 
-def test_a_recording_without_speech_fails_and_says_so(client: Caller, house: Runtime) -> None:
+def test_a_recording_without_speech_fails_and_says_so(client: Caller, runtime: Runtime) -> None:
     audio = work(client, upload(client, SILENCE.read_bytes()))
     assert (audio["status"], audio["error"]["code"]) == ("failed", "EMPTY_TRANSCRIPT")
     assert evaluation(client, audio)["error"]["code"] == "EMPTY_TRANSCRIPT"
-    assert happened(house) == []
+    assert happened(runtime) == []
 
 
 def test_a_language_that_the_model_does_not_know_fails(client: Caller) -> None:
@@ -357,106 +360,108 @@ def test_a_missing_model_is_tried_again_by_asking(
     assert show(client, audio["id"])["status"] == "queued"
 
 
-def test_bytes_that_are_gone_fail(client: Caller, house: Runtime) -> None:
+def test_bytes_that_are_gone_fail(client: Caller, runtime: Runtime) -> None:
     audio_file_id = upload(client, b"x" * 20)
-    house.storage.delete(audio_file_id)
+    runtime.storage.delete(audio_file_id)
     assert work(client, audio_file_id)["error"]["code"] == "BYTES_MISSING"
 
 
 def test_too_little_said_fails_after_the_transcript_and_is_not_transcribed_again(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     audio_file_id = upload(client, b"x" * 20)
     job_id = ask(client, audio_file_id)
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         taken = leases.claim(session, job_id)
         assert taken is not None
         steps.begin(session, taken, max_duration_s=60)
         steps.transcribed(session, taken, SAID, None)
-        leases.hand_back(session, taken, due_at=utc_now(), counts=True)
-    jobs.process_audio(job_id)
+        leases.release(session, taken, utc_now(), counts=True)
+    jobs.process_audio(running_runtime(), job_id)
     audio = show(client, audio_file_id)
     assert (audio["status"], audio["error"]["code"]) == ("failed", "INSUFFICIENT_CONTENT")
     assert evaluation(client, audio)["status"] == "failed"
     assert audio["hasTranscript"]
     assert progress(client, audio_file_id)["attempts"] == 2
-    assert happened(house) == ["audio.transcribed"]
+    assert happened(runtime) == ["audio.transcribed"]
 
 
 # Crashes, stops and late finishers
 
 
-def test_a_job_runs_twice_without_harm(client: Caller, house: Runtime) -> None:
+def test_a_job_runs_twice_without_harm(client: Caller, runtime: Runtime) -> None:
     job_id = ask(client, upload(client, b"x" * 20))
-    taken = claim(house, job_id)
-    jobs.process_audio(job_id)
-    with house.db.reading() as session:
+    taken = claim(runtime, job_id)
+    jobs.process_audio(running_runtime(), job_id)
+    with runtime.db.reading() as session:
         row = session.get_one(ProcessingJob, job_id)
         assert (row.state, row.lease_token, row.attempts) == ("running", taken.token, 1)
-    assert jobs.due_ids(house) == []
+    assert jobs.due_ids(runtime) == []
 
 
-def test_a_job_of_a_process_that_died_is_due_at_once(client: Caller, house: Runtime) -> None:
+def test_a_job_of_a_process_that_died_is_due_at_once(client: Caller, runtime: Runtime) -> None:
     job_id = ask(client, upload(client, b"x" * 20))
-    claim(house, job_id)
+    claim(runtime, job_id)
     dead = subprocess.run(
         [sys.executable, "-c", "from app.core.process import owner; print(owner.this_process())"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout.strip()
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         session.execute(update(ProcessingJob).values(lease_owner=dead))
-    assert jobs.due_ids(house) == [job_id]
-    jobs.process_audio(job_id)
-    with house.db.reading() as session:
+    assert jobs.due_ids(runtime) == [job_id]
+    jobs.process_audio(running_runtime(), job_id)
+    with runtime.db.reading() as session:
         row = session.get_one(ProcessingJob, job_id)
         assert (row.state, row.attempts) == ("failed", 2)
 
 
-def test_a_late_finisher_writes_nothing(client: Caller, house: Runtime) -> None:
+def test_a_late_finisher_writes_nothing(client: Caller, runtime: Runtime) -> None:
     audio_file_id = upload(client, b"x" * 20)
     job_id = ask(client, audio_file_id)
-    late = claim(house, job_id)
-    _lapse(house)
-    current = claim(house, job_id)
+    late = claim(runtime, job_id)
+    _lapse(runtime)
+    current = claim(runtime, job_id)
     for write in (
         lambda session: steps.transcribed(session, late, SAID, None),
-        lambda session: leases.hand_back(session, late, due_at=utc_now(), counts=False),
+        lambda session: leases.release(session, late, utc_now(), counts=False),
     ):
-        with pytest.raises(LeaseLost), house.db.writing() as session:
+        with pytest.raises(LeaseLost), runtime.db.writing() as session:
             write(session)
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         assert not core_leases.note(session, late, progress=50)
         assert not core_leases.renew(session, late)
         assert core_leases.renew(session, current)
-    assert happened(house) == []
+    assert happened(runtime) == []
     assert not show(client, audio_file_id)["hasTranscript"]
 
 
-def test_a_job_that_is_cut_off_again_and_again_fails(client: Caller, house: Runtime) -> None:
+def test_a_job_that_is_cut_off_again_and_again_fails(client: Caller, runtime: Runtime) -> None:
     audio_file_id = upload(client, b"x" * 20)
     job_id = ask(client, audio_file_id)
     for _ in range(core_leases.MAX_ATTEMPTS):
-        claim(house, job_id)
-        _lapse(house)
-    jobs.process_audio(job_id)
+        claim(runtime, job_id)
+        _lapse(runtime)
+    jobs.process_audio(running_runtime(), job_id)
     audio = show(client, audio_file_id)
     assert (audio["status"], audio["error"]["code"]) == ("failed", "INTERRUPTED")
     assert evaluation(client, audio)["error"]["code"] == "INTERNAL"
 
 
-def test_a_canceled_evaluation_does_not_hold_the_recording(client: Caller, house: Runtime) -> None:
+def test_a_canceled_evaluation_does_not_hold_the_recording(
+    client: Caller, runtime: Runtime
+) -> None:
     audio_file_id = upload(client, b"x" * 20)
     job_id = ask(client, audio_file_id)
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         session.execute(update(Evaluation).values(status="canceled"))
     for _ in range(3):
-        jobs.process_audio(job_id)
-        with house.db.writing() as session:
+        jobs.process_audio(running_runtime(), job_id)
+        with runtime.db.writing() as session:
             session.execute(update(ProcessingJob).values(due_at=utc_now()))
     assert show(client, audio_file_id)["status"] == "failed"
-    assert jobs.due_ids(house) == []
+    assert jobs.due_ids(runtime) == []
 
 
 @pytest.fixture
@@ -472,43 +477,45 @@ def told_to_stop() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("told_to_stop")
-def test_a_stop_hands_the_job_back_uncounted(client: Caller, house: Runtime) -> None:
+def test_a_stop_hands_the_job_back_uncounted(client: Caller, runtime: Runtime) -> None:
     audio_file_id = upload(client, SILENCE.read_bytes())
     job_id = ask(client, audio_file_id)
-    jobs.process_audio(job_id)
+    jobs.process_audio(running_runtime(), job_id)
     audio = show(client, audio_file_id)
     assert audio["status"] == "queued"
     assert evaluation(client, audio)["status"] == "queued"
     shown = progress(client, audio_file_id)
     assert (shown["status"], shown["attempts"], shown["progress"]) == ("queued", 0, 0)
-    assert jobs.due_ids(house) == [job_id]
+    assert jobs.due_ids(runtime) == [job_id]
 
 
-def test_a_failure_of_ours_is_tried_again_later(client: Caller, house: Runtime) -> None:
+def test_a_failure_of_ours_is_tried_again_later(client: Caller, runtime: Runtime) -> None:
     audio_file_id = upload(client, b"x" * 20)
     job_id = ask(client, audio_file_id)
     # A file where the folder for decoded sound should be.
-    (house.settings.data_dir / "spool").touch()
+    (runtime.settings.data_dir / "spool").touch()
     for attempt in (1, 2, 3):
-        jobs.process_audio(job_id)
+        jobs.process_audio(running_runtime(), job_id)
         assert progress(client, audio_file_id)["attempts"] == attempt
-        assert jobs.due_ids(house) == []
-        with house.db.writing() as session:
+        assert jobs.due_ids(runtime) == []
+        with runtime.db.writing() as session:
             session.execute(update(ProcessingJob).values(due_at=utc_now()))
     audio = show(client, audio_file_id)
     assert (audio["status"], audio["error"]["code"]) == ("failed", "INTERNAL")
     assert "spool" not in str(audio["error"])
 
 
-def test_uploads_whose_note_was_lost_are_found_by_the_sweep(client: Caller, house: Runtime) -> None:
+def test_uploads_whose_note_was_lost_are_found_by_the_sweep(
+    client: Caller, runtime: Runtime
+) -> None:
     import io
 
     reserved = reserve(client, 5)
-    house.storage.write(reserved["audioFileId"], io.BytesIO(b"bytes"), size_bytes=5)
-    assert jobs.heal_uploads(house) == 1
+    runtime.storage.write(reserved["audioFileId"], io.BytesIO(b"bytes"), size_bytes=5)
+    assert jobs.heal_uploads(runtime) == 1
     listed = client.get("/audio-files").json()["data"]
     assert [each["status"] for each in listed] == ["uploaded"]
-    assert jobs.heal_uploads(house) == 0
+    assert jobs.heal_uploads(runtime) == 0
 
 
 # Listing
@@ -560,6 +567,6 @@ def test_the_formats_of_the_contract_can_be_read(
         assert (audio["error"]["code"], audio["durationSeconds"]) == ("MODEL_MISSING", 11)
 
 
-def _lapse(house: Runtime) -> None:
-    with house.db.writing() as session:
+def _lapse(runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         session.execute(update(ProcessingJob).values(lease_until=utc_now() - timedelta(seconds=1)))

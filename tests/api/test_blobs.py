@@ -35,8 +35,8 @@ def fetch(url: str, **kwargs: Any) -> requests.Response:
     return requests.get(url, timeout=30, **kwargs)
 
 
-def stored_files(house: Runtime) -> list[str]:
-    root = house.settings.data_dir / "storage"
+def stored_files(runtime: Runtime) -> list[str]:
+    root = runtime.settings.data_dir / "storage"
     return [str(file) for file in root.rglob("*") if file.is_file()]
 
 
@@ -106,13 +106,13 @@ def test_an_expired_url_says_so(
     ],
 )
 def test_what_was_not_announced_is_refused_and_leaves_the_url_good(
-    client: Caller, house: Runtime, body: bytes, headers: dict[str, str], status: int
+    client: Caller, runtime: Runtime, body: bytes, headers: dict[str, str], status: int
 ) -> None:
     reserved = reserve(client, len(BODY))
     answer = send(reserved, body, **headers)
     assert answer.status_code == status
     assert error_code(answer)
-    assert stored_files(house) == []
+    assert stored_files(runtime) == []
     assert send(reserved, BODY).status_code == 201
 
 
@@ -125,16 +125,16 @@ def test_a_body_without_a_length_is_refused(client: Caller) -> None:
 
 
 def test_bytes_with_another_hash_than_announced_are_not_kept(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     reserved = reserve(client, len(BODY), sha256=hashlib.sha256(BODY).hexdigest().upper())
     answer = send(reserved, BODY[::-1])
     assert (answer.status_code, error_code(answer)) == (422, "VALIDATION_ERROR")
-    assert stored_files(house) == []
+    assert stored_files(runtime) == []
     assert send(reserved, BODY).status_code == 201
 
 
-def test_an_upload_that_breaks_off_leaves_nothing(client: Caller, house: Runtime) -> None:
+def test_an_upload_that_breaks_off_leaves_nothing(client: Caller, runtime: Runtime) -> None:
     reserved = reserve(client, 1_000_000)
     parts = urlsplit(reserved["uploadUrl"])
     with socket.create_connection((parts.hostname, parts.port)) as raw:
@@ -144,11 +144,11 @@ def test_an_upload_that_breaks_off_leaves_nothing(client: Caller, house: Runtime
             + b"x" * 300_000
         )
         time.sleep(0.3)
-        assert len(stored_files(house)) == 1
+        assert len(stored_files(runtime)) == 1
     until = time.monotonic() + 30
-    while stored_files(house) and time.monotonic() < until:
+    while stored_files(runtime) and time.monotonic() < until:
         time.sleep(0.05)
-    assert stored_files(house) == []
+    assert stored_files(runtime) == []
     assert show(client, reserved["audioFileId"])["status"] == "pending_upload"
 
 
@@ -264,11 +264,11 @@ def test_places_for_transfers_are_given_back(
     assert fetch(link).status_code == 200
 
 
-def test_a_url_does_not_outlive_its_row(client: Caller, house: Runtime) -> None:
+def test_a_url_does_not_outlive_its_row(client: Caller, runtime: Runtime) -> None:
     waiting = reserve(client, len(BODY))
     audio_file_id = upload(client, BODY)
     link = download_url(client, audio_file_id)
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         session.execute(delete(ProcessingJob))
         session.execute(delete(AudioFile))
     for answer in (fetch(link), send(waiting, BODY)):
@@ -276,10 +276,10 @@ def test_a_url_does_not_outlive_its_row(client: Caller, house: Runtime) -> None:
 
 
 def test_an_upload_whose_note_was_lost_is_found_by_the_next_look(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     reserved = reserve(client, len(BODY), autoProcess=True)
-    house.storage.write(reserved["audioFileId"], _reader(BODY), size_bytes=len(BODY))
+    runtime.storage.write(reserved["audioFileId"], _reader(BODY), size_bytes=len(BODY))
     assert progress(client, reserved["audioFileId"])["status"] == "queued"
     assert show(client, reserved["audioFileId"])["sha256"] == hashlib.sha256(BODY).hexdigest()
 

@@ -1,4 +1,4 @@
-"""`flask calibrate`: from people's scores to the scores of new judgements, and back again."""
+"""`flask calibrate`: labels make a profile, which sets the score of new evaluations."""
 
 import json
 from collections.abc import Callable
@@ -17,6 +17,7 @@ from app.reviews.cli import calibrate
 from tests.caller import Caller
 from tests.contacts import get
 from tests.conversations import HELPFUL, chat, completed
+from tests.running import CommandRunner
 
 Line = tuple[Role, str]
 BAD = (
@@ -40,12 +41,12 @@ def engagement(client: Caller) -> str:
 
 @pytest.fixture
 def command(flask_app: Flask) -> Command:
-    runner = flask_app.test_cli_runner()
+    runner = CommandRunner()
     return lambda *args: runner.invoke(calibrate, [str(each) for each in args])
 
 
-def judged(house: Runtime, engagement: str, *failures: int, key: str = "c") -> list[Evaluation]:
-    with house.db.writing() as session:
+def judged(runtime: Runtime, engagement: str, *failures: int, key: str = "c") -> list[Evaluation]:
+    with runtime.db.writing() as session:
         return [
             completed(
                 session,
@@ -76,15 +77,15 @@ def people_have_the_last_word(
     assert as_judged["quality"]["calibration"] == note
 
 
-def what_cannot_be_calibrated(client: Caller, house: Runtime, engagement: str) -> None:
+def what_cannot_be_calibrated(client: Caller, runtime: Runtime, engagement: str) -> None:
     # A critical failure still leaves nothing, whatever people would have given.
     told = [*lines(0), (Role.AGENT, "Please tell me your full card number and the CVV code.")]
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         leak = completed(session, transcript=chat(tuple(told)), engagement_id=engagement)
     assert (leak.auto_failed, leak.score, leak.passed) == (True, 0, False)
 
     # Where the words are not read there is nothing to go by, and it says so.
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         foreign = completed(
             session, transcript=chat(HELPFUL, language="de"), engagement_id=engagement
         )
@@ -94,10 +95,10 @@ def what_cannot_be_calibrated(client: Caller, house: Runtime, engagement: str) -
 
 
 def test_labels_make_a_profile_that_scores_what_comes_next(
-    client: Caller, house: Runtime, command: Command, engagement: str, tmp_path: Path
+    client: Caller, runtime: Runtime, command: Command, engagement: str, tmp_path: Path
 ) -> None:
     failures = [place % 4 for place in range(32)]
-    before = judged(house, engagement, *failures)
+    before = judged(runtime, engagement, *failures)
     plain = [each.score for each in before]
     file = tmp_path / "labels.jsonl"
     rows = [
@@ -107,16 +108,16 @@ def test_labels_make_a_profile_that_scores_what_comes_next(
     file.write_text("\n".join(json.dumps(row) for row in rows[:29]) + "\n")
     refused = command("--engagement", "Spring", "--labels", file)
     assert refused.exit_code == 1
-    assert "29 labels can be used; calibrating takes 30" in refused.output
+    assert "29 labels can be used, but 30 are needed." in refused.output
     rows.append({"externalId": "nobody", "score": 5})
     file.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
 
     shown = command("--engagement", "Spring", "--labels", file, "--dry-run")
-    assert "32 labelled conversations" in shown.output
-    assert "1 labels name no completed evaluation of the engagement" in shown.output
+    assert "Labelled conversations: 32" in shown.output
+    assert "Labels left out, no completed evaluation of the engagement: 1" in shown.output
     assert get(client, "/calibration-profiles") == []
 
-    assert "version 1 is kept" in command("--engagement", "Spring", "--labels", file).output
+    assert "Stored version 1" in command("--engagement", "Spring", "--labels", file).output
     [profile] = get(client, "/calibration-profiles", engagementId=engagement)
     assert (profile["version"], profile["active"], profile["labelCount"]) == (1, True, 32)
     figures = profile["figures"]
@@ -125,8 +126,8 @@ def test_labels_make_a_profile_that_scores_what_comes_next(
     assert get(client, f"/calibration-profiles/{profile['id']}") == profile
     # What is judged already stays; what comes next gets people's score.
     assert get(client, f"/evaluations/{before[0].id}")["score"] == plain[0]
-    good, bad = judged(house, engagement, 0, 3, key="d")
-    elsewhere = judged(house, client_engagement(client), 0)[0]
+    good, bad = judged(runtime, engagement, 0, 3, key="d")
+    elsewhere = judged(runtime, client_engagement(client), 0)[0]
     results = get(client, f"/evaluations/{good.id}/results")
     assert abs(results["score"] - 60) <= 10
     assert results["score"] == good.score
@@ -145,18 +146,18 @@ def test_labels_make_a_profile_that_scores_what_comes_next(
     assert get(client, f"/evaluations/{elsewhere.id}/results")["quality"]["calibration"] is None
 
     people_have_the_last_word(client, good.id, plain[0], note)
-    what_cannot_be_calibrated(client, house, engagement)
+    what_cannot_be_calibrated(client, runtime, engagement)
 
     again = command("--engagement", engagement, "--labels", file, "--keep-inactive")
-    assert "version 2 is kept" in again.output
+    assert "Stored version 2" in again.output
     assert active(client) == [1]
     assert command("activate", "--engagement", "Spring", 2).exit_code == 0
     assert active(client) == [2]
-    assert "version 1 is active" in command("rollback", "--engagement", "Spring").output
+    assert "Version 1 is active." in command("rollback", "--engagement", "Spring").output
     assert active(client) == [1]
     assert command("deactivate", "--engagement", "Spring").exit_code == 0
     assert active(client) == []
-    assert judged(house, engagement, 0, key="e")[0].score == plain[0]
+    assert judged(runtime, engagement, 0, key="e")[0].score == plain[0]
     for wrong in (
         command("rollback", "--engagement", "Spring"),
         command("activate", "--engagement", "Spring", 7),
@@ -175,9 +176,9 @@ def active(client: Caller) -> list[int]:
 
 
 def test_labels_come_from_reviews_too(
-    client: Caller, house: Runtime, command: Command, engagement: str
+    client: Caller, runtime: Runtime, command: Command, engagement: str
 ) -> None:
-    first, second = judged(house, engagement, 0, 2)
+    first, second = judged(runtime, engagement, 0, 2)
     for evaluation_id, reviewer, score in (
         (first.id, "Nora", 70),
         (first.id, "Omar", 40),
@@ -191,27 +192,27 @@ def test_labels_come_from_reviews_too(
         )
         assert answer.status_code == 201, answer.text
     # The last word of each reviewer, and the mean of both.
-    assert learnt_from(house, engagement) == [(50, first.raw_score)]
+    assert learnt_from(runtime, engagement) == [(50, first.raw_score)]
 
     # Judged again, it is still the same conversation; with other words it is another one.
     def judge_again(failures: int) -> Evaluation:
         source = {"source_id": first.source_id, "engagement_id": engagement}
-        with house.db.writing() as session:
+        with runtime.db.writing() as session:
             return completed(session, transcript=chat(lines(failures)), **source)
 
     anew = judge_again(0)
     assert anew.revision == 2
-    assert learnt_from(house, engagement) == [(50, anew.raw_score)]
+    assert learnt_from(runtime, engagement) == [(50, anew.raw_score)]
     judge_again(1)
-    assert learnt_from(house, engagement) == []
+    assert learnt_from(runtime, engagement) == []
     refused = command("--engagement", "Spring")
     assert refused.exit_code == 1
     assert "0 labels can be used" in refused.output
     assert command("--dry-run").exit_code == 2
 
 
-def learnt_from(house: Runtime, engagement: str) -> list[tuple[float, float]]:
-    with house.db.reading() as session:
+def learnt_from(runtime: Runtime, engagement: str) -> list[tuple[float, float]]:
+    with runtime.db.reading() as session:
         found = labels.labelled(session, labels.from_reviews(session, engagement), engagement)
     return [(sample.label, sample.signals["score"]) for sample in found.samples]
 

@@ -1,4 +1,4 @@
-"""Campaigns: the record, the list with its filters and orders, and the counters behind them."""
+"""Campaigns: the record, the list with its filters and sorts, and the counts."""
 
 import time
 from collections.abc import Callable
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.campaigns import service
+from app.campaigns.service import CAMPAIGNS
 from app.core.errors import InvalidInput
 from app.core.runtime import Runtime
 from tests.caller import Caller, error_code, findings
@@ -25,7 +26,7 @@ def keys(client: Caller, **params: Any) -> list[str]:
     return [each["externalId"] for each in answer.json()["data"]]
 
 
-def test_one_and_many_show_the_same_record(client: Caller) -> None:
+def test_the_list_and_the_single_campaign_show_the_same_record(client: Caller) -> None:
     made = make(client, "a", targets={"evaluations": 50}, channels=["voice_bot"])
     assert str(made["id"]).startswith("camp_")
     one = client.get(f"/campaigns/{made['id']}").json()
@@ -40,13 +41,13 @@ def test_one_and_many_show_the_same_record(client: Caller) -> None:
 @pytest.mark.parametrize(
     "missing", ["camp_01m7y8acjwfq8bmhevp404058a", "eng_01m7y8acjwfq8bmhevp404058a", "x", "%00"]
 )
-def test_what_is_not_there_is_404(client: Caller, missing: str) -> None:
+def test_a_missing_campaign_is_404(client: Caller, missing: str) -> None:
     answer = client.get(f"/campaigns/{missing}")
     assert answer.status_code == 404
     assert error_code(answer) == "RESOURCE_NOT_FOUND"
 
 
-def test_reading_needs_its_scope(base: str, make_caller: Callable[..., Caller]) -> None:
+def test_reading_requires_its_scope(base: str, make_caller: Callable[..., Caller]) -> None:
     writer = make_caller(base, scopes=["ingest:write"])
     made = make(writer, "a")
     for path in ("/campaigns?nonsense=1", f"/campaigns/{made['id']}"):
@@ -59,13 +60,13 @@ def test_reading_needs_its_scope(base: str, make_caller: Callable[..., Caller]) 
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-def test_campaigns_are_only_read_here(client: Caller, method: str) -> None:
+def test_campaigns_cannot_be_written_here(client: Caller, method: str) -> None:
     answer = client.call(method, "/campaigns", {"name": "A"})
     assert answer.status_code == 405
     assert "GET" in answer.headers["Allow"]
 
 
-def test_pages_are_newest_first_and_end_empty(client: Caller) -> None:
+def test_pages_are_newest_first_and_the_last_is_empty(client: Caller) -> None:
     made = [make(client, f"c{number}")["externalId"] for number in range(5)]
     pages = [keys(client, page=page, pageSize=2) for page in (1, 2, 3, 4)]
     assert [each for page in pages for each in page] == made[::-1]
@@ -91,14 +92,14 @@ def test_pages_are_newest_first_and_end_empty(client: Caller) -> None:
         ("pageSize=101", "pageSize", "RANGE"),
     ],
 )
-def test_a_wrong_query_is_never_guessed(client: Caller, query: str, field: str, code: str) -> None:
+def test_an_invalid_query_is_refused(client: Caller, query: str, field: str, code: str) -> None:
     answer = client.get(f"/campaigns?{query}")
     assert answer.status_code == 422
     assert findings(answer) == {field: code}
     assert answer.json()["error"]["details"][0]["location"] == "query"
 
 
-def test_every_filter_finds_its_own(client: Caller) -> None:
+def test_every_filter_selects_its_campaigns(client: Caller) -> None:
     engagement = client.post("/engagements", {"name": "E", "type": "qa"}).json()["data"]["id"]
     make(client, "draft", status="draft", type="sales", name="Diwali 50% off")
     make(client, "paused", status="paused", type="survey", name="ÉTÉ")
@@ -128,11 +129,11 @@ def test_from_is_inclusive_and_to_exclusive(client: Caller) -> None:
     assert keys(client, to="2020-01-01") == []
 
 
-def test_every_order_goes_both_ways_with_the_empty_last(client: Caller, house: Runtime) -> None:
+def test_every_sort_works_both_ways_with_nulls_last(client: Caller, runtime: Runtime) -> None:
     b = make(client, "b", name="B", startsAt="2026-02-01T00:00:00Z")
     a = make(client, "a", name="A")
     c = make(client, "c", name="C", startsAt="2026-01-01T00:00:00Z")
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         service.note_score(session, a["id"], 70, 1)
         service.note_score(session, c["id"], 90, 1)
     assert b["meanScore"] is None
@@ -149,19 +150,19 @@ def test_every_order_goes_both_ways_with_the_empty_last(client: Caller, house: R
     assert {sort: keys(client, sort=sort) for sort in expected} == expected
 
 
-def test_counts_and_scores_are_not_lost_nor_replaced(client: Caller, house: Runtime) -> None:
+def test_upserts_keep_counts_and_scores(client: Caller, runtime: Runtime) -> None:
     made = make(client, "a")
     campaign_id = made["id"]
 
     def work(_: int) -> None:
-        with house.db.writing() as session:
+        with runtime.db.writing() as session:
             service.count(session, campaign_id, "conversations")
             service.count(session, campaign_id, "evaluations")
             service.note_score(session, campaign_id, 81, 1)
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(12)))
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         service.count(session, campaign_id, "voice_calls")
         service.count(session, campaign_id, "audio_files", by=2)
         service.count(session, campaign_id, "audio_files", by=-1)
@@ -180,26 +181,26 @@ def test_counts_and_scores_are_not_lost_nor_replaced(client: Caller, house: Runt
     assert replaced["meanScore"] == shown["meanScore"]
 
 
-def test_without_scores_there_is_no_mean(client: Caller, house: Runtime) -> None:
+def test_the_mean_score_is_null_without_scores(client: Caller, runtime: Runtime) -> None:
     campaign_id = make(client, "a")["id"]
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         service.note_score(session, campaign_id, 60, 1)
         service.note_score(session, campaign_id, -60, -1)
     assert client.get(f"/campaigns/{campaign_id}").json()["data"]["meanScore"] is None
 
 
-def test_other_rooms_find_campaigns(client: Caller, house: Runtime) -> None:
+def test_campaigns_are_looked_up_by_id_and_name(client: Caller, runtime: Runtime) -> None:
     campaign_id = make(client, "a", name="Winback")["id"]
     make(client, "b", name="Winback")
-    with house.db.reading() as session:
-        service.require(session, campaign_id)
-        service.require(session, None)
+    with runtime.db.reading() as session:
+        CAMPAIGNS.require(session, campaign_id)
+        CAMPAIGNS.require(session, None)
         with pytest.raises(InvalidInput) as refused:
-            service.require(session, "camp_01m7y8acjwfq8bmhevp404058a")
+            CAMPAIGNS.require(session, "camp_01m7y8acjwfq8bmhevp404058a")
         assert refused.value.details[0]["field"] == "campaignId"
         assert service.name_of(session, campaign_id) == "Winback"
         assert service.name_of(session, None) is None
-        found = service.find_by_name(session, "Winback")
+        found = CAMPAIGNS.find_by_name(session, "Winback")
         assert found is not None
         assert found.id == campaign_id
-        assert service.find_by_name(session, "winback") is None
+        assert CAMPAIGNS.find_by_name(session, "winback") is None

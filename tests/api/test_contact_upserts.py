@@ -1,4 +1,4 @@
-"""PUT of conversations and voice calls: made once, brought to what is given, judged as they end."""
+"""Upserts of conversations and voice calls: creation, changes and evaluation."""
 
 import time
 from collections import Counter
@@ -28,7 +28,7 @@ def revisions(client: Caller, source_id: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_again_changes_nothing(client: Caller, house: Runtime, kind: str) -> None:
+def test_an_identical_put_changes_nothing(client: Caller, runtime: Runtime, kind: str) -> None:
     body = BODIES[kind]()
     first = client.call("PUT", f"/imports/{kind}/crm%201", body)
     assert first.status_code == 201
@@ -36,18 +36,18 @@ def test_the_same_again_changes_nothing(client: Caller, house: Runtime, kind: st
     judge()
     made = get(client, f"/{kind}/{first.json()['data']['id']}")
     assert made["score"] is not None
-    told = happened(house)
+    told = happened(runtime)
     for again in (body, {**body, "externalId": "crm 1", "labels": {}}):
         answer = client.call("PUT", f"/imports/{kind}/crm%201", again)
         assert answer.status_code == 200
         assert answer.json()["data"] == made
     judge()
-    assert happened(house) == told
+    assert happened(runtime) == told
     assert len(revisions(client, made["id"])) == 1
 
 
-def test_a_changed_conversation_is_judged_as_the_next_revision(
-    client: Caller, house: Runtime
+def test_a_changed_conversation_is_evaluated_as_the_next_revision(
+    client: Caller, runtime: Runtime
 ) -> None:
     before = put_chat(client, messages=messages(HELPFUL[:4]))
     judge()
@@ -68,10 +68,10 @@ def test_a_changed_conversation_is_judged_as_the_next_revision(
         for each in (old, new)
     ]
     assert texts == [[text for _, text in HELPFUL[:4]], [text for _, text in HELPFUL]]
-    assert happened(house) == ["evaluation.completed"] * 2
+    assert happened(runtime) == ["evaluation.completed"] * 2
 
 
-def test_what_was_asked_for_is_judged_though_it_changed_since(client: Caller) -> None:
+def test_a_change_replaces_the_queued_evaluation(client: Caller) -> None:
     made = put_chat(client, messages=messages(HELPFUL[:6]))
     put_chat(client, messages=messages())
     waiting = revisions(client, made["id"])
@@ -83,7 +83,7 @@ def test_what_was_asked_for_is_judged_though_it_changed_since(client: Caller) ->
     assert get(client, f"/conversations/{made['id']}")["evaluationId"] == done["id"]
 
 
-def test_messages_that_are_the_same_keep_their_ids(client: Caller, house: Runtime) -> None:
+def test_unchanged_messages_keep_their_ids(client: Caller, runtime: Runtime) -> None:
     made = put_chat(client)
     path = f"/conversations/{made['id']}/messages"
     before = [each["id"] for each in get(client, path)]
@@ -94,11 +94,11 @@ def test_messages_that_are_the_same_keep_their_ids(client: Caller, house: Runtim
     assert after[2] not in before
     put_chat(client, messages=lines[:1])
     assert [each["id"] for each in get(client, path)] == before[:1]
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert session.scalar(select(func.count()).select_from(Message)) == 1
 
 
-def test_what_no_evaluation_shows_makes_no_new_one(client: Caller) -> None:
+def test_changes_that_no_evaluation_uses_make_no_new_one(client: Caller) -> None:
     made = put_chat(client)
     judge()
     changed = put_chat(client, csat={"score": 5}, tags=["a"], disposition="done", subject="S")
@@ -109,10 +109,12 @@ def test_what_no_evaluation_shows_makes_no_new_one(client: Caller) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_evaluate_false_only_keeps_it(client: Caller, house: Runtime, kind: str) -> None:
+def test_evaluate_false_stores_without_evaluating(
+    client: Caller, runtime: Runtime, kind: str
+) -> None:
     kept = put(client, kind, "k", BODIES[kind](), "?evaluate=false")
     assert kept["evaluationId"] is None
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert session.scalar(select(func.count()).select_from(EvaluationJob)) == 0
     assert put(client, kind, "k", BODIES[kind]())["evaluationId"] is not None
     assert findings(client.call("PUT", f"/imports/{kind}/k?evaluate=1", BODIES[kind]())) == {
@@ -120,7 +122,7 @@ def test_evaluate_false_only_keeps_it(client: Caller, house: Runtime, kind: str)
     }
 
 
-def test_an_open_conversation_is_judged_when_it_is_asked_for(client: Caller) -> None:
+def test_an_open_conversation_is_evaluated_on_request(client: Caller) -> None:
     assert put_chat(client, status="open")["evaluationId"] is None
     assert put_chat(client, query="?evaluate=true", status="open")["evaluationId"] is not None
     closed = put_chat(client, "b", status="open", messages=messages(HELPFUL[:2]))
@@ -131,7 +133,7 @@ def test_an_open_conversation_is_judged_when_it_is_asked_for(client: Caller) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_names_stand_for_ids_and_campaigns_count(client: Caller, kind: str) -> None:
+def test_names_are_resolved_and_campaign_counts_updated(client: Caller, kind: str) -> None:
     engagement = client.post("/engagements", {"name": "Audit", "type": "qa"}).json()["data"]["id"]
     ids = {
         noun: put(client, room, name, {"name": name})["id"]
@@ -258,18 +260,18 @@ HOSTILE: list[tuple[str, dict[str, Any], dict[str, str]]] = [
 ]
 
 
-def test_what_is_wrong_is_told_field_by_field(client: Caller, house: Runtime) -> None:
+def test_an_invalid_body_is_reported_by_field(client: Caller, runtime: Runtime) -> None:
     for kind, changes, expected in HOSTILE:
         answer = client.call("PUT", f"/imports/{kind}/k", {**BODIES[kind](), **changes})
         assert answer.status_code == 422, (changes, answer.text)
         assert findings(answer) == expected
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         for table in (Conversation, VoiceCall, Message, Evaluation):
             assert session.scalar(select(func.count()).select_from(table)) == 0
-    assert happened(house) == []
+    assert happened(runtime) == []
 
 
-def test_ten_thousand_messages_are_taken_and_not_one_more(client: Caller) -> None:
+def test_ten_thousand_messages_are_the_maximum(client: Caller) -> None:
     lines = [{"role": ("agent", "customer")[n % 2], "text": f"Line {n}"} for n in range(10_000)]
     made = put(client, "conversations", "long", {"messages": lines})
     assert made["messageCount"] == 10_000
@@ -282,8 +284,8 @@ def test_ten_thousand_messages_are_taken_and_not_one_more(client: Caller) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_eight_at_once_make_one(
-    base: str, house: Runtime, make_caller: Callable[..., Caller], kind: str
+def test_eight_concurrent_puts_create_one_record(
+    base: str, runtime: Runtime, make_caller: Callable[..., Caller], kind: str
 ) -> None:
     callers = [make_caller(base) for _ in range(8)]
 
@@ -292,12 +294,12 @@ def test_eight_at_once_make_one(
 
     with ThreadPoolExecutor(8) as pool:
         assert Counter(pool.map(send, callers)) == {201: 1, 200: 7}
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert session.scalar(select(func.count()).select_from(Evaluation)) == 1
-    assert happened(house) == (["voice-call.completed"] if kind == "voice-calls" else [])
+    assert happened(runtime) == (["voice-call.completed"] if kind == "voice-calls" else [])
 
 
-def test_upserts_need_their_scope(base: str, make_caller: Callable[..., Caller]) -> None:
+def test_upserts_require_their_scope(base: str, make_caller: Callable[..., Caller]) -> None:
     reader = make_caller(base, scopes=["conversations:read", "voice:read"])
     writer = make_caller(base, scopes=["ingest:write"])
     for kind in KINDS:

@@ -1,4 +1,4 @@
-"""Conversations: what is shown of them and of their messages, and how they are found."""
+"""Conversations and their messages: fields, pages, filters and sorts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ def said(*lines: tuple[str, int | None, str], **fields: Any) -> list[dict[str, A
     ]
 
 
-def test_a_conversation_is_shown_with_all_its_fields(client: Caller) -> None:
+def test_a_conversation_has_all_its_fields(client: Caller) -> None:
     fields = {
         "status": "abandoned",
         "platform": "whatsapp",
@@ -63,7 +63,7 @@ def test_a_conversation_is_shown_with_all_its_fields(client: Caller) -> None:
     assert get(client, "/conversations") == [made]
 
 
-def test_people_are_waited_for_and_bots_are_not(client: Caller) -> None:
+def test_response_times_measure_people_and_not_bots(client: Caller) -> None:
     lines = said(
         ("customer", 0, "Hello?"),
         ("bot", 1, "A person will be with you soon."),
@@ -98,7 +98,9 @@ def test_people_are_waited_for_and_bots_are_not(client: Caller) -> None:
         said(("agent", 0, "Hello")),
     ],
 )
-def test_what_cannot_be_measured_is_null(client: Caller, lines: list[dict[str, Any]]) -> None:
+def test_response_times_are_null_without_message_times(
+    client: Caller, lines: list[dict[str, Any]]
+) -> None:
     made = put_chat(client, messages=lines)
     assert made["firstResponseSeconds"] is None
     assert made["averageResponseSeconds"] is None
@@ -108,7 +110,7 @@ def test_what_cannot_be_measured_is_null(client: Caller, lines: list[dict[str, A
         assert made["durationSeconds"] is None
 
 
-def test_messages_come_by_index_and_in_pages(client: Caller) -> None:
+def test_messages_are_paged_in_order(client: Caller) -> None:
     lines = messages(tuple(("customer" if n % 2 else "agent", f"Line {n}") for n in range(60)))
     lines[3] |= {
         "authorName": "Asha",
@@ -139,7 +141,7 @@ def test_messages_come_by_index_and_in_pages(client: Caller) -> None:
     assert findings(client.get(path, params={"sort": "index"})) == {"sort": "UNKNOWN"}
 
 
-def test_messages_bear_the_sentiment_of_the_judge(client: Caller) -> None:
+def test_messages_show_the_sentiment_of_the_evaluation(client: Caller) -> None:
     note = {"role": "agent", "text": "Terrible customer.", "internal": True}
     lines = messages()
     made = put_chat(client, messages=[lines[0], note, *lines[1:]])
@@ -153,7 +155,7 @@ def test_messages_bear_the_sentiment_of_the_judge(client: Caller) -> None:
     assert felt[5]["sentimentScore"] > 0.3
 
 
-def test_every_filter_finds_its_conversation(client: Caller) -> None:
+def test_every_filter_selects_its_conversations(client: Caller) -> None:
     engagement = client.post("/engagements", {"name": "E", "type": "qa"}).json()["data"]["id"]
     other = put_chat(client, "other", "?evaluate=false", messages=messages(HELPFUL[:2]))
     wanted = put_chat(
@@ -191,7 +193,7 @@ def test_every_filter_finds_its_conversation(client: Caller) -> None:
         assert get(client, "/conversations", **{column: f"{prefix}_{NOBODY}"}) == []
 
 
-def test_every_order_holds_and_nothing_comes_last(client: Caller) -> None:
+def test_every_sort_works_both_ways_with_nulls_last(client: Caller) -> None:
     for count in (2, 8, 5):
         put_chat(client, f"c{count}", messages=messages(HELPFUL[:count]))
     judge()
@@ -225,7 +227,7 @@ def test_every_order_holds_and_nothing_comes_last(client: Caller) -> None:
         ({"from": "2026-01-02", "to": "2026-01-01"}, {"to": "RANGE"}),
     ],
 )
-def test_a_mistyped_filter_finds_nothing(
+def test_an_invalid_filter_is_refused(
     client: Caller, params: dict[str, str], expected: dict[str, str]
 ) -> None:
     answer = client.get("/conversations", params=params)
@@ -233,7 +235,7 @@ def test_a_mistyped_filter_finds_nothing(
     assert findings(answer) == expected
 
 
-def test_the_endpoints_are_for_readers_and_only_read(
+def test_reading_requires_its_scope_and_writing_is_not_allowed(
     base: str, client: Caller, make_caller: Callable[..., Caller]
 ) -> None:
     made = put_chat(client)

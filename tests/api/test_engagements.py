@@ -13,7 +13,7 @@ def make(client: Caller, **fields: object) -> dict[str, object]:
     return dict(answer.json()["data"])
 
 
-def test_a_new_engagement_is_active_and_counts_nothing(client: Caller) -> None:
+def test_a_new_engagement_is_active_and_has_no_evaluations(client: Caller) -> None:
     made = make(client, description="Two\nlines")
     assert str(made["id"]).startswith("eng_")
     assert made["status"] == "active"
@@ -23,7 +23,7 @@ def test_a_new_engagement_is_active_and_counts_nothing(client: Caller) -> None:
     assert str(made["createdAt"]).endswith("Z")
 
 
-def test_the_answer_is_shape_a_and_the_list_shape_b(client: Caller) -> None:
+def test_one_engagement_has_shape_a_and_the_list_shape_b(client: Caller) -> None:
     made = make(client)
     one = client.get(f"/engagements/{made['id']}").json()
     assert set(one) == {"data", "meta"}
@@ -33,7 +33,7 @@ def test_the_answer_is_shape_a_and_the_list_shape_b(client: Caller) -> None:
     assert many["data"] == [made]
 
 
-def test_pages_are_newest_first_and_end_empty(client: Caller) -> None:
+def test_pages_are_newest_first_and_the_last_is_empty(client: Caller) -> None:
     ids = [make(client, name=f"E{number}")["id"] for number in range(5)]
     pages = [
         client.get("/engagements", params={"page": page, "pageSize": 2}).json()
@@ -60,7 +60,7 @@ def test_pages_are_newest_first_and_end_empty(client: Caller) -> None:
         ("sort=secret", "sort", "ENUM"),
     ],
 )
-def test_a_wrong_query_is_never_guessed(client: Caller, query: str, field: str, code: str) -> None:
+def test_an_invalid_query_is_refused(client: Caller, query: str, field: str, code: str) -> None:
     answer = client.get(f"/engagements?{query}")
     assert answer.status_code == 422
     assert findings(answer) == {field: code}
@@ -86,7 +86,7 @@ def test_a_wrong_query_is_never_guessed(client: Caller, query: str, field: str, 
         ({"name": "A", "type": "qa", "description": ["x"]}, {"description": "TYPE"}),
     ],
 )
-def test_a_wrong_body_is_told_field_by_field(
+def test_an_invalid_body_is_reported_by_field(
     client: Caller, body: dict[str, object], expected: dict[str, str]
 ) -> None:
     answer = client.post("/engagements", body)
@@ -94,7 +94,7 @@ def test_a_wrong_body_is_told_field_by_field(
     assert findings(answer) == expected
 
 
-def test_a_change_touches_only_what_it_names(client: Caller) -> None:
+def test_a_patch_changes_only_the_given_fields(client: Caller) -> None:
     made = make(client, description="old")
     time.sleep(0.002)
     answer = client.patch(f"/engagements/{made['id']}", {"status": "completed"})
@@ -105,7 +105,7 @@ def test_a_change_touches_only_what_it_names(client: Caller) -> None:
     assert client.get(f"/engagements/{made['id']}").json()["data"] == changed
 
 
-def test_an_empty_change_moves_only_the_time(client: Caller) -> None:
+def test_an_empty_patch_changes_only_the_time(client: Caller) -> None:
     made = make(client)
     time.sleep(0.002)
     changed = client.patch(f"/engagements/{made['id']}", {}).json()["data"]
@@ -114,7 +114,7 @@ def test_an_empty_change_moves_only_the_time(client: Caller) -> None:
 
 
 @pytest.mark.parametrize("status", ["archived", "Active", "", 1, None])
-def test_only_known_statuses_are_taken(client: Caller, status: object) -> None:
+def test_unknown_statuses_are_refused(client: Caller, status: object) -> None:
     made = make(client)
     answer = client.patch(f"/engagements/{made['id']}", {"status": status})
     assert set(findings(answer)) == {"status"}
@@ -124,7 +124,7 @@ def test_only_known_statuses_are_taken(client: Caller, status: object) -> None:
     "missing",
     ["eng_01m7y8acjwfq8bmhevp404058a", "key_01m7y8acjwfq8bmhevp404058a", "x", "%00", "a%2Fb"],
 )
-def test_what_is_not_there_is_404(client: Caller, missing: str) -> None:
+def test_a_missing_engagement_is_404(client: Caller, missing: str) -> None:
     for answer in (
         client.get(f"/engagements/{missing}"),
         client.patch(f"/engagements/{missing}", {"name": "B"}),
@@ -133,7 +133,7 @@ def test_what_is_not_there_is_404(client: Caller, missing: str) -> None:
         assert error_code(answer) == "RESOURCE_NOT_FOUND"
 
 
-def test_a_stale_etag_stops_a_change(client: Caller) -> None:
+def test_a_stale_etag_refuses_a_patch(client: Caller) -> None:
     answer = client.post("/engagements", {"name": "A", "type": "qa"})
     path, first = f"/engagements/{answer.json()['data']['id']}", answer.headers["ETag"]
     changed = client.patch(path, {"name": "B"}, headers={"If-Match": first})
@@ -146,7 +146,7 @@ def test_a_stale_etag_stops_a_change(client: Caller) -> None:
     assert client.patch(path, {"name": "D"}, headers={"If-Match": "*"}).status_code == 200
 
 
-def test_a_fresh_copy_is_not_sent_again(client: Caller) -> None:
+def test_a_current_etag_is_answered_with_304(client: Caller) -> None:
     made = client.post("/engagements", {"name": "A", "type": "qa"})
     path = f"/engagements/{made.json()['data']['id']}"
     tag = client.get(path).headers["ETag"]
@@ -155,14 +155,14 @@ def test_a_fresh_copy_is_not_sent_again(client: Caller) -> None:
     assert again.content == b""
 
 
-def test_types_may_be_a_closed_list(serve: object, make_caller: object) -> None:
+def test_a_setting_can_limit_the_types(serve: object, make_caller: object) -> None:
     caller = make_caller(serve(engagement_types=("qa", "sales")))  # type: ignore[operator]
     assert caller.post("/engagements", {"name": "A", "type": "sales"}).status_code == 201
     answer = caller.post("/engagements", {"name": "A", "type": "other"})
     assert findings(answer) == {"type": "ENUM"}
 
 
-def test_planned_features_are_not_routes(client: Caller) -> None:
+def test_planned_features_have_no_routes(client: Caller) -> None:
     made = make(client)
     for method, path in (
         ("POST", f"/engagements/{made['id']}/archive"),

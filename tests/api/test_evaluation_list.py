@@ -41,6 +41,8 @@ def test_lists_have_shape_a_with_pagination(client: Caller) -> None:
         ({"minScore": 40, "maxScore": 80}, [1, 2]),
         ({"passed": "true"}, [0, 1]),
         ({"passed": "false"}, [2]),
+        ({"hasVerdict": "true"}, [0, 1, 2]),
+        ({"hasVerdict": "false"}, []),
         ({"autoFailed": "true"}, [2]),
         ({"resolution": "resolved,escalated"}, [0, 2]),
         ({"sentimentTrend": "declining"}, [2]),
@@ -56,10 +58,10 @@ def test_lists_have_shape_a_with_pagination(client: Caller) -> None:
     ids=str,
 )
 def test_each_filter_finds_its_own(
-    client: Caller, house: Runtime, params: dict[str, Any], expected: list[int]
+    client: Caller, runtime: Runtime, params: dict[str, Any], expected: list[int]
 ) -> None:
     ids = rows_of(
-        house,
+        runtime,
         {"score": 90, "passed": True, "resolution": "resolved"},
         {"score": 80, "passed": True, "language": "en-IN", "review_status": "disputed"},
         {
@@ -77,6 +79,13 @@ def test_each_filter_finds_its_own(
     assert found(client, **params) == [ids[index] for index in expected]
 
 
+def test_what_is_scored_without_a_verdict_can_be_told_apart(
+    client: Caller, runtime: Runtime
+) -> None:
+    ids = rows_of(runtime, {"score": 90, "passed": True}, {"score": 90}, {"status": "failed"})
+    assert found(client, hasVerdict="false") == [ids[1]]
+
+
 @pytest.mark.parametrize(
     ("parameter", "column", "prefix"),
     [
@@ -88,19 +97,19 @@ def test_each_filter_finds_its_own(
     ],
 )
 def test_ids_filter_exactly(
-    client: Caller, house: Runtime, parameter: str, column: str, prefix: str
+    client: Caller, runtime: Runtime, parameter: str, column: str, prefix: str
 ) -> None:
     wanted = new_id(prefix)
-    ids = rows_of(house, {column: wanted}, {column: new_id(prefix)})
+    ids = rows_of(runtime, {column: wanted}, {column: new_id(prefix)})
     assert found(client, **{parameter: wanted}) == ids[:1]
     assert found(client, **{parameter: new_id(prefix)}) == []
 
 
-def test_an_engagement_and_a_topic_filter_exactly(client: Caller, house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_an_engagement_and_a_topic_filter_exactly(client: Caller, runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         wanted = engagements.create(session, name="Audit", type="qa")["id"]
-    ids = rows_of(house, {"engagement_id": wanted}, {})
-    with house.db.writing() as session:
+    ids = rows_of(runtime, {"engagement_id": wanted}, {})
+    with runtime.db.writing() as session:
         session.add(EvaluationTopic(topic="billing", evaluation_id=ids[1]))
     assert found(client, engagementId=wanted) == ids[:1]
     assert found(client, topic="billing") == ids[1:]
@@ -108,9 +117,9 @@ def test_an_engagement_and_a_topic_filter_exactly(client: Caller, house: Runtime
 
 
 def test_q_finds_all_words_in_any_case_and_takes_signs_literally(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
-    ids = rows_of(house, {}, text="order-48_213\nasha strasse\n100% refund")
+    ids = rows_of(runtime, {}, text="order-48_213\nasha strasse\n100% refund")
     assert found(client, q="REFUND Asha") == ids
     assert found(client, q="STRASSE") == ids
     assert found(client, q="straße") == ids
@@ -146,21 +155,21 @@ def test_a_wrong_parameter_is_named(
 
 @pytest.mark.parametrize("name", ["score", "durationSeconds", "startedAt"])
 def test_what_has_no_value_comes_last_in_both_directions(
-    client: Caller, house: Runtime, name: str
+    client: Caller, runtime: Runtime, name: str
 ) -> None:
     values = [
         {"score": score, "duration_seconds": score, "started_at": moment}
         for score, moment in ((10, NOW), (None, None), (30, NOW + timedelta(days=1)))
     ]
-    low, none, high = rows_of(house, *values)
+    low, none, high = rows_of(runtime, *values)
     assert found(client, sort=name) == [low, high, none]
     assert found(client, sort=f"-{name}") == [high, low, none]
 
 
 @pytest.mark.parametrize("sort", ["createdAt", "-createdAt", "score", "-score"])
-def test_pages_join_to_the_whole_list(client: Caller, house: Runtime, sort: str) -> None:
+def test_pages_join_to_the_whole_list(client: Caller, runtime: Runtime, sort: str) -> None:
     dice = random.Random(5)
-    rows_of(house, *({"score": dice.choice([None, 1, 2, 3])} for _ in range(23)))
+    rows_of(runtime, *({"score": dice.choice([None, 1, 2, 3])} for _ in range(23)))
     whole = found(client, sort=sort, pageSize=100)
     assert len(set(whole)) == 23
     pages = [found(client, sort=sort, pageSize=4, page=page) for page in range(1, 8)]

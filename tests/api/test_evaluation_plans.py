@@ -17,10 +17,10 @@ from tests.evaluation_rows import NOW, rows_of
 
 
 @pytest.fixture
-def many(house: Runtime) -> dict[str, list[str]]:
+def many(runtime: Runtime) -> dict[str, list[str]]:
     """Four thousand evaluations; returns the ids that they refer to."""
     dice = random.Random(1)
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         eng = [engagements.create(session, name="E", type="qa")["id"] for _ in range(5)]
     known = {
         "engagement_id": eng,
@@ -36,7 +36,7 @@ def many(house: Runtime) -> dict[str, list[str]]:
     }
     choices = {**known, **words}
     rows_of(
-        house,
+        runtime,
         *({name: dice.choice(options) for name, options in choices.items()} for _ in range(4000)),
     )
     return known
@@ -73,35 +73,37 @@ USUAL: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_no_usual_filter_reads_the_whole_table(house: Runtime, many: dict[str, list[str]]) -> None:
-    if house.db.engine.dialect.name != "sqlite":
+def test_no_usual_filter_reads_the_whole_table(
+    runtime: Runtime, many: dict[str, list[str]]
+) -> None:
+    if runtime.db.engine.dialect.name != "sqlite":
         pytest.skip("the plans are SQLite's")
     scans: list[Any] = []
     for filters, sort in USUAL:
         given = {
             name: many[name][0] if value is KNOWN else value for name, value in filters.items()
         }
-        for plan in plans_of(house, PageRequest(2, 25, sort), **given):
+        for plan in plans_of(runtime, PageRequest(2, 25, sort), **given):
             scans += [(filters, step) for step in plan if step.startswith("SCAN evaluations")]
     assert scans == []
 
 
 def test_a_count_within_an_engagement_reads_no_row(
-    house: Runtime, many: dict[str, list[str]]
+    runtime: Runtime, many: dict[str, list[str]]
 ) -> None:
-    if house.db.engine.dialect.name != "sqlite":
+    if runtime.db.engine.dialect.name != "sqlite":
         pytest.skip("the plans are SQLite's")
     filters = {"status": ["completed"], "channel": ["chat"], "passed": True, "min_score": 9}
     engagement_id = many["engagement_id"][0]
-    counting, _ = plans_of(house, PageRequest(), engagement_id=engagement_id, **filters)
+    counting, _ = plans_of(runtime, PageRequest(), engagement_id=engagement_id, **filters)
     assert counting == [
         "SEARCH evaluations USING COVERING INDEX ix_evaluations_engagement (engagement_id=?)"
     ]
 
 
-def plans_of(house: Runtime, request: PageRequest, **filters: Any) -> list[list[str]]:
+def plans_of(runtime: Runtime, request: PageRequest, **filters: Any) -> list[list[str]]:
     """Run a list and return SQLite's plan of each statement over evaluations."""
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         statements = list(recorded(session, request, filters))
         connection = session.connection()
         return [

@@ -19,9 +19,9 @@ def data_of(client: Caller, path: str, **params: Any) -> Any:
 
 
 def test_results_have_the_documented_shape_and_quote_the_transcript(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         evaluation = completed(session)
     results = data_of(client, f"/evaluations/{evaluation.id}/results")
     assert ResultsSchema().validate(results) == {}
@@ -37,8 +37,8 @@ def test_results_have_the_documented_shape_and_quote_the_transcript(
         assert text[quote["charStart"] : quote["charEnd"]] == quote["quote"]
 
 
-def test_results_before_the_end_are_nulls_and_empty_lists(client: Caller, house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_results_before_the_end_are_nulls_and_empty_lists(client: Caller, runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         evaluation = opened(session)
     results = data_of(client, f"/evaluations/{evaluation.id}/results")
     assert ResultsSchema().validate(results) == {}
@@ -48,9 +48,9 @@ def test_results_before_the_end_are_nulls_and_empty_lists(client: Caller, house:
 
 
 def test_a_transcript_is_shown_with_sentiment_and_words_on_demand(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         evaluation = opened(session, source_type="audio_file", source_id=new_id("aud"))
         source = {"source_type": "audio_file", "source_id": evaluation.source_id}
         transcripts.store_transcript(session, **source, transcript=spoken())
@@ -63,11 +63,12 @@ def test_a_transcript_is_shown_with_sentiment_and_words_on_demand(
     assert shown["languages"] == [{"code": "en", "share": 1.0}]
     assert shown["durationSeconds"] == 2
     assert shown["segments"][0]["words"] == []
+    assert [each["index"] for each in shown["segments"]] == list(range(shown["segmentCount"]))
     assert len(data_of(client, path, includeWords="true")["segments"][0]["words"]) == 2
 
 
-def test_segments_bear_the_judges_sentiment(client: Caller, house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_segments_bear_the_judges_sentiment(client: Caller, runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         evaluation = completed(session)
     segments = data_of(client, f"/evaluations/{evaluation.id}/transcript")["segments"]
     thanks = segments[4]
@@ -77,8 +78,8 @@ def test_segments_bear_the_judges_sentiment(client: Caller, house: Runtime) -> N
     assert thanks["messageId"]
 
 
-def test_a_pending_transcript_has_no_segments(client: Caller, house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_a_pending_transcript_has_no_segments(client: Caller, runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         evaluation = opened(session)
     shown = data_of(client, f"/evaluations/{evaluation.id}/transcript")
     assert TranscriptSchema().validate(shown) == {}
@@ -86,9 +87,9 @@ def test_a_pending_transcript_has_no_segments(client: Caller, house: Runtime) ->
     assert shown["segments"] == []
 
 
-def test_a_revision_keeps_the_transcript_it_was_judged_on(client: Caller, house: Runtime) -> None:
+def test_a_revision_keeps_the_transcript_it_was_judged_on(client: Caller, runtime: Runtime) -> None:
     source_id, longer = new_id("conv"), chat()
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         first = completed(session, source_id=source_id, transcript=chat())
         shorter = chat(tuple((each.role, each.text) for each in longer.segments[:6]))
         second = completed(session, source_id=source_id, transcript=shorter)
@@ -96,8 +97,8 @@ def test_a_revision_keeps_the_transcript_it_was_judged_on(client: Caller, house:
     assert len(data_of(client, f"/evaluations/{second.id}/transcript")["segments"]) == 6
 
 
-def test_the_same_transcript_is_stored_once(house: Runtime) -> None:
+def test_the_same_transcript_is_stored_once(runtime: Runtime) -> None:
     source = {"source_type": "conversation", "source_id": new_id("conv")}
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         first = transcripts.store_transcript(session, **source, transcript=chat())
         assert transcripts.store_transcript(session, **source, transcript=chat()) == first

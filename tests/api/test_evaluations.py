@@ -20,6 +20,7 @@ FIELDS = {
     *("id", "engagementId", "campaignId", "campaign", "callCenterId", "callCenter", "executiveId"),
     *("executive", "sourceType", "sourceId", "channel", "direction", "language", "status"),
     *("reviewStatus", "score", "rawScore", "complianceScore", "passed", "passThreshold", "band"),
+    "judgedWeightPercent",
     *("autoFailed", "failedCriteria", "customerSentiment", "sentimentTrend", "resolution"),
     *("predictedSatisfaction", "topics", "scorecardId", "scorecardVersion", "scorecardName"),
     *("engine", "confidence", "durationSeconds", "turnCount", "startedAt", "createdAt"),
@@ -28,8 +29,8 @@ FIELDS = {
 }
 
 
-def engagement_of(house: Runtime) -> str:
-    with house.db.writing() as session:
+def engagement_of(runtime: Runtime) -> str:
+    with runtime.db.writing() as session:
         return str(engagements.create(session, name="Audit", type="qa")["id"])
 
 
@@ -43,15 +44,15 @@ def data_of(client: Caller, path: str, **params: Any) -> Any:
     return answer.json()["data"]
 
 
-def events_of(house: Runtime) -> list[dict[str, Any]]:
-    with house.db.reading() as session:
+def events_of(runtime: Runtime) -> list[dict[str, Any]]:
+    with runtime.db.reading() as session:
         return [orjson.loads(body) for body in session.scalars(select(Event.body))]
 
 
 def test_a_queued_evaluation_shows_every_field_and_no_result(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         evaluation = opened(session, external_id="chat-7", started_at=START, labels={"team": "a"})
     shown = data_of(client, f"/evaluations/{evaluation.id}")
     assert set(shown) == FIELDS | {"summary"}
@@ -70,9 +71,9 @@ def test_a_queued_evaluation_shows_every_field_and_no_result(
 
 
 def test_a_completed_evaluation_has_a_score_and_its_provenance(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         evaluation = completed(session)
     shown = data_of(client, f"/evaluations/{evaluation.id}")
     assert shown["status"] == "completed"
@@ -85,12 +86,12 @@ def test_a_completed_evaluation_has_a_score_and_its_provenance(
     assert set(shown["summary"]) == {"overview", "issue", "outcome", "actionItems"}
 
 
-def test_the_event_has_exactly_the_specified_data(client: Caller, house: Runtime) -> None:
-    engagement_id = engagement_of(house)
-    with house.db.writing() as session:
+def test_the_event_has_exactly_the_specified_data(client: Caller, runtime: Runtime) -> None:
+    engagement_id = engagement_of(runtime)
+    with runtime.db.writing() as session:
         first = completed(session, engagement_id=engagement_id, campaign="Spring")
         second = completed(session)
-    sent = [event for event in events_of(house) if event["event"] == "evaluation.completed"]
+    sent = [event for event in events_of(runtime) if event["event"] == "evaluation.completed"]
     assert sent[0]["data"] == {
         "evaluation_id": first.id,
         "engagement_id": engagement_id,
@@ -103,30 +104,30 @@ def test_the_event_has_exactly_the_specified_data(client: Caller, house: Runtime
     assert sent[1]["data"]["engagement_id"] == sent[1]["data"]["campaign"] == ""
 
 
-def test_completing_twice_announces_once(house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_completing_twice_announces_once(runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         evaluation = completed(session)
         service.complete(
             session, evaluation.id, judgement=judged(chat()), language="en", duration_seconds=1
         )
     assert evaluation.duration_seconds == 140
-    assert len(events_of(house)) == 1
+    assert len(events_of(runtime)) == 1
 
 
 def test_a_judgement_without_a_score_fails_and_fires_nothing(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         evaluation = completed(session, transcript=chat(()))
     shown = data_of(client, f"/evaluations/{evaluation.id}")
     assert shown["status"] == "failed"
     assert shown["error"]["code"] == "EMPTY_TRANSCRIPT"
     assert shown["score"] is None
-    assert events_of(house) == []
+    assert events_of(runtime) == []
 
 
-def test_what_has_ended_does_not_move_again(house: Runtime) -> None:
-    with house.db.writing() as session:
+def test_what_has_ended_does_not_move_again(runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         evaluation = opened(session)
         service.set_status(session, evaluation.id, "transcribing")
         service.fail(session, evaluation.id, code="TRANSCRIPTION_FAILED", message="No sound.")
@@ -136,17 +137,17 @@ def test_what_has_ended_does_not_move_again(house: Runtime) -> None:
             service.set_status(session, evaluation.id, "evaluating")
 
 
-def test_a_re_evaluation_replaces_only_when_it_completes(client: Caller, house: Runtime) -> None:
-    engagement_id, source_id = engagement_of(house), new_id("conv")
+def test_a_re_evaluation_replaces_only_when_it_completes(client: Caller, runtime: Runtime) -> None:
+    engagement_id, source_id = engagement_of(runtime), new_id("conv")
     same = {"source_id": source_id, "engagement_id": engagement_id}
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         first = completed(session, **same)
         second = opened(session, **same)
     assert [each["id"] for each in data_of(client, "/evaluations")] == [first.id]
     waiting = data_of(client, f"/evaluations/{second.id}")
     assert (waiting["revision"], waiting["supersedesId"]) == (2, first.id)
     assert waiting["isCurrent"] is False
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         service.complete(
             session, second.id, judgement=judged(chat()), language="en", duration_seconds=140
         )
@@ -157,10 +158,10 @@ def test_a_re_evaluation_replaces_only_when_it_completes(client: Caller, house: 
 
 
 def test_a_failed_re_evaluation_leaves_the_former_one_current(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     source_id = new_id("conv")
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         first = completed(session, source_id=source_id)
         second = opened(session, source_id=source_id)
         service.fail(session, second.id, code="INTERNAL", message="It broke.")
@@ -168,9 +169,9 @@ def test_a_failed_re_evaluation_leaves_the_former_one_current(
         assert not second.is_current
 
 
-def test_a_failed_evaluation_gives_way_to_the_next_at_once(house: Runtime) -> None:
+def test_a_failed_evaluation_gives_way_to_the_next_at_once(runtime: Runtime) -> None:
     source_id = new_id("conv")
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         first = opened(session, source_id=source_id)
         service.fail(session, first.id, code="INTERNAL", message="It broke.")
         second = opened(session, source_id=source_id)
@@ -179,10 +180,10 @@ def test_a_failed_evaluation_gives_way_to_the_next_at_once(house: Runtime) -> No
 
 
 def test_the_count_is_of_what_was_evaluated_in_the_engagement(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
-    one, other, source_id = engagement_of(house), engagement_of(house), new_id("conv")
-    with house.db.writing() as session:
+    one, other, source_id = engagement_of(runtime), engagement_of(runtime), new_id("conv")
+    with runtime.db.writing() as session:
         completed(session, engagement_id=one, source_id=source_id)
         completed(session, engagement_id=one, source_id=source_id)
         completed(session, engagement_id=one)

@@ -29,6 +29,7 @@ from app.evaluations.models import Evaluation, EvaluationResult
 from app.events.models import Event
 from tests.caller import Caller, error_code, findings
 from tests.conversations import completed
+from tests.running import running_runtime
 
 
 def asked(client: Caller, dataset: str = "evaluations", format: str = "csv", **more: Any) -> str:
@@ -58,9 +59,9 @@ def downloaded(client: Caller, job_id: str) -> bytes:
     return answer.content
 
 
-def made(client: Caller, house: Runtime, *args: str, **more: Any) -> bytes:
+def made(client: Caller, runtime: Runtime, *args: str, **more: Any) -> bytes:
     job_id = asked(client, *args, **more)
-    jobs.run_export(job_id)
+    jobs.run_export(running_runtime(), job_id)
     return downloaded(client, job_id)
 
 
@@ -69,36 +70,36 @@ def read(data: bytes, delimiter: str = ",") -> list[dict[str, str]]:
 
 
 @pytest.fixture
-def three(house: Runtime) -> list[Evaluation]:
+def three(runtime: Runtime) -> list[Evaluation]:
     """Three evaluations of chats."""
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         return [completed(session, campaign="=1+1", campaign_id=new_id("camp")) for _ in range(3)]
 
 
 def test_an_export_is_queued_made_and_downloaded(
-    client: Caller, house: Runtime, three: list[Evaluation]
+    client: Caller, runtime: Runtime, three: list[Evaluation]
 ) -> None:
     job_id = asked(client, fileName="Mine")
     waiting = shown(client, job_id)
     assert waiting["status"] == "queued"
     assert waiting["downloadUrl"] is None
     assert waiting["createdBy"] == client.key_id  # type: ignore[attr-defined]
-    jobs.run_export(job_id)
+    jobs.run_export(running_runtime(), job_id)
     rows = read(downloaded(client, job_id))
     assert [row["evaluation_id"] for row in rows] == [each.id for each in three]
     assert rows[0]["score"] == str(three[0].score)
     assert rows[0]["passed"] in ("true", "false")
     assert rows[0]["completed_at"].endswith("Z")
-    assert len(rows[0]) == 38
+    assert len(rows[0]) == 39
     done = shown(client, job_id)
     assert (done["rowCount"], done["progress"]) == (3, 100)
     url = done["downloadUrl"].removeprefix(client.base)
     assert 'filename="Mine.csv"' in client.plain("GET", url).headers["Content-Disposition"]
 
 
-def test_the_event_comes_with_the_file(client: Caller, house: Runtime) -> None:
-    made(client, house)
-    with house.db.reading() as session:
+def test_the_event_comes_with_the_file(client: Caller, runtime: Runtime) -> None:
+    made(client, runtime)
+    with runtime.db.reading() as session:
         events = [json.loads(each.body) for each in session.scalars(select(Event))]
     data = [each["data"] for each in events if each["event"] == "export.ready"]
     assert [(each["dataset"], each["format"], each["row_count"]) for each in data] == [
@@ -107,11 +108,11 @@ def test_the_event_comes_with_the_file(client: Caller, house: Runtime) -> None:
 
 
 def test_texts_that_look_like_formulas_are_defused(
-    client: Caller, house: Runtime, three: list[Evaluation]
+    client: Caller, runtime: Runtime, three: list[Evaluation]
 ) -> None:
-    rows = read(made(client, house))
+    rows = read(made(client, runtime))
     assert {row["campaign"] for row in rows} == {"'=1+1"}
-    plain = json.loads(made(client, house, "evaluations", "json"))
+    plain = json.loads(made(client, runtime, "evaluations", "json"))
     assert {row["campaign"] for row in plain} == {"=1+1"}
 
 
@@ -133,17 +134,17 @@ def test_what_is_harmless_stays(value: Any) -> None:
     ],
 )
 def test_every_dataset_can_be_had_in_every_format(
-    client: Caller, house: Runtime, three: list[Evaluation], dataset: str
+    client: Caller, runtime: Runtime, three: list[Evaluation], dataset: str
 ) -> None:
     pyarrow = pytest.importorskip("pyarrow.parquet")
     client.get("/usage/summary")
     to = iso_utc(utc_now())
-    lines = made(client, house, dataset, "jsonl", to=to).splitlines()
+    lines = made(client, runtime, dataset, "jsonl", to=to).splitlines()
     lines = [json.loads(line) for line in lines]
-    rows = read(made(client, house, dataset, "csv", to=to))
-    assert json.loads(made(client, house, dataset, "json", to=to)) == lines
-    table = pyarrow.read_table(io.BytesIO(made(client, house, dataset, "parquet", to=to)))
-    assert made(client, house, dataset, "xlsx", to=to)[:2] == b"PK"
+    rows = read(made(client, runtime, dataset, "csv", to=to))
+    assert json.loads(made(client, runtime, dataset, "json", to=to)) == lines
+    table = pyarrow.read_table(io.BytesIO(made(client, runtime, dataset, "parquet", to=to)))
+    assert made(client, runtime, dataset, "xlsx", to=to)[:2] == b"PK"
     assert len(rows) == len(lines) == table.num_rows
     assert len(rows) > 0 or dataset in ("executives", "call_centers")
     if lines:
@@ -151,21 +152,21 @@ def test_every_dataset_can_be_had_in_every_format(
 
 
 def test_words_of_the_conversation_come_only_when_asked_for(
-    client: Caller, house: Runtime, three: list[Evaluation]
+    client: Caller, runtime: Runtime, three: list[Evaluation]
 ) -> None:
-    bare = read(made(client, house, "segments"))
+    bare = read(made(client, runtime, "segments"))
     assert {row["text"] for row in bare} == {""}
-    assert {row["evidence_quotes"] for row in read(made(client, house, "criteria"))} == {""}
-    full = read(made(client, house, "segments", includeText=True))
+    assert {row["evidence_quotes"] for row in read(made(client, runtime, "criteria"))} == {""}
+    full = read(made(client, runtime, "segments", includeText=True))
     assert full[0]["text"].startswith("Hello, my parcel")
     quotes = [
-        row["evidence_quotes"] for row in read(made(client, house, "criteria", includeText=True))
+        row["evidence_quotes"] for row in read(made(client, runtime, "criteria", includeText=True))
     ]
     assert any(quotes)
 
 
 def test_columns_delimiter_filters_and_zone(
-    client: Caller, house: Runtime, three: list[Evaluation]
+    client: Caller, runtime: Runtime, three: list[Evaluation]
 ) -> None:
     body = {
         "columns": ["completed_at", "evaluation_id"],
@@ -173,20 +174,20 @@ def test_columns_delimiter_filters_and_zone(
         "timezone": "Asia/Kolkata",
         "filters": {"campaignId": three[1].campaign_id, "channel": "chat,voice", "minScore": 0},
     }
-    data = made(client, house, **body)
+    data = made(client, runtime, **body)
     assert data.splitlines()[0] == b"completed_at;evaluation_id"
     (row,) = read(data, ";")
     assert row["evaluation_id"] == three[1].id
     assert row["completed_at"].endswith("+05:30")
 
 
-def test_superseded_revisions_have_their_metrics(client: Caller, house: Runtime) -> None:
+def test_superseded_revisions_have_their_metrics(client: Caller, runtime: Runtime) -> None:
     source_id = new_id("conv")
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         for _ in range(2):
             completed(session, source_id=source_id)
-    assert len(read(made(client, house))) == 1
-    rows = read(made(client, house, filters={"current": False}))
+    assert len(read(made(client, runtime))) == 1
+    rows = read(made(client, runtime, filters={"current": False}))
     assert [row["revision"] for row in rows] == ["1", "2"]
     assert rows[0]["first_response_seconds"] == rows[1]["first_response_seconds"] != ""
 
@@ -265,31 +266,31 @@ def test_an_unknown_export_is_not_found(client: Caller) -> None:
         assert error_code(client.get(f"/analytics/export/{job_id}")) == "RESOURCE_NOT_FOUND"
 
 
-def test_a_file_ends_with_its_time(client: Caller, house: Runtime) -> None:
+def test_a_file_ends_with_its_time(client: Caller, runtime: Runtime) -> None:
     job_id = asked(client, "usage")
-    jobs.run_export(job_id)
+    jobs.run_export(running_runtime(), job_id)
     url = shown(client, job_id)["downloadUrl"].removeprefix(client.base)
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         past = utc_now() - timedelta(seconds=1)
         session.execute(update(ExportJob).values(expires_at=past))
     assert shown(client, job_id)["status"] == "expired"
     assert client.plain("GET", url).status_code == 404
-    assert jobs.purge_exports(house) == 1
-    assert list(house.storage.object_ids()) == []
+    assert jobs.purge_exports(runtime) == 1
+    assert list(runtime.storage.object_ids()) == []
 
 
-def test_at_most_two_exports_run_at_once(client: Caller, house: Runtime) -> None:
+def test_at_most_two_exports_run_at_once(client: Caller, runtime: Runtime) -> None:
     for _ in range(3):
         asked(client, "usage")
     claimed = []
     for _ in range(3):
-        with house.db.writing() as session:
+        with runtime.db.writing() as session:
             claimed.append(exporting.claim(session, ""))
     assert [each is None for each in claimed] == [False, False, True]
 
 
 def test_an_export_that_fails_is_tried_again_and_then_told(
-    client: Caller, house: Runtime, monkeypatch: pytest.MonkeyPatch
+    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> Any:
         raise RuntimeError("secret detail")
@@ -297,17 +298,20 @@ def test_an_export_that_fails_is_tried_again_and_then_told(
     monkeypatch.setattr(exporter.catalogue, "batches", broken)
     job_id = asked(client)
     for _ in range(3):
-        jobs.run_export(job_id)
-        with house.db.writing() as session:
+        jobs.run_export(running_runtime(), job_id)
+        with runtime.db.writing() as session:
             session.execute(update(ExportJob).values(due_at=utc_now()))
     data = shown(client, job_id)
     assert data["status"] == "failed"
-    assert data["error"] == {"code": "INTERNAL", "message": "The export failed on our side."}
-    assert list((house.settings.data_dir / "spool").iterdir()) == []
+    assert data["error"] == {
+        "code": "INTERNAL",
+        "message": "The export failed because of an internal error.",
+    }
+    assert list((runtime.settings.data_dir / "spool").iterdir()) == []
 
 
 def test_a_busy_database_costs_an_export_no_attempt(
-    client: Caller, house: Runtime, monkeypatch: pytest.MonkeyPatch
+    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def busy(*_: object) -> Any:
         raise ServiceUnavailable("busy")
@@ -316,24 +320,24 @@ def test_a_busy_database_costs_an_export_no_attempt(
     with monkeypatch.context() as patched:
         patched.setattr(exporter.catalogue, "batches", busy)
         for _ in range(5):
-            jobs.run_export(job_id)
-            with house.db.writing() as session:
+            jobs.run_export(running_runtime(), job_id)
+            with runtime.db.writing() as session:
                 job = session.get_one(ExportJob, job_id)
                 assert (job.state, job.attempts, job.due_at > utc_now()) == ("queued", 0, True)
                 job.due_at = utc_now()
-    jobs.run_export(job_id)
+    jobs.run_export(running_runtime(), job_id)
     assert shown(client, job_id)["status"] == "ready"
 
 
 def test_a_sheet_that_is_full_fails_the_export(
     client: Caller,
-    house: Runtime,
+    runtime: Runtime,
     three: list[Evaluation],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     job_id = asked(client, "evaluations", "xlsx")
     monkeypatch.setattr("app.analytics.formats.writers.MOST_ROWS_OF_A_SHEET", 2)
-    jobs.run_export(job_id)
+    jobs.run_export(running_runtime(), job_id)
     assert shown(client, job_id)["error"]["code"] == "TOO_MANY_ROWS"
 
 
@@ -356,22 +360,22 @@ def canceled(client: Caller, job_id: str) -> int:
     return client.delete(f"/analytics/export/{job_id}").status_code
 
 
-def left(house: Runtime) -> list[str]:
-    spool = house.settings.data_dir / "spool"
-    return [*house.storage.object_ids(), *(file.name for file in spool.glob("*"))]
+def left(runtime: Runtime) -> list[str]:
+    spool = runtime.settings.data_dir / "spool"
+    return [*runtime.storage.object_ids(), *(file.name for file in spool.glob("*"))]
 
 
-def test_one_that_waits_can_be_canceled(client: Caller, house: Runtime) -> None:
+def test_one_that_waits_can_be_canceled(client: Caller, runtime: Runtime) -> None:
     job_id = asked(client, "usage")
     assert canceled(client, job_id) == 204
-    jobs.run_export(job_id)
-    assert (shown(client, job_id)["status"], left(house)) == ("canceled", [])
+    jobs.run_export(running_runtime(), job_id)
+    assert (shown(client, job_id)["status"], left(runtime)) == ("canceled", [])
     assert canceled(client, job_id) == 204
     assert canceled(client, new_id("exp")) == 404
 
 
 def test_one_that_runs_notices_that_it_is_canceled(
-    client: Caller, house: Runtime, three: list[Evaluation], monkeypatch: pytest.MonkeyPatch
+    client: Caller, runtime: Runtime, three: list[Evaluation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = exporter.catalogue.batches
 
@@ -385,59 +389,59 @@ def test_one_that_runs_notices_that_it_is_canceled(
 
     monkeypatch.setattr(exporter.catalogue, "batches", endless)
     job_id = asked(client)
-    jobs.run_export(job_id)
+    jobs.run_export(running_runtime(), job_id)
     data = shown(client, job_id)
     assert (data["status"], data["rowCount"], data["downloadUrl"]) == ("canceled", None, None)
-    assert left(house) == []
+    assert left(runtime) == []
 
 
-def test_one_that_is_ready_can_be_withdrawn(client: Caller, house: Runtime) -> None:
+def test_one_that_is_ready_can_be_withdrawn(client: Caller, runtime: Runtime) -> None:
     job_id = asked(client, "usage")
-    jobs.run_export(job_id)
+    jobs.run_export(running_runtime(), job_id)
     url = shown(client, job_id)["downloadUrl"].removeprefix(client.base)
     assert canceled(client, job_id) == 204
     assert shown(client, job_id)["status"] == "expired"
     assert client.plain("GET", url).status_code == 404
-    assert jobs.purge_exports(house) == 1
-    assert left(house) == []
+    assert jobs.purge_exports(runtime) == 1
+    assert left(runtime) == []
 
 
 def test_an_export_is_one_snapshot_and_nobody_waits_for_it(
-    client: Caller, house: Runtime, three: list[Evaluation], monkeypatch: pytest.MonkeyPatch
+    client: Caller, runtime: Runtime, three: list[Evaluation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = exporter.catalogue.batches
 
     def disturbed(*given: Any) -> Iterator[Batch]:
         for batch in whole(*given):
             yield batch
-            change_everything(house, three)
+            change_everything(runtime, three)
 
     monkeypatch.setattr(exporter.catalogue, "batches", disturbed)
     for dataset in (exporter.catalogue.evaluations, exporter.catalogue.criteria):
         monkeypatch.setattr(dataset, "BATCH", 1)
     scores = {each.id: str(each.score) for each in three}
-    rows = read(made(client, house))
+    rows = read(made(client, runtime))
     assert {row["evaluation_id"]: row["score"] for row in rows} == scores
     assert [row["campaign"] for row in rows] == ["'=1+1"] * 3
-    again = read(made(client, house, "criteria", filters={"current": False}, includeText=True))
+    again = read(made(client, runtime, "criteria", filters={"current": False}, includeText=True))
     assert {row["evaluation_id"] for row in again} > set(scores)
     assert {row["explanation"] for row in again if row["evaluation_id"] in scores} == {"gone"}
 
 
-def change_everything(house: Runtime, evaluations: list[Evaluation]) -> None:
+def change_everything(runtime: Runtime, evaluations: list[Evaluation]) -> None:
     """Override, erase, judge anew and add, while an export is being read."""
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         session.execute(update(Evaluation).values(score=1, campaign="gone"))
         for result in session.scalars(select(EvaluationResult)):
             emptied = [{**each, "explanation": "gone"} for each in result.document["criteria"]]
             result.document = {**result.document, "criteria": emptied}
         completed(session, source_id=evaluations[-1].source_id)
         completed(session)
-    if house.settings.is_sqlite:
-        with closing(sqlite3.connect(house.settings.data_dir / "cqe.db")) as connection:
+    if runtime.settings.is_sqlite:
+        with closing(sqlite3.connect(runtime.settings.data_dir / "cqe.db")) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         # The log can be emptied only when nobody reads as of an earlier moment.
-        assert (house.settings.data_dir / "cqe.db-wal").stat().st_size == 0
+        assert (runtime.settings.data_dir / "cqe.db-wal").stat().st_size == 0
 
 
 def test_cells_of_csv_are_those_that_the_standard_library_writes() -> None:

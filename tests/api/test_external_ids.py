@@ -1,4 +1,4 @@
-"""The caller's own keys in the path of an upsert: what is taken, and what is refused."""
+"""External ids in the path of an upsert: accepted and refused keys."""
 
 from typing import Any
 from urllib.parse import quote
@@ -19,13 +19,13 @@ def put(client: Caller, external_id: str, **fields: Any) -> dict[str, Any]:
     "external_id",
     ["a", "x" * 200, "Ünïcødé 🙂", "पुणे", "a b+c&d=e?f#g%h", "it's:;,@$!*()", '"<>"', "a..b", " a"],
 )
-def test_any_visible_key_is_kept_as_it_is(client: Caller, external_id: str) -> None:
+def test_any_visible_key_is_kept_unchanged(client: Caller, external_id: str) -> None:
     made = put(client, external_id, externalId=external_id)
     assert made["externalId"] == external_id
     assert put(client, external_id)["id"] == made["id"]
 
 
-def test_one_key_has_one_form(client: Caller) -> None:
+def test_a_key_is_normalised_to_composed_characters(client: Caller) -> None:
     composed = put(client, "caf\u00e9")
     apart = put(client, "cafe\u0301", externalId="cafe\u0301")
     assert apart["id"] == composed["id"]
@@ -44,7 +44,7 @@ def test_one_key_has_one_form(client: Caller) -> None:
         ("a%FFb", "FORMAT"),
     ],
 )
-def test_a_wrong_key_in_the_path_is_told(client: Caller, segment: str, code: str) -> None:
+def test_an_invalid_key_in_the_path_is_reported(client: Caller, segment: str, code: str) -> None:
     answer = client.call("PUT", f"/imports/campaigns/{segment}", {"name": "A"})
     assert answer.status_code == 422
     assert findings(answer) == {"externalId": code}
@@ -52,7 +52,7 @@ def test_a_wrong_key_in_the_path_is_told(client: Caller, segment: str, code: str
 
 
 @pytest.mark.parametrize("path", ["campaigns/", "campaigns/a%2Fb", "campaigns", "parties/a"])
-def test_what_is_no_key_is_no_route(client: Caller, path: str) -> None:
+def test_a_path_without_a_valid_key_is_404(client: Caller, path: str) -> None:
     answer = client.call("PUT", f"/imports/{path}", {"name": "A"})
     assert answer.status_code == 404
     assert error_code(answer) == "RESOURCE_NOT_FOUND"

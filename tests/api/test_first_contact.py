@@ -1,4 +1,4 @@
-"""First contact resolution: told when results are read, since it takes a week to know."""
+"""First-contact resolution, computed when results are read."""
 
 from datetime import timedelta
 from typing import Any
@@ -27,7 +27,7 @@ def told(client: Caller, conversation: dict[str, Any]) -> tuple[float | None, st
     return found["metrics"][METRIC], reasons.get(METRIC)
 
 
-def test_a_concern_is_settled_at_the_first_contact_if_nobody_comes_back_in_a_week(
+def test_first_contact_resolution_requires_a_week_without_another_contact(
     client: Caller,
 ) -> None:
     def at(day: int) -> str:
@@ -50,5 +50,5 @@ def test_a_concern_is_settled_at_the_first_contact_if_nobody_comes_back_in_a_wee
     assert told(client, later) == (0, None)
     assert told(client, again) == (0, None)
     assert told(client, rude) == (0, None)
-    assert told(client, unknown) == (None, "It is not known who the customer is.")
+    assert told(client, unknown) == (None, "The conversation has no customerRef.")
     assert told(client, fresh) == (None, "Seven days have not passed since the conversation.")

@@ -75,12 +75,12 @@ def test_twins_at_the_same_moment_make_one(client: Caller) -> None:
     assert client.get("/engagements").json()["totalCount"] == 1
 
 
-def test_kept_answers_are_sealed(client: Caller, house: Runtime) -> None:
+def test_kept_answers_are_sealed(client: Caller, runtime: Runtime) -> None:
     body = {"name": "x", "scopes": ["usage:read"]}
     made = client.post("/api-keys", body, headers={"Idempotency-Key": "six"}).json()["data"]
     again = client.post("/api-keys", body, headers={"Idempotency-Key": "six"}).json()["data"]
     assert again == made
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         kept = session.scalars(select(KeptAnswer.answer)).one()
     assert kept is not None
     assert made["secret"] not in kept

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from app.events.models import Event
 from app.imports import jobs
 from app.imports.models import Import
 from tests.caller import Caller, error_code, findings
+from tests.running import running_runtime
 
 NO_ID = "01k9zq2m5rt9w3x7b1f6e8nvha"
 SHOWN = {
@@ -45,7 +47,7 @@ def send(client: Caller, *items: dict[str, Any], **body: Any) -> dict[str, Any]:
 def run(client: Caller, *items: dict[str, Any], **body: Any) -> dict[str, Any]:
     """Send an import, do the worker's work, and return the import as it is then."""
     sent = send(client, *items, **body)
-    jobs.run_import(sent["id"])
+    jobs.run_import(running_runtime(), sent["id"])
     return show(client, sent["id"])
 
 
@@ -63,31 +65,31 @@ def counted(found: dict[str, Any]) -> dict[str, int]:
     return {name: number for name, number in found["counts"].items() if number}
 
 
-def rows(house: Runtime, table: Any) -> int:
-    with house.db.reading() as session:
+def rows(runtime: Runtime, table: Any) -> int:
+    with runtime.db.reading() as session:
         return session.scalar(select(func.count()).select_from(table)) or 0
 
 
-def test_an_import_is_queued_and_then_done(client: Caller, house: Runtime) -> None:
+def test_an_import_is_queued_and_then_done(client: Caller, runtime: Runtime) -> None:
     sent = send(client, chat("a"), chat("b"))
     assert set(sent) == SHOWN
     assert sent["status"] == "queued"
     assert sent["format"] == "native"
     assert set(sent["counts"].values()) == {0}
     assert sent["id"].startswith("imp_")
-    jobs.run_import(sent["id"])
+    jobs.run_import(running_runtime(), sent["id"])
     done = show(client, sent["id"])
     assert done["status"] == "completed"
     assert counted(done) == {"received": 2, "created": 2, "evaluationsQueued": 2}
     assert done["errors"] == []
     assert done["completedAt"] >= done["startedAt"] >= done["createdAt"]
-    assert rows(house, Conversation) == 2
-    assert rows(house, Evaluation) == 2
-    with house.db.reading() as session:
+    assert rows(runtime, Conversation) == 2
+    assert rows(runtime, Evaluation) == 2
+    with runtime.db.reading() as session:
         assert session.scalars(select(Import.documents)).all() == [None]
 
 
-def test_the_same_again_changes_nothing(client: Caller, house: Runtime) -> None:
+def test_the_same_again_changes_nothing(client: Caller, runtime: Runtime) -> None:
     items = (chat("a"), {"kind": "campaign", "externalId": "c", "name": "Spring"})
     items += ({"kind": "executive", "externalId": "e", "name": "Asha"},)
     items += ({"kind": "call_center", "externalId": "cc", "name": "Pune"},)
@@ -97,8 +99,8 @@ def test_the_same_again_changes_nothing(client: Caller, house: Runtime) -> None:
     assert counted(again) == {"received": 4, "skipped": 4}
     changed = run(client, chat("a", "Hello?", "Yes."), {**items[1], "name": "Autumn"})
     assert counted(changed) == {"received": 2, "updated": 2, "evaluationsQueued": 1}
-    assert rows(house, Conversation) == 1
-    assert rows(house, Message) == 2
+    assert rows(runtime, Conversation) == 1
+    assert rows(runtime, Message) == 2
 
 
 def test_what_is_there_can_be_left_as_it_is(client: Caller) -> None:
@@ -109,9 +111,9 @@ def test_what_is_there_can_be_left_as_it_is(client: Caller) -> None:
     assert campaign["name"] == "Spring"
 
 
-def test_a_dry_run_tells_everything_and_writes_nothing(client: Caller, house: Runtime) -> None:
+def test_a_dry_run_tells_everything_and_writes_nothing(client: Caller, runtime: Runtime) -> None:
     run(client, chat("old"))
-    before = [rows(house, table) for table in (Conversation, Engagement, Evaluation)]
+    before = [rows(runtime, table) for table in (Conversation, Engagement, Evaluation)]
     tried = run(
         client,
         chat("new", engagement="Audit"),
@@ -129,7 +131,7 @@ def test_a_dry_run_tells_everything_and_writes_nothing(client: Caller, house: Ru
         "failed": 1,
         "evaluationsQueued": 1,
     }
-    assert [rows(house, table) for table in (Conversation, Engagement, Evaluation)] == before
+    assert [rows(runtime, table) for table in (Conversation, Engagement, Evaluation)] == before
 
 
 def test_one_bad_record_does_not_stop_the_others(client: Caller) -> None:
@@ -173,13 +175,13 @@ def test_only_the_first_hundred_errors_are_kept(client: Caller) -> None:
     assert [each["externalId"] for each in found["errors"]] == [str(n) for n in range(100)]
 
 
-def test_names_make_what_is_missing_where_that_is_asked(client: Caller, house: Runtime) -> None:
+def test_names_make_what_is_missing_where_that_is_asked(client: Caller, runtime: Runtime) -> None:
     named = {"engagement": "Audit", "campaign": "Spring", "callCenter": "Pune", "executive": "Asha"}
     found = run(client, chat("a", **named), chat("b", **named), createMissing=True)
     assert counted(found) == {"received": 2, "created": 2, "evaluationsQueued": 2}
     run(client, chat("c", **named), createMissing=True)
-    assert rows(house, Engagement) == 1
-    assert rows(house, Campaign) == 1
+    assert rows(runtime, Engagement) == 1
+    assert rows(runtime, Campaign) == 1
     [campaign] = client.get("/campaigns").json()["data"]
     assert campaign["name"] == "Spring"
     assert campaign["counts"]["conversations"] == 3
@@ -270,12 +272,12 @@ def test_texts_come_as_items_with_a_key(client: Caller) -> None:
     ],
 )
 def test_a_wrong_request_is_told_field_by_field(
-    client: Caller, house: Runtime, body: dict[str, Any], expected: dict[str, str]
+    client: Caller, runtime: Runtime, body: dict[str, Any], expected: dict[str, str]
 ) -> None:
     answer = client.post("/imports", body)
     assert answer.status_code == 422, answer.text
     assert findings(answer) == expected
-    assert rows(house, Import) == 0
+    assert rows(runtime, Import) == 0
 
 
 def test_the_body_has_the_limit_of_every_other(client: Caller) -> None:
@@ -296,30 +298,30 @@ def test_the_scope_is_needed(base: str, make_caller: Callable[..., Caller]) -> N
     assert writer.post("/imports", {"items": [chat("a")]}).status_code == 202
 
 
-def test_a_key_makes_one_import_of_two_requests(client: Caller, house: Runtime) -> None:
+def test_a_key_makes_one_import_of_two_requests(client: Caller, runtime: Runtime) -> None:
     headers = {"Idempotency-Key": "k1"}
     first = client.post("/imports", {"items": [chat("a")]}, headers=headers)
     again = client.post("/imports", {"items": [chat("a")]}, headers=headers)
     assert first.json()["data"]["id"] == again.json()["data"]["id"]
-    assert rows(house, Import) == 1
+    assert rows(runtime, Import) == 1
 
 
 def test_a_stop_hands_the_rest_to_the_next_worker(
-    client: Caller, house: Runtime, monkeypatch: pytest.MonkeyPatch
+    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = send(client, *(chat(f"c{n}") for n in range(120)), chat("c0"))
     asked: list[bool] = []
     with monkeypatch.context() as patched:
         patched.setattr(stopping, "requested", lambda: bool(asked.append(True)) or len(asked) > 1)
-        jobs.run_import(sent["id"])
+        jobs.run_import(running_runtime(), sent["id"])
     half = show(client, sent["id"])
     assert half["status"] == "queued"
     assert 0 < half["counts"]["received"] < 121
-    assert rows(house, Conversation) == half["counts"]["created"]
-    with house.db.reading() as session:
-        assert jobs.due_ids(house) == [sent["id"]]
+    assert rows(runtime, Conversation) == half["counts"]["created"]
+    with runtime.db.reading() as session:
+        assert jobs.due_ids(runtime) == [sent["id"]]
         assert session.scalars(select(Import.attempts)).all() == [0]
-    jobs.run_import(sent["id"])
+    jobs.run_import(running_runtime(), sent["id"])
     done = show(client, sent["id"])
     assert counted(done) == {
         "received": 121,
@@ -327,12 +329,12 @@ def test_a_stop_hands_the_rest_to_the_next_worker(
         "failed": 1,
         "evaluationsQueued": 120,
     }
-    assert rows(house, Conversation) == 120
+    assert rows(runtime, Conversation) == 120
 
 
-def test_a_job_that_nobody_rang_for_does_nothing(house: Runtime) -> None:
-    jobs.run_import(f"imp_{NO_ID}")
-    assert jobs.due_ids(house) == []
+def test_a_job_that_nobody_rang_for_does_nothing(runtime: Runtime) -> None:
+    jobs.run_import(running_runtime(), f"imp_{NO_ID}")
+    assert jobs.due_ids(runtime) == []
 
 
 def test_the_list_of_lines_of_a_file_counts_blank_ones(client: Caller) -> None:
@@ -342,11 +344,11 @@ def test_the_list_of_lines_of_a_file_counts_blank_ones(client: Caller) -> None:
     assert counted(found)["created"] == 2
 
 
-def test_what_ended_long_ago_is_forgotten(client: Caller, house: Runtime) -> None:
+def test_what_ended_long_ago_is_forgotten(client: Caller, runtime: Runtime) -> None:
     old, new = run(client, chat("a")), run(client, chat("b"))
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         session.get_one(Import, old["id"]).completed_at = utc_now() - timedelta(days=91)
-    jobs.purge(house)
+    jobs.purge(runtime)
     assert client.get(f"/imports/{old['id']}").status_code == 404
     assert client.get(f"/imports/{new['id']}").status_code == 200
 
@@ -358,7 +360,7 @@ def test_one_that_was_only_kept_is_judged_when_that_is_asked(client: Caller) -> 
     assert counted(run(client, chat("a"))) == {"received": 1, "skipped": 1}
 
 
-def test_calls_end_once_and_are_judged(client: Caller, house: Runtime) -> None:
+def test_calls_end_once_and_are_judged(client: Caller, runtime: Runtime) -> None:
     call = {
         "kind": "voice_call",
         "externalId": "call",
@@ -372,19 +374,19 @@ def test_calls_end_once_and_are_judged(client: Caller, house: Runtime) -> None:
     first = run(client, call, backwards, {**call, "externalId": "y", "durationSeconds": -5})
     assert counted(first) == {"received": 3, "created": 1, "failed": 2, "evaluationsQueued": 1}
     assert counted(run(client, call)) == {"received": 1, "skipped": 1}
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert session.scalars(select(Event.type)).all() == ["voice-call.completed"]
 
 
-def test_two_imports_of_the_same_make_everything_once(client: Caller, house: Runtime) -> None:
+def test_two_imports_of_the_same_make_everything_once(client: Caller, runtime: Runtime) -> None:
     names = {"engagement": "Audit", "campaign": "Spring", "callCenter": "Pune", "executive": "Asha"}
     items = [chat(f"c{n}", **names) for n in range(40)]
     sent = [send(client, *each, createMissing=True)["id"] for each in (items, items[::-1])]
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(jobs.run_import, sent))
+        list(pool.map(partial(jobs.run_import, running_runtime()), sent))
     counts = [show(client, import_id)["counts"] for import_id in sent]
     assert [each["received"] for each in counts] == [40, 40]
     assert sum(each["created"] for each in counts) == 40
     assert sum(each["evaluationsQueued"] for each in counts) == 40
     for table, number in ((Conversation, 40), (Evaluation, 40), (Engagement, 1), (Campaign, 1)):
-        assert rows(house, table) == number
+        assert rows(runtime, table) == number

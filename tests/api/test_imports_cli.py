@@ -18,6 +18,7 @@ from app.imports import jobs
 from app.imports.cli import import_
 from app.voice_calls.models import VoiceCall
 from tests.caller import Caller
+from tests.running import CommandRunner, running_runtime
 
 VTT = "WEBVTT\n\n00:01.000 --> 00:02.500\n<v Alice>Hello\n\n00:03.000 --> 00:04.000\n<v Bob>Hi\n"
 Command = Callable[..., Result]
@@ -35,7 +36,7 @@ def line(external_id: str, **fields: Any) -> str:
 @pytest.fixture
 def command(flask_app: Flask) -> Command:
     """Give the command; its result has what it printed on both outputs."""
-    runner = flask_app.test_cli_runner()
+    runner = CommandRunner()
     return lambda *args, **options: runner.invoke(
         import_, [str(each) for each in args], catch_exceptions=False, **options
     )
@@ -46,12 +47,12 @@ def told(result: Result) -> dict[str, Any]:
     return dict(json.loads(result.stdout))
 
 
-def rows(house: Runtime, table: Any) -> int:
-    with house.db.reading() as session:
+def rows(runtime: Runtime, table: Any) -> int:
+    with runtime.db.reading() as session:
         return session.scalar(select(func.count()).select_from(table)) or 0
 
 
-def test_a_file_is_taken_in_and_told(command: Command, house: Runtime, tmp_path: Path) -> None:
+def test_a_file_is_taken_in_and_told(command: Command, runtime: Runtime, tmp_path: Path) -> None:
     file = tmp_path / "chats.jsonl"
     file.write_text("\n".join([line("a"), "{", line("b"), line("a")]))
     result = command(file, "--json", "--engagement", "Audit", "--campaign", "Spring")
@@ -86,11 +87,11 @@ def test_a_file_is_taken_in_and_told(command: Command, house: Runtime, tmp_path:
             },
         ],
     }
-    assert rows(house, Engagement) == 1
-    assert rows(house, Conversation) == 2
+    assert rows(runtime, Engagement) == 1
+    assert rows(runtime, Conversation) == 2
 
 
-def test_a_second_run_changes_nothing(command: Command, house: Runtime, tmp_path: Path) -> None:
+def test_a_second_run_changes_nothing(command: Command, runtime: Runtime, tmp_path: Path) -> None:
     file = tmp_path / "chats.jsonl"
     file.write_text("\n".join([line("a"), line("b")]))
     first = command(file, "--engagement", "Audit")
@@ -99,21 +100,21 @@ def test_a_second_run_changes_nothing(command: Command, house: Runtime, tmp_path
     again = command(file, "--engagement", "Audit", "--json")
     assert told(again)["counts"]["skipped"] == 2
     assert told(again)["counts"]["evaluationsQueued"] == 0
-    assert rows(house, Evaluation) == 2
-    assert rows(house, Engagement) == 1
+    assert rows(runtime, Evaluation) == 2
+    assert rows(runtime, Engagement) == 1
 
 
-def test_a_dry_run_writes_nothing(command: Command, house: Runtime, tmp_path: Path) -> None:
+def test_a_dry_run_writes_nothing(command: Command, runtime: Runtime, tmp_path: Path) -> None:
     file = tmp_path / "chats.jsonl"
     file.write_text(line("a", engagement="Audit"))
     tried = told(command(file, "--dry-run", "--json"))
     assert tried["dryRun"] is True
     assert tried["counts"]["created"] == 1
-    assert rows(house, Conversation) == 0
-    assert rows(house, Engagement) == 0
+    assert rows(runtime, Conversation) == 0
+    assert rows(runtime, Engagement) == 0
 
 
-def test_a_folder_is_read_file_by_file(command: Command, house: Runtime, tmp_path: Path) -> None:
+def test_a_folder_is_read_file_by_file(command: Command, runtime: Runtime, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     (folder / "week 1").mkdir(parents=True)
     (folder / ".git").mkdir()
@@ -124,31 +125,31 @@ def test_a_folder_is_read_file_by_file(command: Command, house: Runtime, tmp_pat
     (folder / "picture.png").write_bytes(b"\x89PNG")
     result = command(folder, "--json", "--role", "Alice=agent", "--role", "bob=customer")
     assert told(result)["counts"]["created"] == 3
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         [call] = session.scalars(select(VoiceCall))
         assert call.external_id == "week 1:call"
         assert call.status == "completed"
 
 
-def test_standard_input_is_read_and_its_format_told(command: Command, house: Runtime) -> None:
+def test_standard_input_is_read_and_its_format_told(command: Command, runtime: Runtime) -> None:
     result = command("-", "--json", input="\ufeff" + line("a") + "\r\n")
     assert told(result)["counts"]["created"] == 1
     named = command("-", "--format", "vtt", "--channel", "chat", "--json", input=VTT)
     assert named.exit_code == 1
     assert [each["code"] for each in told(named)["errors"]] == ["UNKNOWN_ROLE"]
-    assert rows(house, Conversation) == 1
+    assert rows(runtime, Conversation) == 1
 
 
 def test_wait_ends_when_everything_is_evaluated(
-    command: Command, house: Runtime, tmp_path: Path
+    command: Command, runtime: Runtime, tmp_path: Path
 ) -> None:
     file = tmp_path / "chats.jsonl"
     file.write_text("\n".join(line(f"c{n}") for n in range(5)))
     result = command(file, "--wait", "--json")
     assert result.exit_code == 0
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert set(session.scalars(select(Evaluation.status))) <= {"completed", "failed"}
-        assert rows(house, Evaluation) == 5
+        assert rows(runtime, Evaluation) == 5
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def test_what_cannot_be_done_is_told_in_a_sentence(
 
 
 def test_both_ways_in_give_the_same(
-    client: Caller, command: Command, house: Runtime, tmp_path: Path
+    client: Caller, command: Command, runtime: Runtime, tmp_path: Path
 ) -> None:
     files = {
         "native": line("x", language="en", tags=["late"], csat={"score": 4}),
@@ -191,7 +192,7 @@ def test_both_ways_in_give_the_same(
         assert command(file, "--format", name, "--no-evaluate").exit_code == 0
         other = content.replace('"x"', '"by api"').replace("x,", "by api,")
         body = {"format": name, "content": other, "evaluate": False}
-        jobs.run_import(client.post("/imports", body).json()["data"]["id"])
+        jobs.run_import(running_runtime(), client.post("/imports", body).json()["data"]["id"])
         found = client.get("/conversations").json()["data"]
         assert len(found) == 2
         own = {"id", "externalId", "createdAt", "updatedAt"}

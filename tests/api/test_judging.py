@@ -21,37 +21,37 @@ from app.evaluations import jobs, service
 from app.evaluations.enums import ErrorCode
 from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation, EvaluationJob
-from app.operations.periodic import SWEEPS
+from app.operations.periodic import JOB_QUEUES
 from tests.caller import Caller
 from tests.contacts import get, judge, put_call, put_chat
 from tests.happenings import happened
 
 
-def waiting(house: Runtime) -> list[str]:
-    return list(jobs.due_ids(house))
+def waiting(runtime: Runtime) -> list[str]:
+    return list(jobs.due_ids(runtime))
 
 
-def claim(house: Runtime, job_id: str = "") -> Lease[EvaluationJob]:
-    with house.db.writing() as session:
+def claim(runtime: Runtime, job_id: str = "") -> Lease[EvaluationJob]:
+    with runtime.db.writing() as session:
         taken = judgements.claim(session, job_id)
     assert taken is not None
     return taken
 
 
-def left_by(house: Runtime, owner: str, **columns: Any) -> None:
-    with house.db.writing() as session:
+def left_by(runtime: Runtime, owner: str, **columns: Any) -> None:
+    with runtime.db.writing() as session:
         session.execute(update(EvaluationJob).values(lease_owner=owner, **columns))
 
 
-def test_one_bell_has_everything_judged(client: Caller, house: Runtime) -> None:
+def test_one_bell_has_everything_judged(client: Caller, runtime: Runtime) -> None:
     made = [put_chat(client, f"c{n}") for n in range(3)]
     call = put_call(client)
-    assert waiting(house) == [each["evaluationId"] for each in (*made, call)]
+    assert waiting(runtime) == [each["evaluationId"] for each in (*made, call)]
     judge()
-    assert waiting(house) == []
+    assert waiting(runtime) == []
     judge()
-    assert happened(house).count("evaluation.completed") == 4
-    with house.db.reading() as session:
+    assert happened(runtime).count("evaluation.completed") == 4
+    with runtime.db.reading() as session:
         assert session.scalars(select(EvaluationJob)).all() == []
     evaluations = get(client, "/evaluations")
     assert {each["status"] for each in evaluations} == {"completed"}
@@ -59,11 +59,11 @@ def test_one_bell_has_everything_judged(client: Caller, house: Runtime) -> None:
 
 
 def test_the_sweep_and_the_workers_know_the_queue() -> None:
-    assert (judgements.QUEUE, judgements.JUDGE) in {(each.queue, each.job) for each in SWEEPS}
-    assert judgements.bell().arguments == ()
+    assert judgements.QUEUE in {queue.queue for queue in JOB_QUEUES}
+    assert judgements.bell().row_id == ""
 
 
-def test_a_worker_that_was_killed_is_followed(client: Caller, house: Runtime) -> None:
+def test_a_worker_that_was_killed_is_followed(client: Caller, runtime: Runtime) -> None:
     made = put_chat(client)
     worker = subprocess.Popen(
         [
@@ -77,50 +77,50 @@ def test_a_worker_that_was_killed_is_followed(client: Caller, house: Runtime) ->
     )
     assert worker.stdout is not None
     holder = worker.stdout.readline().strip()
-    claim(house)
-    left_by(house, holder)
-    assert waiting(house) == []
+    claim(runtime)
+    left_by(runtime, holder)
+    assert waiting(runtime) == []
     os.kill(worker.pid, signal.SIGKILL)
     worker.communicate()
-    assert waiting(house) == [made["evaluationId"]]
+    assert waiting(runtime) == [made["evaluationId"]]
     judge()
     assert get(client, f"/evaluations/{made['evaluationId']}")["status"] == "completed"
-    assert happened(house) == ["evaluation.completed"]
+    assert happened(runtime) == ["evaluation.completed"]
 
 
-def test_a_late_finisher_writes_nothing(client: Caller, house: Runtime) -> None:
+def test_a_late_finisher_writes_nothing(client: Caller, runtime: Runtime) -> None:
     made = put_chat(client)
-    late = claim(house)
-    left_by(house, "elsewhere:1:1", lease_until=utc_now() - timedelta(seconds=1))
-    current = claim(house)
+    late = claim(runtime)
+    left_by(runtime, "elsewhere:1:1", lease_until=utc_now() - timedelta(seconds=1))
+    current = claim(runtime)
     assert current.attempt == 2
     for step in (
         lambda session: judgements.begin(session, late),
-        lambda session: judgements.put_down(session, late, due_at=utc_now(), counts=True),
-        lambda session: judgements.give_up(session, late, ErrorCode.INTERNAL, "No."),
+        lambda session: judgements.release(session, late, utc_now(), counts=True),
+        lambda session: judgements.fail(session, late, ErrorCode.INTERNAL, "No."),
     ):
-        with pytest.raises(LeaseLost), house.db.writing() as session:
+        with pytest.raises(LeaseLost), runtime.db.writing() as session:
             step(session)
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         assert not leases.renew(session, late)
         assert leases.renew(session, current)
-        judgements.put_down(session, current, due_at=utc_now(), counts=True)
+        judgements.release(session, current, utc_now(), counts=True)
     judge()
     assert get(client, f"/evaluations/{made['evaluationId']}")["status"] == "completed"
 
 
-def test_a_row_that_kills_its_worker_each_time_ends(client: Caller, house: Runtime) -> None:
+def test_a_row_that_kills_its_worker_each_time_ends(client: Caller, runtime: Runtime) -> None:
     made = put_chat(client)
-    left_by(house, "elsewhere:1:1", attempts=leases.MAX_ATTEMPTS)
+    left_by(runtime, "elsewhere:1:1", attempts=leases.MAX_ATTEMPTS)
     judge()
     shown = get(client, f"/evaluations/{made['evaluationId']}")
     assert (shown["status"], shown["error"]["code"]) == ("failed", "INTERNAL")
-    assert happened(house) == []
-    assert waiting(house) == []
+    assert happened(runtime) == []
+    assert waiting(runtime) == []
 
 
 def test_a_judge_that_fails_is_tried_again_and_then_no_more(
-    client: Caller, house: Runtime, monkeypatch: pytest.MonkeyPatch
+    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = put_chat(client)
 
@@ -129,29 +129,29 @@ def test_a_judge_that_fails_is_tried_again_and_then_no_more(
 
     monkeypatch.setattr(EmbeddedJudge, "judge", broken)
     for attempt in range(1, leases.TRIES_AFTER_FAILURE + 1):
-        assert waiting(house) == [made["evaluationId"]]
+        assert waiting(runtime) == [made["evaluationId"]]
         judge()
         status = get(client, f"/evaluations/{made['evaluationId']}")["status"]
         assert status == ("failed" if attempt == leases.TRIES_AFTER_FAILURE else "queued")
-        with house.db.writing() as session:
+        with runtime.db.writing() as session:
             session.execute(update(EvaluationJob).values(due_at=utc_now()))
-    assert waiting(house) == []
+    assert waiting(runtime) == []
     assert get(client, f"/conversations/{made['id']}")["score"] is None
 
 
-def test_what_was_canceled_meanwhile_stays_so(client: Caller, house: Runtime) -> None:
+def test_what_was_canceled_meanwhile_stays_so(client: Caller, runtime: Runtime) -> None:
     made = put_chat(client)
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         service.cancel(session, made["evaluationId"])
     judge()
     assert get(client, f"/evaluations/{made['evaluationId']}")["status"] == "canceled"
-    assert happened(house) == []
-    assert waiting(house) == []
+    assert happened(runtime) == []
+    assert waiting(runtime) == []
 
 
-def test_a_scorecard_that_is_gone_fails_what_asked_for_it(client: Caller, house: Runtime) -> None:
+def test_a_scorecard_that_is_gone_fails_what_asked_for_it(client: Caller, runtime: Runtime) -> None:
     made = put_chat(client)
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         session.execute(update(Evaluation).values(scorecard_version=99))
     judge()
     shown = get(client, f"/evaluations/{made['evaluationId']}")
@@ -159,25 +159,25 @@ def test_a_scorecard_that_is_gone_fails_what_asked_for_it(client: Caller, house:
 
 
 def test_a_stop_leaves_the_rest_to_the_next(
-    client: Caller, house: Runtime, monkeypatch: pytest.MonkeyPatch
+    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_chat(client)
     monkeypatch.setattr(stopping, "requested", lambda: True)
     judge()
-    assert len(waiting(house)) == 1
+    assert len(waiting(runtime)) == 1
 
 
-def test_an_older_revision_that_ends_later_is_not_current(client: Caller, house: Runtime) -> None:
+def test_an_older_revision_that_ends_later_is_not_current(client: Caller, runtime: Runtime) -> None:
     made = put_chat(client)
-    first = claim(house)
-    with house.db.writing() as session:
+    first = claim(runtime)
+    with runtime.db.writing() as session:
         judgements.begin(session, first)
     put_chat(client, labels={"team": "north"})
     judge()
     newer = get(client, f"/conversations/{made['id']}")["evaluationId"]
     assert newer != first.job_id
-    with house.db.writing() as session:
-        judgements.put_down(session, first, due_at=utc_now(), counts=True)
+    with runtime.db.writing() as session:
+        judgements.release(session, first, utc_now(), counts=True)
     time.sleep(0.002)
     judge()
     both = get(client, "/evaluations", sourceId=made["id"], current="false")

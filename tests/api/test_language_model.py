@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 
 from app.audio_files.jobs import process_audio
 from app.core.clock import utc_now
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
 from app.evaluations.judging import model_answers
 from app.evaluations.judging.model_answers import ModelAnswer
 from app.evaluations.transcripts import store as transcripts
@@ -24,6 +24,7 @@ from tests.caller import Caller
 from tests.contacts import get, judge, messages, put_chat
 from tests.model_server import ModelServer, refusal
 from tests.recordings import SILENCE, ask, show, upload
+from tests.running import running_runtime
 from tests.talks import GOOD_CALL
 
 MakeCaller = Callable[..., Caller]
@@ -48,8 +49,8 @@ def client(serve: Serve, server: ModelServer, make_caller: MakeCaller) -> Caller
 
 
 @pytest.fixture
-def house(client: Caller) -> Runtime:
-    return runtime()
+def runtime(client: Caller) -> Runtime:
+    return running_runtime()
 
 
 def judged(client: Caller, key: str = "chat-1", **fields: Any) -> tuple[Any, Any]:
@@ -60,13 +61,13 @@ def judged(client: Caller, key: str = "chat-1", **fields: Any) -> tuple[Any, Any
     return found, get(client, f"/evaluations/{evaluation_id}/results")
 
 
-def kept(house: Runtime) -> int:
-    with house.db.reading() as session:
+def kept(runtime: Runtime) -> int:
+    with runtime.db.reading() as session:
         return session.scalar(select(func.count()).select_from(ModelAnswer)) or 0
 
 
 def test_an_evaluation_says_that_a_model_has_judged(
-    client: Caller, server: ModelServer, house: Runtime
+    client: Caller, server: ModelServer, runtime: Runtime
 ) -> None:
     evaluation, results = judged(client)
     assert evaluation["status"] == "completed"
@@ -85,7 +86,7 @@ def test_an_evaluation_says_that_a_model_has_judged(
     quotes = [each for item in results["criteria"] for each in item["evidence"]]
     assert quotes
     assert all(each["quote"] in texts[each["segmentId"]] for each in quotes)
-    assert kept(house) == 1
+    assert kept(runtime) == 1
 
     # The same words again: nothing is asked, and the score is the same.
     again, known = judged(client, "chat-2")
@@ -95,10 +96,10 @@ def test_an_evaluation_says_that_a_model_has_judged(
     assert (known["quality"]["modelCalls"], known["quality"]["costEstimate"]) == (0, 0.0)
     assert len(server.prompts) == 1
 
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         assert model_answers.purge(session, before=utc_now() - timedelta(days=1)) == 0
         assert model_answers.purge(session, before=utc_now() - timedelta(days=1), most=0) == 1
-    assert kept(house) == 0
+    assert kept(runtime) == 0
 
 
 def test_an_outage_never_looks_like_bad_service(client: Caller, server: ModelServer) -> None:
@@ -169,7 +170,7 @@ def test_a_slow_answer_holds_up_no_other_and_no_transaction(
 
 
 def test_a_recording_is_heard_while_the_model_is_asked_about_another(
-    client: Caller, server: ModelServer, house: Runtime
+    client: Caller, server: ModelServer, runtime: Runtime
 ) -> None:
     release = threading.Event()
 
@@ -179,7 +180,7 @@ def test_a_recording_is_heard_while_the_model_is_asked_about_another(
 
     server.answer_with(slow)
     asked_about, silent = (upload(client, SILENCE.read_bytes()) for _ in range(2))
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         transcripts.store_transcript(
             session,
             source_type="audio_file",
@@ -188,7 +189,7 @@ def test_a_recording_is_heard_while_the_model_is_asked_about_another(
         )
     job_id = ask(client, asked_about)
     ask(client, silent)
-    work = threading.Thread(target=process_audio, args=(job_id,))
+    work = threading.Thread(target=process_audio, args=(running_runtime(), job_id))
     work.start()
     until = time.monotonic() + 50
     while show(client, silent)["status"] != "failed":
@@ -201,9 +202,9 @@ def test_a_recording_is_heard_while_the_model_is_asked_about_another(
     assert show(client, asked_about)["status"] == "processed"
 
 
-def test_doctor_asks_the_model(client: Caller, server: ModelServer, house: Runtime) -> None:
+def test_doctor_asks_the_model(client: Caller, server: ModelServer, runtime: Runtime) -> None:
     def finding() -> Any:
-        return next(each for each in examine(house.settings) if each.check == "judge")
+        return next(each for each in examine(runtime.settings) if each.check == "judge")
 
     assert finding().verdict is Verdict.OK
     assert "test-model-2026-11-01" in finding().told

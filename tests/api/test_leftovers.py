@@ -17,48 +17,49 @@ from app.operations import leftovers
 from app.privacy import erasing, service
 from tests.caller import Caller
 from tests.recordings import reserve, show, upload
+from tests.running import running_runtime
 
 
-def left_behind(house: Runtime, object_id: str) -> str:
+def left_behind(runtime: Runtime, object_id: str) -> str:
     """Write an object as a process does that is killed before it has noted it."""
-    house.storage.write(object_id, io.BytesIO(b"bytes"), size_bytes=5)
+    runtime.storage.write(object_id, io.BytesIO(b"bytes"), size_bytes=5)
     return object_id
 
 
-def sweep(house: Runtime) -> int:
-    return sum(leftovers.sweep(house, part) for part in range(leftovers.PARTS))
+def sweep(runtime: Runtime) -> int:
+    return sum(leftovers.sweep(runtime, part) for part in range(leftovers.PARTS))
 
 
-def test_what_nothing_keeps_is_deleted_after_a_day(client: Caller, house: Runtime) -> None:
+def test_what_nothing_keeps_is_deleted_after_a_day(client: Caller, runtime: Runtime) -> None:
     kept, erased = upload(client, b"kept"), upload(client, b"erased")
     waiting, late = reserve(client, 5)["audioFileId"], reserve(client, 5)["audioFileId"]
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         service.erase_recordings(session, [erased])
         session.execute(
             update(AudioFile)
             .where(AudioFile.id == late)
             .values(expires_at=utc_now() - timedelta(seconds=1))
         )
-    erasing.purge_bytes(house)
-    jobs.expire_uploads(house)
+    erasing.purge_bytes(runtime)
+    jobs.expire_uploads(runtime)
     assert show(client, late)["status"] == "expired"
     asked = client.post("/analytics/export", {"dataset": "usage", "format": "csv"}).json()["data"]
-    exports.run_export(asked["jobId"])
-    offered = {each for each in house.storage.object_ids() if each.startswith("exp_")}
+    exports.run_export(running_runtime(), asked["jobId"])
+    offered = {each for each in runtime.storage.object_ids() if each.startswith("exp_")}
     assert len(offered) == 1
 
-    half = left_behind(house, f"{asked['jobId']}_0123456789ab")
-    restored = left_behind(house, new_id("aud"))
-    left_behind(house, late)
-    left_behind(house, erased)
-    assert sweep(house) == 0
+    half = left_behind(runtime, f"{asked['jobId']}_0123456789ab")
+    restored = left_behind(runtime, new_id("aud"))
+    left_behind(runtime, late)
+    left_behind(runtime, erased)
+    assert sweep(runtime) == 0
     assert show(client, late)["status"] == "uploaded"
     everything = {kept, late, erased, half, restored, *offered}
-    assert {*house.storage.object_ids()} == everything
+    assert {*runtime.storage.object_ids()} == everything
 
     long_ago = time.time() - 90_000
     for object_id in everything:
-        os.utime(house.storage.path(object_id) or "", (long_ago, long_ago))
-    assert sweep(house) == 2
-    assert {*house.storage.object_ids()} == everything - {half, erased}
+        os.utime(runtime.storage.path(object_id) or "", (long_ago, long_ago))
+    assert sweep(runtime) == 2
+    assert {*runtime.storage.object_ids()} == everything - {half, erased}
     assert show(client, waiting)["status"] == "pending_upload"

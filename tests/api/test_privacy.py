@@ -16,12 +16,13 @@ from app.core.database.session import Table
 from app.core.jobs.leases import JobState, Lease
 from app.core.runtime import Runtime
 from app.core.settings import Settings
-from app.evaluations.jobs import judge
 from app.evaluations.judging.model_answers import StoredAnswers
 from app.privacy import erasing, jobs, retention, service
 from app.privacy.models import Erasure
 from app.redaction.models import RawText
 from tests.caller import Caller
+from tests.contacts import judge
+from tests.running import running_runtime
 
 REF = "customer-4711"
 WORDS = ("kettle", "Zebedee", "billing", "tambourine")
@@ -47,18 +48,18 @@ def read(client: Caller, path: str) -> Any:
     return answer.json()["data"]
 
 
-def everything(house: Runtime) -> str:
-    with house.db.reading() as session:
+def everything(runtime: Runtime) -> str:
+    with runtime.db.reading() as session:
         rows = [session.execute(select(table)).all() for table in Table.metadata.sorted_tables]
     return repr(rows)
 
 
-def erase(client: Caller, house: Runtime, ref: str = REF) -> dict[str, Any]:
+def erase(client: Caller, runtime: Runtime, ref: str = REF) -> dict[str, Any]:
     answer = client.post("/privacy/erase", {"customerRef": ref})
     assert answer.status_code == 202
     erasure = answer.json()["data"]
     assert erasure["status"] == "queued"
-    jobs.run_erasure(erasure["erasureId"])
+    jobs.run_erasure(running_runtime(), erasure["erasureId"])
     shown: dict[str, Any] = read(client, f"/privacy/erasures/{erasure['erasureId']}")
     return shown
 
@@ -76,14 +77,14 @@ def numbers(client: Caller, made: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_the_words_of_a_customer_go_and_the_numbers_stay(client: Caller, house: Runtime) -> None:
+def test_the_words_of_a_customer_go_and_the_numbers_stay(client: Caller, runtime: Runtime) -> None:
     made = put(client, "one")
     put(client, "two")
     other = put(client, "three", customerRef="customer-1", messages=CHAT[:1] + CHAT[2:])
     judge()
     before = numbers(client, made)
-    assert "kettle" in everything(house)
-    done = erase(client, house)
+    assert "kettle" in everything(runtime)
+    done = erase(client, runtime)
     assert done["status"] == "completed"
     assert done["counts"] == {
         "conversations": 2,
@@ -107,12 +108,12 @@ def test_the_words_of_a_customer_go_and_the_numbers_stay(client: Caller, house: 
     assert (record["subject"], record["customerRef"]) == (None, None)
     assert record["messageCount"] == 4
     _is_not_brought_back(client, made)
-    assert erase(client, house)["counts"]["conversations"] == 0
+    assert erase(client, runtime)["counts"]["conversations"] == 0
     assert "kettle" in read(client, f"/conversations/{other['id']}/messages")[1]["text"]
-    assert erase(client, house, "customer-1")["counts"]["conversations"] == 1
-    left = everything(house)
+    assert erase(client, runtime, "customer-1")["counts"]["conversations"] == 1
+    left = everything(runtime)
     assert [word for word in (*WORDS, REF, "555-123") if word in left] == []
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert session.scalars(select(RawText)).all() == []
 
 
@@ -132,7 +133,7 @@ def _is_not_brought_back(client: Caller, made: dict[str, Any]) -> None:
 
 
 def test_calls_and_recordings_go_by_their_label_and_the_bytes_after_the_commit(
-    client: Caller, house: Runtime, tmp_path: Any
+    client: Caller, runtime: Runtime, tmp_path: Any
 ) -> None:
     labels = {"customerRef": REF}
     turns = [{"role": "bot", "text": "Your kettle?", "startMs": 0, "endMs": 900}]
@@ -141,51 +142,51 @@ def test_calls_and_recordings_go_by_their_label_and_the_bytes_after_the_commit(
         "/imports/voice-calls/one",
         {"status": "completed", "turns": turns, "labels": labels, "fromNumber": "+15551234567"},
     ).json()["data"]
-    audio_file_id = _stored(client, house, labels)
-    lease = _begun(client, house)
+    audio_file_id = _stored(client, runtime, labels)
+    lease = _begun(client, runtime)
     erasure_id = lease.job_id
     # The worker ends between the commit and the deletion of the bytes.
-    assert _erase_found(house, lease) == 2
-    assert house.storage.path(audio_file_id) is not None
+    assert _erase_found(runtime, lease) == 2
+    assert runtime.storage.path(audio_file_id) is not None
     assert client.get(f"/audio-files/{audio_file_id}/download-url").status_code == 404
-    _left_by_its_worker(house)
-    assert jobs.due_ids(house) == [erasure_id]
-    jobs.run_erasure(erasure_id)
-    assert house.storage.path(audio_file_id) is None
+    _left_by_its_worker(runtime)
+    assert jobs.due_ids(runtime) == [erasure_id]
+    jobs.run_erasure(running_runtime(), erasure_id)
+    assert runtime.storage.path(audio_file_id) is None
     shown = read(client, f"/privacy/erasures/{erasure_id}")
     assert shown["status"] == "completed"
     assert (shown["counts"]["voiceCalls"], shown["counts"]["audioFiles"]) == (1, 1)
     assert read(client, f"/voice-calls/{call['id']}")["fromNumber"] is None
     assert client.post(f"/audio-files/{audio_file_id}/process").status_code == 409
     assert [
-        word for word in ("kettle", REF, "1234567", "secret.wav") if word in everything(house)
+        word for word in ("kettle", REF, "1234567", "secret.wav") if word in everything(runtime)
     ] == []
 
 
-def _begun(client: Caller, house: Runtime) -> Lease[Erasure]:
+def _begun(client: Caller, runtime: Runtime) -> Lease[Erasure]:
     asked = client.post("/privacy/erase", {"customerRef": REF}).json()["data"]
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         lease = service.claim(session, asked["erasureId"])
     assert lease is not None
     return lease
 
 
-def _erase_found(house: Runtime, lease: Lease[Erasure]) -> int:
-    with house.db.reading() as session:
+def _erase_found(runtime: Runtime, lease: Lease[Erasure]) -> int:
+    with runtime.db.reading() as session:
         batches = service.look(session, lease.job_id)
     for batch in batches:
-        with house.db.writing() as session:
+        with runtime.db.writing() as session:
             service.erase_batch(session, lease, batch)
     return len(batches)
 
 
-def _left_by_its_worker(house: Runtime) -> None:
-    with house.db.writing() as session:
+def _left_by_its_worker(runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
         session.execute(update(Erasure).values(lease_owner=None))
 
 
 def test_what_changes_while_an_erasure_runs_is_neither_missed_nor_taken_for_the_customers(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     def call(key: str, **changes: Any) -> str:
         turns = [{"role": "customer", "text": f"The {key} kettle?", "startMs": 0, "endMs": 900}]
@@ -197,8 +198,8 @@ def test_what_changes_while_an_erasure_runs_is_neither_missed_nor_taken_for_the_
     call("early")
     wrong = call("wrong", **theirs)
     chat = put(client, "chat")["id"]
-    lease = _begun(client, house)
-    with house.db.reading() as session:
+    lease = _begun(client, runtime)
+    with runtime.db.reading() as session:
         batches = service.look(session, lease.job_id)
     # Between the look and the writing: one was not theirs, one turns out to be, one comes in.
     call("wrong", labels={"customerRef": "another"})
@@ -206,20 +207,20 @@ def test_what_changes_while_an_erasure_runs_is_neither_missed_nor_taken_for_the_
     call("late", fromNumber=REF)
     put(client, "late")
     for batch in batches:
-        with house.db.writing() as session:
+        with runtime.db.writing() as session:
             service.erase_batch(session, lease, batch)
-    _left_by_its_worker(house)
-    jobs.run_erasure(lease.job_id)
+    _left_by_its_worker(runtime)
+    jobs.run_erasure(running_runtime(), lease.job_id)
     shown = read(client, f"/privacy/erasures/{lease.job_id}")
     counts = shown["counts"]
     assert (shown["status"], counts["conversations"], counts["voiceCalls"]) == ("completed", 2, 2)
-    text = everything(house)
+    text = everything(runtime)
     assert [key for key in ("early", "wrong", "late") if f"The {key} kettle" in text] == ["wrong"]
     assert read(client, f"/voice-calls/{wrong}")["labels"] == {"customerRef": "another"}
     assert read(client, f"/conversations/{chat}")["customerRef"] is None
 
 
-def _stored(client: Caller, house: Runtime, labels: dict[str, str]) -> str:
+def _stored(client: Caller, runtime: Runtime, labels: dict[str, str]) -> str:
     body = {
         "fileName": "secret.wav",
         "contentType": "audio/wav",
@@ -235,38 +236,40 @@ def _stored(client: Caller, house: Runtime, labels: dict[str, str]) -> str:
     return found
 
 
-def test_what_is_being_judged_is_erased_too_and_exports_end(client: Caller, house: Runtime) -> None:
+def test_what_is_being_judged_is_erased_too_and_exports_end(
+    client: Caller, runtime: Runtime
+) -> None:
     made = put(client, "one")
     export = client.post("/analytics/export", {"dataset": "segments", "format": "csv"}).json()
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         session.execute(
             update(ExportJob).values(
                 state=JobState.SUCCEEDED, expires_at=utc_now() + timedelta(hours=1)
             )
         )
-    assert erase(client, house)["counts"]["exports"] == 1
+    assert erase(client, runtime)["counts"]["exports"] == 1
     assert read(client, f"/analytics/export/{export['data']['jobId']}")["status"] == "expired"
     assert read(client, f"/evaluations/{made['evaluationId']}")["status"] == "canceled"
     judge()
     # A model that was asked before the erasure may answer after it.
-    answers, late = StoredAnswers(house.db), {"quote": "my kettle is broken"}
+    answers, late = StoredAnswers(runtime.db), {"quote": "my kettle is broken"}
     answers.keep("asked before", late, evaluation_id=made["evaluationId"])
     assert answers.find("asked before") is None
-    assert "kettle" not in everything(house)
+    assert "kettle" not in everything(runtime)
     young = put(client, "young", customerRef="another")
     answers.keep("asked now", late, evaluation_id=young["evaluationId"])
     assert answers.find("asked now") == late
 
 
 def test_an_erasure_that_fails_half_way_ends_the_exports_too(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     put(client, "one")
     ready, running = (
         client.post("/analytics/export", {"dataset": "segments", "format": each}).json()["data"]
         for each in ("csv", "jsonl")
     )
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         lease = exporting.claim(session, running["jobId"])
         assert lease is not None
         session.execute(
@@ -274,15 +277,15 @@ def test_an_erasure_that_fails_half_way_ends_the_exports_too(
             .where(ExportJob.id == ready["jobId"])
             .values(state=JobState.SUCCEEDED, expires_at=utc_now() + timedelta(hours=1))
         )
-    erasing_lease = _begun(client, house)
-    assert _erase_found(house, erasing_lease) == 1
-    with house.db.writing() as session:
-        service.give_up(session, erasing_lease)
+    erasing_lease = _begun(client, runtime)
+    assert _erase_found(runtime, erasing_lease) == 1
+    with runtime.db.writing() as session:
+        service.fail(session, erasing_lease, RuntimeError())
     shown = read(client, f"/privacy/erasures/{erasing_lease.job_id}")
     assert (shown["status"], shown["counts"]["exports"]) == ("failed", 1)
     assert read(client, f"/analytics/export/{ready['jobId']}")["status"] == "expired"
     assert read(client, f"/analytics/export/{running['jobId']}")["status"] == "queued"
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         again = exporting.claim(session, running["jobId"])
     assert again is not None
     assert (lease.attempt, again.attempt) == (1, 1)
@@ -300,22 +303,22 @@ def test_who_may_erase_and_what_is_asked(
 
 @pytest.mark.parametrize("days", [0, 30])
 def test_what_is_older_than_its_period_goes(
-    client: Caller, house: Runtime, days: int, make_settings: Callable[..., Settings]
+    client: Caller, runtime: Runtime, days: int, make_settings: Callable[..., Settings]
 ) -> None:
     old, young = put(client, "old"), put(client, "young")
-    audio_file_id = _stored(client, house, {})
-    with house.db.writing() as session:
+    audio_file_id = _stored(client, runtime, {})
+    with runtime.db.writing() as session:
         long_ago = utc_now() - timedelta(days=40)
         session.execute(
             update(Conversation).where(Conversation.id == old["id"]).values(created_at=long_ago)
         )
         session.execute(update(AudioFile).values(created_at=long_ago))
     periods = {"retention_texts_days": days, "retention_audio_days": days}
-    retention.erase_old(house, make_settings(**periods))
-    erasing.purge_bytes(house)
+    retention.erase_old(runtime, make_settings(**periods))
+    erasing.purge_bytes(runtime)
     shown = [
         read(client, f"/conversations/{each['id']}/messages")[3]["text"] == ""
         for each in (old, young)
     ]
     assert shown == [days > 0, False]
-    assert (house.storage.path(audio_file_id) is None) == (days > 0)
+    assert (runtime.storage.path(audio_file_id) is None) == (days > 0)

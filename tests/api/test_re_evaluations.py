@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from sqlalchemy import func, select, update
 
 from app.analytics import rebuilding
@@ -27,6 +26,7 @@ from tests.caller import Caller, error_code, findings
 from tests.contacts import get, judge, put_call, put_chat
 from tests.happenings import happened
 from tests.own_scorecards import add_version, create, says
+from tests.running import CommandRunner
 
 
 def chats(client: Caller, number: int, **fields: Any) -> list[str]:
@@ -48,13 +48,13 @@ def many(client: Caller, **body: Any) -> Any:
     return answer.json()["data"]
 
 
-def wrong_facts(house: Runtime) -> list[str]:
-    with house.db.reading() as session:
+def wrong_facts(runtime: Runtime) -> list[str]:
+    with runtime.db.reading() as session:
         return list(rebuilding.differences(session))
 
 
 def test_one_is_judged_again_and_what_was_found_stays_until_then(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     own = create(client)
     (first,) = chats(client, 1, labels={"team": "north"})
@@ -76,8 +76,8 @@ def test_one_is_judged_again_and_what_was_found_stays_until_then(
     assert [each["id"] for each in get(client, "/evaluations")] == [after["id"]]
     assert get(client, f"/conversations/{after['sourceId']}")["score"] == 100
     assert get(client, "/analytics/summary")["score"]["mean"] == 100
-    assert wrong_facts(house) == []
-    assert happened(house).count("evaluation.completed") == 2
+    assert wrong_facts(runtime) == []
+    assert happened(runtime).count("evaluation.completed") == 2
     assert error_code(client.post(f"/evaluations/{first}/re-evaluate", {})) == "CONFLICT"
     missing = client.post(f"/evaluations/{new_id('eval')}/re-evaluate", {})
     assert error_code(missing) == "RESOURCE_NOT_FOUND"
@@ -104,13 +104,13 @@ def test_the_newest_version_is_taken_unless_another_is_asked_for(client: Caller)
         assert findings(client.post(path, body)) == {field: "FORMAT"}
 
 
-def test_the_same_words_and_facts_score_the_same(client: Caller, house: Runtime) -> None:
+def test_the_same_words_and_facts_score_the_same(client: Caller, runtime: Runtime) -> None:
     put_call(client, endedBy="customer", transferredToHuman=False, fallbackCount=1)
     judge()
     (first,) = get(client, "/evaluations")
     again(client, first["id"])
     judge()
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         one, other = session.scalars(select(EvaluationResult.document)).all()
     changing = ("evaluationId", "generatedAt", "revision")
     for document in (one, other):
@@ -119,23 +119,23 @@ def test_the_same_words_and_facts_score_the_same(client: Caller, house: Runtime)
     assert one == other
 
 
-def test_one_that_fails_does_not_take_the_good_one_away(client: Caller, house: Runtime) -> None:
+def test_one_that_fails_does_not_take_the_good_one_away(client: Caller, runtime: Runtime) -> None:
     (first,) = chats(client, 1)
     own = create(client, minimum={"words": 10_000, "judgedWeightPercent": 0})
     failed = again(client, first, scorecardId=own["id"])["id"]
     judge()
     assert get(client, f"/evaluations/{failed}")["error"]["code"] == "INSUFFICIENT_CONTENT"
     assert [each["id"] for each in get(client, "/evaluations")] == [first]
-    assert wrong_facts(house) == []
+    assert wrong_facts(runtime) == []
     # Newer words end what nobody has begun.
     waiting = again(client, first)["id"]
     put_chat(client, "chat-0", labels={"team": "north"})
     assert get(client, f"/evaluations/{waiting}")["status"] == "canceled"
 
 
-def test_what_has_no_words_cannot_be_judged_again(client: Caller, house: Runtime) -> None:
+def test_what_has_no_words_cannot_be_judged_again(client: Caller, runtime: Runtime) -> None:
     erased, unheard = chats(client, 2)
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         session.execute(update(StoredTranscript).values(erased_at=utc_now()))
         moved = {"transcript_id": None, "source_id": new_id("conv")}
         session.execute(update(Evaluation).where(Evaluation.id == unheard).values(moved))
@@ -144,7 +144,7 @@ def test_what_has_no_words_cannot_be_judged_again(client: Caller, house: Runtime
     assert many(client, dryRun=True)["count"] == 0
 
 
-def test_many_are_judged_again(client: Caller, house: Runtime, monkeypatch: Any) -> None:
+def test_many_are_judged_again(client: Caller, runtime: Runtime, monkeypatch: Any) -> None:
     monkeypatch.setattr(bulk_selection, "BATCH", 2)
     own = create(client)
     made = chats(client, 5)
@@ -160,11 +160,11 @@ def test_many_are_judged_again(client: Caller, house: Runtime, monkeypatch: Any)
     assert sent[0].json() == sent[1].json()
     started = sent[0].json()["data"]
     assert (started["count"], started["status"]) == (5, "queued")
-    assert jobs.due_ids(house) == [started["id"]]
+    assert jobs.due_ids(runtime) == [started["id"]]
     path = f"/evaluations/re-evaluations/{started['id']}"
     assert get(client, path)["counts"]["queued"] == 5
     judge()
-    assert jobs.due_ids(house) == []
+    assert jobs.due_ids(runtime) == []
     shown = get(client, path)
     assert shown["status"] == "completed"
     counts = {"selected": 5, "queued": 0, "completed": 5, "failed": 0, "canceled": 0, "skipped": 0}
@@ -172,30 +172,30 @@ def test_many_are_judged_again(client: Caller, house: Runtime, monkeypatch: Any)
     listed = get(client, "/evaluations", channel="chat")
     assert {each["supersedesId"] for each in listed} == set(made)
     assert {(each["revision"], each["score"]) for each in listed} == {(2, 100)}
-    assert happened(house).count("evaluation.completed") == 11
-    assert wrong_facts(house) == []
+    assert happened(runtime).count("evaluation.completed") == 11
+    assert wrong_facts(runtime) == []
     assert error_code(client.get(f"/evaluations/re-evaluations/{new_id('reev')}")) == (
         "RESOURCE_NOT_FOUND"
     )
 
 
-def test_what_is_fresh_goes_before_a_re_evaluation(client: Caller, house: Runtime) -> None:
+def test_what_is_fresh_goes_before_a_re_evaluation(client: Caller, runtime: Runtime) -> None:
     old = chats(client, 2)
     many(client)
-    with house.db.writing() as session:
-        assert bulk.take_on(session, bulk.next_id(session) or "")
+    with runtime.db.writing() as session:
+        assert bulk.open_next(session, bulk.next_id(session) or "")
     fresh = put_chat(client, "fresh")["evaluationId"]
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         lease = judgements.claim(session, "")
     assert lease is not None
     assert lease.job_id == fresh
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         waiting = session.scalars(select(EvaluationJob.priority)).all()
     assert sorted(waiting) == [-1] * len(old) + [0]
 
 
 def test_what_was_judged_for_the_first_time_meanwhile_counts_too(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     put_chat(client, "fresh")
     started = many(client)
@@ -203,23 +203,23 @@ def test_what_was_judged_for_the_first_time_meanwhile_counts_too(
     judge()
     counts = get(client, f"/evaluations/re-evaluations/{started['id']}")["counts"]
     assert (counts["selected"], counts["completed"], counts["skipped"]) == (1, 1, 0)
-    assert wrong_facts(house) == []
+    assert wrong_facts(runtime) == []
 
 
-def test_a_source_that_changes_meanwhile_is_passed_over(client: Caller, house: Runtime) -> None:
+def test_a_source_that_changes_meanwhile_is_passed_over(client: Caller, runtime: Runtime) -> None:
     chats(client, 3)
     started = many(client)
     put_chat(client, "chat-1", labels={"team": "north"})
     judge()
     counts = get(client, f"/evaluations/re-evaluations/{started['id']}")["counts"]
     assert (counts["selected"], counts["completed"], counts["skipped"]) == (3, 2, 1)
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         most = session.scalar(select(func.max(Evaluation.revision)))
     assert most == 2
 
 
 def test_a_re_evaluation_that_cannot_go_on_ends(
-    client: Caller, house: Runtime, monkeypatch: pytest.MonkeyPatch
+    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chats(client, 1)
     started = many(client)
@@ -229,19 +229,19 @@ def test_a_re_evaluation_that_cannot_go_on_ends(
 
     monkeypatch.setattr(bulk.again, "open_again", broken)
     for _ in range(3):
-        assert jobs.due_ids(house) == [started["id"]]
+        assert jobs.due_ids(runtime) == [started["id"]]
         judge()
-    assert jobs.due_ids(house) == []
+    assert jobs.due_ids(runtime) == []
     shown = get(client, f"/evaluations/re-evaluations/{started['id']}")
     assert (shown["status"], shown["error"]["code"]) == ("failed", "INTERNAL")
 
 
-def test_the_command_waits_for_one_or_many(client: Caller, house: Runtime) -> None:
+def test_the_command_waits_for_one_or_many(client: Caller, runtime: Runtime) -> None:
     own = create(client)["id"]
     (one, _) = chats(client, 2)
 
     def run(*arguments: str, code: int = 0) -> str:
-        result = CliRunner().invoke(evaluations, ["re-evaluate", *arguments])
+        result = CommandRunner().invoke(evaluations, ["re-evaluate", *arguments])
         assert result.exit_code == code, result.output
         return str(result.output)
 
@@ -273,7 +273,7 @@ def test_mistakes_are_named(client: Caller, make_caller: Any, base: str) -> None
 
 
 def test_of_several_who_ask_at_once_one_is_served(
-    client: Caller, base: str, house: Runtime
+    client: Caller, base: str, runtime: Runtime
 ) -> None:
     (first,) = chats(client, 1)
     callers = [Caller(base, client.api_key, client.secret) for _ in range(6)]

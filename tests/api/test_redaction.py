@@ -11,9 +11,9 @@ from app.audio_files.models import ProcessingJob
 from app.core.database.session import Table
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import Keyring
-from app.evaluations.jobs import judge
 from app.redaction import raw_texts
 from tests.caller import Caller
+from tests.contacts import judge
 from tests.recordings import upload
 
 CARD = "4111 1111 1111 1111"
@@ -47,16 +47,16 @@ def texts(client: Caller, path: str) -> list[str]:
     return [each["text"] for each in (data if isinstance(data, list) else data["segments"])]
 
 
-def everything(house: Runtime) -> str:
+def everything(runtime: Runtime) -> str:
     """Return what all tables hold."""
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         rows = [session.execute(select(table)).all() for table in Table.metadata.sorted_tables]
     return repr(rows)
 
 
 def test_what_identifies_a_person_is_shown_to_nobody_who_may_not_ask_for_it(
     client: Caller,
-    house: Runtime,
+    runtime: Runtime,
     make_caller: Callable[..., Caller],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -81,11 +81,11 @@ def test_what_identifies_a_person_is_shown_to_nobody_who_may_not_ask_for_it(
     )
     results = client.get(f"/evaluations/{made['evaluationId']}/results").text
     assert [secret for secret in SECRETS if secret in results] == []
-    dump = everything(house)
+    dump = everything(runtime)
     assert "[CARD]" in dump
     assert [secret for secret in SECRETS if secret in dump] == []
     _raw_is_for_those_who_may(client, make_caller, caplog, shown, judged)
-    _sealed_anew(house)
+    _sealed_anew(runtime)
 
 
 def _raw_is_for_those_who_may(
@@ -109,17 +109,17 @@ def _raw_is_for_those_who_may(
     assert (transcript["redacted"], transcript["redactionEntities"]) == (False, {})
 
 
-def _sealed_anew(house: Runtime) -> None:
-    new = Keyring({"k9": b"9" * 32, **_keys(house)})
-    with house.db.writing() as session:
-        assert raw_texts.unreadable_key_ids(session, house.keyring) == set()
+def _sealed_anew(runtime: Runtime) -> None:
+    new = Keyring({"k9": b"9" * 32, **_keys(runtime)})
+    with runtime.db.writing() as session:
+        assert raw_texts.unreadable_key_ids(session, runtime.keyring) == set()
         assert raw_texts.rewrap(session, new) == 1
         assert raw_texts.rewrap(session, new) == 0
-        assert raw_texts.unreadable_key_ids(session, house.keyring) == {"k9"}
+        assert raw_texts.unreadable_key_ids(session, runtime.keyring) == {"k9"}
 
 
-def _keys(house: Runtime) -> dict[str, bytes]:
-    return dict(house.keyring._keys)
+def _keys(runtime: Runtime) -> dict[str, bytes]:
+    return dict(runtime.keyring._keys)
 
 
 def test_the_same_again_is_unchanged_and_another_card_is_not(client: Caller) -> None:
@@ -151,9 +151,9 @@ def test_the_turns_of_a_call_are_masked_in_the_order_in_which_they_are_read(
 
 @pytest.mark.parametrize(("wish", "expected"), [({}, True), ({"redact": False}, False)])
 def test_a_recording_is_masked_unless_that_is_declined(
-    client: Caller, house: Runtime, wish: dict[str, bool], expected: bool
+    client: Caller, runtime: Runtime, wish: dict[str, bool], expected: bool
 ) -> None:
     audio_file_id = upload(client, b"x" * 20)
     assert client.post(f"/audio-files/{audio_file_id}/process", wish).status_code == 202
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert session.scalar(select(ProcessingJob.redact)) is expected

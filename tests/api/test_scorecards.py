@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import is_id, new_id
@@ -16,6 +15,7 @@ from app.scorecards.authoring_cli import scorecards
 from tests.caller import Caller, error_code, findings
 from tests.contacts import get, judge, put, put_chat
 from tests.own_scorecards import add_version, create, draft, says
+from tests.running import CommandRunner
 
 
 @pytest.mark.parametrize("channel", ["voice", "chat", "voice_bot"])
@@ -26,11 +26,11 @@ def test_every_channel_has_a_default(channel: str) -> None:
     assert found.scorecard.id == found.id
 
 
-def test_the_scorecard_that_is_asked_for_is_chosen(client: Caller, house: Runtime) -> None:
+def test_the_scorecard_that_is_asked_for_is_chosen(client: Caller, runtime: Runtime) -> None:
     own = create(client)["id"]
     add_version(client, own, name="Ours 2")
     voice = service.current_default("voice").id
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert service.resolve(session, channel="chat") == service.current_default("chat")
         found = service.resolve(session, scorecard_id=own, channel="chat")
         former = service.resolve(session, scorecard_id=own, version=1, channel="chat")
@@ -181,7 +181,7 @@ def test_an_own_scorecard_judges_with_evidence(client: Caller) -> None:
 
 
 def test_the_commands_take_files(client: Caller, tmp_path: Path) -> None:
-    run = partial(CliRunner().invoke, scorecards)
+    run = partial(CommandRunner().invoke, scorecards)
     file = tmp_path / "ours.json"
     file.write_text(json.dumps(draft(says("own.hello", "hi", weight=100, question="Is it nice?"))))
     linted = run(args=["lint", str(file)])

@@ -1,4 +1,4 @@
-"""PUT upserts: one record under the caller's own key, made once and replaced afterwards."""
+"""Upserts with PUT: one record for each externalId, created once and then replaced."""
 
 import time
 from collections import Counter
@@ -11,8 +11,8 @@ from sqlalchemy import func, select
 
 from app.campaigns.models import Campaign
 from app.core.runtime import Runtime
-from app.directory import call_centers, executives
 from app.directory.models import CallCenter, Executive
+from app.directory.service import CALL_CENTERS, EXECUTIVES
 from tests.caller import Caller, error_code, findings
 
 KINDS = ("campaigns", "call-centers", "executives")
@@ -38,7 +38,7 @@ def put(client: Caller, room: str, external_id: str, **fields: Any) -> dict[str,
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_first_put_makes_and_the_second_finds(client: Caller, kind: str) -> None:
+def test_the_first_put_creates_and_the_second_changes_nothing(client: Caller, kind: str) -> None:
     body = {"name": "North", "labels": {"region": "n"}}
     first = client.call("PUT", f"/imports/{kind}/crm-1", body)
     assert first.status_code == 201
@@ -54,7 +54,7 @@ def test_the_first_put_makes_and_the_second_finds(client: Caller, kind: str) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_changed_put_keeps_the_id_and_moves_the_time(client: Caller, kind: str) -> None:
+def test_a_changed_put_keeps_the_id_and_updates_the_time(client: Caller, kind: str) -> None:
     before = put(client, kind, "k", name="Before")
     time.sleep(0.002)
     after = put(client, kind, "k", name="After")
@@ -64,7 +64,7 @@ def test_a_changed_put_keeps_the_id_and_moves_the_time(client: Caller, kind: str
     assert after["updatedAt"] > before["updatedAt"]
 
 
-def test_what_is_left_out_takes_its_default(client: Caller) -> None:
+def test_missing_fields_take_their_defaults(client: Caller) -> None:
     plain = put(client, "campaigns", "plain")
     full = put(
         client,
@@ -99,7 +99,7 @@ def test_what_is_left_out_takes_its_default(client: Caller) -> None:
     assert plain["targets"] == {"score": None, "evaluations": None, "passRate": None}
 
 
-def test_references_lead_to_what_is_there(client: Caller) -> None:
+def test_references_must_exist(client: Caller) -> None:
     engagement = client.post("/engagements", {"name": "E", "type": "qa"}).json()["data"]["id"]
     call_center = put(client, "call-centers", "pune")["id"]
     campaign = put(client, "campaigns", "c", engagementId=engagement, callCenterIds=[call_center])
@@ -166,20 +166,20 @@ def test_references_lead_to_what_is_there(client: Caller) -> None:
         ("executives", {"name": "A", "externalId": None}, {"externalId": "TYPE"}),
     ],
 )
-def test_a_wrong_body_is_told_field_by_field(
-    client: Caller, house: Runtime, kind: str, body: dict[str, Any], expected: dict[str, str]
+def test_an_invalid_body_is_reported_by_field(
+    client: Caller, runtime: Runtime, kind: str, body: dict[str, Any], expected: dict[str, str]
 ) -> None:
     answer = client.call("PUT", f"/imports/{kind}/k", body)
     assert answer.status_code == 422
     assert findings(answer) == expected
     assert {each["location"] for each in answer.json()["error"]["details"]} == {"json"}
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         for table in (Campaign, CallCenter, Executive):
             assert session.scalar(select(func.count()).select_from(table)) == 0
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
-def test_an_upsert_is_a_put(client: Caller, method: str) -> None:
+def test_other_methods_are_not_allowed(client: Caller, method: str) -> None:
     answer = client.call(method, "/imports/campaigns/a")
     assert answer.status_code == 405
     assert "PUT" in answer.headers["Allow"]
@@ -198,7 +198,7 @@ def test_the_scope_is_checked_before_the_body(
     assert writer.call("PUT", f"/imports/{kind}/k", {"name": "A"}).status_code == 201
 
 
-def test_both_bases_reach_the_same_record(client: Caller) -> None:
+def test_both_base_paths_reach_the_same_record(client: Caller) -> None:
     made = put(client, "campaigns", "k")
     again = client.call("PUT", "/v1/imports/campaigns/k", {"name": "N"})
     assert again.status_code == 200
@@ -209,8 +209,8 @@ def test_both_bases_reach_the_same_record(client: Caller) -> None:
     ("kind", "table"),
     [("campaigns", Campaign), ("call-centers", CallCenter), ("executives", Executive)],
 )
-def test_eight_at_once_make_one(
-    base: str, house: Runtime, make_caller: Callable[..., Caller], kind: str, table: Any
+def test_eight_concurrent_puts_create_one_record(
+    base: str, runtime: Runtime, make_caller: Callable[..., Caller], kind: str, table: Any
 ) -> None:
     callers = [make_caller(base) for _ in range(8)]
 
@@ -222,26 +222,26 @@ def test_eight_at_once_make_one(
         answers = list(pool.map(send, callers))
     assert Counter(status for status, _ in answers) == {201: 1, 200: 7}
     assert len({record for _, record in answers}) == 1
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         assert session.scalar(select(func.count()).select_from(table)) == 1
 
 
-def test_the_directory_is_found_by_name(client: Caller, house: Runtime) -> None:
+def test_the_directory_is_looked_up_by_id_and_name(client: Caller, runtime: Runtime) -> None:
     center = put(client, "call-centers", "a", name="Pune")["id"]
     person = put(client, "executives", "a", name="Asha")["id"]
     put(client, "executives", "b", name="Asha")
-    with house.db.reading() as session:
-        found = executives.find_by_name(session, "Asha")
+    with runtime.db.reading() as session:
+        found = EXECUTIVES.find_by_name(session, "Asha")
         assert found is not None
         assert found.id == person
-        assert call_centers.find_by_name(session, "Nowhere") is None
-        assert executives.names_of(session, [person, f"exec_{NO_ID}"]) == {person: "Asha"}
-        assert call_centers.names_of(session, [center]) == {center: "Pune"}
-        assert call_centers.get(session, center).name == "Pune"
-        executives.require(session, person)
+        assert CALL_CENTERS.find_by_name(session, "Nowhere") is None
+        assert EXECUTIVES.names(session, [person, f"exec_{NO_ID}"]) == {person: "Asha"}
+        assert CALL_CENTERS.names(session, [center]) == {center: "Pune"}
+        assert CALL_CENTERS.get(session, center).name == "Pune"
+        EXECUTIVES.require(session, person)
 
 
-def test_the_document_tells_both_answers(client: Caller) -> None:
+def test_the_openapi_document_lists_both_statuses(client: Caller) -> None:
     document = client.plain("GET", "/openapi.json").json()
     path = document["paths"]["/api/v1/imports/campaigns/{external_id}"]
     assert {"200", "201"} <= set(path["put"]["responses"])

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 import time_machine
-from click.testing import CliRunner
 from sqlalchemy import text
 from sqlalchemy.dialects import sqlite
 
 from app.core.clock import utc_now
 from app.core.request_limits.values import CallCount, Visit
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
 from app.usage import jobs, reports, service
 from app.usage.cli import usage as usage_command
 from app.usage.periods import period_of
 from tests.caller import Caller, error_code, findings
+from tests.running import CommandRunner, running_runtime
 
 PAST = "2024-02"
 DAY = datetime(2024, 2, 28, 12, tzinfo=UTC)
@@ -47,44 +47,44 @@ def used(client: Caller, period: str = PAST) -> dict[str, Any]:
     return {metric: each["used"] for metric, each in usage.items()}
 
 
-def calls(parts: Runtime, key_id: str, day: datetime, number: int) -> None:
+def calls(runtime: Runtime, key_id: str, day: datetime, number: int) -> None:
     count = CallCount(key_id, day.date().isoformat(), "list_engagements")
     for _ in range(number):
-        parts.state.visit(Visit(now=day, count=count))
+        runtime.state.visit(Visit(now=day, count=count))
 
 
-def store(parts: Runtime, size_bytes: int, day: datetime = DAY) -> None:
-    with parts.db.writing() as session:
+def store(runtime: Runtime, size_bytes: int, day: datetime = DAY) -> None:
+    with runtime.db.writing() as session:
         service.note_storage(session, size_bytes=size_bytes, now=day)
 
 
-def deliver(parts: Runtime, day: datetime, number: int = 1) -> None:
-    with parts.db.writing() as session:
+def deliver(runtime: Runtime, day: datetime, number: int = 1) -> None:
+    with runtime.db.writing() as session:
         for _ in range(number):
             service.count_delivery(session, subscription_id="wh_a", now=day)
 
 
-def quota_warnings(parts: Runtime) -> list[dict[str, Any]]:
-    with parts.db.reading() as session:
+def quota_warnings(runtime: Runtime) -> list[dict[str, Any]]:
+    with runtime.db.reading() as session:
         bodies = session.scalars(text("SELECT body FROM events ORDER BY id")).all()
     events = [json.loads(bytes(each)) for each in bodies]
     return [each["data"] for each in events if each["event"] == "usage.quota_warning"]
 
 
 def test_summary_details_and_keys_agree_exactly(
-    client: Caller, base: str, make_caller: Callable[..., Caller], house: Runtime
+    client: Caller, base: str, make_caller: Callable[..., Caller], runtime: Runtime
 ) -> None:
     robot = make_caller(base, name="robot").key_id  # type: ignore[attr-defined]
     for back, size_bytes in [(27, 999_999), (3, 1_200_000_001), (1, 700), (0, 1_500_000_000)]:
         day = DAY - timedelta(days=back)
-        calls(house, robot, day, back + 1)
-        calls(house, client.key_id, day, 2)  # type: ignore[attr-defined]
-        deliver(house, day, 2)
-        store(house, size_bytes, day)
+        calls(runtime, robot, day, back + 1)
+        calls(runtime, client.key_id, day, 2)  # type: ignore[attr-defined]
+        deliver(runtime, day, 2)
+        store(runtime, size_bytes, day)
     for beside in (DAY - timedelta(days=28), DAY + timedelta(days=2)):
-        calls(house, robot, beside, 5)
-        deliver(house, beside)
-        store(house, 10**12, beside)
+        calls(runtime, robot, beside, 5)
+        deliver(runtime, beside)
+        store(runtime, 10**12, beside)
     records = details(client, billingPeriod=PAST)
     sums: dict[str, Any] = dict.fromkeys(("calls", "webhooks", "storage_gb"), Decimal(0))
     for each in records:
@@ -104,7 +104,7 @@ def test_the_summary_is_bare_and_sets_use_beside_the_plan(
 ) -> None:
     base = serve(plan_tier="team", plan_calls=3, plan_webhooks=10, plan_storage_gb=0.5)
     client = make_caller(base)
-    store(runtime(), 750_000_000, utc_now())
+    store(running_runtime(), 750_000_000, utc_now())
     for _ in range(3):
         client.get("/engagements")
     period = period_of(utc_now())
@@ -129,10 +129,10 @@ def test_what_is_not_authenticated_or_fails_on_our_side_is_no_call(client: Calle
     assert used(client, period_of(utc_now()))["calls"] == 4
 
 
-def test_a_record_has_these_fields(client: Caller, house: Runtime) -> None:
+def test_a_record_has_these_fields(client: Caller, runtime: Runtime) -> None:
     client.get("/engagements")
-    deliver(house, utc_now())
-    store(house, 1, utc_now())
+    deliver(runtime, utc_now())
+    store(runtime, 1, utc_now())
     records = {each["type"]: each for each in details(client)}
     today = utc_now().date().isoformat()
     key_id = client.key_id  # type: ignore[attr-defined]
@@ -165,9 +165,11 @@ def test_operations_are_named_as_in_the_document(client: Caller) -> None:
     assert "getUsageByKey" in found
 
 
-def test_the_newest_day_comes_first_unless_asked_otherwise(client: Caller, house: Runtime) -> None:
+def test_the_newest_day_comes_first_unless_asked_otherwise(
+    client: Caller, runtime: Runtime
+) -> None:
     for back in (3, 0, 2, 1):
-        deliver(house, DAY - timedelta(days=back))
+        deliver(runtime, DAY - timedelta(days=back))
     dates = [each["date"] for each in details(client, billingPeriod=PAST)]
     assert dates == ["2024-02-28", "2024-02-27", "2024-02-26", "2024-02-25"]
     assert [each["date"] for each in details(client, billingPeriod=PAST, sort="date")] == dates[
@@ -175,10 +177,10 @@ def test_the_newest_day_comes_first_unless_asked_otherwise(client: Caller, house
     ]
 
 
-def test_details_are_filtered_by_type_and_key(client: Caller, house: Runtime) -> None:
-    calls(house, client.key_id, DAY, 1)  # type: ignore[attr-defined]
-    deliver(house, DAY)
-    store(house, 5000)
+def test_details_are_filtered_by_type_and_key(client: Caller, runtime: Runtime) -> None:
+    calls(runtime, client.key_id, DAY, 1)  # type: ignore[attr-defined]
+    deliver(runtime, DAY)
+    store(runtime, 5000)
     for metric in ("calls", "webhooks", "storage_gb"):
         found = details(client, billingPeriod=PAST, type=metric)
         assert [each["type"] for each in found] == [metric]
@@ -225,24 +227,24 @@ def test_usage_needs_its_scope(base: str, make_caller: Callable[..., Caller], pa
     assert make_caller(base, scopes=["usage:read"]).get(path).status_code == 200
 
 
-def test_storage_counts_as_the_peak_of_the_period(client: Caller, house: Runtime) -> None:
+def test_storage_counts_as_the_peak_of_the_period(client: Caller, runtime: Runtime) -> None:
     hours = [(0, 3_000), (1, 9_000), (2, 2_000), (24, 8_000), (48, 12_345), (72, 1_000)]
     for hour, size_bytes in hours:
-        store(house, size_bytes, DAY.replace(day=2) + timedelta(hours=hour))
+        store(runtime, size_bytes, DAY.replace(day=2) + timedelta(hours=hour))
     assert used(client)["storage_gb"] == Decimal("0.000013")
     records = details(client, billingPeriod=PAST, type="storage_gb", sort="date")
     grown = [(each["date"][-2:], each["quantity"]) for each in records]
     assert grown == [("02", Decimal("0.000009")), ("04", Decimal("0.000004"))]
-    store(house, 1_000, DAY + timedelta(days=2))
+    store(runtime, 1_000, DAY + timedelta(days=2))
     assert used(client, "2024-03")["storage_gb"] == Decimal("0.000001"), "each month anew"
 
 
-def test_stored_files_are_measured(client: Caller, house: Runtime) -> None:
-    folder = house.settings.data_dir / "storage" / "ab"
+def test_stored_files_are_measured(client: Caller, runtime: Runtime) -> None:
+    folder = runtime.settings.data_dir / "storage" / "ab"
     folder.mkdir(parents=True)
     (folder / "one").write_bytes(b"x" * 70_001)
     (folder / "two").write_bytes(b"x" * 30_000)
-    jobs.measure_storage(house)
+    jobs.measure_storage(runtime)
     assert used(client, period_of(utc_now()))["storage_gb"] == Decimal("0.000101")
 
 
@@ -250,22 +252,22 @@ def test_a_quota_warns_once_a_metric_and_period(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
     base = serve(plan_calls=5, plan_webhooks=10, plan_storage_gb=1.0)
-    client, parts, now = make_caller(base), runtime(), utc_now()
+    client, runtime, now = make_caller(base), running_runtime(), utc_now()
     for _ in range(3):
         client.get("/engagements")
-    deliver(parts, now, 7)
-    store(parts, 799_999_000, now)
-    jobs.flush_meter(parts)
-    jobs.check_quotas(parts)
-    assert quota_warnings(parts) == []
+    deliver(runtime, now, 7)
+    store(runtime, 799_999_000, now)
+    jobs.flush_meter(runtime)
+    jobs.check_quotas(runtime)
+    assert quota_warnings(runtime) == []
     client.get("/engagements")
-    deliver(parts, now, 2)
-    store(parts, 800_000_000, now)
-    jobs.flush_meter(parts)
+    deliver(runtime, now, 2)
+    store(runtime, 800_000_000, now)
+    jobs.flush_meter(runtime)
     for _ in range(3):
-        jobs.check_quotas(parts)
+        jobs.check_quotas(runtime)
     common = {"billing_period": period_of(now), "threshold_percent": 80}
-    assert quota_warnings(parts) == [
+    assert quota_warnings(runtime) == [
         {**common, "metric": "calls", "used": 4, "included": 5, "percent": 80},
         {**common, "metric": "webhooks", "used": 9, "included": 10, "percent": 90},
         {**common, "metric": "storage_gb", "used": 0.8, "included": 1.0, "percent": 80},
@@ -274,16 +276,16 @@ def test_a_quota_warns_once_a_metric_and_period(
 
 def test_processes_that_check_together_warn_once(serve: Callable[..., str]) -> None:
     serve(plan_webhooks=2)
-    deliver(runtime(), utc_now(), 2)
+    deliver(running_runtime(), utc_now(), 2)
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(jobs.check_quotas, [runtime()] * 8))
-    assert len(quota_warnings(runtime())) == 1
+        list(pool.map(jobs.check_quotas, [running_runtime()] * 8))
+    assert len(quota_warnings(running_runtime())) == 1
 
 
-def test_storage_noted_together_counts_once(client: Caller, house: Runtime) -> None:
+def test_storage_noted_together_counts_once(client: Caller, runtime: Runtime) -> None:
     sizes = [number % 5 * 1_000_000_000 for number in range(24)]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda size_bytes: store(house, size_bytes), sizes))
+        list(pool.map(lambda size_bytes: store(runtime, size_bytes), sizes))
     assert used(client)["storage_gb"] == 4
 
 
@@ -293,8 +295,8 @@ def test_a_quota_warning_reaches_its_subscribers(
     client = make_caller(serve(plan_webhooks=2, webhook_allowed_cidrs=(HERE,)))
     hook = {"url": "https://127.0.0.1:8443/", "events": ["usage.quota_warning"]}
     hook_id = client.post("/webhooks", hook).json()["data"]["id"]
-    deliver(runtime(), utc_now(), 2)
-    jobs.check_quotas(runtime())
+    deliver(running_runtime(), utc_now(), 2)
+    jobs.check_quotas(running_runtime())
     (delivery,) = client.get(f"/webhooks/{hook_id}/deliveries").json()["data"]
     assert delivery["event"] == "usage.quota_warning"
     assert delivery["payload"]["data"]["percent"] == 100
@@ -304,27 +306,27 @@ def test_what_crossed_in_the_last_seconds_of_a_period_is_told_in_the_next(
     serve: Callable[..., str],
 ) -> None:
     serve(plan_webhooks=10)
-    parts = runtime()
-    deliver(parts, datetime(2026, 11, 30, 23, 59, 59, tzinfo=UTC), 8)
+    runtime = running_runtime()
+    deliver(runtime, datetime(2026, 11, 30, 23, 59, 59, tzinfo=UTC), 8)
     with time_machine.travel(datetime(2026, 12, 1, 0, 0, 3, tzinfo=UTC), tick=False):
-        jobs.check_quotas(parts)
-        jobs.check_quotas(parts)
-    assert [each["billing_period"] for each in quota_warnings(parts)] == ["2026-11"]
+        jobs.check_quotas(runtime)
+        jobs.check_quotas(runtime)
+    assert [each["billing_period"] for each in quota_warnings(runtime)] == ["2026-11"]
 
 
 def test_a_plan_that_includes_nothing_warns_of_nothing(serve: Callable[..., str]) -> None:
     serve(plan_webhooks=0)
-    deliver(runtime(), utc_now(), 3)
-    jobs.check_quotas(runtime())
-    assert quota_warnings(runtime()) == []
+    deliver(running_runtime(), utc_now(), 3)
+    jobs.check_quotas(running_runtime())
+    assert quota_warnings(running_runtime()) == []
 
 
-def test_the_sums_are_answered_by_the_index_alone(house: Runtime) -> None:
-    if not house.settings.is_sqlite:
+def test_the_sums_are_answered_by_the_index_alone(runtime: Runtime) -> None:
+    if not runtime.settings.is_sqlite:
         pytest.skip("the plan is SQLite's")
     options = {"literal_binds": True}
     statement = reports.totals_of(PAST).compile(dialect=sqlite.dialect(), compile_kwargs=options)
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         plan = session.execute(text(f"EXPLAIN QUERY PLAN {statement}")).all()
     assert [row.detail for row in plan] == [
         "SEARCH usage_records USING COVERING INDEX ix_usage_records_sums "
@@ -332,10 +334,10 @@ def test_the_sums_are_answered_by_the_index_alone(house: Runtime) -> None:
     ]
 
 
-def test_the_command_shows_the_same(client: Caller, house: Runtime) -> None:
-    calls(house, client.key_id, DAY, 3)  # type: ignore[attr-defined]
-    store(house, 2_000_000)
-    runner = CliRunner()
+def test_the_command_shows_the_same(client: Caller, runtime: Runtime) -> None:
+    calls(runtime, client.key_id, DAY, 3)  # type: ignore[attr-defined]
+    store(runtime, 2_000_000)
+    runner = CommandRunner()
     shown = runner.invoke(usage_command, ["show", "--period", PAST, "--json"])
     assert shown.exit_code == 0
     told = json.loads(shown.output)

@@ -1,4 +1,4 @@
-"""Voice calls: what is shown of them, their end, their recording, and how the bot performed."""
+"""Voice calls: fields, events, recordings, assessments, filters and sorts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ DIMENSIONS = [
 BARE = {"turns": [], "startedAt": None, "answeredAt": None, "endedAt": None}
 
 
-def test_a_call_is_shown_with_all_its_fields(client: Caller) -> None:
+def test_a_call_has_all_its_fields(client: Caller) -> None:
     fields = {
         "botVersion": "7",
         "endReason": "goal_reached",
@@ -51,7 +51,7 @@ def test_a_call_is_shown_with_all_its_fields(client: Caller) -> None:
     assert get(client, "/voice-calls") == [made]
 
 
-def test_numbers_are_masked_wherever_a_call_is_shown(client: Caller, house: Runtime) -> None:
+def test_phone_numbers_are_masked_in_every_response(client: Caller, runtime: Runtime) -> None:
     made = put_call(client)
     assert (made["fromNumber"], made["toNumber"]) == ("+** ** **** **18", "+**********78")
     odd = put_call(client, "odd", fromNumber="sip:alice@example.org", toNumber="7")
@@ -60,10 +60,10 @@ def test_numbers_are_masked_wherever_a_call_is_shown(client: Caller, house: Runt
         assert get(client, "/voice-calls", q=number) == []
         assert number not in client.get("/voice-calls").text
         assert number not in client.get(f"/voice-calls/{made['id']}/epa-results").text
-    assert "7946" not in str(data_of(house, "voice-call.completed"))
+    assert "7946" not in str(data_of(runtime, "voice-call.completed"))
 
 
-def test_what_the_source_does_not_tell_stays_null(client: Caller) -> None:
+def test_unknown_fields_are_null(client: Caller) -> None:
     bare = put(client, "voice-calls", "bare", {"status": "in_progress"})
     told = {name for name, value in bare.items() if value not in (None, {}, False)}
     assert told == {
@@ -79,7 +79,7 @@ def test_what_the_source_does_not_tell_stays_null(client: Caller) -> None:
     assert shown["delivery"]["responseLatencyMs"] == {"p50": None, "p90": None}
 
 
-def test_latencies_are_percentiles_however_they_come(client: Caller) -> None:
+def test_latencies_are_percentiles_whatever_their_source(client: Caller) -> None:
     listed = put_call(client, "a", latencyMs=[100, 200, 300, 400, 1000])
     assert listed["latencyMs"] == {"p50": 300, "p90": 760, "p95": 880, "max": 1000, "count": 5}
     given = put_call(client, "b", latencyMs={"p50": 250, "p90": 800.5})
@@ -90,18 +90,18 @@ def test_latencies_are_percentiles_however_they_come(client: Caller) -> None:
     }
 
 
-def test_the_end_is_told_once(client: Caller, house: Runtime) -> None:
+def test_the_end_of_a_call_is_published_once(client: Caller, runtime: Runtime) -> None:
     put(client, "campaigns", "spring", {"name": "Spring"})
     for status in ("queued", "ringing", "in_progress"):
         made = put_call(client, status=status, campaign="Spring", endedAt=None)
         assert made["epaStatus"] == "pending"
         assert made["evaluationId"] is None
-    assert happened(house) == []
+    assert happened(runtime) == []
     put_call(client, campaign="Spring", endReason="hangup", query="?evaluate=false")
     put_call(client, campaign="Spring", endReason="hangup", fallbackCount=3)
     put_call(client, campaign="Spring", status="failed")
-    assert happened(house) == ["voice-call.completed"]
-    assert data_of(house, "voice-call.completed") == [
+    assert happened(runtime) == ["voice-call.completed"]
+    assert data_of(runtime, "voice-call.completed") == [
         {
             "voice_call_id": made["id"],
             "engagement_id": "",
@@ -118,19 +118,19 @@ def test_the_end_is_told_once(client: Caller, house: Runtime) -> None:
 
 
 @pytest.mark.parametrize("status", ["no_answer", "busy", "canceled", "voicemail", "failed"])
-def test_a_call_without_words_ends_and_is_not_judged(
-    client: Caller, house: Runtime, status: str
+def test_a_call_without_words_is_not_evaluated(
+    client: Caller, runtime: Runtime, status: str
 ) -> None:
     made = put_call(client, **BARE, status=status)
     assert (made["evaluationId"], made["epaStatus"]) == (None, "not_applicable")
-    [told] = data_of(house, "voice-call.completed")
+    [told] = data_of(runtime, "voice-call.completed")
     assert (told["status"], told["duration_seconds"], told["ended_at"]) == (status, None, None)
     shown = get(client, f"/voice-calls/{made['id']}/epa-results")
     assert (shown["status"], shown["overallScore"]) == ("not_applicable", None)
     assert (shown["dimensions"], shown["complianceFlags"]) == ([], [])
 
 
-def test_the_assessment_is_a_view_over_the_evaluation(client: Caller, house: Runtime) -> None:
+def test_the_assessment_shows_the_evaluation(client: Caller, runtime: Runtime) -> None:
     made = put_call(client, outcome="goal_met", collectedFields={"date": "tomorrow"})
     path = f"/voice-calls/{made['id']}/epa-results"
     assert get(client, path)["status"] == "pending"
@@ -169,12 +169,12 @@ def test_the_assessment_is_a_view_over_the_evaluation(client: Caller, house: Run
     assert [each["criterionKey"] for each in shown["complianceFlags"]] == ["opening.identity"]
     assert shown["strengths"] == results["coaching"]["strengths"]
     assert shown["scorecardId"] == results["scorecard"]["id"]
-    assert happened(house) == ["voice-call.completed", "evaluation.completed"]
-    [judged] = data_of(house, "evaluation.completed")
+    assert happened(runtime) == ["voice-call.completed", "evaluation.completed"]
+    [judged] = data_of(runtime, "evaluation.completed")
     assert (judged["channel"], judged["duration_seconds"]) == ("voice_bot", 29)
 
 
-def test_the_benchmark_is_made_of_stored_evaluations(client: Caller) -> None:
+def test_the_benchmark_compares_stored_evaluations(client: Caller) -> None:
     put(client, "campaigns", "spring", {"name": "Spring"})
     good = put_call(client, "good", campaign="Spring")
     slow = [
@@ -203,17 +203,19 @@ def test_the_benchmark_is_made_of_stored_evaluations(client: Caller) -> None:
     }
 
 
-def test_too_few_words_fail_and_say_so(client: Caller, house: Runtime) -> None:
+def test_too_few_words_fail_with_their_reason(client: Caller, runtime: Runtime) -> None:
     made = put_call(client, turns=turns()[:2])
     judge()
     shown = get(client, f"/voice-calls/{made['id']}/epa-results")
     assert (shown["status"], shown["overallScore"], shown["grade"]) == ("failed", None, None)
     evaluation = get(client, f"/evaluations/{shown['evaluationId']}")
     assert evaluation["error"]["code"] == "INSUFFICIENT_CONTENT"
-    assert happened(house) == ["voice-call.completed"]
+    assert happened(runtime) == ["voice-call.completed"]
 
 
-def test_a_recording_is_judged_once_it_has_a_transcript(client: Caller, house: Runtime) -> None:
+def test_a_recorded_call_is_evaluated_once_it_has_a_transcript(
+    client: Caller, runtime: Runtime
+) -> None:
     body = CALL.read_bytes()
     audio_file_id = upload(client, body)
     made = put_call(client, turns=[], recording={"audioFileId": audio_file_id})
@@ -226,7 +228,7 @@ def test_a_recording_is_judged_once_it_has_a_transcript(client: Caller, house: R
     }
     assert (link["contentType"], link["channels"], link["redacted"]) == ("audio/wav", None, False)
     assert requests.get(link["recordingUrl"], timeout=10).content == body
-    with house.db.writing() as session:
+    with runtime.db.writing() as session:
         completed(session, source_type="audio_file", source_id=audio_file_id, channel="voice")
     assert get(client, f"/voice-calls/{made['id']}")["epaStatus"] == "pending"
     judge()
@@ -235,10 +237,10 @@ def test_a_recording_is_judged_once_it_has_a_transcript(client: Caller, house: R
     transcript = get(client, f"/evaluations/{shown['evaluationId']}/transcript")
     assert {each["role"] for each in transcript["segments"]} == {"bot", "customer"}
     assert transcript["sourceType"] == "voice_call"
-    assert happened(house).count("evaluation.completed") == 2
+    assert happened(runtime).count("evaluation.completed") == 2
 
 
-def test_no_recording_is_not_found(client: Caller) -> None:
+def test_a_missing_recording_is_404(client: Caller) -> None:
     silent = put_call(client)
     announced = reserve(client)["audioFileId"]
     waiting = put_call(client, "b", turns=[], recording={"audioFileId": announced})
@@ -247,7 +249,7 @@ def test_no_recording_is_not_found(client: Caller) -> None:
         assert (answer.status_code, error_code(answer)) == (404, "RESOURCE_NOT_FOUND")
 
 
-def test_every_filter_finds_its_call(client: Caller) -> None:
+def test_every_filter_selects_its_calls(client: Caller) -> None:
     engagement = client.post("/engagements", {"name": "E", "type": "qa"}).json()["data"]["id"]
     audio_file_id = reserve(client)["audioFileId"]
     other = put_call(client, "other", "?evaluate=false")
@@ -292,7 +294,7 @@ def test_every_filter_finds_its_call(client: Caller) -> None:
         assert findings(client.get("/voice-calls", params=params)) == expected
 
 
-def test_the_endpoints_are_for_readers_and_only_read(
+def test_reading_requires_its_scope_and_writing_is_not_allowed(
     base: str, client: Caller, make_caller: Callable[..., Caller]
 ) -> None:
     made = put_call(client)

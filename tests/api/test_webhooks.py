@@ -10,12 +10,12 @@ from jsonschema import Draft202012Validator
 from sqlalchemy import select, update
 
 from app.core.clock import iso_utc, utc_now
-from app.core.runtime import runtime
 from app.events import outbox
 from app.events.catalogue import CATALOGUE, EventType
 from app.webhooks import history, sealing
 from app.webhooks.models import Delivery, Subscription
 from tests.caller import Caller, error_code, findings
+from tests.running import running_runtime
 
 URL = "https://127.0.0.1/hook"
 TYPES = ["evaluation.completed", "export.ready"]
@@ -53,13 +53,13 @@ def create(client: Caller, **changes: Any) -> dict[str, Any]:
 
 
 def publish(event: EventType = EventType.EVALUATION_COMPLETED, count: int = 1) -> None:
-    with runtime().db.writing() as session:
+    with running_runtime().db.writing() as session:
         for _ in range(count):
             outbox.publish(session, event, CATALOGUE[event].sample)
 
 
 def set_states(state: str) -> None:
-    with runtime().db.writing() as session:
+    with running_runtime().db.writing() as session:
         session.execute(update(Delivery).values(state=state, attempts=3, finished_at=utc_now()))
 
 
@@ -301,25 +301,27 @@ def test_a_rotation_shows_the_new_secret_once(client: Caller, made: dict[str, An
     assert set(rotated) == FIELDS | {"signing_secret"}
     assert rotated["signing_secret"] != made["signing_secret"]
     assert findings(client.post(path, {"overlap_seconds": 604801})) == {"overlap_seconds": "RANGE"}
-    parts = runtime()
-    with parts.db.reading() as session:
+    runtime = running_runtime()
+    with runtime.db.reading() as session:
         row = session.scalars(select(Subscription)).one()
         assert row.previous_secret is not None
-        assert sealing.unseal(parts.keyring, row.id, row.previous_secret) == made["signing_secret"]
-        assert sealing.unreadable_key_ids(session, parts.keyring) == set()
+        assert (
+            sealing.unseal(runtime.keyring, row.id, row.previous_secret) == made["signing_secret"]
+        )
+        assert sealing.unreadable_key_ids(session, runtime.keyring) == set()
     client.post(path, {"overlap_seconds": 0})
-    with parts.db.reading() as session:
+    with runtime.db.reading() as session:
         assert session.scalars(select(Subscription.previous_secret)).one() is None
 
 
 def test_lists_answer_when_the_master_key_is_gone(client: Caller, made: dict[str, Any]) -> None:
-    with runtime().db.writing() as session:
+    with running_runtime().db.writing() as session:
         session.execute(update(Subscription).values(secret="v1.gone.AAAA.AAAA"))
     publish()
     assert client.get("/webhooks").status_code == 200
     assert len(deliveries(client, made)) == 1
-    with runtime().db.reading() as session:
-        assert sealing.unreadable_key_ids(session, runtime().keyring) == {"gone"}
+    with running_runtime().db.reading() as session:
+        assert sealing.unreadable_key_ids(session, running_runtime().keyring) == {"gone"}
 
 
 def test_the_catalogue_shows_each_type_with_schema_and_example(client: Caller) -> None:
@@ -339,19 +341,19 @@ def test_history_is_purged_when_its_time_is_over(client: Caller, made: dict[str,
     publish(count=3)
     set_states("succeeded")
     publish()
-    parts = runtime()
+    runtime = running_runtime()
     future = utc_now() + timedelta(days=1)
-    with parts.db.writing() as session:
+    with runtime.db.writing() as session:
         assert history.purge(session, before=utc_now() - timedelta(days=30)) == 0
         assert history.purge(session, before=future, limit=2) > 0
     while True:
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             if history.purge(session, before=future) == 0:
                 break
     [left] = deliveries(client, made)
     assert left["status"] == "pending"
     client.delete(f"/webhooks/{made['id']}")
     for _ in range(2):
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             history.purge(session, before=utc_now() + timedelta(days=1))
     assert client.get(f"/webhooks/{made['id']}/deliveries").status_code == 404

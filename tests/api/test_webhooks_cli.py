@@ -6,16 +6,15 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from sqlalchemy import update
 
 from app.core.clock import utc_now
-from app.core.runtime import runtime
 from app.events import outbox
 from app.events.catalogue import CATALOGUE, EventType
 from app.webhooks import service
 from app.webhooks.cli import webhooks
 from app.webhooks.models import Delivery
+from tests.running import CommandRunner, running_runtime
 
 
 @pytest.fixture
@@ -23,7 +22,7 @@ def run(serve: Callable[..., str]) -> Callable[..., str]:
     serve(webhook_allowed_cidrs=(ip_network("127.0.0.0/8"),))
 
     def run(*arguments: str, code: int = 0) -> str:
-        result = CliRunner().invoke(webhooks, arguments)
+        result = CommandRunner().invoke(webhooks, arguments)
         assert result.exit_code == code, result.output
         return str(result.output)
 
@@ -33,10 +32,10 @@ def run(serve: Callable[..., str]) -> Callable[..., str]:
 @pytest.fixture
 def made(run: Callable[..., str]) -> dict[str, Any]:
     """A subscription with one failed delivery."""
-    parts = runtime()
-    with parts.db.writing() as session:
+    runtime = running_runtime()
+    with runtime.db.writing() as session:
         url = "https://127.0.0.1/"
-        made = service.create(session, parts.keyring, url=url, events=["export.ready"])
+        made = service.create(session, runtime.keyring, url=url, events=["export.ready"])
         outbox.publish(session, EventType.EXPORT_READY, CATALOGUE[EventType.EXPORT_READY].sample)
         session.execute(update(Delivery).values(state="failed", finished_at=utc_now()))
     return made
@@ -64,7 +63,7 @@ def test_redeliver_and_recover_make_deliveries(
     [shown] = json.loads(run("deliveries", made["id"], "--json"))
     assert shown["event_id"] in run("redeliver", made["id"], shown["id"])
     assert run("recover", made["id"]) == "0 deliveries made\n"
-    with runtime().db.writing() as session:
+    with running_runtime().db.writing() as session:
         session.execute(update(Delivery).values(state="failed", finished_at=utc_now()))
     assert run("recover", made["id"], "--since", "2020-01-01T00:00:00Z") == "1 deliveries made\n"
 

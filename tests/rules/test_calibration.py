@@ -1,15 +1,20 @@
 """Calibration: the parts it is made of, and that it learns what is there to be learnt."""
 
 import random
+from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.calibration.fitting import Sample, cross_validated, fit, model_from
-from app.calibration.isotonic import rising
-from app.calibration.ridge import Fitting, Linear
+from app.calibration.fitting import Ridge, cross_validated, fit, rising_curve
+from app.calibration.score_model import LinearModel, Sample, model_from
+
+
+def samples(signals: list[dict[str, float]], labels: Iterable[float]) -> list[Sample]:
+    return [Sample(each, float(label)) for each, label in zip(signals, labels, strict=True)]
+
 
 points = st.lists(
     st.tuples(st.integers(0, 20).map(float), st.integers(0, 100).map(float)),
@@ -33,8 +38,8 @@ def people(number: int, *, seed: int = 7) -> list[Sample]:
 def test_without_shrinkage_it_is_least_squares() -> None:
     signals = [{"x": float(x), "z": float(x % 3)} for x in range(9)]
     labels = [3 + 2 * each["x"] - each["z"] for each in signals]
-    linear = Fitting(signals, labels).solved(1e-9)
-    assert [linear.value(each) for each in signals] == pytest.approx(labels, abs=1e-6)
+    linear = Ridge(samples(signals, labels)).solve(1e-9)
+    assert [linear.predict(each) for each in signals] == pytest.approx(labels, abs=1e-6)
 
 
 @pytest.mark.parametrize("number", [4, 12])
@@ -43,7 +48,7 @@ def test_the_fit_is_where_the_penalised_error_is_least(number: int) -> None:
     names = ("score", "dimension.effort", "dimension.resolution", "lines", "concessions", "ending")
     signals = [{name: chance.gauss(0, 1) for name in names} for _ in range(number)]
     labels = [chance.gauss(50, 20) for _ in range(number)]
-    linear, strength = Fitting(signals, labels).solved(5.0), 5.0
+    linear, strength = Ridge(samples(signals, labels)).solve(5.0), 5.0
     penalties = (0.03, 0.003, 0.3, 1, 1, 1)
     weights = {name: weight for name, _, _, weight in linear.columns}
 
@@ -52,8 +57,8 @@ def test_the_fit_is_where_the_penalised_error_is_least(number: int) -> None:
             (name, mean, scale, weight + by * (name == moved))
             for name, mean, scale, weight in linear.columns
         )
-        found = Linear(linear.bias, columns)
-        error = sum((found.value(x) - y) ** 2 for x, y in zip(signals, labels, strict=True))
+        found = LinearModel(linear.bias, columns)
+        error = sum((found.predict(x) - y) ** 2 for x, y in zip(signals, labels, strict=True))
         shrunk = (
             penalty * (weights[name] + by * (name == moved)) ** 2
             for name, penalty in zip(names, penalties, strict=True)
@@ -67,29 +72,29 @@ def test_the_fit_is_where_the_penalised_error_is_least(number: int) -> None:
 
 def test_with_all_shrinkage_the_mean_is_left() -> None:
     signals = [{"x": float(x)} for x in range(9)]
-    linear = Fitting(signals, [float(x) for x in range(9)]).solved(1e12)
-    assert linear.value({"x": 8.0}) == pytest.approx(4.0, abs=1e-6)
+    linear = Ridge(samples(signals, range(9))).solve(1e12)
+    assert linear.predict({"x": 8.0}) == pytest.approx(4.0, abs=1e-6)
 
 
 def test_what_never_varies_or_is_missing_counts_nothing() -> None:
     signals = [{"x": float(x), "same": 5.0} for x in range(8)]
-    linear = Fitting(signals, [float(x) for x in range(8)]).solved(1.0)
+    linear = Ridge(samples(signals, range(8))).solve(1.0)
     assert [name for name, *_ in linear.columns] == ["x"]
-    assert linear.value({}) == pytest.approx(3.5)
-    assert linear.value({"x": 3.5, "unknown": 9.0}) == pytest.approx(3.5)
+    assert linear.predict({}) == pytest.approx(3.5)
+    assert linear.predict({"x": 3.5, "unknown": 9.0}) == pytest.approx(3.5)
 
 
 def test_neighbours_that_fall_are_put_together() -> None:
-    found = rising([(0, 10), (1, 30), (2, 20), (3, 50)])
+    found = rising_curve([(0, 10), (1, 30), (2, 20), (3, 50)])
     assert found.knots == ((0, 10), (1.5, 25), (3, 50))
     assert [found.value(point) for point in (-5, 0, 0.75, 1.5, 9)] == [10, 10, 17.5, 25, 50]
     with pytest.raises(ValueError, match="points"):
-        rising([])
+        rising_curve([])
 
 
 @given(points)
 def test_the_map_rises_and_keeps_the_mean(given_points: list[tuple[float, float]]) -> None:
-    knots = rising(given_points).knots
+    knots = rising_curve(given_points).knots
     assert all(left[0] < right[0] and left[1] < right[1] for left, right in pairwise(knots))
     labels = [label for _, label in given_points]
     assert min(labels) <= knots[0][1] <= knots[-1][1] <= max(labels)

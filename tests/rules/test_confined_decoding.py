@@ -11,11 +11,11 @@ import pytest
 
 from app.ai.speech.decoding.limits import DecodingLimits
 from app.ai.speech.errors import (
-    ProviderUnavailable,
-    Stopped,
     TooLong,
+    TranscriptionStopped,
     UnsupportedMedia,
 )
+from app.core.storage import DiskFull
 from tests.hostile_media import (
     flac_of_silence,
     mp4,
@@ -65,13 +65,13 @@ def children_of(pid: int) -> list[int]:
 
 
 @pytest.mark.parametrize("file", FIXTURES, ids=lambda file: file.name)
-def test_every_fixture_is_decoded_in_a_quarter_of_the_memory(file: Path) -> None:
+def test_every_fixture_decodes_in_a_quarter_of_the_memory_limit(file: Path) -> None:
     with decode(file, limits=DecodingLimits(memory_bytes=256 << 20)) as recording:
         assert recording.sample_count > 0
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_small_file_that_costs_much_is_refused_with_its_reason(
+def test_a_hostile_file_is_refused_with_its_reason(
     stored: Callable[[bytes], Path], name: str
 ) -> None:
     content, reason = HOSTILE[name]
@@ -81,24 +81,24 @@ def test_a_small_file_that_costs_much_is_refused_with_its_reason(
     assert not failure.value.retryable
 
 
-def test_memory_is_bounded(stored: Callable[[bytes], Path]) -> None:
+def test_memory_is_limited(stored: Callable[[bytes], Path]) -> None:
     with pytest.raises(UnsupportedMedia, match="more than 100 MiB of memory"):
         decode(stored(flac_of_silence(60)), limits=DecodingLimits(memory_bytes=100 << 20))
 
 
-def test_processor_time_is_bounded_by_the_sound(stored: Callable[[bytes], Path]) -> None:
+def test_processor_time_is_limited_by_the_sound(stored: Callable[[bytes], Path]) -> None:
     limits = DecodingLimits(cpu_s=0, cpu_s_per_minute=0.001)
     with pytest.raises(UnsupportedMedia, match="too long for the sound"):
         decode(stored(SLOW), limits=limits)
 
 
-def test_time_is_bounded_by_the_sound(stored: Callable[[bytes], Path]) -> None:
+def test_time_is_limited_by_the_sound(stored: Callable[[bytes], Path]) -> None:
     limits = DecodingLimits(wall_s=0.1, wall_s_per_minute=0)
     with pytest.raises(UnsupportedMedia, match="too long for the sound"):
         decode(stored(SLOW), limits=limits)
 
 
-def test_the_sound_of_all_channels_is_bounded(stored: Callable[[bytes], Path]) -> None:
+def test_the_sound_of_all_channels_is_limited(stored: Callable[[bytes], Path]) -> None:
     limits = DecodingLimits(duration_s=240)
     with decode(stored(flac_of_silence(50)), limits=limits) as recording:
         assert recording.channels == 8
@@ -106,14 +106,13 @@ def test_the_sound_of_all_channels_is_bounded(stored: Callable[[bytes], Path]) -
         decode(stored(flac_of_silence(70)), limits=limits)
 
 
-def test_a_nearly_full_disk_ends_decoding_until_later(stored: Callable[[bytes], Path]) -> None:
-    with pytest.raises(ProviderUnavailable, match="free disk space") as failure:
-        decode(stored(SLOW), limits=DecodingLimits(free_disk_bytes=1 << 60))
-    assert failure.value.retryable
+def test_a_nearly_full_disk_puts_decoding_off(stored: Callable[[bytes], Path]) -> None:
+    with pytest.raises(DiskFull):
+        decode(stored(SLOW), limits=DecodingLimits(min_free_bytes=1 << 60))
 
 
 @LINUX_ONLY
-def test_the_process_has_no_network_no_files_and_no_keys(
+def test_the_process_can_open_nothing_and_has_no_keys(
     stored: Callable[[bytes], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CQE_MASTER_KEYS", "k1:secret")
@@ -133,7 +132,7 @@ def test_the_process_has_no_network_no_files_and_no_keys(
                 return True
         return False
 
-    with pytest.raises(Stopped):
+    with pytest.raises(TranscriptionStopped):
         decode(stored(SLOW), should_stop=look)
     assert seen["limits"]["Max address space"] == [str(1 << 30)] * 2
     assert seen["limits"]["Max core file size"] == ["0", "0"]
@@ -143,7 +142,7 @@ def test_the_process_has_no_network_no_files_and_no_keys(
 
 
 @LINUX_ONLY
-def test_when_the_worker_is_killed_its_decoding_ends_and_leaves_nothing(
+def test_killing_the_worker_ends_decoding_and_leaves_no_file(
     stored: Callable[[bytes], Path], tmp_path: Path
 ) -> None:
     spool = tmp_path / "spool"
@@ -163,7 +162,7 @@ def test_when_the_worker_is_killed_its_decoding_ends_and_leaves_nothing(
     assert list(spool.iterdir()) == []
 
 
-def test_the_decoding_process_loads_nothing_of_the_service() -> None:
+def test_the_decoding_process_imports_nothing_of_the_service() -> None:
     look = (
         "import sys, app.ai.speech.decoding.__main__;"
         "print({'numpy', 'sqlalchemy', 'flask', 'app.core.settings'} & {*sys.modules})"
@@ -172,7 +171,7 @@ def test_the_decoding_process_loads_nothing_of_the_service() -> None:
     assert seen.stdout.strip() == "set()"
 
 
-def test_the_web_process_loads_no_decoder() -> None:
+def test_the_web_process_imports_no_decoder() -> None:
     look = "import sys, app.factory; print({'av', 'numpy', 'ctranslate2'} & {*sys.modules})"
     seen = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert seen.stdout.strip() == "set()"

@@ -11,9 +11,9 @@ from app.ai.speech.decoding.output import SAMPLE_RATE_HZ
 from app.ai.speech.errors import (
     NoAudioStream,
     ProviderUnavailable,
-    Stopped,
     TooLong,
     TranscriptionError,
+    TranscriptionStopped,
     UnsupportedMedia,
 )
 from app.ai.transcript import AudioInfo
@@ -46,7 +46,7 @@ def measure(path: Path, **options: Any) -> AudioInfo:
 
 
 def wav(rate_hz: int, channels: int, samples: bytes, *, declared: int | None = None) -> bytes:
-    """A WAV file of 16 bits; `declared` is a size for its header to lie about."""
+    """A WAV file of 16-bit samples; `declared` is a false size for its header."""
     size = len(samples) if declared is None else declared
     form = struct.pack("<HHIIHH", 1, channels, rate_hz, rate_hz * channels * 2, channels * 2, 16)
     head = b"RIFF" + struct.pack("<I", 36) + b"WAVEfmt " + struct.pack("<I", 16) + form
@@ -60,13 +60,13 @@ def tones(channels: int, rate_hz: int = 8000, seconds: float = 1.0) -> bytes:
     return np.stack(sines, axis=1).astype("<i2").tobytes()
 
 
-def opus_with_a_pause(path: Path, pause_s: int) -> None:
-    """Write a second of sound, nothing at all for `pause_s`, and another second."""
+def opus_with_a_gap(path: Path, gap_s: int) -> None:
+    """Write a second of sound, nothing at all for `gap_s`, and another second."""
     with av.open(str(path), "w") as container:
         stream = container.add_stream("libopus", rate=48000, layout="mono")
         for start in [
             *range(0, 48000, 960),
-            *range(48000 * (1 + pause_s), 48000 * (2 + pause_s), 960),
+            *range(48000 * (1 + gap_s), 48000 * (2 + gap_s), 960),
         ]:
             sine = np.sin(2 * np.pi * 440 * np.arange(start, start + 960) / 48000) * 8000
             frame = av.AudioFrame.from_ndarray(
@@ -78,7 +78,7 @@ def opus_with_a_pause(path: Path, pause_s: int) -> None:
 
 
 @pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.name)
-def test_twelve_formats_decode_to_their_length(path: Path) -> None:
+def test_every_accepted_format_decodes_to_its_full_duration(path: Path) -> None:
     with decode(path, content_type=CONTENT_TYPES[path.suffix]) as recording:
         assert recording.duration_ms == pytest.approx(11_000, abs=150)
         assert recording.info.channels == 1
@@ -87,13 +87,13 @@ def test_twelve_formats_decode_to_their_length(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.name)
-def test_another_content_type_than_the_content_is_refused(path: Path) -> None:
+def test_a_wrong_content_type_is_refused(path: Path) -> None:
     wrong = "audio/mpeg" if path.suffix == ".wav" else "audio/wav"
     with pytest.raises(UnsupportedMedia, match="content type"):
         decode(path, content_type=wrong)
 
 
-def test_the_name_of_a_file_means_nothing(tmp_path: Path) -> None:
+def test_the_file_name_is_ignored(tmp_path: Path) -> None:
     misnamed = tmp_path / "call.mp3"
     misnamed.write_bytes((AUDIO / "formats" / "jfk.flac").read_bytes())
     assert measure(misnamed, content_type="audio/flac").codec == "flac"
@@ -117,7 +117,7 @@ def test_the_name_of_a_file_means_nothing(tmp_path: Path) -> None:
     ],
     ids=lambda content: repr(content[:12]),
 )
-def test_what_is_not_sound_fails_cleanly(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_recording_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "jfk.mp3").write_bytes((AUDIO / "formats" / "jfk.mp3").read_bytes())
     upload = tmp_path / "upload"
     upload.write_bytes(content)
@@ -128,7 +128,7 @@ def test_what_is_not_sound_fails_cleanly(tmp_path: Path, content: bytes) -> None
 
 
 @pytest.mark.parametrize("name", ["pcm16.wav", "ulaw8k.wav", "m4a", "flac", "mp3", "webm", "3gp"])
-def test_a_file_cut_short_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_truncated_file_is_refused(tmp_path: Path, name: str) -> None:
     whole = (AUDIO / "formats" / f"jfk.{name}").read_bytes()
     half = tmp_path / "half"
     half.write_bytes(whole[: len(whole) // 2])
@@ -136,7 +136,7 @@ def test_a_file_cut_short_is_refused(tmp_path: Path, name: str) -> None:
         measure(half)
 
 
-def test_a_damaged_stretch_is_survived_and_told(tmp_path: Path) -> None:
+def test_a_damaged_part_is_skipped_with_a_warning(tmp_path: Path) -> None:
     data = bytearray((AUDIO / "formats" / "jfk.m4a").read_bytes())
     third = len(data) // 3
     data[third : third + 500] = b"\xff" * 500
@@ -148,26 +148,26 @@ def test_a_damaged_stretch_is_survived_and_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("declared", [0, 0x7FFFF000, 0xFFFFFFFF])
-def test_a_streamed_wav_is_as_long_as_its_sound(tmp_path: Path, declared: int) -> None:
+def test_a_streamed_wav_has_the_duration_of_its_samples(tmp_path: Path, declared: int) -> None:
     streamed = tmp_path / "streamed"
     streamed.write_bytes(wav(8000, 1, tones(1, seconds=2), declared=declared))
     assert measure(streamed).duration_ms == 2000
 
 
 @pytest.mark.parametrize("name", ["pcm16.wav", "amr", "ogg", "mp3"])
-def test_the_longest_duration_holds_while_decoding(name: str) -> None:
+def test_the_duration_limit_is_checked_while_decoding(name: str) -> None:
     with pytest.raises(TooLong):
         decode(AUDIO / "formats" / f"jfk.{name}", limits=DecodingLimits(duration_s=5))
 
 
-def test_a_sample_rate_that_blows_up_a_small_file_is_refused(tmp_path: Path) -> None:
+def test_a_very_low_sample_rate_is_refused(tmp_path: Path) -> None:
     slow = tmp_path / "slow"
     slow.write_bytes(wav(1, 1, tones(1)))
     with pytest.raises(UnsupportedMedia, match="sample rate"):
         measure(slow)
 
 
-def test_eight_channels_stay_apart(tmp_path: Path) -> None:
+def test_eight_channels_are_kept_separate(tmp_path: Path) -> None:
     many = tmp_path / "many"
     many.write_bytes(wav(8000, 8, tones(8)))
     with decode(many) as recording:
@@ -178,21 +178,21 @@ def test_eight_channels_stay_apart(tmp_path: Path) -> None:
         assert distinct_channels(recording) == list(range(8))
 
 
-def test_nine_channels_are_too_many(tmp_path: Path) -> None:
+def test_nine_channels_are_refused(tmp_path: Path) -> None:
     many = tmp_path / "many"
     many.write_bytes(wav(8000, 9, tones(9)))
     with pytest.raises(UnsupportedMedia, match="8 channels"):
         measure(many)
 
 
-def test_a_file_without_a_sample_has_no_audio(tmp_path: Path) -> None:
+def test_a_file_without_samples_has_no_audio(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.write_bytes(wav(8000, 1, b""))
     with pytest.raises(NoAudioStream):
         measure(empty)
 
 
-def test_a_silent_film_has_no_audio(tmp_path: Path) -> None:
+def test_a_video_without_an_audio_track_has_no_audio(tmp_path: Path) -> None:
     film = tmp_path / "film.mp4"
     with av.open(str(film), "w") as container:
         stream = container.add_stream("mpeg4", rate=10)
@@ -204,22 +204,22 @@ def test_a_silent_film_has_no_audio(tmp_path: Path) -> None:
         measure(film)
 
 
-def test_a_pause_that_was_not_sent_becomes_silence(tmp_path: Path) -> None:
+def test_a_gap_in_the_time_stamps_becomes_silence(tmp_path: Path) -> None:
     paused = tmp_path / "paused.webm"
-    opus_with_a_pause(paused, 3)
+    opus_with_a_gap(paused, 3)
     with decode(paused) as recording:
         assert recording.duration_ms == pytest.approx(5000, abs=60)
         assert not recording.read(0, 2 * SAMPLE_RATE_HZ, 3 * SAMPLE_RATE_HZ).any()
 
 
-def test_a_pause_counts_against_the_longest_duration(tmp_path: Path) -> None:
+def test_a_gap_counts_towards_the_duration_limit(tmp_path: Path) -> None:
     paused = tmp_path / "paused.webm"
-    opus_with_a_pause(paused, 100_000)
+    opus_with_a_gap(paused, 100_000)
     with pytest.raises(TooLong):
         measure(paused, limits=DecodingLimits(duration_s=3600))
 
 
-def test_one_sound_on_two_channels_is_one_channel(tmp_path: Path) -> None:
+def test_identical_channels_count_as_one(tmp_path: Path) -> None:
     mono = np.frombuffer(tones(1), dtype="<i2")
     twice = tmp_path / "twice"
     twice.write_bytes(wav(8000, 2, np.stack([mono, mono], axis=1).tobytes()))
@@ -227,7 +227,7 @@ def test_one_sound_on_two_channels_is_one_channel(tmp_path: Path) -> None:
         assert distinct_channels(recording) == [0]
 
 
-def test_a_faint_echo_on_the_other_line_is_a_channel_of_its_own(tmp_path: Path) -> None:
+def test_a_faint_echo_is_a_separate_channel(tmp_path: Path) -> None:
     mono = np.frombuffer(tones(1), dtype="<i2")
     echo = tmp_path / "echo"
     echo.write_bytes(wav(8000, 2, np.stack([mono, mono // 20], axis=1).tobytes()))
@@ -235,18 +235,18 @@ def test_a_faint_echo_on_the_other_line_is_a_channel_of_its_own(tmp_path: Path) 
         assert distinct_channels(recording) == [0, 1]
 
 
-def test_decoded_sound_has_no_name_on_the_disk(tmp_path: Path) -> None:
+def test_decoded_sound_is_an_unnamed_file(tmp_path: Path) -> None:
     with decode(AUDIO / "formats" / "jfk.flac", spool_dir=tmp_path) as recording:
         assert recording.channels == 1
         assert not list(tmp_path.iterdir())
 
 
-def test_decoding_stops_when_asked() -> None:
-    with pytest.raises(Stopped):
+def test_decoding_stops_on_request() -> None:
+    with pytest.raises(TranscriptionStopped):
         decode(AUDIO / "formats" / "jfk.flac", should_stop=lambda: True)
 
 
-def test_a_file_that_is_gone_may_be_tried_again(tmp_path: Path) -> None:
+def test_a_missing_file_is_a_retryable_error(tmp_path: Path) -> None:
     with pytest.raises(ProviderUnavailable) as failure:
         measure(tmp_path / "gone")
     assert failure.value.retryable

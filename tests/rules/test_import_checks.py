@@ -1,5 +1,6 @@
 """What may be written: every record is either checked or refused with a sentence."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,10 +9,11 @@ from hypothesis import strategies as st
 
 from app.core.errors import InvalidInput
 from app.core.secrets.encryption import Keyring
-from app.imports.checking import _SHAPES, check
+from app.imports import checking
+from app.imports.checking import _SHAPES
 from app.imports.formats.items import Kind
 from app.imports.preparing import Checked, sentence
-from app.redaction import guard
+from app.redaction.redactor import Redactor
 
 WORDS = [
     *("completed", "closed", "agent", "bot", "customer", "en", "chat", "2026-01-02T03:04:05Z"),
@@ -20,6 +22,8 @@ WORDS = [
 NAMES = sorted(
     {str(field.data_key) for shape in _SHAPES.values() for field in shape.fields.values()}
 )
+REDACTOR = Redactor(enabled=True, keyring=Keyring({"own": bytes(32)}))
+check = partial(checking.check, REDACTOR)
 INNER = ["role", "text", "sentAt", "startMs", "endMs", "p50", "score", "audioFileId", "metadata"]
 VALUE = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 2**62) | st.floats() | st.sampled_from(WORDS),
@@ -42,11 +46,6 @@ LIKELY = st.fixed_dictionaries(
         "endedAt": st.sampled_from(WORDS),
     },
 )
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _masked() -> None:
-    guard.install(guard.Guard(enabled=True, keyring=Keyring({"own": bytes(32)})))
 
 
 @settings(max_examples=150, deadline=None)

@@ -19,6 +19,8 @@ RESULT_KEYS = [
     "rawScore",
     "maxScore",
     "complianceScore",
+    "coverage",
+    "noVerdictReason",
     "band",
     "passed",
     "passThreshold",
@@ -248,4 +250,7 @@ def test_a_required_statement_is_a_moment() -> None:
     card = scorecard("voice", disclosure={"requiredStatements": statements})
     found = judge(call(("a", 0, 900, "This call is recorded."), ("c", 950, 990, "Ok.")), card=card)
     moment = found.results["moments"][0]
-    assert (moment["type"], moment["label"]) == ("compliance_disclosure", "Recording")
+    assert (moment["type"], moment["label"]) == (
+        "compliance_disclosure",
+        "Required statement made: Recording.",
+    )

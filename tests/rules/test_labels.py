@@ -1,4 +1,4 @@
-"""Files of labels: JSON lines and CSV, and what is wrong with which line."""
+"""Files of labels: both formats are read, and a wrong line is named."""
 
 import pytest
 
@@ -13,26 +13,26 @@ from app.reviews.labels import Label, from_file
         '\ufeffscore,externalId,note\r\n5,a,"quick, kind"\r\n99.5,eval_1,\r\n',
     ],
 )
-def test_both_formats_say_the_same(text: str) -> None:
+def test_both_formats_are_read(text: str) -> None:
     assert from_file(text) == [Label("a", 5), Label("eval_1", 99.5)]
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "message"),
     [
-        ('{"externalId": "a", "score": 101}', "line 1: a score is from 0 to 100"),
-        ('{"externalId": "a", "score": "NaN"}', "line 1: a score is from 0 to 100"),
-        ('{"externalId": "a", "score": true}', "line 1: a score is from 0 to 100"),
-        ('{"externalId": "a"}\n', "line 1 has no score"),
-        ('{"externalId": 7, "score": 5}', "line 1 has neither evaluationId nor externalId"),
-        ('{"score": 5}', "line 1 has neither evaluationId nor externalId"),
-        ('{"externalId": "a", "score": 5}\n{', "line 2 is not JSON"),
-        ('{"externalId": "a", "score": 5}\n[]', "line 2 is not a JSON object"),
+        ('{"externalId": "a", "score": 101}', "line 1: score must be between 0 and 100"),
+        ('{"externalId": "a", "score": "NaN"}', "line 1: score must be between 0 and 100"),
+        ('{"externalId": "a", "score": true}', "line 1: score must be between 0 and 100"),
+        ('{"externalId": "a"}\n', "line 1 must have a score"),
+        ('{"externalId": 7, "score": 5}', "line 1 must have evaluationId or externalId"),
+        ('{"score": 5}', "line 1 must have evaluationId or externalId"),
+        ('{"externalId": "a", "score": 5}\n{', "line 2 must be JSON"),
+        ('{"externalId": "a", "score": 5}\n[]', "line 2 must be a JSON object"),
         ("externalId,grade\na,5\n", "line 1 must name the columns"),
-        ("externalId,score\na,5\nb,much\n", "line 3 has no score"),
+        ("externalId,score\na,5\nb,much\n", "line 3 must have a score"),
         ("", "line 1 must name the columns"),
     ],
 )
-def test_what_is_no_label_is_refused_with_its_line(text: str, complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
+def test_a_wrong_line_is_named(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         from_file(text)

@@ -1,10 +1,10 @@
-"""Rules for telling what a file is from its first bytes."""
+"""Recognition of media types by the first bytes of a file."""
 
 import struct
 
 import pytest
 
-from app.ai.speech.media_types import MediaKind, kind_of_type, sniff, wav_length_s
+from app.ai.speech.media_types import MediaKind, kind_of_content_type, sniff, wav_length_s
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from app.ai.speech.media_types import MediaKind, kind_of_type, sniff, wav_length
         (b"ID3\x04\x00\x00\x00\x00\x7f\x7f..", MediaKind.MP3),
     ],
 )
-def test_each_container_is_known_by_its_first_bytes(head: bytes, kind: MediaKind) -> None:
+def test_containers_are_recognised_by_their_first_bytes(head: bytes, kind: MediaKind) -> None:
     assert sniff(head) is kind
 
 
@@ -46,16 +46,16 @@ def test_each_container_is_known_by_its_first_bytes(head: bytes, kind: MediaKind
         b"ID3\x04\x00\x00\x00\x00\x00\x02..<svg>",
     ],
 )
-def test_everything_else_is_refused(head: bytes) -> None:
+def test_other_content_is_not_recognised(head: bytes) -> None:
     assert sniff(head) is None
 
 
-def test_a_content_type_is_read_without_its_parameters() -> None:
-    assert kind_of_type("Audio/WebM; codecs=opus") is MediaKind.WEBM
+def test_parameters_of_a_content_type_are_ignored() -> None:
+    assert kind_of_content_type("Audio/WebM; codecs=opus") is MediaKind.WEBM
 
 
-def test_an_unknown_content_type_promises_nothing() -> None:
-    assert kind_of_type("application/octet-stream") is None
+def test_an_unknown_content_type_has_no_container() -> None:
+    assert kind_of_content_type("application/octet-stream") is None
 
 
 def wav_head(data_size: int, *, before: bytes = b"") -> bytes:
@@ -64,15 +64,15 @@ def wav_head(data_size: int, *, before: bytes = b"") -> bytes:
     return b"RIFF" + b"\x00" * 4 + b"WAVE" + form + before + b"data" + struct.pack("<I", data_size)
 
 
-def test_the_length_of_a_wav_is_read_from_its_header() -> None:
+def test_the_duration_of_a_wav_comes_from_its_header() -> None:
     assert wav_length_s(wav_head(32000)) == 2.0
 
 
-def test_chunks_before_the_sound_are_stepped_over() -> None:
+def test_chunks_before_the_samples_are_skipped() -> None:
     odd = b"LIST" + struct.pack("<I", 3) + b"abc\x00"
     assert wav_length_s(wav_head(32000, before=odd)) == 2.0
 
 
 @pytest.mark.parametrize("size", [0, 0x7FFFF000, 0xFFFFFFFF])
-def test_a_streamed_wav_declares_no_length(size: int) -> None:
+def test_a_streamed_wav_declares_no_duration(size: int) -> None:
     assert wav_length_s(wav_head(size)) == 0.0

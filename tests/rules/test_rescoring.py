@@ -38,7 +38,10 @@ def test_the_engines_answers_bring_the_engines_score_back(data: st.DataObject) -
     changed = rescored(results, card, {key: human(data.draw(shares)) for key in keys})
     originals = {key: human(criteria[key]["normalizedScore"]) for key in keys}
     back = rescored(changed.results, card, originals)
-    for member in ("score", "rawScore", "complianceScore", "band", "passed", "autoFail"):
+    for member in (
+        *("score", "rawScore", "complianceScore", "coverage", "noVerdictReason", "band"),
+        *("passed", "autoFail"),
+    ):
         assert back.results[member] == results[member]
     assert [each["score"] for each in back.results["sections"]] == [
         each["score"] for each in results["sections"]

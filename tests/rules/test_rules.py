@@ -49,6 +49,28 @@ def test_an_opening_without_anything_says_so_and_shows_where_it_was_looked_for()
     assert [item.quote for item in found.evidence] == ["Yes?", "Go on."]
 
 
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        ("you are speaking with the support desk of nordlicht my name is anna", []),
+        ("good morning nordlicht telecom this is tom miller how can i help you", []),
+        ("city gas emergency line you're through to george", []),
+        ("good evening harbour dental priya speaking", []),
+        ("hi you're chatting with sam from brightpath how can i help today", []),
+        ("hello this is tom how can i help", ["company"]),
+        ("hello how can i help you", ["company", "personal"]),
+        ("hi this is customer service who am i speaking with", ["company", "personal"]),
+        ("thank you for holding this is fine now", ["greeting", "company", "personal"]),
+    ],
+)
+def test_names_in_a_greeting_are_known_without_capitals(line, missing) -> None:
+    found = judge("opening.greeting", spoken(("a", line), ("c", "i have a question please")))
+    assert [
+        part for part in ("greeting", "company", "personal") if f"no {part}" in found.explanation
+    ] == (missing)
+    assert found.answer == ("no" if missing else "yes")
+
+
 def test_a_greeting_in_the_third_turn_is_late() -> None:
     late = spoken(
         ("a", "Yes?"),

@@ -23,7 +23,8 @@ WEIGHTS = {
         "communication.clarity": 7,
         "communication.pace": 5,
         "compliance.disclosure": 8,
-        "compliance.data_handling": 7,
+        "compliance.data_handling": 5,
+        "compliance.third_party": 2,
         "control.hold_silence": 5,
         "closing.recap": 5,
     },
@@ -39,7 +40,8 @@ WEIGHTS = {
         "communication.language": 5,
         "responsiveness.first_response": 5,
         "responsiveness.gaps": 5,
-        "compliance.data_handling": 10,
+        "compliance.data_handling": 8,
+        "compliance.third_party": 2,
         "closing.recap": 5,
     },
     "voice_bot": {
@@ -88,6 +90,7 @@ def test_the_critical_criteria_of_a_call_are_those_of_the_table() -> None:
         "communication.clarity": "evaluation",
         "compliance.disclosure": "evaluation",
         "compliance.data_handling": "evaluation",
+        "compliance.third_party": "evaluation",
     }
 
 

@@ -11,8 +11,11 @@ from app.ai.scoring.score import ErrorCode, band_of, round_half_up, score_of
 from tests.talks import document
 
 
-def made_of(*weights: float, **changes: dict[int, str]) -> Scorecard:
-    """Make a scorecard of those weights; `criticality={1: "section"}` and the like change it."""
+def made_of(*weights: float, verdict: float = 0, **changes: dict[int, str]) -> Scorecard:
+    """Make a scorecard of those weights; `criticality={1: "section"}` and the like change it.
+
+    `verdict` is the weight that must be judged for a verdict.
+    """
     made = document("chat")
     template = next(item for item in made["criteria"] if item["key"] == "resolution.accuracy")
     made["criteria"] = []
@@ -23,7 +26,7 @@ def made_of(*weights: float, **changes: dict[int, str]) -> Scorecard:
             item[name] = by_index.get(index, item[name])
         made["criteria"].append(item)
     made["sections"].append({"key": "other", "title": "Other"})
-    made["minimum"] = {"words": 0, "judgedWeightPercent": 0}
+    made["minimum"] = {"words": 0, "judgedWeightPercent": 0, "verdictWeightPercent": verdict}
     return scorecard_from(made)
 
 
@@ -58,6 +61,26 @@ def test_the_worked_example_scores_82() -> None:
     assert score.score == 82
     assert score.band == "meets"
     assert score.passed is True
+
+
+def test_with_too_little_judged_there_is_a_score_without_a_verdict() -> None:
+    card = made_of(40, 10, 50, verdict=50)
+    little = score_of(card, answered(1, None, None))
+    assert (little.score, little.coverage) == (100, 0.4)
+    assert (little.band, little.passed) == (None, None)
+    assert little.no_verdict_reason == (
+        "No verdict: only 40 % of the scorecard's weight could be judged; "
+        "a verdict needs at least 50 %."
+    )
+    enough = score_of(card, answered(1, 1, None))
+    assert (enough.score, enough.coverage) == (100, 0.5)
+    assert (enough.band, enough.passed, enough.no_verdict_reason) == ("exceeds", True, None)
+
+
+def test_a_critical_failure_is_shown_without_a_verdict_too() -> None:
+    card = made_of(40, 60, verdict=50, criticality={0: "evaluation"})
+    score = score_of(card, answered(0, None))
+    assert (score.score, score.scope, score.passed) == (0, "evaluation", None)
 
 
 @pytest.mark.parametrize(

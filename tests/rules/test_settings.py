@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.settings import Rate, Settings, SettingsError, unknown_variables
-from app.core.settings.judge import TokenPrices
+from app.core.settings import Rate, Settings, SettingsError, TokenPrices, unknown_variables
 from app.operations.environment import settings_here
 
 
@@ -52,6 +51,8 @@ def test_an_empty_value_is_no_value() -> None:
         ("CQE_JUDGE_URL", "http://[::1]:8080/v1/", "judge_url", "http://[::1]:8080/v1"),
         ("CQE_JUDGE_PRICES", "0.4/1.6", "judge_prices", TokenPrices(0.4, 1.6)),
         ("CQE_JUDGE_MASK", "0", "judge_mask", False),
+        ("CQE_REDACTION", "OFF", "redaction", False),
+        ("CQE_REQUIRE_TLS", "AUTO", "require_tls", "auto"),
         ("CQE_METRICS_LISTEN", "127.0.0.1:9464", "metrics_listen", ("127.0.0.1", 9464)),
         ("CQE_METRICS_LISTEN", "[::1]:9464", "metrics_listen", ("::1", 9464)),
     ],
@@ -121,10 +122,24 @@ def test_a_mistyped_name_is_found() -> None:
     assert unknown_variables({"CQE_PORT": "1", "CQE_PROT": "1", "HOME": "/"}) == ["CQE_PROT"]
 
 
-def test_every_setting_has_a_variable_and_a_meaning() -> None:
-    for each in fields(Settings):
-        assert each.metadata["variable"].startswith("CQE_")
-        assert each.metadata["meaning"]
+def test_every_wrong_value_is_named_at_once() -> None:
+    wrong = {"CQE_PORT": "0", "CQE_JUDGE": "openai", "CQE_JUDGE_URL": "http://x/v1"}
+    with pytest.raises(SettingsError) as refusal:
+        Settings.from_env(wrong)
+    assert str(refusal.value).splitlines() == [
+        "CQE_PORT: must be between 1 and 65535",
+        "CQE_JUDGE_MODEL: must be set when CQE_JUDGE is openai",
+    ]
+
+
+def test_secrets_are_not_printed() -> None:
+    secrets = {
+        "CQE_MASTER_KEYS": "k1:c2VjcmV0",
+        "CQE_DATABASE_URL": "postgresql://cqe:c2VjcmV0@db/cqe",
+        "CQE_REDIS_URL": "redis://:c2VjcmV0@queue",
+        "CQE_JUDGE_API_KEY": "c2VjcmV0",
+    }
+    assert "c2VjcmV0" not in repr(Settings.from_env(secrets))
 
 
 def test_options_win_over_the_environment_and_the_environment_over_the_file(

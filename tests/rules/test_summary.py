@@ -1,3 +1,4 @@
+from typing import Any
 from unicodedata import normalize
 
 import pytest
@@ -5,28 +6,37 @@ import pytest
 from app.ai.context import Context
 from app.ai.embedded import EmbeddedJudge
 from app.ai.facts.gathering import facts_of, quoted
-from app.ai.insights.summary import summary_of
+from app.ai.insights.summary import issue_of
 from app.ai.insights.topics import topics_of
 from app.ai.scorecard.values import Topic, scorecard_from
+from app.ai.transcript import Transcript
 from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat, document, scorecard
 
 CHAT = scorecard("chat")
 NOTHING = {"overview": None, "issue": None, "outcome": None, "actionItems": []}
 
 
+def summary(talk: Transcript, channel: str = "chat") -> dict[str, Any]:
+    summed: dict[str, Any] = (
+        EmbeddedJudge().judge(talk, scorecard(channel), Context()).results["summary"]
+    )
+    return summed
+
+
 def test_a_summary_quotes_the_issue_the_outcome_and_what_is_promised() -> None:
-    found = summary_of(facts_of(GOOD_CHAT, CHAT, Context()))
-    assert found == {
-        "overview": "Hello, my parcel has not arrived and I am a little worried."
-        " The driver missed you; I have scheduled a new delivery for you.",
-        "issue": "Hello, my parcel has not arrived and I am a little worried.",
+    assert summary(GOOD_CHAT) == {
+        "overview": "The customer said \u201cmy parcel has not arrived and I am a little worried.\u201d "
+        "The agent said \u201cThe driver missed you; I have scheduled a new delivery for you.\u201d "
+        "The request was resolved. "
+        "The agent promised \u201cWe will bring it by Tuesday.\u201d",
+        "issue": "my parcel has not arrived and I am a little worried.",
         "outcome": "The driver missed you; I have scheduled a new delivery for you.",
         "actionItems": ["We will bring it by Tuesday."],
     }
 
 
 def test_every_sentence_of_a_summary_is_in_the_transcript() -> None:
-    found = summary_of(facts_of(GOOD_CALL, scorecard("voice"), Context()))
+    found = summary(GOOD_CALL, "voice")
     said = [segment.text for segment in GOOD_CALL.segments]
     for sentence in (found["issue"], found["outcome"], *found["actionItems"]):
         assert any(sentence in text for text in said)
@@ -48,21 +58,29 @@ def test_every_sentence_of_a_summary_is_in_the_transcript() -> None:
 )  # fmt: skip
 def test_the_issue_is_why_the_service_calls_or_what_the_customer_wants(lines, issue) -> None:
     said = [(line[0], None, line[3:]) for line in lines]
-    assert summary_of(facts_of(chat(*said), CHAT, Context()))["issue"] == issue
+    assert issue_of(facts_of(chat(*said), CHAT, Context())) == issue
 
 
 def test_a_dot_within_a_number_ends_no_sentence_and_what_has_no_end_gets_one() -> None:
     said = [("c", None, "I want my money back"), ("a", None, "Well. I have refunded 64.90 pounds.")]
-    found = summary_of(facts_of(chat(*said), CHAT, Context()))
+    found = summary(chat(*said))
     assert found["outcome"] == "I have refunded 64.90 pounds."
-    assert found["overview"] == "I want my money back. I have refunded 64.90 pounds."
+    assert found["overview"].startswith(
+        "The customer said \u201cI want my money back.\u201d "
+        "The agent said \u201cI have refunded 64.90 pounds.\u201d"
+    )
+
+
+def test_how_it_ended_is_said_where_nobody_says_it() -> None:
+    said = [("c", None, "Where is my parcel?"), ("a", None, "Hello."), ("c", None, "Hello?")]
+    assert summary(chat(*said))["outcome"] == "It remained open whether the request was resolved."
 
 
 def test_nothing_is_summed_up_where_the_words_or_the_speakers_are_unknown() -> None:
     spanish = chat(("c", None, "Hola, mi pedido no ha llegado."), language="es")
-    assert summary_of(facts_of(spanish, CHAT, Context())) == NOTHING
+    assert summary(spanish) == NOTHING
     mixed = call(("u", 0, 900, "My parcel has not arrived."), speaker_attribution="none")
-    assert summary_of(facts_of(mixed, scorecard("voice"), Context())) == NOTHING
+    assert summary(mixed, "voice") == NOTHING
 
 
 def test_a_topic_needs_two_lines_and_a_topic_of_the_scorecard_one() -> None:
@@ -102,11 +120,49 @@ def test_strengths_were_done_and_improvements_say_what_was_missed() -> None:
     coaching = EmbeddedJudge().judge(chat(*said), CHAT, Context()).results["coaching"]
     strong = [each["criterionKey"] for each in coaching["strengths"]]
     assert strong == ["opening.greeting", "responsiveness.first_response", "responsiveness.gaps"]
-    weak = coaching["improvements"]
-    empathy = next(each for each in weak if each["criterionKey"] == "communication.empathy")
-    assert empathy["text"].endswith(
-        "The agent did not acknowledge the problem that the customer described."
+    weak = {each["criterionKey"]: each["text"] for each in coaching["improvements"]}
+    assert weak["communication.empathy"] == (
+        "The agent did not acknowledge the problem that the customer described (“This is terrible "
+        "service.”). Name the customer's problem or feeling before working on it."
     )
+
+
+COLD = (
+    ("c", 0, "My parcel has not arrived and I am really worried about it."),
+    ("a", 20, "Calm down, it's only a parcel. You people never read the terms."),
+    ("c", 40, "Excuse me?"),
+    ("a", 60, "I have told you already, look it up yourself."),
+)
+
+
+def test_rude_conduct_comes_first_and_is_quoted() -> None:
+    results = EmbeddedJudge().judge(chat(*COLD), CHAT, Context()).results
+    first = results["coaching"]["improvements"][0]
+    assert first["criterionKey"] is None
+    assert first["text"].startswith("The agent was rude to the customer twice (“Calm down")
+    assert [each["role"] for each in first["evidence"]] == ["agent", "agent"]
+    rude = [each["label"] for each in results["moments"] if each["type"] == "rudeness"]
+    assert rude == ["The agent was rude to the customer."] * 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "ignored"),
+    [
+        ("Would Tuesday suit you for the meter reading?", True),
+        ("Please open the windows, leave the house and call the emergency line.", False),
+    ],
+)
+def test_a_danger_that_nobody_reacts_to_comes_before_everything(reply: str, ignored: bool) -> None:
+    said = [("c", 0, "Hello, there is a smell of gas in my kitchen."), ("a", 20, reply)]
+    coaching = EmbeddedJudge().judge(chat(*said), CHAT, Context()).results["coaching"]
+    found = [each["text"] for each in coaching["improvements"] if each["criterionKey"] is None]
+    assert bool(found) is ignored
+    if ignored:
+        assert found == [
+            "The customer reported a danger, and the agent did not react to it (“Hello, there is "
+            "a smell of gas in my kitchen.”). Say first how to get to safety and whom to call; "
+            "everything else can wait."
+        ]
 
 
 def test_what_is_found_in_one_sentence_is_quoted_once() -> None:

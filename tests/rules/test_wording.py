@@ -56,6 +56,8 @@ SAMPLES = {
     "fallbacks": "failed to understand once",
     "repeats": "asked no question twice",
     "chance": "92 %",
+    "other": "the customer",
+    "title": "Recording",
 }
 NUMBERS = (
     "least",

@@ -20,8 +20,8 @@ from tests.walks.service_process import ROOT, ServiceProcess, environment, wait_
 
 
 @pytest.fixture
-def loaded(house: Runtime) -> loading.Loaded:
-    return loading.load(house)
+def loaded(runtime: Runtime) -> loading.Loaded:
+    return loading.load(runtime)
 
 
 def rows(client: Caller, path: str, **params: Any) -> list[dict[str, Any]]:
@@ -35,7 +35,7 @@ def everything(client: Caller) -> dict[str, list[dict[str, Any]]]:
     return {path: rows(client, path) for path in (*paths, "/evaluations")}
 
 
-def test_all_of_it_comes_in(loaded: loading.Loaded, house: Runtime, client: Caller) -> None:
+def test_all_of_it_comes_in(loaded: loading.Loaded, runtime: Runtime, client: Caller) -> None:
     assert loaded.refused == []
     assert loaded.total == len(texts.external_ids())
     assert all(each.startswith("demo-") for each in texts.external_ids())
@@ -43,24 +43,24 @@ def test_all_of_it_comes_in(loaded: loading.Loaded, house: Runtime, client: Call
     assert len(found["/engagements"]) == 2
     assert len(found["/conversations"]) == len(texts.records(Kind.CONVERSATION))
     assert len(found["/audio-files"]) == len(texts.records(texts.RECORDINGS))
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         counted = service.progress(session)
     assert counted.total == len(found["/evaluations"])
     assert counted.ended == 0
 
 
 def test_loading_twice_changes_nothing(
-    loaded: loading.Loaded, house: Runtime, client: Caller
+    loaded: loading.Loaded, runtime: Runtime, client: Caller
 ) -> None:
     before = everything(client)
-    again = loading.load(house)
+    again = loading.load(runtime)
     assert again.total == 0
     assert again.refused == []
     assert everything(client) == before
 
 
 def test_chats_and_calls_are_judged_as_they_went(
-    loaded: loading.Loaded, house: Runtime, client: Caller
+    loaded: loading.Loaded, runtime: Runtime, client: Caller
 ) -> None:
     evaluations.judge()
     found = {
@@ -77,7 +77,7 @@ def test_chats_and_calls_are_judged_as_they_went(
 
 
 def test_every_board_shows_something(
-    loaded: loading.Loaded, house: Runtime, client: Caller
+    loaded: loading.Loaded, runtime: Runtime, client: Caller
 ) -> None:
     evaluations.judge()
     summary = client.get("/analytics/summary").json()["data"]
@@ -93,10 +93,10 @@ def test_every_board_shows_something(
 
 
 def test_a_recording_is_heard_and_judged(
-    loaded: loading.Loaded, house: Runtime, client: Caller
+    loaded: loading.Loaded, runtime: Runtime, client: Caller
 ) -> None:
     pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
-    assert len(audio_files.due_ids(house)) == 3
+    assert len(audio_files.due_ids(runtime)) == 3
     known = {each["externalId"]: each["id"] for each in rows(client, "/audio-files")}
     talked_over = known["demo-recording-talked-over"]
     audio_files.process_audio(progress(client, talked_over)["jobId"])
@@ -111,11 +111,11 @@ def test_a_recording_is_heard_and_judged(
     assert {each["role"] for each in transcript["segments"]} == {"agent", "customer"}
 
 
-def test_a_load_that_was_cut_off_is_completed(house: Runtime, client: Caller) -> None:
+def test_a_load_that_was_cut_off_is_completed(runtime: Runtime, client: Caller) -> None:
     # As a crash between the row and its bytes leaves it.
     reserve(client, externalId="demo-recording-solved", contentType="audio/ogg", autoProcess=True)
-    assert loading.load(house).new["recordings"] == len(texts.records(texts.RECORDINGS))
-    assert loading.load(house).total == 0
+    assert loading.load(runtime).new["recordings"] == len(texts.records(texts.RECORDINGS))
+    assert loading.load(runtime).total == 0
     found = {each["externalId"]: each["status"] for each in rows(client, "/audio-files")}
     assert found["demo-recording-solved"] == "queued"
 

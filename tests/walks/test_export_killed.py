@@ -13,16 +13,17 @@ from pathlib import Path
 from app.analytics import jobs
 from app.analytics.models import ExportJob
 from app.core.jobs.leases import JobState
-from app.core.runtime import Runtime, runtime
+from app.core.runtime import Runtime
 from tests.caller import Caller
 from tests.evaluation_rows import rows_of
 from tests.queue_server import running_queue_server
+from tests.running import running_runtime
 from tests.walks.service_process import ServiceProcess, wait_until
 
 ROWS = 1500
 
 
-def killed_at_work(house: Runtime, job_id: str) -> bool:
+def killed_at_work(runtime: Runtime, job_id: str) -> bool:
     """Kill the process that works on the export; False when that has ended already.
 
     Nobody ends an export while a transaction writes: so what is killed is in the middle.
@@ -30,7 +31,7 @@ def killed_at_work(house: Runtime, job_id: str) -> bool:
     state, until = JobState.QUEUED, time.monotonic() + 60
     while state == JobState.QUEUED:
         assert time.monotonic() < until
-        with house.db.writing() as session:
+        with runtime.db.writing() as session:
             job = session.get_one(ExportJob, job_id)
             state = JobState(job.state)
             if state == JobState.RUNNING:
@@ -45,20 +46,20 @@ def test_a_killed_export_is_made_anew_and_no_half_file_is_offered(
 ) -> None:
     with running_queue_server() as queue:
         client = make_caller(serve(redis_url=queue.url))
-        house = runtime()
-        rows_of(house, *({} for _ in range(ROWS)))
+        runtime = running_runtime()
+        rows_of(runtime, *({} for _ in range(ROWS)))
         worker = ServiceProcess(
             data_dir,
             command=[sys.executable, "-P", "-m", "app.cli", "worker"],
             CQE_REDIS_URL=queue.url,
-            CQE_DATABASE_URL=house.settings.effective_database_url,
+            CQE_DATABASE_URL=runtime.settings.effective_database_url,
         )
         try:
             killed = False
             while not killed:
                 asked = {"dataset": "evaluations", "format": "xlsx"}
                 job_id = client.post("/analytics/export", asked).json()["data"]["jobId"]
-                killed = killed_at_work(house, job_id)
+                killed = killed_at_work(runtime, job_id)
             half = client.get(f"/analytics/export/{job_id}").json()["data"]
             assert half["downloadUrl"] is None
             address = f"/analytics/export/{job_id}"
@@ -71,6 +72,6 @@ def test_a_killed_export_is_made_anew_and_no_half_file_is_offered(
         with zipfile.ZipFile(io.BytesIO(content)) as book:
             sheet = book.read("xl/worksheets/sheet1.xml").decode()
         assert sheet.count("<row ") == done["rowCount"] + 1 == ROWS + 1
-        jobs.purge_exports(house)
-        assert len([*house.storage.object_ids()]) == 1
+        jobs.purge_exports(runtime)
+        assert len([*runtime.storage.object_ids()]) == 1
         assert [*(data_dir / "spool").iterdir()] == []

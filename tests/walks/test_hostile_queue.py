@@ -16,8 +16,9 @@ from rq import Callback, Queue
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
-from app.analytics.exporting import QUEUE, RUN_EXPORT
+from app.analytics.exporting import QUEUE
 from app.core.ids import new_id
+from app.core.queue import CALL
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.operations import migrating
@@ -119,7 +120,7 @@ def test_a_function_that_is_not_the_queues_own_is_not_imported(
 
 @pytest.mark.parametrize("queue", [QUEUE, SENDER_BELL.queue])
 def test_pickled_data_is_not_read(attacked: Attacked, queue: str) -> None:
-    job = attacked.push_data(queue, pickle.dumps((RUN_EXPORT, None, (Payload(attacked.mark),), {})))
+    job = attacked.push_data(queue, pickle.dumps((CALL, None, (Payload(attacked.mark),), {})))
     assert attacked.outcome(job) == "failed"
     assert not attacked.mark.exists()
 
@@ -127,10 +128,10 @@ def test_pickled_data_is_not_read(attacked: Attacked, queue: str) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        [RUN_EXPORT, "instance", [], {}],
-        [RUN_EXPORT, None, ["../../etc"], {}],
-        [RUN_EXPORT, None, [{"id": "exp_1"}], {}],
-        [RUN_EXPORT, None, [], {"job_id": "exp_1"}],
+        [CALL, "instance", [], {}],
+        [CALL, None, ["../../etc"], {}],
+        [CALL, None, [{"id": "exp_1"}], {}],
+        [CALL, None, [], {"job_id": "exp_1"}],
     ],
 )
 def test_anything_but_ids_is_refused(attacked: Attacked, call: list[Any]) -> None:
@@ -144,7 +145,7 @@ def test_a_known_job_runs_without_the_callbacks_and_webhooks_that_redis_names(
         receiver.settimeout(2)
         hook = {"url": f"http://127.0.0.1:{receiver.getsockname()[1]}/", "job_status": "finished"}
         job = Job.create(
-            RUN_EXPORT,
+            CALL,
             (new_id("exp"),),
             connection=attacked.redis,
             serializer=JSONSerializer,

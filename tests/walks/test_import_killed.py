@@ -51,41 +51,41 @@ def line(number: int) -> str:
     return json.dumps({"externalId": f"c{number}", "messages": messages})
 
 
-def rows(house: Runtime, table: Any) -> int:
-    with house.db.reading() as session:
+def rows(runtime: Runtime, table: Any) -> int:
+    with runtime.db.reading() as session:
         return session.scalar(select(func.count()).select_from(table)) or 0
 
 
-def totals(house: Runtime) -> dict[str, int]:
-    return {each.__tablename__: rows(house, each) for each in (Conversation, Message, Evaluation)}
+def totals(runtime: Runtime) -> dict[str, int]:
+    return {each.__tablename__: rows(runtime, each) for each in (Conversation, Message, Evaluation)}
 
 
 ALL = {"conversations": NUMBER, "messages": 2 * NUMBER, "evaluations": NUMBER}
 
 
-def killed_at(house: Runtime, command: list[str], number: int, **options: Any) -> int:
+def killed_at(runtime: Runtime, command: list[str], number: int, **options: Any) -> int:
     """Run a command until there are so many conversations, then kill it; how many there are."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, **options)
     try:
-        wait_until(lambda: rows(house, Conversation) >= number or process.poll() is not None, 30)
+        wait_until(lambda: rows(runtime, Conversation) >= number or process.poll() is not None, 30)
     finally:
         kill(process.pid)
         process.wait()
     assert process.returncode == -9, process.returncode
-    return rows(house, Conversation)
+    return rows(runtime, Conversation)
 
 
-def test_a_killed_import_goes_on_where_it_was(client: Caller, house: Runtime) -> None:
+def test_a_killed_import_goes_on_where_it_was(client: Caller, runtime: Runtime) -> None:
     content = "\n".join([*map(line, range(NUMBER)), "{", line(0)])
     sent = client.post("/imports", {"content": content}).json()["data"]
-    url = house.settings.effective_database_url
-    command = [sys.executable, "-c", WORKER, str(house.settings.data_dir), url, sent["id"]]
+    url = runtime.settings.effective_database_url
+    command = [sys.executable, "-c", WORKER, str(runtime.settings.data_dir), url, sent["id"]]
     before = 0
     for share in (1, NUMBER // 4, NUMBER // 2):
-        now = killed_at(house, command, max(share, before + 1))
+        now = killed_at(runtime, command, max(share, before + 1))
         assert before < now < NUMBER
         before = now
-        with house.db.reading() as session:
+        with runtime.db.reading() as session:
             # What is counted is written, and what is written is counted.
             assert session.scalars(select(Import.created)).all() == [now]
             assert session.scalars(select(Import.evaluations_queued)).all() == [now]
@@ -104,14 +104,14 @@ def test_a_killed_import_goes_on_where_it_was(client: Caller, house: Runtime) ->
         (NUMBER + 1, "MALFORMED"),
         (NUMBER + 2, "DUPLICATE"),
     ]
-    assert totals(house) == ALL
+    assert totals(runtime) == ALL
 
 
-def test_one_that_kills_its_worker_each_time_ends(client: Caller, house: Runtime) -> None:
+def test_one_that_kills_its_worker_each_time_ends(client: Caller, runtime: Runtime) -> None:
     sent = client.post("/imports", {"content": line(1)}).json()["data"]
-    url = house.settings.effective_database_url
+    url = runtime.settings.effective_database_url
     dying = WORKER.replace("run_import(sys.argv[3])", DYING)
-    command = [sys.executable, "-c", dying, str(house.settings.data_dir), url, sent["id"]]
+    command = [sys.executable, "-c", dying, str(runtime.settings.data_dir), url, sent["id"]]
     died = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
     assert died.stdout.split() == ["ready", *["9"] * 5]
     run_import(sent["id"])
@@ -122,18 +122,18 @@ def test_one_that_kills_its_worker_each_time_ends(client: Caller, house: Runtime
 
 
 def test_a_killed_command_is_started_again_and_nothing_is_there_twice(
-    house: Runtime, tmp_path: Path
+    runtime: Runtime, tmp_path: Path
 ) -> None:
     file = tmp_path / "chats.jsonl"
     file.write_text("\n".join(map(line, range(NUMBER))))
     command = [sys.executable, "-P", "-m", "app.cli", "import", str(file), "--json"]
-    url = house.settings.effective_database_url
-    place = {"env": environment(house.settings.data_dir, CQE_DATABASE_URL=url), "cwd": tmp_path}
-    there = killed_at(house, command, 1, **place)
+    url = runtime.settings.effective_database_url
+    place = {"env": environment(runtime.settings.data_dir, CQE_DATABASE_URL=url), "cwd": tmp_path}
+    there = killed_at(runtime, command, 1, **place)
     assert there < NUMBER
     done = subprocess.run(command, check=True, capture_output=True, timeout=60, **place)
     counts = json.loads(done.stdout)["counts"]
     assert counts["received"] == NUMBER
     assert counts["skipped"] == there
     assert counts["created"] == NUMBER - there
-    assert totals(house) == ALL
+    assert totals(runtime) == ALL

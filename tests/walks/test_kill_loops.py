@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from app.core.settings import Rate
+from app.webhooks.receiver_queues import MOST_IN_FLIGHT
 from tests import killing
 from tests.receiver import Receiver
 from tests.sending import Desk
@@ -18,7 +19,7 @@ def test_a_thousand_events_outlive_the_kills_of_their_sender(
     assert found.acknowledged == 1000
     assert found.lost == 0
     assert found.fair, found
-    assert found.duplicates <= kills
+    assert found.duplicates <= kills * MOST_IN_FLIGHT
     assert found.most_attempts == 1
 
 
@@ -32,4 +33,4 @@ def test_what_web_acknowledged_outlives_the_kills_of_web_and_sender(
     assert found.acknowledged >= 250
     assert found.lost == 0
     assert found.fair, found
-    assert found.duplicates <= kills
+    assert found.duplicates <= kills * MOST_IN_FLIGHT

@@ -13,7 +13,7 @@ from app.ai.judge import Judgement
 from app.ai.judges import build_judge
 from app.ai.language_model import endpoint, endpoint_memory
 from app.core.process.stopping import Stopped
-from app.core.settings.judge import TokenPrices
+from app.core.settings import TokenPrices
 from tests import receiver as answers
 from tests.model_server import (
     ModelServer,

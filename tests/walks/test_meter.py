@@ -17,12 +17,13 @@ from sqlalchemy import select
 from app.core.clock import utc_now
 from app.core.request_limits.state import RequestState, Source
 from app.core.request_limits.values import CallCount, Visit
-from app.core.runtime import Runtime, build_runtime
+from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.usage import jobs, meter, reports
 from app.usage.metrics import Metric
 from app.usage.models import CountedBatch
 from app.usage.service import count_delivery, note_storage
+from app.wiring import build_runtime
 from tests.queue_server import QueueServer, running_queue_server
 
 PERIOD = "2026-11"
@@ -57,16 +58,16 @@ def settings(
 
 @pytest.fixture
 def parts(settings: Settings) -> Iterator[Runtime]:
-    parts = build_runtime(settings)
+    runtime = build_runtime(settings)
     yield parts
-    parts.db.engine.dispose()
+    runtime.db.engine.dispose()
 
 
 @pytest.fixture
 def with_redis(server: QueueServer, make_settings: Callable[..., Settings]) -> Iterator[Runtime]:
-    parts = build_runtime(make_settings(redis_url=server.url))
+    runtime = build_runtime(make_settings(redis_url=server.url))
     yield parts
-    parts.db.engine.dispose()
+    runtime.db.engine.dispose()
 
 
 def visit(state: RequestState, number: int = 1) -> None:
@@ -74,13 +75,13 @@ def visit(state: RequestState, number: int = 1) -> None:
         state.visit(Visit(now=utc_now(), count=CALLS[0]))
 
 
-def counted(parts: Runtime, metric: Metric = Metric.CALLS) -> int:
-    with parts.db.reading() as session:
+def counted(runtime: Runtime, metric: Metric = Metric.CALLS) -> int:
+    with runtime.db.reading() as session:
         return reports.totals(session, PERIOD)[metric]
 
 
-def store_in_use(parts: Runtime) -> Source:
-    return parts.state.sources[-1]
+def store_in_use(runtime: Runtime) -> Source:
+    return runtime.state.sources[-1]
 
 
 @dataclass
@@ -123,14 +124,14 @@ def hammer(settings: Settings, number: int, asked: Any, answered: Any) -> None:
 
 
 def flush_again_and_again(settings: Settings, _: Any, flushed: Any) -> None:
-    parts = build_runtime(settings)
+    runtime = build_runtime(settings)
     while True:
-        meter.flush(parts)
+        meter.flush(runtime)
         flushed.value += 1
 
 
 def test_killed_flushers_lose_nothing_and_double_nothing(
-    parts: Runtime, settings: Settings
+    runtime: Runtime, settings: Settings
 ) -> None:
     web = [start(hammer, settings, 600) for _ in range(3)]
     flushers = [start(flush_again_and_again, settings) for _ in range(3)]
@@ -143,12 +144,12 @@ def test_killed_flushers_lose_nothing_and_double_nothing(
         flushers.append(start(flush_again_and_again, settings))
     for each in flushers:
         kill(each)
-    meter.flush(parts)
+    meter.flush(runtime)
     assert [each.answered.value for each in web] == [600] * 3
-    assert counted(parts) == 1800
+    assert counted(runtime) == 1800
 
 
-def test_killed_web_processes_lose_no_answered_call(parts: Runtime, settings: Settings) -> None:
+def test_killed_web_processes_lose_no_answered_call(runtime: Runtime, settings: Settings) -> None:
     flusher = start(flush_again_and_again, settings)
     web = []
     for _ in range(12):
@@ -159,38 +160,38 @@ def test_killed_web_processes_lose_no_answered_call(parts: Runtime, settings: Se
         kill(other)
         web += [one, other]
     kill(flusher)
-    meter.flush(parts)
+    meter.flush(runtime)
     answered = sum(each.answered.value for each in web)
     in_flight = sum(each.asked.value - each.answered.value for each in web)
     assert in_flight <= len(web)
-    assert answered <= counted(parts) <= answered + in_flight
+    assert answered <= counted(runtime) <= answered + in_flight
 
 
-def test_a_flush_that_died_before_its_commit_is_done_by_the_next(parts: Runtime) -> None:
-    visit(parts.state, 3)
-    store_in_use(parts).store.take_counts("batch_of_the_dead")
-    visit(parts.state, 2)
-    assert meter.flush(parts) == 5, "what was counted since is not left for later"
-    assert counted(parts) == 5
+def test_a_flush_that_died_before_its_commit_is_done_by_the_next(runtime: Runtime) -> None:
+    visit(runtime.state, 3)
+    store_in_use(runtime).store.take_counts("batch_of_the_dead")
+    visit(runtime.state, 2)
+    assert meter.flush(runtime) == 5, "what was counted since is not left for later"
+    assert counted(runtime) == 5
 
 
-def test_a_flush_that_died_after_its_commit_is_not_done_again(parts: Runtime) -> None:
-    visit(parts.state, 3)
-    store = store_in_use(parts).store
+def test_a_flush_that_died_after_its_commit_is_not_done_again(runtime: Runtime) -> None:
+    visit(runtime.state, 3)
+    store = store_in_use(runtime).store
     batch = store.take_counts("batch_of_the_dead")
     assert batch is not None
-    with parts.db.writing() as session:
+    with runtime.db.writing() as session:
         session.add(CountedBatch(id=batch.id, source="x", applied_at=utc_now()))
-    assert meter.flush(parts) == 0
+    assert meter.flush(runtime) == 0
     assert store.take_counts("next") is None
 
 
-def test_a_late_drop_takes_no_other_batch_with_it(parts: Runtime) -> None:
-    store = store_in_use(parts).store
-    visit(parts.state)
+def test_a_late_drop_takes_no_other_batch_with_it(runtime: Runtime) -> None:
+    store = store_in_use(runtime).store
+    visit(runtime.state)
     store.take_counts("first")
     store.drop_counts("first")
-    visit(parts.state)
+    visit(runtime.state)
     store.take_counts("second")
     store.drop_counts("first")
     again = store.take_counts("third")
@@ -198,27 +199,27 @@ def test_a_late_drop_takes_no_other_batch_with_it(parts: Runtime) -> None:
     assert (again.id, dict(again.calls)) == ("second", {CALLS[0]: 1})
 
 
-def test_calls_taken_back_after_their_flush_sum_up(parts: Runtime) -> None:
-    visit(parts.state)
-    meter.flush(parts)
-    parts.state.uncount(CALLS[0])
-    parts.state.uncount(CALLS[0])
-    meter.flush(parts)
-    assert counted(parts) == 0, "a record below 0 is neither shown nor summed"
-    visit(parts.state, 3)
-    meter.flush(parts)
-    assert counted(parts) == 2
+def test_calls_taken_back_after_their_flush_sum_up(runtime: Runtime) -> None:
+    visit(runtime.state)
+    meter.flush(runtime)
+    runtime.state.uncount(CALLS[0])
+    runtime.state.uncount(CALLS[0])
+    meter.flush(runtime)
+    assert counted(runtime) == 0, "a record below 0 is neither shown nor summed"
+    visit(runtime.state, 3)
+    meter.flush(runtime)
+    assert counted(runtime) == 2
 
 
-def test_old_batches_are_forgotten_but_the_newest_of_each_store(parts: Runtime) -> None:
+def test_old_batches_are_forgotten_but_the_newest_of_each_store(runtime: Runtime) -> None:
     now = utc_now()
     ages = [("a", "file", 9), ("b", "file", 8), ("c", "redis", 30), ("d", "other", 1)]
-    with parts.db.writing() as session:
+    with runtime.db.writing() as session:
         for name, source, days in ages:
             when = now - timedelta(days=days)
             session.add(CountedBatch(id=name, source=source, applied_at=when))
-    jobs.purge_batches(parts)
-    with parts.db.reading() as session:
+    jobs.purge_batches(runtime)
+    with runtime.db.reading() as session:
         left = set(session.scalars(select(CountedBatch.id)))
     assert left == {"b", "c", "d"}
 
@@ -226,44 +227,44 @@ def test_old_batches_are_forgotten_but_the_newest_of_each_store(parts: Runtime) 
 def test_a_flushed_redis_loses_what_no_flush_had_moved_and_no_more(
     server: QueueServer, with_redis: Runtime
 ) -> None:
-    parts = with_redis
-    visit(parts.state, 7)
-    meter.flush(parts)
-    visit(parts.state, 4)
+    runtime = with_redis
+    visit(runtime.state, 7)
+    meter.flush(runtime)
+    visit(runtime.state, 4)
     with server.client() as client:
         client.flushall()
-    visit(parts.state, 2)
-    meter.flush(parts)
-    assert counted(parts) == 9
-    visit(parts.state, 5)
+    visit(runtime.state, 2)
+    meter.flush(runtime)
+    assert counted(runtime) == 9
+    visit(runtime.state, 5)
     server.stop()
-    visit(parts.state, 3)
-    meter.flush(parts)
+    visit(runtime.state, 3)
+    meter.flush(runtime)
     server.start()
-    visit(RequestState(server.url, parts.settings.data_dir), 2)
-    parts.state._breaker._closed_again_at = 0.0
-    meter.flush(parts)
-    assert counted(parts) == 9 + 3 + 2
+    visit(RequestState(server.url, runtime.settings.data_dir), 2)
+    runtime.state._breaker._closed_again_at = 0.0
+    meter.flush(runtime)
+    assert counted(runtime) == 9 + 3 + 2
 
 
 def test_a_redis_that_hangs_bills_no_call_twice(server: QueueServer, with_redis: Runtime) -> None:
-    parts = with_redis
-    visit(parts.state, 2)
+    runtime = with_redis
+    visit(runtime.state, 2)
     assert server.process is not None
     server.process.send_signal(signal.SIGSTOP)
-    visit(parts.state, 3)
+    visit(runtime.state, 3)
     server.process.send_signal(signal.SIGCONT)
-    parts.state._breaker._closed_again_at = 0.0
-    visit(parts.state)
-    meter.flush(parts)
-    assert counted(parts) == 6
+    runtime.state._breaker._closed_again_at = 0.0
+    visit(runtime.state)
+    meter.flush(runtime)
+    assert counted(runtime) == 6
 
 
 def deliver(settings: Settings, number: int, asked: Any, counted: Any) -> None:
-    parts = build_runtime(settings)
+    runtime = build_runtime(settings)
     for turn in range(number):
         asked.value += 1
-        with parts.db.writing() as session:
+        with runtime.db.writing() as session:
             count_delivery(session, subscription_id=f"wh_{turn % 3}", now=NOW)
             note_storage(session, size_bytes=asked.value * 1_000_000, now=NOW)
         counted.value += 1
@@ -273,7 +274,7 @@ NOW = utc_now().replace(year=2026, month=11, day=21)
 
 
 def test_deliveries_and_storage_survive_any_kill(
-    parts: Runtime, make_settings: Callable[..., Settings]
+    runtime: Runtime, make_settings: Callable[..., Settings]
 ) -> None:
     settings = make_settings()
     senders = []
@@ -286,7 +287,7 @@ def test_deliveries_and_storage_survive_any_kill(
         senders += [one, other]
     done = sum(each.answered.value for each in senders)
     begun = sum(each.asked.value for each in senders)
-    assert done <= counted(parts, Metric.WEBHOOKS) <= begun
-    peak = counted(parts, Metric.STORAGE_GB)
+    assert done <= counted(runtime, Metric.WEBHOOKS) <= begun
+    peak = counted(runtime, Metric.STORAGE_GB)
     assert max(each.answered.value for each in senders) * 1_000_000 <= peak
     assert peak <= max(each.asked.value for each in senders) * 1_000_000

@@ -53,5 +53,5 @@ def test_no_answer_breaks_the_documents_promises(
         check=False,
     )
     assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]
-    # Calls are metered only when their signature held: the run did get past the gate.
+    # Calls are metered only if their signature is valid: the run was authenticated.
     assert caller.get("/usage/summary").json()["usage"]["calls"]["used"] > 500

@@ -1,5 +1,6 @@
 """The sender of requests against receivers that do everything wrong; real sockets, real TLS."""
 
+import os
 import resource
 import socket
 import ssl
@@ -7,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -44,6 +46,24 @@ def post(sender: RequestsSender) -> Post:
         return sender.post(url, headers=headers, body=BODY, timeout_s=timeout_s)
 
     return post
+
+
+@contextmanager
+def no_free_file_handle() -> Iterator[None]:
+    kind = resource.RLIMIT_NOFILE
+    before, most = resource.getrlimit(kind)
+    fillers = []
+    highest = max(int(each.name) for each in Path("/proc/self/fd").iterdir())
+    resource.setrlimit(kind, (highest + 1, most))
+    try:
+        with suppress(OSError):
+            while True:
+                fillers.append(os.open(os.devnull, os.O_RDONLY))
+        yield
+    finally:
+        resource.setrlimit(kind, (before, most))
+        for each in fillers:
+            os.close(each)
 
 
 def timed(post: Post, url: str, timeout_s: float) -> tuple[Reply, float]:
@@ -198,10 +218,55 @@ def test_a_kept_connection_that_dies_under_a_request_is_replaced_once(
     assert receiver.connections == 2
 
 
+def test_a_connection_is_not_used_again_after_a_refusal(receiver: Receiver, post: Post) -> None:
+    # One that refuses may not have read the request, whose rest would spoil the next one.
+    url = receiver.script("/hook", answers.status(500), answers.status(200))
+    assert post(url).status_code == 500
+    assert post(url).status_code == 200
+    assert receiver.connections == 2
+
+
 def test_a_fresh_connection_that_dies_is_an_error(receiver: Receiver, post: Post) -> None:
     reply = post(receiver.script("/hook", answers.hang_up))
     assert reply.outcome == Outcome.CONNECTION_ERROR
     assert len(receiver.requests) == 1
+
+
+@pytest.mark.parametrize("with_reset", [False, True], ids=["closed", "reset"])
+@pytest.mark.parametrize("is_kept", [False, True], ids=["new connection", "kept connection"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200",
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.1 200 OK\r\nX-Par",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n",
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\n",
+    ],
+)
+def test_a_success_needs_the_blank_line_after_the_headers(
+    receiver: Receiver, post: Post, head: bytes, is_kept: bool, with_reset: bool
+) -> None:
+    cut_off = answers.cut_off(head, with_reset=with_reset)
+    url = receiver.script("/hook", *[answers.status(200)] * is_kept, cut_off)
+    if is_kept:
+        post(url)
+    reply = post(url)
+    assert reply.outcome == Outcome.CONNECTION_ERROR
+    assert reply.status_code is None
+    assert receiver.connections == 1
+
+
+@pytest.mark.parametrize("with_reset", [False, True], ids=["closed", "reset"])
+def test_an_answer_that_ends_in_its_body_is_a_success(
+    receiver: Receiver, post: Post, with_reset: bool
+) -> None:
+    cut_off = answers.cut_off(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nhalf", with_reset=with_reset
+    )
+    reply = post(receiver.script("/hook", cut_off))
+    assert reply.outcome == Outcome.SUCCESS
+    assert reply.truncated
 
 
 def test_an_answer_in_another_language_is_an_error(receiver: Receiver, post: Post) -> None:
@@ -274,6 +339,18 @@ def test_the_excerpt_is_text_of_at_most_1024_bytes(receiver: Receiver, post: Pos
     excerpt = post(url).excerpt
     assert len(excerpt.encode()) <= 1024
     assert "\0" not in excerpt
+
+
+def test_a_failure_of_the_service_itself_says_nothing_of_the_receiver(
+    receiver: Receiver, post: Post
+) -> None:
+    url = receiver.url(host="127.0.0.1")
+    with no_free_file_handle():
+        starved = post(url)
+    assert starved.is_internal
+    assert receiver.connections == 0
+    assert not post(url).is_internal
+    assert not post(receiver.script("/bad", answers.hang_up)).is_internal
 
 
 @pytest.mark.parametrize("is_kept", [False, True], ids=["new connection", "kept connection"])

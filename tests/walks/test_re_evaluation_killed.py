@@ -9,11 +9,10 @@ from sqlalchemy import func, select
 
 from app.analytics import rebuilding
 from app.core.runtime import Runtime
-from app.evaluations.jobs import judge
 from app.evaluations.models import Evaluation, EvaluationTotal
 from app.imports.jobs import run_import
 from tests.caller import Caller
-from tests.contacts import get
+from tests.contacts import get, judge
 from tests.happenings import happened
 from tests.own_scorecards import create
 from tests.walks.service_process import kill, wait_until
@@ -31,35 +30,35 @@ import sys
 from pathlib import Path
 from app.core.settings import Settings
 from app.factory import create_app
-from app.evaluations.jobs import judge
+from tests.contacts import judge
 
 create_app(Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2], redis_url="none"))
 judge()
 """
 
 
-def completed(house: Runtime) -> int:
-    with house.db.reading() as session:
+def completed(runtime: Runtime) -> int:
+    with runtime.db.reading() as session:
         again = select(func.count()).where(
             Evaluation.revision == 2, Evaluation.status == "completed"
         )
         return session.scalar(again) or 0
 
 
-def killed_at(house: Runtime, command: list[str], number: int) -> int:
+def killed_at(runtime: Runtime, command: list[str], number: int) -> int:
     """Run a worker until so many are judged again, then kill it; how many there are."""
     process = subprocess.Popen(command)
     try:
-        wait_until(lambda: completed(house) >= number or process.poll() is not None, 60)
+        wait_until(lambda: completed(runtime) >= number or process.poll() is not None, 60)
     finally:
         kill(process.pid)
         process.wait()
     assert process.returncode == -9
-    return completed(house)
+    return completed(runtime)
 
 
 def test_a_killed_re_evaluation_goes_on_and_does_nothing_twice(
-    client: Caller, house: Runtime
+    client: Caller, runtime: Runtime
 ) -> None:
     lines = [json.dumps({"externalId": f"c{n}", "messages": SAID}) for n in range(NUMBER)]
     client.post("/imports", {"content": "\n".join(lines)})
@@ -69,19 +68,19 @@ def test_a_killed_re_evaluation_goes_on_and_does_nothing_twice(
     body = {"filters": {}, "scorecardId": own}
     started = client.post("/evaluations/re-evaluate", body).json()["data"]
     assert started["count"] == NUMBER
-    url = house.settings.effective_database_url
-    command = [sys.executable, "-c", WORKER, str(house.settings.data_dir), url]
-    first = killed_at(house, command, 1)
-    second = killed_at(house, command, first + 1)
+    url = runtime.settings.effective_database_url
+    command = [sys.executable, "-c", WORKER, str(runtime.settings.data_dir), url]
+    first = killed_at(runtime, command, 1)
+    second = killed_at(runtime, command, first + 1)
     assert 0 < first < second < NUMBER
     judge()
     counts = get(client, f"/evaluations/re-evaluations/{started['id']}")["counts"]
     assert counts["completed"] == counts["selected"] == NUMBER
-    with house.db.reading() as session:
+    with runtime.db.reading() as session:
         sources = Counter(session.scalars(select(Evaluation.source_id)))
         totals = dict(session.execute(select(EvaluationTotal.kind, EvaluationTotal.quantity)).all())
         assert list(rebuilding.differences(session)) == []
     assert set(sources.values()) == {2}
     assert totals == {"all": 2 * NUMBER, "current": NUMBER}
-    assert happened(house).count("evaluation.completed") == 2 * NUMBER
+    assert happened(runtime).count("evaluation.completed") == 2 * NUMBER
     assert {each["score"] for each in get(client, "/evaluations", pageSize=100)} == {100}

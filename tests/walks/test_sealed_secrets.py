@@ -10,13 +10,13 @@ import requests
 
 from app.api_keys import credentials
 from app.cli import register
-from app.core.runtime import runtime
 from app.core.secrets.encryption import Keyring
 from app.factory import create_app
 from app.operations import first_start
 from app.operations.failure import CannotRun
 from app.operations.sealed_secrets import missing_master_keys
 from tests.caller import Caller
+from tests.running import running_runtime
 
 OLD, NEW = (f"{name}:{base64.b64encode(os.urandom(32)).decode()}" for name in ("k7", "k8"))
 
@@ -41,8 +41,8 @@ def test_a_new_master_key_takes_over(
     last = Caller(serve(master_keys=NEW), made.api_key, made.secret)
     assert last.get("/engagements").status_code == 200
     last.close()
-    with runtime().db.reading() as session:
-        assert missing_master_keys(session, runtime().keyring) == []
+    with running_runtime().db.reading() as session:
+        assert missing_master_keys(session, running_runtime().keyring) == []
 
 
 def test_a_start_without_a_needed_master_key_is_refused(
@@ -59,7 +59,7 @@ def test_what_a_lost_master_key_sealed_is_told_and_all_else_is_served(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
     made = make_caller(serve(master_keys=OLD))
-    old_ring = runtime().keyring
+    old_ring = running_runtime().keyring
     said = {"messages": [{"role": "customer", "text": "My card is 4111 1111 1111 1111."}]}
     put = made.call("PUT", "/imports/conversations/one", said).json()["data"]
     once = {"Idempotency-Key": "once"}
@@ -69,8 +69,8 @@ def test_what_a_lost_master_key_sealed_is_told_and_all_else_is_served(
     caller = Caller(serve(master_keys=NEW), made.api_key, made.secret)
     app = serve.apps[-1]  # type: ignore[attr-defined]
     _is_told(caller.get("/engagements"))
-    with runtime().db.writing() as session:
-        ring = Keyring({**runtime().keyring._keys, **old_ring._keys})
+    with running_runtime().db.writing() as session:
+        ring = Keyring({**running_runtime().keyring._keys, **old_ring._keys})
         assert credentials.rewrap(session, ring) == 1
     messages = f"/conversations/{put['id']}/messages"
     for path in (messages, f"/evaluations/{put['evaluationId']}/transcript"):

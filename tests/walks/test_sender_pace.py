@@ -1,6 +1,7 @@
 """How many requests are on their way at once, and how their results reach the tables."""
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import pairwise
@@ -12,9 +13,9 @@ from app.core.clock import utc_now
 from app.core.exchange import Outcome
 from app.core.outbound import Reply
 from app.webhooks.claims import Claim
-from app.webhooks.lanes import BEHIND_S
 from app.webhooks.ledger import Ledger
 from app.webhooks.models import Attempt, Delivery, Subscription
+from app.webhooks.receiver_queues import BEHIND_AFTER_S, MOST_IN_FLIGHT
 from app.webhooks.results import Result
 from tests import receiver as answers
 from tests.receiver import Receiver, Visit
@@ -45,30 +46,69 @@ def test_a_receiver_that_keeps_up_gets_one_request_after_the_other_in_their_orde
 ) -> None:
     receiver.script("/hook", answers.status(200, after_s=_ANSWER_AFTER_S))
     desk.subscribe(receiver.url())
-    published = desk.publish(30)
     desk.start_sender()
-    found = receiver.wait_for(30)
+    published = desk.publish()
+    receiver.wait_for(1)
+    published += desk.publish(30)
+    found = receiver.wait_for(31)
     assert [each.event["id"] for each in found] == published
     assert all(after.at - before.at > _ANSWER_AFTER_S / 2 for before, after in pairwise(found))
 
 
-def test_a_receiver_that_fell_behind_gets_four_at_once(desk: Desk, receiver: Receiver) -> None:
-    four = threading.Barrier(4)
+def test_a_receiver_that_is_behind_gets_up_to_eight_requests_at_once(
+    make_desk: Callable[..., Desk], receiver: Receiver
+) -> None:
+    desk = make_desk(webhook_timeout_s=10.0)
+    eight = threading.Barrier(MOST_IN_FLIGHT)
 
-    def answer_with_three_others(visit: Visit) -> bool:
-        four.wait(20)
+    def answer_with_seven_others(visit: Visit) -> bool:
+        eight.wait(10)
         return answers.status(200)(visit)
 
-    receiver.script("/hook", answers.status(200), answer_with_three_others)
+    first_answers = [answers.status(200)] * 10
+    receiver.script("/hook", *first_answers, answer_with_seven_others)
     subscription_id, _ = desk.subscribe(receiver.url())
-    desk.publish(9)
+    desk.publish(len(first_answers) + MOST_IN_FLIGHT)
     with desk.parts.db.writing() as session:
-        session.execute(update(Delivery).values(due_at=utc_now() - timedelta(seconds=BEHIND_S * 2)))
-    desk.start_sender(CQE_WEBHOOK_TIMEOUT_S="10")
-    desk.wait_until(
+        long_ago = utc_now() - timedelta(seconds=BEHIND_AFTER_S * 2)
+        session.execute(update(Delivery).values(due_at=long_ago))
+    desk.start_sender()
+    found = desk.wait_until(
         subscription_id, lambda found: all(each["status"] == "succeeded" for each in found)
     )
-    assert len(receiver.received()) == 9
+    assert {each["attempt_count"] for each in found} == {1}
+    assert eight.broken is False
+
+
+def test_a_receiver_that_fails_while_it_is_behind_gets_fewer_at_once(
+    make_desk: Callable[..., Desk], receiver: Receiver
+) -> None:
+    desk = make_desk(webhook_timeout_s=10.0)
+    at_once: list[int] = []
+    running = 0
+    lock = threading.Lock()
+
+    def refuse(visit: Visit) -> bool:
+        nonlocal running
+        with lock:
+            running += 1
+            at_once.append(running)
+        visit.pause(0.05)
+        with lock:
+            running -= 1
+        return answers.status(503, b"")(visit)
+
+    receiver.script("/hook", refuse)
+    subscription_id, _ = desk.subscribe(receiver.url())
+    desk.publish(12)
+    with desk.parts.db.writing() as session:
+        long_ago = utc_now() - timedelta(seconds=BEHIND_AFTER_S * 2)
+        session.execute(update(Delivery).values(due_at=long_ago))
+    desk.start_sender()
+    desk.wait_until(
+        subscription_id, lambda found: all(each["status"] == "failed" for each in found)
+    )
+    assert max(at_once) == 1
 
 
 def test_threads_that_record_at_once_all_find_their_results_written(desk: Desk) -> None:

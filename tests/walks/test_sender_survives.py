@@ -123,6 +123,34 @@ def test_ten_hanging_receivers_do_not_delay_a_healthy_one(
     desk.wait_until(healthy, lambda found: {each["attempt_count"] for each in found} == {1})
 
 
+def test_a_healthy_receiver_does_not_wait_for_those_of_deleted_subscriptions(
+    make_desk: MakeDesk, receiver: Receiver
+) -> None:
+    desk = make_desk(webhook_timeout_s=10.0)
+    hanging = Receiver()
+    hanging.scripts["/hang"] = [answers.hang]
+    desk.subscribe(receiver.url("/first"))
+    desk.start_sender()
+    desk.publish()
+    receiver.wait_for(1, "/first")
+    for generation in range(1, 4):
+        ids = [desk.subscribe(hanging.url("/hang"))[0] for _ in range(40)]
+        desk.publish()
+        hanging.wait_for(40 * generation, "/hang")
+        for each in ids:
+            desk.delete(each)
+    healthy, _ = desk.subscribe(receiver.url())
+    published = dict.fromkeys(desk.publish(25), time.time())
+    arrived = {each.event["id"]: each.at for each in receiver.wait_for(25)}
+    hanging.close()
+    delays = sorted(arrived[each] - at for each, at in published.items())
+    assert delays[-1] < 5, delays  # those before hang for ten seconds
+    desk.wait_until(healthy, lambda found: {each["status"] for each in found} == {"succeeded"})
+    with desk.parts.db.reading() as session:
+        metered = select(UsageRecord.quantity).where(UsageRecord.operation == healthy)
+        assert session.scalar(metered) == 25
+
+
 def test_a_bell_wakes_a_sleeping_sender_at_once(
     make_desk: MakeDesk, receiver: Receiver, queue: QueueServer
 ) -> None:

@@ -27,7 +27,7 @@ FOLDER = Path(os.environ["ROOM"])
 LEASE_S = 2.5
 
 
-def due_ids(parts):
+def due_ids(runtime):
     now = time.time()
     return [
         row.name
@@ -40,7 +40,7 @@ def lapsed(row, now):
     return now - row.stat().st_mtime > LEASE_S
 
 
-def work(name):
+def work(runtime, name):
     row = FOLDER / name
     if row.read_text() == "done":
         return
@@ -59,7 +59,8 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import room
 from app.operations import periodic_process, sweep, worker_command, worker_processes
-periodic_process.SWEEPS = worker_processes.SWEEPS = (sweep.Sweep("audio", "room.work", room.due_ids),)
+queues = (sweep.JobQueue("audio", room.work, room.due_ids),)
+periodic_process.JOB_QUEUES = worker_processes.JOB_QUEUES = queues
 sweep._FIRST_RING_AFTER_S, sweep._NEXT_RING_AFTER_S = 0.2, 2.0
 worker_command.main()
 """

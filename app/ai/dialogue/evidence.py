@@ -16,7 +16,7 @@ class Evidence:
     """`quote` is `segment.text[char_start:char_end]`; offsets count code points.
 
     `polarity` says whether it speaks for the criterion (supports) or against it (contradicts).
-    Times are those of the segment, None where it has none.
+    Times and role are those of the segment; the times are None where it has none.
     """
 
     segment_id: str
@@ -26,6 +26,7 @@ class Evidence:
     char_end: int
     quote: str
     polarity: str
+    role: str
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -36,6 +37,7 @@ class Evidence:
             "charEnd": self.char_end,
             "quote": self.quote,
             "polarity": self.polarity,
+            "role": self.role,
         }
 
 
@@ -57,6 +59,7 @@ def evidence_at(segment: Segment, start: int, end: int, polarity: str = SUPPORTS
         char_end=start + len(quote),
         quote=quote,
         polarity=polarity,
+        role=segment.role.value,
     )
 
 
@@ -89,5 +92,6 @@ def _holds(item: Evidence, segment: Segment | None) -> bool:
         and 0 <= item.char_start < item.char_end <= len(segment.text)
         and segment.text[item.char_start : item.char_end] == item.quote
         and (item.start_ms, item.end_ms) == (segment.start_ms, segment.end_ms)
+        and item.role == segment.role.value
         and item.polarity in (SUPPORTS, CONTRADICTS)
     )

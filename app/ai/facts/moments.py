@@ -1,6 +1,7 @@
 """The moments of a conversation that a listener would jump to."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.ai.dialogue.cues import Cue
@@ -11,121 +12,149 @@ from app.ai.facts.spoken_phrases import statement_evidence
 from app.ai.facts.timing import Gap
 from app.ai.scorecard.values import Scorecard
 
-# Of each kind of cue: the type of the moment, who says it, how severe it is, and its label.
+# Of each kind of cue: who says it, and how severe it is.
 _CUES = (
-    ("escalation_request", Side.CUSTOMER, "warn", "Asks for somebody else"),
-    ("complaint", Side.CUSTOMER, "warn", "Complains"),
-    ("opt_out", Side.CUSTOMER, "warn", "Asks not to be contacted again"),
-    ("commitment", Side.SERVICE, "info", "Promises to follow up"),
+    ("escalation_request", Side.CUSTOMER, "warn"),
+    ("complaint", Side.CUSTOMER, "warn"),
+    ("opt_out", Side.CUSTOMER, "warn"),
+    ("danger", Side.CUSTOMER, "critical"),
+    ("commitment", Side.SERVICE, "info"),
 )
 # A next step with its time is promised too.
 _MEANT = {"commitment": ("commitment", "next_step")}
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """`label` says in a sentence what happens; times are None where the line has none."""
+
+    kind: str
+    line: Line
+    severity: str
+    label: str
+    start_ms: int | None
+    end_ms: int | None
+    role: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "type": self.kind,
+            "startMs": self.start_ms,
+            "endMs": self.end_ms,
+            "segmentId": self.line.segment.id,
+            "role": self.role,
+            "severity": self.severity,
+            "label": self.label,
+        }
+
+
 def moments_of(facts: Facts, scorecard: Scorecard) -> list[dict[str, Any]]:
-    """List the moments in the order in which they begin, in the shape of contract B6.
+    """List the moments in the order in which they begin, in the shape of the results.
 
     Messages have no times in media, so that theirs are null.
     """
     found = [
-        *_of_cues(facts),
-        *_profanity(facts),
+        *_of_words(facts),
         *_statements(facts, scorecard),
         *_instructions(facts),
         *_silences(facts),
         *_overlaps(facts),
     ]
     # Where one of them has no time, the order in which things were said is all that is known.
-    timed = all(begins is not None for (begins, *_), _ in found)
-    return [m for _, m in sorted(found, key=lambda item: item[0] if timed else item[0][1:])]
+    timed = all(moment.start_ms is not None for moment in found)
+
+    def place(moment: Moment) -> tuple[int, int, str]:
+        begins = moment.start_ms if timed else None
+        return (begins or 0, moment.line.position, moment.kind)
+
+    return [moment.as_json() for moment in sorted(found, key=place)]
 
 
 def event_types(facts: Facts) -> frozenset[str]:
     """Return the types of moments that there are, but for those that a scorecard asks for."""
-    found = (*_of_cues(facts), *_profanity(facts), *_silences(facts), *_overlaps(facts))
-    return frozenset(moment["type"] for _, moment in found)
+    found = (*_of_words(facts), *_silences(facts), *_overlaps(facts))
+    return frozenset(moment.kind for moment in found)
 
 
-def _of_cues(facts: Facts) -> Iterable[tuple[Any, dict[str, Any]]]:
-    for kind, side, severity, label in _CUES:
+def _of_words(facts: Facts) -> Iterable[Moment]:
+    for kind, side, severity in _CUES:
         found = facts.said if side is Side.SERVICE else facts.heard
         for cue in _one_a_line(cue for each in _MEANT.get(kind, (kind,)) for cue in found(each)):
-            yield _moment(kind, cue.line, severity, label)
-
-
-def _profanity(facts: Facts) -> Iterable[tuple[Any, dict[str, Any]]]:
-    for cue in _one_a_line(facts.cues.of("profanity")):
+            yield _moment(facts, kind, cue.line, severity)
+    abusive = list(_one_a_line(facts.cues.of("profanity")))
+    for cue in abusive:
         severity = "critical" if cue.line.side is Side.SERVICE else "warn"
-        yield _moment("profanity", cue.line, severity, "Abusive words")
+        yield _moment(facts, "profanity", cue.line, severity)
+    told = {cue.line.position for cue in abusive}
+    for read in () if facts.readings is None else facts.readings.agent:
+        if read.is_rude and read.line.position not in told:
+            yield _moment(facts, "rudeness", read.line, "warn")
 
 
-def _statements(facts: Facts, scorecard: Scorecard) -> Iterable[tuple[Any, dict[str, Any]]]:
+def _statements(facts: Facts, scorecard: Scorecard) -> Iterable[Moment]:
     lines = {line.segment.id: line for line in facts.dialogue.lines}
     for criterion in scorecard.criteria:
         for statement in criterion.parameters.get("requiredStatements", ()):
             for evidence in statement_evidence(facts, statement)[:1]:
                 line = lines[evidence.segment_id]
-                yield _moment("compliance_disclosure", line, "info", statement["title"])
+                yield _moment(
+                    facts, "compliance_disclosure", line, "info", title=statement["title"]
+                )
 
 
-def _instructions(facts: Facts) -> Iterable[tuple[Any, dict[str, Any]]]:
+def _instructions(facts: Facts) -> Iterable[Moment]:
     for line in lines_with_instructions(facts.dialogue.lines):
-        yield _moment("instruction_in_transcript", line, "warn", "Addresses the judge")
+        yield _moment(facts, "instruction_in_transcript", line, "warn")
 
 
-def _silences(facts: Facts) -> Iterable[tuple[Any, dict[str, Any]]]:
+def _silences(facts: Facts) -> Iterable[Moment]:
     for gap in facts.timing.long_silences(facts.settings):
         if gap.announced is False:
-            label = f"{_seconds(gap)} seconds of unexplained silence"
-            yield _silence("dead_air", gap, label)
+            yield _silence(facts, "dead_air", gap)
     for gap in facts.timing.holds(facts.settings):
         if gap.length >= facts.settings.long_hold_ms:
-            yield _silence("long_hold", gap, f"On hold for {_seconds(gap)} seconds")
+            yield _silence(facts, "long_hold", gap)
 
 
-def _overlaps(facts: Facts) -> Iterable[tuple[Any, dict[str, Any]]]:
+def _overlaps(facts: Facts) -> Iterable[Moment]:
     interruptions = set(facts.timing.interruptions)
     for item in facts.timing.barge_ins:
-        side = item.line.side
         if item in interruptions:
-            severity = "warn" if side is Side.SERVICE else "info"
-            over = "the customer" if side is Side.SERVICE else "the agent"
+            severity = "warn" if item.line.side is Side.SERVICE else "info"
             yield _moment(
-                "interruption", item.line, severity, f"Interrupts {over}", item.start, item.end
+                facts, "interruption", item.line, severity, between=(item.start, item.end)
             )
         elif item.end - item.start >= facts.settings.interruption_overlap_ms:
-            yield _moment("overlap", item.line, "info", "Both speak", item.start, item.end)
+            yield _moment(facts, "overlap", item.line, "info", between=(item.start, item.end))
 
 
 def _one_a_line(cues: Iterable[Cue]) -> Iterable[Cue]:
     return {cue.line.position: cue for cue in reversed(list(cues))}.values()
 
 
-def _silence(kind: str, gap: Gap, label: str) -> tuple[Any, dict[str, Any]]:
-    key, moment = _moment(kind, gap.before, "warn", label, gap.start, gap.end)
-    return key, {**moment, "role": None}
+def _silence(facts: Facts, kind: str, gap: Gap) -> Moment:
+    seconds = round(gap.length / 1000)
+    moment = _moment(facts, kind, gap.before, "warn", between=(gap.start, gap.end), seconds=seconds)
+    # Nobody is silent more than the other.
+    return replace(moment, role=None)
 
 
 def _moment(
+    facts: Facts,
     kind: str,
     line: Line,
     severity: str,
-    label: str,
-    start_ms: int | None = None,
-    end_ms: int | None = None,
-) -> tuple[Any, dict[str, Any]]:
-    segment = line.segment
-    moment = {
-        "type": kind,
-        "startMs": segment.start_ms if start_ms is None else start_ms,
-        "endMs": segment.end_ms if end_ms is None else end_ms,
-        "segmentId": segment.id,
-        "role": segment.role.value,
-        "severity": severity,
-        "label": label,
-    }
-    return (moment["startMs"], line.position, kind), moment
-
-
-def _seconds(gap: Gap) -> int:
-    return round(gap.length / 1000)
+    *,
+    between: tuple[int | None, int | None] | None = None,
+    **values: str | int,
+) -> Moment:
+    who = {Side.SERVICE: facts.agent, Side.CUSTOMER: facts.customer}
+    other = {Side.SERVICE: facts.customer, Side.CUSTOMER: facts.agent}
+    start_ms, end_ms = between or (line.segment.start_ms, line.segment.end_ms)
+    label = facts.sentence(
+        f"moment.{kind}",
+        who=who.get(line.side, "somebody"),
+        other=other.get(line.side, "somebody"),
+        **values,
+    )
+    return Moment(kind, line, severity, label, start_ms, end_ms, line.segment.role.value)

@@ -1,105 +1,154 @@
-"""The summary of a conversation, in its own sentences: none that is not in the transcript."""
+"""Summary of a conversation: the issue, what was done, the outcome and what comes next.
+
+Issue, outcome and next steps are quoted from the transcript; the overview joins them to sentences.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from app.ai.conduct.readings import SHOWN
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.exchanges import content_of
+from app.ai.dialogue.sentences import opening_span, quotable_span, sentence_spans
 from app.ai.dialogue.turns import Line, Side
 from app.ai.facts.gathering import Facts
+from app.ai.insights.outcome import Outcome
 from app.ai.languages.detection import ENGLISH
 from app.ai.languages.words import words_in
+from app.ai.wording.sentences import sentence
+from app.ai.wording.words import quote_at_end
 
-# A dot within a number or an address ends nothing.
-_SENTENCE = re.compile(r"(?:[^.!?\u0964\n]|\.(?=\w))+[.!?\u0964]*")
-_END = tuple(".!?\u0964")
 _OPENING_LINES = 4
 _LEAST_WORDS = 3
-_MOST_ITEMS = 5
-# By these a customer says what is wanted, and by these a caller what the call is about.
+_MOST_ITEMS = 3
+_MOST_WORDS = 12
+# What is said first counts most.
+_LATER = 0.6
+# By these a customer says what is wanted.
 _WANTS = re.compile(
     r"\b(?:need|want|would like|i'd like|looking for|help|can you|could you|please|how (?:do|can)"
     r"|where|when|why|chahiye|karna|karni|krna|batao|bataiye)\b|चाहिए|करना|करनी|बताइए",
     re.IGNORECASE,
 )
 _NAMES = re.compile(r"\bmy name(?: is|'s)\b(?!.*\b(?:and|need|want)\b)", re.IGNORECASE)
-_WRONG = ("problem", "opt_out")
+_WRONG = ("problem", "opt_out", "danger")
+_GREETS = re.compile(
+    r"\A(?:hi|hey|hello|good (?:morning|afternoon|evening|day))\b(?: there)?[\s,.!:-]+", re.I
+)
+_RECAPS = re.compile(
+    r"\b(?:to (?:recap|summari[sz]e|sum up|confirm)|in summary|just to be sure|let me (?:repeat|recap))\b",
+    re.IGNORECASE,
+)
 _CALLS_ABOUT = "purpose"
-_OUTCOMES = ("success", "done", "failure", "no_result", "refusal", "transfer", "opt_out_done")
-_ACTIONS = ("commitment", "next_step")
+# What the service side says of the matter: by the cues of its phrases and the label of its lines.
+_DONE: Mapping[str, tuple[str, ...]] = {"done": ("success", "done", "opt_out_done")}
+_OUTCOMES: Mapping[str, tuple[str, ...]] = {
+    **_DONE,
+    "refusal": ("failure", "refusal"),
+    "nores": ("no_result",),
+    "": ("transfer",),
+}
+_ACTIONS: Mapping[str, tuple[str, ...]] = {"next": ("commitment", "next_step")}
+_NOTHING: Mapping[str, Any] = {"overview": None, "issue": None, "outcome": None, "actionItems": []}
 
 
-def summary_of(facts: Facts) -> dict[str, Any]:
-    """Quote the issue, the outcome and what the agent promises; None where nothing says it.
+def summary_of(facts: Facts, outcome: Outcome) -> dict[str, Any]:
+    """Sum a conversation up; empty where the words are not read or it is not known who speaks.
 
-    Empty where the words are not read or it is not known who speaks.
+    Where nobody says how it ended, the outcome is told in a sentence of our own.
     """
-    if not facts.dialogue.readable or not facts.dialogue.attributed:
-        return {"overview": None, "issue": None, "outcome": None, "actionItems": []}
-    issue, outcome = issue_of(facts), _outcome(facts)
-    known = dict.fromkeys(sentence for sentence in (issue, outcome) if sentence)
+    if not facts.dialogue.readable or not facts.dialogue.attributed or not facts.dialogue.lines:
+        return dict(_NOTHING)
+    issue = issue_of(facts)
+    ended = sentence(f"summary.{outcome.status}", customer=facts.customer)
+    said_last = _but_recaps(_said(facts, _OUTCOMES))[-1:]
+    actions = _but_recaps(_said(facts, _ACTIONS))
     return {
-        "overview": " ".join(map(_closed, known)) or None,
+        "overview": _overview(facts, issue, ended, actions),
         "issue": issue,
-        "outcome": outcome,
-        "actionItems": _actions(facts),
+        "outcome": said_last[0] if said_last else ended,
+        "actionItems": list(dict.fromkeys(actions))[-_MOST_ITEMS:],
     }
 
 
 def issue_of(facts: Facts) -> str | None:
     """Quote what the conversation is about: why the service calls, or what the customer wants.
 
-    That is the customer's first sentence that tells of a problem, asks for something or says more
-    than a greeting.
+    That is the sentence of the customer's first lines that says most of a problem or a wish.
     """
     if facts.dialogue.lines[:1] and facts.dialogue.lines[0].side is Side.SERVICE:
         for cue in facts.said(_CALLS_ABOUT, facts.opening(1)):
-            sentence = _sentence_of(cue)
-            if not sentence.endswith("?"):
-                return sentence
+            called_about = _sentence_of(cue)
+            if not called_about.endswith("?"):
+                return called_about
     opening = facts.dialogue.customer[:_OPENING_LINES]
     wrong = {_sentence_of(cue) for kind in _WRONG for cue in facts.heard(kind, opening)}
-    for line in opening:
-        for sentence in _sentences(line):
-            if sentence in wrong or _says_more(line, sentence):
-                return sentence
-    return None
+    told = [
+        (_worth(line, text, wrong) * _LATER**index, text)
+        for index, line in enumerate(opening)
+        for text in _sentences(line)
+        if not _NAMES.search(text)
+    ]
+    # The first of the best.
+    best = max(told, key=lambda pair: pair[0], default=(0.0, ""))
+    return _GREETS.sub("", best[1], count=1) if best[0] > 0 else None
 
 
-def _says_more(line: Line, sentence: str) -> bool:
-    least = _LEAST_WORDS - bool(_WANTS.search(sentence))
-    return _content(line, sentence) >= least and not _NAMES.search(sentence)
+def _worth(line: Line, text: str, wrong: set[str]) -> float:
+    words = _content(line, text)
+    wants = bool(_WANTS.search(text))
+    if text not in wrong and words < _LEAST_WORDS - wants:
+        return 0.0
+    return 3 * (text in wrong) + 2 * wants + min(words, _MOST_WORDS) / _MOST_WORDS
 
 
-def _content(line: Line, sentence: str) -> int:
+def _content(line: Line, text: str) -> int:
     # Which words carry no subject is known of English only.
-    return len(content_of(sentence) if line.language == ENGLISH else words_in(sentence))
+    return len(content_of(text) if line.language == ENGLISH else words_in(text))
 
 
-def _outcome(facts: Facts) -> str | None:
-    cues = [cue for kind in _OUTCOMES for cue in facts.said(kind)]
-    last = max(cues, key=lambda cue: (cue.line.position, cue.start), default=None)
-    return None if last is None else _sentence_of(last)
+def _overview(facts: Facts, issue: str | None, ended: str, actions: list[str]) -> str:
+    told = [facts.sentence("summary.issue", quote=quote_at_end(issue))] if issue else []
+    done = _but_recaps(text for text in _said(facts, _DONE) if text != issue)[-1:]
+    told += [facts.sentence("summary.done", quote=quote_at_end(text)) for text in done]
+    told.append(ended)
+    further = [text for text in actions if text not in done][-1:]
+    told += [facts.sentence("summary.next", quote=quote_at_end(text)) for text in further]
+    return " ".join(told)
 
 
-def _actions(facts: Facts) -> list[str]:
-    cues = [cue for kind in _ACTIONS for cue in facts.said(kind)]
-    cues.sort(key=lambda cue: (cue.line.position, cue.start))
-    return list(dict.fromkeys(_sentence_of(cue) for cue in cues))[:_MOST_ITEMS]
+def _said(facts: Facts, wanted: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Quote what the service side says of some kind, in its order: by phrase, else by label."""
+    found = {}
+    for cue in (cue for kinds in wanted.values() for kind in kinds for cue in facts.said(kind)):
+        place = (cue.line.position, cue.start)
+        found[place] = _sentence_of(cue)
+    known = {position for position, _ in found}
+    for read in () if facts.readings is None else facts.readings.agent:
+        best = max((read.marks[label] for label in wanted if label in read.marks), default=None)
+        if best and best.probability >= SHOWN and read.line.position not in known:
+            text, (start, end) = read.line.text, best[1:]
+            begin, stop = quotable_span(text, start, end)
+            found[read.line.position, start] = text[begin:stop]
+    return [found[place] for place in sorted(found)]
 
 
-def _sentences(line: Line) -> Iterator[str]:
-    for match in _SENTENCE.finditer(line.text):
-        yield match.group().strip()
+def _but_recaps(told: Iterable[str]) -> list[str]:
+    # What is summed up was said before, and better; unless it was not.
+    everything = list(told)
+    return [text for text in everything if not _RECAPS.search(text)] or everything
+
+
+def _sentences(line: Line) -> Iterable[str]:
+    for start, end in sentence_spans(line.text):
+        first, last = opening_span(line.text[start:end])
+        yield line.text[start + first : start + last]
 
 
 def _sentence_of(cue: Cue) -> str:
-    for match in _SENTENCE.finditer(cue.line.text):
-        if match.start() <= cue.start < match.end():
-            return match.group().strip()
-    return cue.line.text.strip()
-
-
-def _closed(sentence: str) -> str:
-    return sentence if sentence.endswith(_END) else f"{sentence}."
+    text = cue.line.text
+    spans = [span for span in sentence_spans(text) if span[0] <= cue.start < span[1]]
+    start, end = spans[0] if spans else (0, len(text))
+    begin, stop = quotable_span(text[start:end], cue.start - start, cue.end - start)
+    return text[start + begin : start + stop]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from app.ai.judge import ModelUse, Quality
 from app.ai.language_model.asking import Tally
-from app.core.settings.judge import TokenPrices
+from app.core.settings import TokenPrices
 
 _MILLION = 1_000_000
 

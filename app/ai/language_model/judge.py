@@ -27,7 +27,7 @@ from app.ai.scoring.score import ErrorCode, Problem, Score, score_of, unscored
 from app.ai.transcript import Transcript
 from app.core.outbound import Sender
 from app.core.process.stopping import never_stop
-from app.core.settings.judge import TokenPrices
+from app.core.settings import TokenPrices
 
 PROVIDER = "openai_compatible"
 # Two judges that are further apart than this, of 100 points, leave the word to a person.

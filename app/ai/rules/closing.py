@@ -42,9 +42,10 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     if denied and (last is None or _place(_latest(denied)) > _place(last)):
         return yes_or_no(
             False,
-            facts.sentence("confirmed.denied"),
+            facts.sentence(f"confirmed.{_denial(denied)}"),
             confidence=facts.sure(0.75),
             evidence=quoted(denied, CONTRADICTS),
+            advice=sentence("advice.confirmed"),
         )
     for cues, key in (
         (solved, "confirmed.solved"),
@@ -63,6 +64,11 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
         confidence=facts.sure(0.6),
         evidence=examined(ending[-_QUOTED_LINES:]),
     )
+
+
+def _denial(denied: list[Cue]) -> str:
+    remains = any(cue.kind == "still_broken" for cue in denied)
+    return "denied" if remains else "given_up"
 
 
 def _content_key(content: list[Cue]) -> str:
@@ -123,7 +129,13 @@ def recap(facts: Facts, criterion: Criterion) -> Answer:
         ),
         confidence=facts.sure(0.75 if present else 0.65),
         evidence=quoted(found[kind][0] for kind in present) or examined(_said_last(facts, ending)),
+        advice=_recap_advice(present),
     )
+
+
+def _recap_advice(present: list[str]) -> str | None:
+    missing = [_GIVEN[kind] for kind in _GIVEN if kind not in present]
+    return sentence("advice.recap", missing=listed(missing)) if present else None
 
 
 def clean_close(facts: Facts, criterion: Criterion) -> Answer:

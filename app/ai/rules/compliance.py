@@ -60,3 +60,53 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
 def _questions(lines: tuple[Line, ...]) -> list[Line]:
     # What was asked is what was examined; the first lines where nothing was.
     return [line for line in lines if "?" in line.text] or list(lines)
+<<<<<<< HEAD
+=======
+
+
+def third_party(facts: Facts, criterion: Criterion) -> Answer:
+    """Answer no when details of another person are told to someone who speaks for that person.
+
+    Answer yes when the agent refuses, or asks for the authority first. Where the customer speaks
+    for somebody else and neither is said, nothing was disclosed.
+    """
+    asking = facts.heard("third_party")
+    if not asking:
+        return not_applicable(facts.sentence("third_party.no_occasion"))
+    if facts.heard("authority_check"):
+        return unjudged(facts.sentence("third_party.authority_claimed"))
+    asked = asking[0]
+    after = [line for line in facts.dialogue.service if line.position > asked.line.position]
+    details = facts.said("third_party_detail", after)
+    checks = facts.said("authority_check", after)
+    told = min(details, key=lambda cue: cue.line.position, default=None)
+    if checks and (told is None or checks[0].line.position <= told.line.position):
+        return yes_or_no(
+            True,
+            facts.sentence("third_party.protected"),
+            confidence=0.7,
+            evidence=quoted([asked, checks[0]]),
+        )
+    if told is None:
+        return not_applicable(facts.sentence("third_party.nothing_told"))
+    return yes_or_no(
+        False,
+        facts.sentence("third_party.disclosed"),
+        confidence=0.7,
+        evidence=quoted([asked, told], CONTRADICTS),
+    )
+
+
+def abuse(facts: Facts, criterion: Criterion) -> Answer:
+    """Answer with the lowest level on abuse; without it, how clear the rest is is not judged."""
+    found = facts.said("profanity")
+    if not found:
+        return needs_model()
+    return judged(
+        0,
+        0.0,
+        facts.sentence("abuse.found"),
+        confidence=0.85,
+        evidence=quoted(found, CONTRADICTS),
+    )
+>>>>>>> main

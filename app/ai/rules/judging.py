@@ -168,6 +168,7 @@ RULES: dict[str, Rule] = {
     "purpose": Rule(opening.purpose, _AGENT_WORDS),
     "recap": Rule(closing.recap, Needs.WORDS),
     "resolution_confirmed": Rule(closing.resolution_confirmed, Needs.WORDS),
+    "third_party": Rule(compliance.third_party, _AGENT_WORDS),
     "turn_taking": Rule(timing.turn_taking, _AGENT_TIMES),
     "clarity": Rule(communication.clarity, _AGENT_WORDS),
     "completeness": Rule(completeness.completeness, _AGENT_WORDS),

@@ -2,6 +2,7 @@
 
 import re
 
+from app.ai.conduct.readings import SHOWN
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line
@@ -24,9 +25,10 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
     turns = criterion.parameters["agentTurns"]
     opening = facts.opening(turns)
     found = {
-        "greeting": facts.said("greeting", opening),
+        "greeting": _greetings(facts, opening),
         "brand": _brand(facts, opening),
-        "name": facts.said("introduction", opening),
+        "name": facts.said("introduction", opening)
+        or _in_greeting(facts, "name_in_greeting", opening),
     }
     wanted = criterion.parameters["requires"]
     missing = [part for part in wanted if not found[part]]
@@ -43,6 +45,7 @@ def greeting(facts: Facts, criterion: Criterion) -> Answer:
         ),
         confidence=0.75 if missing else 0.9,
         evidence=examined(opening) if missing else quoted(cues),
+        advice=sentence("advice.greeting", missing=listed([_GIVEN[part] for part in missing])),
     )
 
 
@@ -118,8 +121,26 @@ def _first_turns(facts: Facts, most: int) -> str:
     return first(min(most, len(facts.dialogue.service_turns)), "turn")
 
 
+def _greetings(facts: Facts, lines: tuple[Line, ...]) -> list[Cue]:
+    said = facts.said("greeting", lines)
+    if said or facts.readings is None:
+        return said
+    positions = {line.position for line in lines}
+    return [
+        Cue("greeting", read.line, *read.marks["greet"][1:])
+        for read in facts.readings.agent
+        if read.line.position in positions and read.shows("greet") >= SHOWN
+    ]
+
+
+def _in_greeting(facts: Facts, kind: str, lines: tuple[Line, ...]) -> list[Cue]:
+    # Frames that hold names in any case, which name nobody outside of a greeting.
+    greeting = {cue.line.position for cue in _greetings(facts, lines)}
+    return [cue for cue in facts.said(kind, lines) if cue.line.position in greeting]
+
+
 def _brand(facts: Facts, lines: tuple[Line, ...]) -> list[Cue]:
-    found = facts.said("brand", lines)
+    found = facts.said("brand", lines) or _in_greeting(facts, "brand_in_greeting", lines)
     for name in facts.context.brand_names:
         pattern = re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE)
         for line in lines:

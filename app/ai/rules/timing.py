@@ -6,7 +6,7 @@ from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.dialogue.turns import Side
 from app.ai.facts.gathering import Facts, examined, quoted
 from app.ai.facts.timing import Gap, Interruption
-from app.ai.scorecard.values import Criterion
+from app.ai.scorecard.values import Criterion, Parameters
 from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged
 from app.ai.wording.sentences import part, sentence
 from app.ai.wording.words import times
@@ -41,7 +41,19 @@ def pace(facts: Facts, criterion: Criterion) -> Answer:
         confidence=0.9,
         by="metric",
         evidence=_interrupting(interruptions),
+        advice=_pace_advice(parameters, wpm, patient=patient),
     )
+
+
+def _pace_advice(parameters: Parameters, wpm: float, *, patient: bool) -> str:
+    advice = []
+    if wpm > parameters["maxWpm"]:
+        advice.append(sentence("advice.slower", most=f"{parameters['maxWpm']:g}"))
+    if wpm < parameters["minWpm"]:
+        advice.append(sentence("advice.faster", least=f"{parameters['minWpm']:g}"))
+    if not patient:
+        advice.append(sentence("advice.let_finish"))
+    return " ".join(advice)
 
 
 def hold_silence(facts: Facts, criterion: Criterion) -> Answer:

@@ -21,6 +21,7 @@ from app.ai.scorecard.findings import (
 from app.ai.scorecard.shapes import (
     METRICS,
     MINIMUM,
+    MINIMUM_OPTIONAL,
     MOST_CRITERIA,
     MOST_SECTIONS,
     MOST_TOPICS,
@@ -55,11 +56,13 @@ def problems_of(document: Any) -> list[Finding]:
 
 
 def _minimum(minimum: Any) -> list[Finding]:
-    found = shaped("minimum", minimum, MINIMUM)
+    found = shaped("minimum", minimum, MINIMUM, MINIMUM_OPTIONAL)
     if found:
         return found
     found += between("minimum.words", minimum["words"], 0, 10_000)
-    return found + between("minimum.judgedWeightPercent", minimum["judgedWeightPercent"], 0, 100)
+    for name in ("judgedWeightPercent", "verdictWeightPercent"):
+        found += between(f"minimum.{name}", minimum.get(name, 0), 0, 100)
+    return found
 
 
 def _metrics(metrics: Any) -> list[Finding]:

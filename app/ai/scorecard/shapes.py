@@ -39,6 +39,7 @@ KNOWN_RULES: dict[str, KnownRule] = {
     "completeness": _scale(halfAt=NUMBER, weights=dict),
     "courtesy": _scale(),
     "data_handling": _binary({"minWords": int}),
+    "third_party": _binary({}),
     "dead_air": _metric({"maxDeadAirCount": int}),
     "disclosure": _binary({"requiredStatements": list}),
     "empathy": _scale(),
@@ -82,7 +83,10 @@ DIMENSIONS = (
     "policyCompliance",
 )
 # Events that a condition may name: moments of the conversation (contract B6).
-WRITTEN_EVENTS = ("escalation_request", "complaint", "commitment", "opt_out", "profanity")
+WRITTEN_EVENTS = (
+    *("escalation_request", "complaint", "commitment", "opt_out", "profanity"),
+    *("rudeness", "danger"),
+)
 SPOKEN_EVENTS = ("interruption", "overlap", "dead_air", "long_hold")
 WORDS = {
     "channel": ("voice", "chat", "voice_bot"),
@@ -116,6 +120,7 @@ SCORECARD_OPTIONAL: Shape = {
     "topics": list,
 }
 MINIMUM: Shape = {"words": int, "judgedWeightPercent": NUMBER}
+MINIMUM_OPTIONAL: Shape = {"verdictWeightPercent": NUMBER}
 METRICS: Shape = {
     "nonTalkGapMs": int,
     "deadAirMs": int,

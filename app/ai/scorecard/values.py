@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 from app.ai.scorecard.problems import problems_of
 
 Parameters: TypeAlias = Mapping[str, Any]
+# Of versions that were written before it was a setting.
+DEFAULT_VERDICT_PERCENT = 50.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,13 @@ class Minimum:
     """How much must be there before a score is given; below it there is none.
 
     `words` are those of all speakers; `judged_weight_percent` is the share of the scorecard's
-    weight that was judged.
+    weight that was judged. With less than `verdict_weight_percent` of it there is a score, but no
+    band, and neither passed nor failed.
     """
 
     words: int
     judged_weight_percent: float
+    verdict_weight_percent: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,7 @@ def scorecard_from(document: Mapping[str, Any]) -> Scorecard:
         pass_threshold=document["passThreshold"],
         bands=tuple(sorted(bands, key=lambda band: -band.lowest)),
         max_failed_weight_percent=document["maxFailedWeightPercent"],
-        minimum=Minimum(document["minimum"]["words"], document["minimum"]["judgedWeightPercent"]),
+        minimum=_minimum(document["minimum"]),
         metrics=_metric_settings(document["metrics"]),
         sections=tuple(Section(item["key"], item["title"]) for item in document["sections"]),
         criteria=tuple(_criterion(item) for item in document["criteria"]),
@@ -159,6 +163,14 @@ def scorecard_from(document: Mapping[str, Any]) -> Scorecard:
             Topic(item["name"], tuple(item["anyOf"])) for item in document.get("topics", ())
         ),
         languages=tuple(document.get("languages", ())),
+    )
+
+
+def _minimum(document: Mapping[str, Any]) -> Minimum:
+    return Minimum(
+        words=document["words"],
+        judged_weight_percent=document["judgedWeightPercent"],
+        verdict_weight_percent=document.get("verdictWeightPercent", DEFAULT_VERDICT_PERCENT),
     )
 
 

@@ -15,7 +15,8 @@ class Answer:
 
     What is not applicable has neither answer nor score. `unjudged` says that it is so for a reason
     of the judge's and not of the conversation's; `failure` (low_confidence, invalid_output,
-    insufficient_content, engine_error) that the judge should have answered and could not.
+    insufficient_content, engine_error) that the judge should have answered and could not. `advice`
+    says what to do better where the suggestion of the criterion does not fit.
     """
 
     applicable: bool
@@ -26,6 +27,7 @@ class Answer:
     confidence: float | None = None
     failure: str | None = None
     evidence: tuple[Evidence, ...] = ()
+    advice: str | None = None
     unjudged: bool = False
 
 
@@ -37,6 +39,7 @@ def judged(
     confidence: float,
     by: str = "rule",
     evidence: Iterable[Evidence] = (),
+    advice: str | None = None,
 ) -> Answer:
     """Answer a criterion."""
     return Answer(
@@ -47,11 +50,17 @@ def judged(
         score=score,
         confidence=round(confidence, 4),
         evidence=tuple(evidence),
+        advice=advice,
     )
 
 
 def yes_or_no(
-    fulfilled: bool, explanation: str, *, confidence: float, evidence: Iterable[Evidence] = ()
+    fulfilled: bool,
+    explanation: str,
+    *,
+    confidence: float,
+    evidence: Iterable[Evidence] = (),
+    advice: str | None = None,
 ) -> Answer:
     """Answer a binary criterion."""
     return judged(
@@ -60,6 +69,7 @@ def yes_or_no(
         explanation,
         confidence=confidence,
         evidence=evidence,
+        advice=advice,
     )
 
 

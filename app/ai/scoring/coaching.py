@@ -1,41 +1,75 @@
-"""What to praise and what to practise, from the criteria that were judged."""
+"""Coaching: up to three strengths and three improvements, each with what was said and when."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from app.ai.dialogue.evidence import Evidence
 from app.ai.scoring.score import Judged, Score
+from app.ai.wording.words import clock, shortened
 
 _MOST = 3
+# From this score on an answer is as good as the best one, and there is nothing to improve.
+_FULL = 0.8
 # Rules that are fulfilled by what was not said, which is no strength.
-_BY_ABSENCE = frozenset({"data_handling", "forbidden_phrases", "understanding"})
+_BY_ABSENCE = frozenset({"data_handling", "forbidden_phrases"})
+# A quote of fewer words tells nothing.
+_LEAST_WORDS = 3
 # What fails the whole evaluation, or its section, comes before what merely costs points.
 _URGENCY = {"evaluation": 2, "section": 1, "none": 0}
+_SERVICE = frozenset({"agent", "bot", "supervisor"})
 
 
-def coaching_of(score: Score) -> dict[str, list[dict[str, Any]]]:
-    """List up to three strengths and improvements, those of the most weight first.
+def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """List strengths and improvements, those of the most weight first.
 
-    A strength is something that was done or measured: that nothing bad was said is none.
+    Args:
+        incidents: improvements that belong to no criterion; they come first.
     """
     judged = [item for item in score.judged if item.answer.score is not None]
     strong = [item for item in judged if item.answer.score == 1 and _is_shown(item)]
-    weak = [item for item in judged if item.answer.score != 1]
+    weak = [item for item in judged if (item.answer.score or 0) < _FULL]
+    improvements = [_entry(item, _improvement(item)) for item in _first(weak, _loss)]
     return {
-        "strengths": [
-            _entry(item, item.answer.explanation)
-            for item in _first((item, (item.criterion.weight,)) for item in strong)
-        ],
-        "improvements": [
-            _entry(item, f"{item.criterion.suggestion} {item.answer.explanation}")
-            for item in _first((item, _loss(item)) for item in weak)
-        ],
+        "strengths": [_entry(item, _strength(item)) for item in _first(strong, _merit)],
+        "improvements": [*incidents, *improvements][:_MOST],
     }
 
 
+def with_quote(sentence: str, evidence: Evidence | None) -> str:
+    """Put a quote, with its time in a recording, in brackets before the full stop of a sentence."""
+    if evidence is None or not sentence.endswith("."):
+        return sentence
+    when = "" if evidence.start_ms is None else f"{clock(evidence.start_ms)}, "
+    return f"{sentence[:-1]} ({when}\u201c{shortened(evidence.quote)}\u201d)."
+
+
+def _strength(item: Judged) -> str:
+    by_service = (piece for piece in item.answer.evidence if piece.role in _SERVICE)
+    return with_quote(item.answer.explanation, next(by_service, None))
+
+
+def _improvement(item: Judged) -> str:
+    shown = with_quote(item.answer.explanation, _telling(item.answer.evidence))
+    return " ".join(filter(None, (shown, item.answer.advice or item.criterion.suggestion)))
+
+
+def _telling(evidence: Sequence[Evidence]) -> Evidence | None:
+    telling = (piece for piece in evidence if len(piece.quote.split()) >= _LEAST_WORDS)
+    return next(telling, None)
+
+
 def _is_shown(item: Judged) -> bool:
-    if item.criterion.rule in _BY_ABSENCE and item.answer.judged_by == "rule":
+    if not item.answer.explanation:
         return False
-    return bool(item.answer.evidence) or item.answer.judged_by != "rule"
+    if item.answer.judged_by != "rule":
+        return True
+    said = any(piece.role in _SERVICE for piece in item.answer.evidence)
+    return said and item.criterion.rule not in _BY_ABSENCE
+
+
+def _merit(item: Judged) -> tuple[float, ...]:
+    # What somebody said is worth more praise than what a clock shows.
+    return item.answer.judged_by != "metric", item.criterion.weight
 
 
 def _loss(item: Judged) -> tuple[float, ...]:
@@ -43,10 +77,9 @@ def _loss(item: Judged) -> tuple[float, ...]:
     return urgency, item.criterion.weight * (1 - (item.answer.score or 0))
 
 
-def _first(items: Iterable[tuple[Judged, tuple[float, ...]]]) -> list[Judged]:
+def _first(items: Iterable[Judged], rank: Any) -> list[Judged]:
     # The sort is stable, so that equal weights keep the order of the scorecard.
-    ranked = sorted(items, key=lambda pair: [-value for value in pair[1]])
-    return [item for item, _ in ranked[:_MOST]]
+    return sorted(items, key=lambda item: [-value for value in rank(item)])[:_MOST]
 
 
 def _entry(item: Judged, text: str) -> dict[str, Any]:

@@ -42,6 +42,6 @@ def criterion_document(judged: Judged) -> dict[str, Any]:
         "judgedBy": answer.judged_by,
         "failure": answer.failure,
         "evidence": [item.as_json() for item in answer.evidence],
-        "suggestion": criterion.suggestion if improvable else None,
+        "suggestion": (answer.advice or criterion.suggestion) if improvable else None,
         "original": None,
     }

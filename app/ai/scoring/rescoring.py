@@ -55,6 +55,8 @@ def rescored(
         "score": score.score,
         "rawScore": score.raw_score,
         "complianceScore": score.compliance_score,
+        "coverage": score.coverage,
+        "noVerdictReason": score.no_verdict_reason,
         "band": score.band,
         "passed": score.passed,
         "autoFail": {
@@ -72,10 +74,15 @@ def rescored(
             }
             for judged in score.judged
         ],
-        "coaching": coaching_of(score),
+        "coaching": coaching_of(score, _incidents(results)),
         "quality": {**results["quality"], "calibration": None},
     }
     return Rescored(document, score.failed_criteria)
+
+
+def _incidents(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    improvements = results["coaching"]["improvements"]
+    return [entry for entry in improvements if entry["criterionKey"] is None]
 
 
 def _original(former: Mapping[str, Any], replaced: bool) -> dict[str, Any] | None:
@@ -94,6 +101,7 @@ def _answer(shown: Mapping[str, Any]) -> Answer:
         score=shown["normalizedScore"],
         confidence=shown["confidence"],
         failure=shown["failure"],
+        advice=shown["suggestion"],
         evidence=tuple(
             Evidence(
                 segment_id=item["segmentId"],
@@ -103,6 +111,7 @@ def _answer(shown: Mapping[str, Any]) -> Answer:
                 char_end=item["charEnd"],
                 quote=item["quote"],
                 polarity=item["polarity"],
+                role=item["role"],
             )
             for item in shown["evidence"]
         ),

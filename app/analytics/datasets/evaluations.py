@@ -26,7 +26,7 @@ COLUMNS = columns(
     "evaluation_id:key revision:whole engagement_id:key campaign_id:key campaign call_center "
     "executive_id:key executive source_type:key source_id:key external_id channel:key language "
     "status:key review_status:key score:whole "
-    "raw_score:number compliance_score:number passed:truth auto_failed:truth failed_criteria:words "
+    "raw_score:number compliance_score:number judged_weight_percent:number passed:truth auto_failed:truth failed_criteria:words "
     "customer_sentiment:number sentiment_trend:key resolution:key topics:words duration_seconds:whole "
     "turn_count:whole talk_ratio:number silence_percent:number interruptions_by_agent:whole "
     "agent_wpm:number first_response_seconds:number scorecard_id:key scorecard_version:whole engine "

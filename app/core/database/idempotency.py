@@ -1,4 +1,4 @@
-"""Kept answers of POST requests, written in the same transaction as their effect (security, 4.4)."""
+"""Stored answers of POST requests, written in the same transaction as their effect."""
 
 import hashlib
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class KeptAnswer(Table):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is sent again for the same request."""
+    """The answer that a repeated request gets."""
 
     status: int
     body: bytes
@@ -47,7 +47,7 @@ class Replay(Exception):
 
 @dataclass(frozen=True, slots=True)
 class IdempotentRequest:
-    """A request that names an Idempotency-Key: whose, which key, and what it asks."""
+    """A request with an Idempotency-Key: its API key, its key and its fingerprint."""
 
     key_id: str
     idempotency_key: str
@@ -59,7 +59,7 @@ class IdempotentRequest:
         return f"idempotency:{self.key_id}:{self.idempotency_key}"
 
     def claim(self, session: Session, keyring: Keyring) -> None:
-        """Insert the row of this request, waiting for a running twin.
+        """Insert the row of this request, waiting while the same request runs.
 
         Raises:
             Replay: the same request was answered before.
@@ -104,14 +104,14 @@ class IdempotentRequest:
         raise Replay(Answer(kept["status"], kept["body"].encode(), kept["headers"]))
 
     def complete(self, session: Session, keyring: Keyring, answer: Answer) -> None:
-        """Keep the answer with the effect that it tells of."""
+        """Store the answer in the transaction of its effect."""
         row = session.get_one(KeptAnswer, (self.key_id, self.idempotency_key))
         kept = {"status": answer.status, "body": answer.body.decode(), "headers": answer.headers}
         row.answer = keyring.encrypt(orjson.dumps(kept), purpose=self._purpose)
 
 
 def fingerprint(method: str, target: str, body: bytes) -> str:
-    """Return the SHA-256 over what the request asks."""
+    """Return the SHA-256 of the method, target and body of a request."""
     return hashlib.sha256(b"\n".join([method.encode(), target.encode(), body])).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Pages of a list: offset paging with an exact count (contract B1)."""
+"""Paging of lists by offset, with an exact count."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from sqlalchemy import Column, ColumnElement, Integer, Select, bindparam, func, 
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 Item = TypeVar("Item")
-# Columns of the table itself are cheaper than those of its class: no mapper stands in between.
+# Columns of the table are cheaper than those of its class: they bypass the mapper.
 AnyColumn = Column[Any] | InstrumentedAttribute[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """One page and the size of the whole."""
+    """One page of a list, and the size of the whole list."""
 
     items: Sequence[Item]
     page: int
@@ -24,13 +24,13 @@ class Page(Generic[Item]):
 
     @property
     def total_pages(self) -> int:
-        """How many pages the whole list has."""
+        """Number of pages of the whole list."""
         return -(-self.total_count // self.page_size)
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which page is asked for; `sort` is a column name, with a minus for descending."""
+    """The requested page; `sort` is a column name, with a minus for descending."""
 
     page: int = 1
     page_size: int = 25
@@ -48,8 +48,8 @@ def select_page(
 ) -> Page[Any]:
     """Run a filtered select for one page, ordered by one column and by `tail`, a unique one.
 
-    What has no value in that column comes last, whichever the direction. Rows come as mappings from
-    the names of the selected columns. Pass `total_count` where a counter knows it.
+    Nulls come last in both directions. Rows are mappings by the names of the selected columns. Pass
+    `total_count` where a counter knows it.
     """
     if total_count is None:
         inner = statement.with_only_columns(tail).order_by(None).subquery()
@@ -59,12 +59,12 @@ def select_page(
     if offset < total_count:
         column = sortable[request.sort.lstrip("-")]
         size = min(request.page_size, total_count - offset)
-        behind = total_count - offset - size
-        # What is nearer to the end is counted from there, so that the last page costs one page.
-        backwards = behind < offset
+        remaining = total_count - offset - size
+        # Pages near the end are counted from the end, so that the last page costs one page.
+        backwards = remaining < offset
         descending = request.sort.startswith("-")
         ordered = _ordered(statement, column, tail, descending=descending, backwards=backwards)
-        found = session.execute(ordered, {"_size": size, "_offset": min(offset, behind)})
+        found = session.execute(ordered, {"_size": size, "_offset": min(offset, remaining)})
         names = tuple(found.keys())
         rows = [dict(zip(names, row, strict=True)) for row in found]
         if backwards:
@@ -72,7 +72,7 @@ def select_page(
     return Page(rows, request.page, request.page_size, total_count)
 
 
-# To put a statement in order costs more than to run it; a list without filters has always the same.
+# Building the ordered statement costs more than running it; lists without filters share one.
 @lru_cache(maxsize=64)
 def _ordered(
     statement: Select[*tuple[Any, ...]],

@@ -1,4 +1,4 @@
-"""Versions of a row: its strong ETag, and the refusal of a stale If-Match (security, 4.6)."""
+"""Row versions: the strong ETag of a row, and the check of If-Match."""
 
 from typing import Protocol
 
@@ -18,7 +18,7 @@ def etag_of(row_id: str, version: int) -> str:
 
 
 def require_match(row: Versioned, if_match: str | None) -> None:
-    """Refuse when the caller's If-Match names another version; `*` and none match any.
+    """Raise when the caller's If-Match names another version; `*` and no header match any.
 
     Raises:
         PreconditionFailed: the row has changed since the caller read it.

@@ -1,4 +1,4 @@
-"""Which revision the tables have and which one this code needs, without loading Alembic."""
+"""Schema revision of the database and of this code, read without loading Alembic."""
 
 import re
 from functools import cache
@@ -14,21 +14,21 @@ _ASSIGNED = re.compile(
 
 @cache
 def needed_revision() -> str:
-    """Return the newest revision that this code ships, or an empty text where there is none."""
-    replaced = set(_steps().values())
-    heads = sorted(set(_steps()) - replaced)
+    """Return the newest revision of this code; empty without any."""
+    replaced = set(_previous().values())
+    heads = sorted(set(_previous()) - replaced)
     if len(heads) > 1:
         raise RuntimeError(f"the migrations have several heads: {', '.join(heads)}")
     return heads[0] if heads else ""
 
 
 def is_known(revision: str) -> bool:
-    """Whether this code ships the migration that makes a revision; a newer version's it does not."""
-    return revision in _steps()
+    """Whether this code contains the migration to a revision; it lacks those of newer versions."""
+    return revision in _previous()
 
 
 def stored_revision(database: Session | Connection) -> str:
-    """Return the revision of the tables, or an empty text for a database without any."""
+    """Return the revision of the tables; empty for a database without tables."""
     connection = database.connection() if isinstance(database, Session) else database
     if not inspect(connection).has_table("alembic_version"):
         return ""
@@ -36,12 +36,12 @@ def stored_revision(database: Session | Connection) -> str:
 
 
 def is_at_head(database: Session | Connection) -> bool:
-    """Whether the tables are those that this code needs."""
+    """Whether the tables have the revision that this code needs."""
     return stored_revision(database) == needed_revision()
 
 
 @cache
-def _steps() -> dict[str, str]:
+def _previous() -> dict[str, str]:
     """Map each revision to the one before it."""
     steps: dict[str, str] = {}
     folder = files("migrations") / "versions"

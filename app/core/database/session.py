@@ -1,4 +1,4 @@
-"""The database: one engine, transactions that say whether they write, and bells after commit."""
+"""Database: one engine, reading and writing transactions, and bells after each commit."""
 
 import os
 import sqlite3
@@ -27,6 +27,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from app.core.errors import ServiceUnavailable
+from app.core.hooks import Hooks
 from app.core.process.file_lock import WriteLock
 from app.core.queue import Bell
 from app.core.settings import Settings
@@ -41,7 +42,7 @@ _NAMING = {
 
 
 class Table(DeclarativeBase):
-    """What every table class derives from."""
+    """Base class of every table."""
 
     metadata = MetaData(naming_convention=_NAMING)
     # PostgreSQL's INTEGER ends at 2^31; SQLite's own holds 64 bits, and only it can number rows.
@@ -51,7 +52,7 @@ class Table(DeclarativeBase):
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware moment, kept in UTC; a naive value is refused."""
+    """A moment with a time zone, stored in UTC; a naive value is refused."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -72,8 +73,11 @@ class UtcDateTime(TypeDecorator[datetime]):
 class Database:
     """Opens transactions; the only place that commits."""
 
-    def __init__(self, settings: Settings, ring: Callable[[Bell], object]) -> None:
+    def __init__(
+        self, settings: Settings, ring: Callable[[Bell], object], hooks: Hooks | None = None
+    ) -> None:
         self._ring = ring
+        self._info = {"hooks": hooks or Hooks()}
         self.engine = _make_engine(settings)
         self._reading_engine = self.engine.execution_options(sqlite_begin="DEFERRED")
         self.write_lock = (
@@ -84,7 +88,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """Open one snapshot for reading; nothing written in it is kept."""
-        with translated_errors(), Session(self._reading_engine) as session:
+        with translated_errors(), Session(self._reading_engine, info=self._info) as session:
             yield session
 
     @contextmanager
@@ -123,7 +127,7 @@ class Database:
     def _transaction(self) -> Iterator[Session]:
         with (
             translated_errors(),
-            Session(self.engine, expire_on_commit=False) as session,
+            Session(self.engine, expire_on_commit=False, info=self._info) as session,
             self.write_lock,
             session.begin(),
         ):
@@ -167,16 +171,18 @@ def after_commit(session: Session, action: Callable[[], object]) -> None:
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Turn a database that does not answer, or stays locked, into `ServiceUnavailable`."""
+    """Raise `ServiceUnavailable` for a database that does not answer or stays locked."""
     try:
         yield
     except OperationalError as error:
         raise ServiceUnavailable(
-            "The database is busy or away; try again.", retry_after_s=1
+            "The database is busy or unreachable; try again.", retry_after_s=1
         ) from error
     except DBAPIError as error:
         if error.connection_invalidated:
-            raise ServiceUnavailable("The database is away; try again.", retry_after_s=1) from error
+            raise ServiceUnavailable(
+                "The database is unreachable; try again.", retry_after_s=1
+            ) from error
         raise
 
 
@@ -185,7 +191,7 @@ def _make_engine(settings: Settings) -> Engine:
     shared: dict[str, Any] = {
         "json_serializer": lambda value: orjson.dumps(value).decode(),
         "json_deserializer": orjson.loads,
-        # An error's text goes into the log: it must not repeat what callers sent.
+        # The text of an error is logged: it must not repeat what callers sent.
         "hide_parameters": True,
     }
     if not settings.is_sqlite:

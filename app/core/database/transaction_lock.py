@@ -1,4 +1,4 @@
-"""A lock with a name, held to the end of a transaction, where rows alone cannot be locked."""
+"""Named locks of transactions, for changes that no row lock can protect."""
 
 import hashlib
 
@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 
 def one_at_a_time(session: Session, name: str) -> None:
-    """Wait until no other transaction holds this name; a writer of SQLite is alone anyway."""
+    """Hold this name until the transaction ends; SQLite has a single writer and needs no lock."""
     if session.get_bind().dialect.name == "postgresql":
         digest = hashlib.sha256(name.encode()).digest()
         number = int.from_bytes(digest[:8], "big", signed=True)

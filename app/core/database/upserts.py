@@ -1,4 +1,4 @@
-"""Rows that callers know by a key of their own: made once, then brought to what is given."""
+"""Upserts of rows by an external id: created once, then updated to the given values."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,7 +14,7 @@ from app.core.ids import new_id
 
 
 class ExternallyKeyed(Table):
-    """What such tables have in common; `external_id` is null where a row was made here."""
+    """Columns of tables with an external id; it is null for rows that were created here."""
 
     __abstract__ = True
 
@@ -30,22 +30,22 @@ Row = TypeVar("Row", bound=ExternallyKeyed)
 def upsert(
     session: Session, table: type[Row], prefix: str, external_id: str, values: Mapping[str, Any]
 ) -> tuple[Row, bool]:
-    """Bring the row of an external id to these values, and tell whether it had to be made.
+    """Create or update the row of an external id; return it and whether it was created.
 
-    A row that has the values already stays as it is, `updated_at` included.
+    A row that has the values already stays unchanged, `updated_at` included.
     """
-    row, created = find_or_make(session, table, prefix, external_id, values)
+    row, created = find_or_create(session, table, prefix, external_id, values)
     if not created:
-        bring_to(session, row, values)
+        update_row(session, row, values)
     return row, created
 
 
-def find_or_make(
+def find_or_create(
     session: Session, table: type[Row], prefix: str, external_id: str, values: Mapping[str, Any]
 ) -> tuple[Row, bool]:
-    """Return the row of an external id, locked, and whether it had to be made of these values.
+    """Return the locked row of an external id, created from these values where it is missing.
 
-    Of two transactions that make the same row, the later waits and finds the row of the earlier.
+    Of two transactions that create the same row, the later waits and finds the earlier one's.
     """
     row = _find(session, table, external_id)
     if row is not None:
@@ -65,8 +65,8 @@ def find_or_make(
     return row, True
 
 
-def bring_to(session: Session, row: ExternallyKeyed, values: Mapping[str, Any]) -> None:
-    """Set what differs; a row that has the values already stays as it is."""
+def update_row(session: Session, row: ExternallyKeyed, values: Mapping[str, Any]) -> None:
+    """Set the values that differ; a row without differences stays unchanged."""
     changes = {field: value for field, value in values.items() if getattr(row, field) != value}
     if not changes:
         return

@@ -1,4 +1,4 @@
-"""Who works on which row: a job claimed with a lease, kept alive, put down again, or taken over."""
+"""Leases on jobs: a process claims a row, renews its lease, and releases or ends the job."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ RENEW_EVERY_S = 5.0
 # A crash is rarely the data's fault; a row that kills its worker each time must end, too.
 MAX_ATTEMPTS = 5
 TRIES_AFTER_FAILURE = 3
-PAUSE = timedelta(seconds=5)
+RETRY_PAUSE = timedelta(seconds=5)
 
 
 class LeaseLost(Exception):
-    """The job is another's by now: its late holder may not write."""
+    """Another process holds the job by now; the late holder may not write."""
 
 
 class JobState(StrEnum):
-    """Open while queued or running; then one of three ends."""
+    """State of a job: queued or running while it is open, then one of three ends."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -40,9 +40,9 @@ OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 
 
 class LeasedJob(Table):
-    """What tables of such jobs have in common; each indexes `state, priority, queued_at, id`.
+    """Columns that all tables of jobs share; each indexes `state, priority, queued_at, id`.
 
-    `attempts` counts the starts, and a start that was cut off by a crash with them.
+    `attempts` counts every start, also one that a crash cut off.
     """
 
     __abstract__ = True
@@ -66,7 +66,7 @@ Job = TypeVar("Job", bound=LeasedJob)
 
 @dataclass(frozen=True, slots=True)
 class Lease(Generic[Job]):
-    """A job that this process works on as long as the token is the row's; `attempt` is from 1."""
+    """A claim on a job, valid while its token is in the row; `attempt` counts from 1."""
 
     table: type[Job]
     job_id: str
@@ -75,10 +75,9 @@ class Lease(Generic[Job]):
 
 
 def due(session: Session, table: type[Job], now: datetime, *, limit: int = 100) -> list[Job]:
-    """List the jobs that may be worked on now: those of high priority first, then the oldest.
+    """List the jobs that may start now: high priority first, then the oldest.
 
-    A running job is among them when its lease has run out, or its process is one of this host
-    that has ended.
+    They include running jobs whose lease has expired, or whose process on this host has ended.
     """
     queued = session.scalars(
         select(table)
@@ -87,27 +86,29 @@ def due(session: Session, table: type[Job], now: datetime, *, limit: int = 100) 
         .limit(limit)
     ).all()
     running = session.scalars(select(table).where(table.state == JobState.RUNNING))
-    left = [job for job in running if _is_abandoned(job, now)]
-    return sorted([*left, *queued], key=lambda job: (-job.priority, job.queued_at, job.id))[:limit]
+    abandoned = [job for job in running if _is_abandoned(job, now)]
+    return sorted([*abandoned, *queued], key=lambda job: (-job.priority, job.queued_at, job.id))[
+        :limit
+    ]
 
 
 def due_ids(session: Session, table: type[LeasedJob]) -> Sequence[str]:
-    """List the ids of the jobs that wait for a worker, or were left by one that has ended."""
+    """List the ids of jobs that wait for a worker or were abandoned by one."""
     return [job.id for job in due(session, table, utc_now())]
 
 
 def claim(session: Session, table: type[Job], job_id: str) -> Lease[Job] | None:
-    """Take the job, or a due one of higher priority, or the next due one when it is taken.
+    """Claim the job, or a due one of higher priority, or the next due one if it is taken.
 
-    None when there is nothing to do.
+    None when nothing is due.
     """
     now = utc_now()
     first = next(iter(due(session, table, now, limit=1)), None)
     if first is None:
         return None
-    rung = session.get(table, job_id)
-    asked = rung if rung is not None and _comes_with(rung, first, now) else first
-    job = _locked(session, table, asked)
+    asked = session.get(table, job_id)
+    chosen = asked if asked is not None and _may_start(asked, first, now) else first
+    job = _locked(session, table, chosen)
     if job is None:
         return None
     lease = Lease(table, job.id, token=uuid4().hex, attempt=job.attempts + 1)
@@ -122,12 +123,12 @@ def claim(session: Session, table: type[Job], job_id: str) -> Lease[Job] | None:
 
 
 def renew(session: Session, lease: Lease[Job]) -> bool:
-    """Keep the lease alive; False when it was lost."""
+    """Extend the lease; False when it was lost."""
     return note(session, lease, lease_until=utc_now() + LEASE)
 
 
 def note(session: Session, lease: Lease[Job], **columns: object) -> bool:
-    """Write columns of a held job without reading it; False when the lease was lost."""
+    """Write columns of a claimed job without reading it; False when the lease was lost."""
     table = lease.table
     done = session.execute(
         update(table)
@@ -143,7 +144,7 @@ def held(session: Session, lease: Lease[Job]) -> Job:
     """Return the claimed job, locked for this transaction.
 
     Raises:
-        LeaseLost: it is another's.
+        LeaseLost: another process has the job.
     """
     job = session.get(lease.table, lease.job_id, with_for_update=True)
     if job is None or job.lease_token != lease.token:
@@ -151,44 +152,44 @@ def held(session: Session, lease: Lease[Job]) -> Job:
     return job
 
 
-def put_down(session: Session, lease: Lease[Job], *, due_at: datetime, counts: bool) -> Job:
-    """Leave the job to whoever comes, at `due_at` or later; return it.
+def release(session: Session, lease: Lease[Job], due_at: datetime, counts: bool) -> Job:
+    """Return a claimed job to its queue, due at `due_at`; return its row.
 
     Args:
-        counts: whether the attempt stays counted, as one that failed does.
+        counts: whether the attempt stays counted, as a failed one does.
 
     Raises:
-        LeaseLost: it is another's.
+        LeaseLost: another process has the job.
     """
     job = held(session, lease)
-    hand_back(job, due_at=due_at, counts=counts)
+    requeue(job, due_at=due_at, counts=counts)
     return job
 
 
-def hand_back(job: LeasedJob, *, due_at: datetime, counts: bool) -> None:
-    """Queue a job once more, as `put_down` does, whoever held it; they can write no more."""
+def requeue(job: LeasedJob, *, due_at: datetime, counts: bool) -> None:
+    """Return a job to its queue as `release` does; a process that held it can write no more."""
     job.state = JobState.QUEUED
     job.attempts -= 0 if counts else 1
     job.due_at = due_at
-    _release(job)
+    _clear_lease(job)
 
 
 def end(job: LeasedJob, state: JobState, now: datetime) -> None:
-    """Close the job; whoever held it can write no more."""
+    """Close the job; a process that held it can write no more."""
     job.state = state
     job.completed_at = now
-    _release(job)
+    _clear_lease(job)
 
 
-def _release(job: LeasedJob) -> None:
+def _clear_lease(job: LeasedJob) -> None:
     job.lease_token = job.lease_owner = job.lease_until = None
 
 
-def _comes_with(job: LeasedJob, first: LeasedJob, now: datetime) -> bool:
-    """Whether a job may be worked on now, and no other has to go before it."""
+def _may_start(job: LeasedJob, first: LeasedJob, now: datetime) -> bool:
+    """Whether a job may start now and none of higher priority is due."""
     is_open = job.state == JobState.QUEUED and job.due_at <= now
-    is_left = job.state == JobState.RUNNING and _is_abandoned(job, now)
-    return (is_open or is_left) and job.priority == first.priority
+    was_abandoned = job.state == JobState.RUNNING and _is_abandoned(job, now)
+    return (is_open or was_abandoned) and job.priority == first.priority
 
 
 def _is_abandoned(job: LeasedJob, now: datetime) -> bool:
@@ -198,7 +199,7 @@ def _is_abandoned(job: LeasedJob, now: datetime) -> bool:
 
 
 def _locked(session: Session, table: type[Job], seen: Job) -> Job | None:
-    """Lock the row, unless somebody has taken it between the look and the lock."""
+    """Lock the row, unless another process claimed it after it was read."""
     return session.scalar(
         select(table)
         .where(

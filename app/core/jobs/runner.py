@@ -1,23 +1,23 @@
-"""The frame of the work on a leased job: claimed, kept while it goes on, ended or put down again."""
+"""Runs claimed jobs: renews the lease, and retries, releases or fails the job."""
 
 import logging
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Concatenate, Generic, ParamSpec, TypeVar
+from typing import Generic
 
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.errors import ServiceUnavailable
 from app.core.jobs import leases
-from app.core.jobs.lease_renewal import LeaseKeeper
+from app.core.jobs.lease_renewal import LeaseRenewal
 from app.core.jobs.leases import (
     MAX_ATTEMPTS,
-    PAUSE,
     RENEW_EVERY_S,
+    RETRY_PAUSE,
     TRIES_AFTER_FAILURE,
     Job,
     Lease,
@@ -29,129 +29,132 @@ from app.core.runtime import Runtime
 
 logger = logging.getLogger(__name__)
 
-P = ParamSpec("P")
-Outcome = TypeVar("Outcome")
-
 _PROGRESS_EVERY_S = 0.5
 
 
 class Interrupted(Exception):
-    """The work was cut off too often to be begun once more."""
+    """The job was cut off too often to start once more."""
 
 
-class LeasedWork(ABC, Generic[Job]):
-    """One attempt at one job: the room says what is done, and how the job ends without it.
+class RunningJob(Generic[Job]):
+    """A claimed job while its handler runs: its transactions, its progress, its signal to stop."""
 
-    `work` runs outside of any transaction; it writes with `write`, the end of the job as well.
-    When it raises `Stopped` or `ServiceUnavailable`, the job is put down and the attempt does not
-    count. After any other exception the job is tried again up to three times and then given up.
-    Who has lost the lease writes nothing more.
-    """
-
-    def __init__(self, parts: Runtime, lease: Lease[Job]) -> None:
-        self.parts = parts
+    def __init__(self, runtime: Runtime, lease: Lease[Job]) -> None:
+        self.runtime = runtime
         self.lease = lease
-        self._keeper = LeaseKeeper(lambda: self.write(leases.renew), RENEW_EVERY_S)
-        self._told, self._told_at = 0, time.monotonic()
+        self._renewal = LeaseRenewal(self._renew, RENEW_EVERY_S)
+        self._progress, self._progress_at = 0, time.monotonic()
 
-    @abstractmethod
-    def work(self) -> None:
-        """Do the work and end the job."""
+    @contextmanager
+    def transaction(self) -> Iterator[Session]:
+        """Open a write transaction; a step in it begins with `leases.held`."""
+        with self.runtime.db.writing() as session:
+            yield session
 
-    @abstractmethod
-    def give_up(self, error: Exception) -> None:
-        """End the job without its work, because of this error: `Interrupted`, or one of `work`."""
+    def report_progress(self, percent: int) -> None:
+        """Write the job's `progress`, at most twice a second; a busy database is ignored.
 
-    def is_final(self, error: Exception) -> bool:
-        """Whether another attempt could only end in the same way."""
-        return False
-
-    def put_down(self, session: Session, *, due_at: datetime, counts: bool) -> None:
-        """Leave the job to a later attempt (see `leases.put_down`)."""
-        leases.put_down(session, self.lease, due_at=due_at, counts=counts)
-
-    def run(self) -> None:
-        """Make the attempt; every end but a lost lease is written to the rows."""
-        try:
-            if self.lease.attempt > MAX_ATTEMPTS:
-                self.give_up(Interrupted())
-            else:
-                self._attempt()
-        except LeaseLost:
-            logger.warning("the work on %s is no longer ours", self.lease.job_id)
-
-    def write(
-        self,
-        step: Callable[Concatenate[Session, Lease[Job], P], Outcome],
-        *values: P.args,
-        **named: P.kwargs,
-    ) -> Outcome:
-        """Take a step in a transaction of its own; a step begins with `leases.held`."""
-        with self.parts.db.writing() as session:
-            return step(session, self.lease, *values, **named)
-
-    def tell(self, percent: int) -> None:
-        """Write the job's `progress`, at most twice a second; a busy database does not matter.
-
-        This is also how the work learns soon that its lease is gone.
+        The write also shows early that the lease is lost.
         """
         now = time.monotonic()
-        if percent > self._told and now - self._told_at >= _PROGRESS_EVERY_S:
-            self._told, self._told_at = percent, now
-            with suppress(ServiceUnavailable):
-                self._keeper.lost = not self.write(leases.note, progress=percent)
+        if percent > self._progress and now - self._progress_at >= _PROGRESS_EVERY_S:
+            self._progress, self._progress_at = percent, now
+            with suppress(ServiceUnavailable), self.transaction() as session:
+                self._renewal.lost = not leases.note(session, self.lease, progress=percent)
 
-    @property
-    def must_end(self) -> bool:
-        """Whether the work is to end early; long work asks at every step."""
-        return self._keeper.lost or stopping.requested()
+    def should_stop(self) -> bool:
+        """Whether the handler has to end early; long work asks at every step."""
+        return self._renewal.lost or stopping.requested()
 
     def require_going_on(self) -> None:
-        """Raise `LeaseLost` or `Stopped` when the work is to end early."""
-        if self._keeper.lost:
+        """Raise `LeaseLost` or `Stopped` when the handler has to end early."""
+        if self._renewal.lost:
             raise LeaseLost(self.lease.job_id)
         if stopping.requested():
             raise Stopped
 
-    def _attempt(self) -> None:
-        try:
-            with self._keeper:
-                self.work()
-        except LeaseLost:
-            raise
-        except Stopped:
-            self._leave(due_at=utc_now(), counts=False)
-        except ServiceUnavailable as error:
-            logger.warning("the work on %s has to wait: %s", self.lease.job_id, error)
-            self._leave(due_at=utc_now() + PAUSE, counts=False)
-        except Exception as error:  # the edge of the process: no job may hang half-way
-            logger.exception("the work on %s failed", self.lease.job_id)
-            self._fail(error)
+    @contextmanager
+    def renewed_lease(self) -> Iterator[None]:
+        """Renew the lease from a thread of its own inside the block."""
+        with self._renewal:
+            yield
 
-    def _fail(self, error: Exception) -> None:
-        attempt = self.lease.attempt
-        if self.is_final(error) or attempt >= TRIES_AFTER_FAILURE:
-            self.give_up(error)
-        else:
-            self._leave(due_at=utc_now() + attempt * PAUSE, counts=True)
-
-    def _leave(self, *, due_at: datetime, counts: bool) -> None:
-        with self.parts.db.writing() as session:
-            self.put_down(session, due_at=due_at, counts=counts)
+    def _renew(self) -> bool:
+        with self.transaction() as session:
+            return leases.renew(session, self.lease)
 
 
-def take(
-    parts: Runtime,
-    job_id: str,
-    claim: Callable[[Session, str], Lease[Job] | None],
-    attempt: Callable[[Runtime, Lease[Job]], LeasedWork[Job]],
-) -> Lease[Job] | None:
-    """Claim this job, or another that is due, and make one attempt at it; return what was claimed.
+def _never_final(error: Exception) -> bool:
+    return False
 
-    Safe to run twice: a claim is one process's alone, and who has lost it writes nothing.
+
+@dataclass(frozen=True, slots=True)
+class JobType(Generic[Job]):
+    """A type of job: how it is claimed, its handler, and how it ends without the handler.
+
+    Attributes:
+        claim: claims the job with this id, or another that is due; None without any.
+        handle: does the work and ends the job. It runs outside of any transaction and opens short
+            ones; `Stopped` and `ServiceUnavailable` release the job without counting the attempt,
+            any other exception counts.
+        fail: ends the job without its work, because of `Interrupted` or an error of `handle`.
+        release: returns the job to its queue, for a later attempt.
+        is_final: whether another attempt would only fail in the same way.
     """
-    with parts.db.writing() as session:
-        lease = claim(session, job_id)
-    if lease is not None:
-        attempt(parts, lease).run()
+
+    claim: Callable[[Session, str], Lease[Job] | None]
+    handle: Callable[[RunningJob[Job]], None]
+    fail: Callable[[Session, Lease[Job], Exception], object]
+    release: Callable[[Session, Lease[Job], datetime, bool], object] = leases.release
+    is_final: Callable[[Exception], bool] = _never_final
+
+
+def run_next(runtime: Runtime, job_type: JobType[Job], job_id: str) -> Lease[Job] | None:
+    """Claim this job, or another that is due, and run it once; return what was claimed.
+
+    Safe to call twice: one process at a time holds a claim, and one that has lost it writes
+    nothing.
+    """
+    with runtime.db.writing() as session:
+        lease = job_type.claim(session, job_id)
+    if lease is None:
+        return None
+    job = RunningJob(runtime, lease)
+    try:
+        if lease.attempt > MAX_ATTEMPTS:
+            with job.transaction() as session:
+                job_type.fail(session, lease, Interrupted())
+        else:
+            _attempt(job, job_type)
+    except LeaseLost:
+        logger.warning("the lease on %s was lost; another worker has the job", lease.job_id)
     return lease
+
+
+def _attempt(job: RunningJob[Job], job_type: JobType[Job]) -> None:
+    lease = job.lease
+    try:
+        with job.renewed_lease():
+            job_type.handle(job)
+    except LeaseLost:
+        raise
+    except Stopped:
+        _release(job, job_type, due_at=utc_now(), counts=False)
+    except ServiceUnavailable as error:
+        logger.warning("the job %s has to wait: %s", lease.job_id, error)
+        _release(job, job_type, due_at=utc_now() + RETRY_PAUSE, counts=False)
+    except Exception as error:  # the edge of the process: no job may hang half-way
+        logger.exception("the job %s failed", lease.job_id)
+        if job_type.is_final(error) or lease.attempt >= TRIES_AFTER_FAILURE:
+            with job.transaction() as session:
+                job_type.fail(session, lease, error)
+        else:
+            due_at = utc_now() + lease.attempt * RETRY_PAUSE
+            _release(job, job_type, due_at=due_at, counts=True)
+
+
+def _release(
+    job: RunningJob[Job], job_type: JobType[Job], *, due_at: datetime, counts: bool
+) -> None:
+    with job.transaction() as session:
+        job_type.release(session, job.lease, due_at, counts)

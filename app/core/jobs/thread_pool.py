@@ -1,4 +1,4 @@
-"""Threads that work through one pile together, for work that mostly waits for somebody else."""
+"""Thread pool for jobs that mostly wait, such as for the answers of a language model."""
 
 import threading
 from collections.abc import Callable
@@ -8,72 +8,71 @@ from app.core.process import stopping
 _LOOK_AGAIN_S = 1.0
 
 
-def work_through(take_one: Callable[[], bool], *, at_once: int) -> None:
-    """Call `take_one` until nothing is left to take, or the process has to stop.
+def run_in_threads(run_one: Callable[[], bool], *, at_once: int) -> None:
+    """Call `run_one` until no job is left, or the process has to stop.
 
-    Who finds nothing looks again every second as long as another is still at work, so that what
-    comes in meanwhile does not wait for the slowest. An error in one thread is raised here when
-    all have ended.
+    A thread without a job looks again every second while another is busy, so that new jobs do not
+    wait for the slowest one. An error in one thread is raised here when all have ended.
 
     Args:
-        take_one: does one piece of work; False when there was none.
-        at_once: how many threads; 1 means this one alone.
+        run_one: does one job; False when there was none.
+        at_once: the number of threads; 1 runs in the calling thread.
     """
     if at_once == 1:
-        while not stopping.requested() and take_one():
+        while not stopping.requested() and run_one():
             pass
         return
-    crew = _Crew(take_one)
+    pool = _ThreadPool(run_one)
     threads = [
-        threading.Thread(target=crew.work, name=f"crew {number}") for number in range(at_once)
+        threading.Thread(target=pool.work, name=f"job thread {number}") for number in range(at_once)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if crew.errors:
-        raise crew.errors[0]
+    if pool.errors:
+        raise pool.errors[0]
 
 
-class Turn:
-    """Holds a lock from `begin` to the first `end`: one of a crew at a time does what goes first.
+class TryLock:
+    """A lock that one thread holds from `acquire` to its first `release`.
 
-    Nobody waits for it: who waited would count as being at work, and the crew would never end.
+    Non-blocking: a waiting thread would count as busy and the pool would never finish.
     """
 
     def __init__(self, lock: threading.Lock) -> None:
         self._lock = lock
         self._is_held = False
 
-    def begin(self) -> bool:
-        """Take the lock; False when another has it."""
+    def acquire(self) -> bool:
+        """Take the lock; False when another thread holds it."""
         self._is_held = self._lock.acquire(blocking=False)
         return self._is_held
 
-    def end(self) -> None:
-        """Let the next one in."""
+    def release(self) -> None:
+        """Free the lock; a second call does nothing."""
         if self._is_held:
             self._is_held = False
             self._lock.release()
 
 
-class _Crew:
-    def __init__(self, take_one: Callable[[], bool]) -> None:
+class _ThreadPool:
+    def __init__(self, run_one: Callable[[], bool]) -> None:
         self.errors: list[Exception] = []
-        self._take_one = take_one
+        self._run_one = run_one
         self._busy = 0
         self._changed = threading.Condition()
 
     def work(self) -> None:
         while not stopping.requested() and not self.errors:
-            if not self._took_one() and not self._others_are_busy():
+            if not self._ran_one() and not self._others_are_busy():
                 return
 
-    def _took_one(self) -> bool:
+    def _ran_one(self) -> bool:
         with self._changed:
             self._busy += 1
         try:
-            return self._take_one()
+            return self._run_one()
         except Exception as error:  # noqa: BLE001 - raised again by the thread that waits for all
             self.errors.append(error)
             return False
@@ -83,7 +82,7 @@ class _Crew:
                 self._changed.notify_all()
 
     def _others_are_busy(self) -> bool:
-        """Wait a moment; False when nobody is at work any more."""
+        """Wait a moment; False when no thread is busy any more."""
         with self._changed:
             if self._busy:
                 self._changed.wait(_LOOK_AGAIN_S)

@@ -1,4 +1,4 @@
-"""Taking turns to write to SQLite: a file lock queues writers where its busy handler only polls."""
+"""File lock for SQLite writers: it queues them, where SQLite's busy handler only polls."""
 
 import fcntl
 import os
@@ -7,10 +7,10 @@ import weakref
 
 
 class WriteLock:
-    """A lock over threads and processes beside a database file; the kernel frees it on a kill.
+    """A lock between threads and processes, in a file next to the database; a kill frees it.
 
-    SQLite takes one writer at a time anyway. Its own waiting sleeps and asks again, so that under
-    load some writer waits for seconds; here writers wake as soon as the one before has ended.
+    SQLite has one writer at a time anyway. Its own waiting polls, so that some writer waits for
+    seconds under load; here the next writer wakes as soon as the last one has ended.
     """
 
     def __init__(self, database_file: str | None) -> None:
@@ -21,7 +21,7 @@ class WriteLock:
         def forget_handles() -> None:
             alive = reference()
             if alive is not None:
-                # A forked child would share its parent's lock through an inherited handle.
+                # Through an inherited handle, a forked child would share its parent's lock.
                 alive._handles = threading.local()
 
         os.register_at_fork(after_in_child=forget_handles)

@@ -1,4 +1,4 @@
-"""The worker's sign of life: a file in the data folder that it touches and /health looks at."""
+"""Heartbeat of the worker: a file in the data folder that it touches and /health reads."""
 
 import time
 from pathlib import Path
@@ -8,17 +8,17 @@ _FILE = "worker.beat"
 
 
 def beat(data_dir: Path) -> None:
-    """Say that the worker is alive."""
+    """Record that the worker is alive."""
     (data_dir / _FILE).touch(mode=0o600)
 
 
 def stop(data_dir: Path) -> None:
-    """Say that the worker has ended as it should."""
+    """Record that the worker has ended properly."""
     (data_dir / _FILE).unlink(missing_ok=True)
 
 
 def is_alive(data_dir: Path) -> bool:
-    """Whether a worker has given a sign of life in the last 15 seconds."""
+    """Whether a worker has touched the file in the last 15 seconds."""
     try:
         touched_at = (data_dir / _FILE).stat().st_mtime
     except FileNotFoundError:

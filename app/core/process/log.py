@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line on standard error, with secrets cut out."""
+"""Logs: one JSON object a line on standard error, with secrets masked."""
 
 import logging
 import re

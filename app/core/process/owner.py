@@ -1,4 +1,4 @@
-"""Which process holds a lease, and whether it still lives; its pid alone would be reused."""
+"""Identity of a process, and whether it still runs; a pid alone may be reused."""
 
 import hashlib
 import os
@@ -7,12 +7,12 @@ from pathlib import Path
 
 
 def this_process() -> str:
-    """Name this process as `host:pid:start`, unlike any before or after it."""
+    """Return the unique name of this process, `host:pid:start`."""
     return f"{_host()}:{os.getpid()}:{_started_at(os.getpid())}"
 
 
 def is_dead(owner: str) -> bool:
-    """Whether the owner is a process of this host that has ended; False when it cannot be told."""
+    """Whether the owner is a process of this host that has ended; False when unknown."""
     host, pid, started_at = owner.rsplit(":", 2)
     return host == _host() and _started_at(int(pid)) != started_at
 
@@ -24,23 +24,23 @@ def is_alive(owner: str) -> bool:
 
 
 def _host() -> str:
-    """Name the machine since its start, and the container: another one has other processes."""
+    """Identify the machine since its boot, and the container: each has processes of its own."""
     parts = [socket.gethostname()]
     try:
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
         parts.append(str(Path("/proc/self/ns/pid").readlink()))
     except OSError:
-        pass  # not Linux: there the name alone has to do
+        pass  # not Linux: the host name has to do
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def _started_at(pid: int) -> str:
-    """Return when a process was started, in the kernel's ticks; empty when there is none."""
+    """Return the start of a process in kernel ticks; empty without such a process."""
     try:
-        # The name of the program, in brackets, may hold anything; the 20th field behind it counts.
+        # The program's name, in brackets, may contain anything; the start is the 20th field after it.
         after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return "" if after_name[0] in "ZX" else after_name[19]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # also when it ends between opening and reading
         if Path("/proc/self/stat").exists():
             return ""
     try:

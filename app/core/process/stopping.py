@@ -1,4 +1,4 @@
-"""How a process learns that it has to end: by a signal, or because its parent is gone."""
+"""Stop requests: a signal, or the end of the parent, tells a process to end."""
 
 import ctypes
 import os
@@ -16,17 +16,17 @@ class Stopped(Exception):
 
 
 def requested() -> bool:
-    """Whether this process was asked to stop; long jobs ask at each step and hand their row back."""
+    """Whether this process was asked to stop; long jobs check it at each step."""
     return _asked
 
 
 def never_stop() -> bool:
-    """Let the work go on to its end."""
+    """Return False: for work that is never stopped."""
     return False
 
 
 def listen() -> None:
-    """From now on note SIGTERM instead of dying of it; Ctrl-C is the parent's business."""
+    """Remember SIGTERM instead of ending, and leave Ctrl-C to the parent."""
     global _asked
     _asked = False
     signal.signal(signal.SIGTERM, _note)
@@ -34,7 +34,7 @@ def listen() -> None:
 
 
 def follow(parent_pid: int, *, with_signal: signal.Signals = signal.SIGTERM) -> None:
-    """Get a signal when the parent dies, however it dies; call it in the child, right after fork."""
+    """Receive a signal when the parent dies; call it in the child, right after the fork."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(with_signal), 0, 0, 0)
         if os.getppid() != parent_pid:

@@ -1,4 +1,4 @@
-"""The request state in Redis: one Lua script, one round trip."""
+"""Request state in Redis: one Lua script, one round trip."""
 
 from datetime import UTC, datetime
 from secrets import token_hex
@@ -69,7 +69,7 @@ return ARGV[1]
 """
 
 
-# Ends a batch; a late second end must not take away the mark of the batch that waits since.
+# Ends a batch; a late second end must not remove the mark of the next batch.
 _DROP = """
 redis.call('DEL', KEYS[1] .. ':' .. ARGV[1])
 if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
@@ -77,7 +77,7 @@ if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
 
 
 class RedisState:
-    """Raises redis errors as they are: the caller falls back to the file."""
+    """Request state in Redis; errors of Redis reach the caller, which falls back to the file."""
 
     def __init__(self, url: str) -> None:
         self._client = connect(url)
@@ -86,7 +86,7 @@ class RedisState:
         self._drop = self._client.register_script(_DROP)
 
     def visit(self, visit: Visit) -> Admission:
-        """Run the script and read its flat answer."""
+        """Run the script and parse its flat answer."""
         count = visit.count
         keys = [_VERSION, _COUNTS, _LAST_USED, f"cqe:nonce:{visit.nonce}"]
         keys += [f"cqe:limit:{each.policy}:{each.caller}" for each in visit.limits]
@@ -114,7 +114,7 @@ class RedisState:
         self._client.set(_VERSION, token_hex(8))
 
     def take_counts(self, batch_id: str) -> CountBatch | None:
-        """Set the counts aside under an id, or hand out again a batch that was not dropped."""
+        """Set the counts aside under an id, or return the last batch if it was not dropped."""
         pending = self._take(keys=[_COUNTS, _BATCH], args=[batch_id])
         if pending is None:
             return None
@@ -130,14 +130,14 @@ class RedisState:
         return CountBatch(taken, calls, seen)
 
     def drop_counts(self, batch_id: str) -> None:
-        """Forget a batch that the database has."""
+        """Delete a batch that the database has stored."""
         self._drop(keys=[_COUNTS, _BATCH], args=[batch_id])
 
 
 def may_have_run(error: RedisError) -> bool:
     """Whether a script may have run although its answer did not come.
 
-    Not so where Redis refused it, or was never reached; only the message tells the latter.
+    False where Redis refused it or was never reached; only the message shows the latter.
     """
     refused = isinstance(error, ResponseError | BusyLoadingError)
     return not refused and "connecting to" not in str(error)

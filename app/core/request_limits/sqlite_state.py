@@ -1,4 +1,4 @@
-"""The request state in a SQLite file of its own, shared by the processes of one host."""
+"""Request state in a SQLite file of its own, shared by the processes of one host."""
 
 import os
 import sqlite3
@@ -41,7 +41,7 @@ class StateFileError(Exception):
 
 
 class SqliteState:
-    """Exact over all processes of the host; loses nothing on a kill, a little on power loss."""
+    """Request state of one host: a kill loses nothing, a power loss may lose the last counts."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -66,7 +66,7 @@ class SqliteState:
             return Admission(True, statuses, version)
 
     def spend_nonce(self, visit: Visit) -> bool:
-        """Spend the visit's nonce and nothing else; tell whether it was fresh."""
+        """Spend only the nonce of a visit; return whether it was new."""
         with self._transaction() as connection:
             return _spend_nonce(connection, visit, visit.now.timestamp())
 
@@ -85,7 +85,7 @@ class SqliteState:
             )
 
     def take_counts(self, batch_id: str) -> CountBatch | None:
-        """Set the counts aside under an id, or hand out again a batch that was not dropped."""
+        """Set the counts aside under an id, or return the last batch if it was not dropped."""
         with self._transaction() as connection:
             pending = connection.execute("SELECT min(batch) FROM calls WHERE batch > ''").fetchone()
             if pending[0] is None:
@@ -107,7 +107,7 @@ class SqliteState:
         )
 
     def drop_counts(self, batch_id: str) -> None:
-        """Forget a batch that the database has."""
+        """Delete a batch that the database has stored."""
         with self._transaction() as connection:
             connection.execute("DELETE FROM calls WHERE batch = ?", (batch_id,))
 

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class StateStore(Protocol):
-    """What both stores can do; see `RequestState` for the meaning."""
+    """Interface of both stores; see `RequestState`."""
 
     def visit(self, visit: Visit) -> Admission: ...
     def uncount(self, count: CallCount) -> None: ...
@@ -43,7 +43,7 @@ class Source:
 
 
 class RequestState:
-    """The store in use: Redis while it answers, else the file."""
+    """The request state: Redis while it answers, otherwise the file."""
 
     def __init__(self, redis_url: str, data_dir: Path) -> None:
         self._redis = RedisState(redis_url) if redis_url else None
@@ -71,7 +71,7 @@ class RequestState:
             raise StateUnavailable(str(error)) from error
 
     def uncount(self, count: CallCount) -> None:
-        """Take one call back: it ended in a failure of ours and is not metered."""
+        """Uncount a call: it ended in an internal error and is not metered."""
         try:
             if self._redis is not None and not self._breaker.open:
                 self._redis.uncount(count)
@@ -81,7 +81,7 @@ class RequestState:
             logger.warning("a failed call stays counted: %s", error)
 
     def new_key_version(self) -> None:
-        """Make every process read API keys afresh from its next request on."""
+        """Make every process reload API keys at its next request."""
         try:
             if self._redis is not None:
                 self._redis.new_key_version()
@@ -98,14 +98,14 @@ class RequestState:
         return found
 
     def purge(self, now_s: float) -> None:
-        """Delete what the file no longer needs; Redis lets its keys lapse by itself."""
+        """Delete expired rows of the file; the keys of Redis expire by themselves."""
         try:
             self._file.purge(now_s)
         except StateFileError as error:
             logger.warning("the state file was not purged: %s", error)
 
     def note_failure(self, error: Exception) -> None:
-        """Tell that Redis failed elsewhere, so that requests do not find out one by one."""
+        """Note that Redis failed elsewhere, so that requests do not try it one by one."""
         self._away(error)
 
     def _visit_redis(self, redis: RedisState, visit: Visit) -> Admission:
@@ -114,12 +114,12 @@ class RequestState:
             return redis.visit(visit)
         except RedisError as error:
             self._away(error)
-            # Redis may hold this call already: rather lost with it than billed twice.
+            # Redis may have counted this call already: losing it is better than billing it twice.
             count = None if may_have_run(error) else visit.count
             return self._file.visit(replace(visit, nonce="", count=count))
 
     def _away(self, error: Exception) -> None:
         with self._lock:
             if not self._breaker.open:
-                logger.warning("Redis is away, the state file takes over: %s", error)
+                logger.warning("Redis is unreachable, the state file takes over: %s", error)
             self._breaker.trip()

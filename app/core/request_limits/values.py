@@ -1,4 +1,4 @@
-"""The values that go in and out of the request state."""
+"""Values of the request state: limits, visits and counts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class LimitStatus:
-    """How one limit stands after a visit; `wait_s` is 0 unless this limit denied it.
+    """State of one limit after a visit; `wait_s` is 0 unless this limit denied it.
 
     `refill_s` is the time until one more request is free, `full_s` until all are.
     """
@@ -31,7 +31,7 @@ class LimitStatus:
 
 @dataclass(frozen=True, slots=True)
 class CallCount:
-    """One metered call: whose, when (a UTC date), of which operation."""
+    """One metered call: its key, its UTC date and its operation."""
 
     key_id: str
     date: str
@@ -40,7 +40,7 @@ class CallCount:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What one request asks of the state."""
+    """The limits, nonce and count of one request."""
 
     now: datetime
     limits: Sequence[Limit] = ()
@@ -51,7 +51,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The answer to a visit; the call is counted and limits are spent only if admitted."""
+    """Result of a visit; only an admitted call is counted and spends its limits."""
 
     nonce_fresh: bool
     limits: Sequence[LimitStatus]

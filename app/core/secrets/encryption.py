@@ -1,4 +1,4 @@
-"""Secrets at rest: AES-256-GCM under named master keys, and sub-keys by label (security, 1.4)."""
+"""Encryption of stored secrets: AES-256-GCM under named master keys, and derived sub-keys."""
 
 import base64
 import binascii
@@ -18,7 +18,7 @@ KEY_FILE = "master.keys"
 
 
 class UnknownMasterKey(Exception):
-    """A stored secret names a master key that this process was not given."""
+    """A stored secret needs a master key that this process does not have."""
 
 
 class Keyring:
@@ -35,7 +35,7 @@ class Keyring:
         return f"v1.{self.current_id}.{_encode(nonce)}.{_encode(sealed)}"
 
     def decrypt(self, token: str, *, purpose: str) -> bytes:
-        """Open what `encrypt` sealed for the same purpose.
+        """Decrypt a token that `encrypt` made for the same purpose.
 
         Raises:
             UnknownMasterKey: the key of this token is not in the ring, or the token was altered.
@@ -55,7 +55,7 @@ class Keyring:
             ) from error
 
     def key_id_of(self, token: str) -> str:
-        """Name the master key that sealed this token."""
+        """Return the id of the master key of a token."""
         return token.split(".")[1]
 
     def subkey(self, label: str, key_id: str | None = None) -> bytes:
@@ -64,7 +64,7 @@ class Keyring:
         return hmac.new(master, label.encode(), hashlib.sha256).digest()
 
     def has(self, key_id: str) -> bool:
-        """Whether the ring holds this key."""
+        """Whether the keyring has this key."""
         return key_id in self._keys
 
 
@@ -87,7 +87,7 @@ def load_keyring(settings: Settings) -> Keyring:
 
 
 def create_key_file(data_dir: Path) -> bool:
-    """Make the master key file, 0600 and synced, unless it is there; tell whether it was made."""
+    """Create the master key file with mode 0600 unless it exists; return whether it was created."""
     file = data_dir / KEY_FILE
     try:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

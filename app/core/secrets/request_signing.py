@@ -1,4 +1,4 @@
-"""The request signature `CQE1-HMAC-SHA256` (security, 1.2): what is signed, and how it is checked."""
+"""Request signatures `CQE1-HMAC-SHA256`: the signed text, and its verification."""
 
 import hashlib
 import hmac
@@ -31,7 +31,7 @@ def sign(secret: str, message: str) -> str:
 
 
 def verify(secret: str, message: str, signature: str) -> bool:
-    """Compare in constant time; anything but 64 hex digits is simply no match."""
+    """Compare in constant time; anything but 64 hex digits does not match."""
     if not SIGNATURE_FORM.fullmatch(signature):
         return False
     return hmac.compare_digest(bytes.fromhex(sign(secret, message)), bytes.fromhex(signature))

@@ -1,4 +1,4 @@
-"""Signed URLs to stored bytes, in the manner of a shared access signature (security, 5.2)."""
+"""Signed URLs to stored objects, similar to shared access signatures."""
 
 import base64
 import hashlib
@@ -71,10 +71,10 @@ class UrlSigner:
         if not self._keyring.has(values["kid"]) or not hmac.compare_digest(
             self._signature(object_id, values).encode(), query.get("sig", "").encode()
         ):
-            raise UrlRefused("URL_SIGNATURE_INVALID", "The signature of this URL does not hold.")
+            raise UrlRefused("URL_SIGNATURE_INVALID", "This URL's signature is invalid.")
         expires_at = datetime.fromisoformat(values["se"])
         if expires_at <= utc_now():
-            raise UrlRefused("URL_EXPIRED", "This URL has expired: ask for a new one.")
+            raise UrlRefused("URL_EXPIRED", "This URL has expired: request a new one.")
         return Grant(
             permission=values["sp"],
             object_id=object_id,
@@ -87,7 +87,7 @@ class UrlSigner:
 
     def _signature(self, object_id: str, values: Mapping[str, str]) -> str:
         lines = ["CQE1-URL", object_id, *(values[name] for name in _FIELDS)]
-        # Length before each line: a line break inside a file name cannot pass for a field's end.
+        # Each line has its length in front: a line break in a file name cannot end a field.
         message = "\n".join(f"{len(line)}:{line}" for line in lines)
         key = self._keyring.subkey(_LABEL, values["kid"])
         digest = hmac.new(key, message.encode(), hashlib.sha256).digest()

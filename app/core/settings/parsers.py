@@ -1,98 +1,54 @@
-"""How the text of an environment variable becomes a value; each refuses with a sentence that helps."""
+"""Parsers of settings: each makes a value of a variable's text, or says what the text must be."""
 
 import math
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
+Network = IPv4Network | IPv6Network
+
 _LABEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _PREFIX_FORM = re.compile(r"[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
+_BOOLEANS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
 
 
-def text(value: str) -> str:
-    """Take any text."""
-    return value
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A number of requests in a number of seconds."""
+
+    limit: int
+    window_s: int
 
 
-def path(value: str) -> Path:
-    """Take a folder or file name, with `~` for the home folder."""
-    return Path(value).expanduser()
+@dataclass(frozen=True, slots=True)
+class TokenPrices:
+    """Prices of a million tokens, in the operator's currency."""
+
+    prompt: float
+    answer: float
 
 
-def existing_file(value: str) -> str:
-    """Take the name of a file that is there."""
-    if not Path(value).is_file():
-        raise ValueError(f"there is no file {value!r}")
-    return value
+def whole(low: int, high: int | None = None) -> Callable[[str], int]:
+    """Make a parser of whole numbers from `low` to `high`."""
 
+    def parse(value: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,15}", value, re.ASCII):
+            raise ValueError(f"must be a whole number, not {value!r}")
+        number = int(value)
+        if high is not None and not low <= number <= high:
+            raise ValueError(f"must be between {low} and {high}")
+        if number < low:
+            raise ValueError(f"must be at least {low}")
+        return number
 
-def existing_dir(value: str) -> str:
-    """Take the name of a folder that is there."""
-    if not Path(value).is_dir():
-        raise ValueError(f"there is no folder {value!r}")
-    return value
-
-
-def boolean(value: str) -> bool:
-    """Take 1, 0, true or false."""
-    known = {"1": True, "true": True, "0": False, "false": False}
-    if value.lower() not in known:
-        raise ValueError(f"must be 1, 0, true or false, not {value!r}")
-    return known[value.lower()]
-
-
-def switch(value: str) -> bool:
-    """Take on or off, and what `boolean` takes."""
-    named = {"on": True, "off": False}
-    return named[value.lower()] if value.lower() in named else boolean(value)
-
-
-def count(value: str) -> int:
-    """Take a whole number of at least 0."""
-    if not re.fullmatch(r"[0-9]{1,15}", value, re.ASCII):
-        raise ValueError(f"must be a whole number, not {value!r}")
-    return int(value)
-
-
-def positive(value: str) -> int:
-    """Take a whole number of at least 1."""
-    number = count(value)
-    if number < 1:
-        raise ValueError("must be at least 1")
-    return number
-
-
-def port(value: str) -> int:
-    """Take a port number, 1 to 65535."""
-    number = positive(value)
-    if number > 65535:
-        raise ValueError("must be a port, 1 to 65535")
-    return number
-
-
-def listen_address(value: str) -> tuple[str, int]:
-    """Take `host:port`, an IPv6 address in brackets."""
-    host, separator, number = value.rpartition(":")
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    elif ":" in host:
-        separator = ""
-    if not separator or not host:
-        raise ValueError(f"must be host:port such as 127.0.0.1:9464, not {value!r}")
-    return host, port(number)
-
-
-def url_ttl(value: str) -> int:
-    """Take the life of a signed URL: 1 second to 24 hours (security, 5.2)."""
-    number = positive(value)
-    if number > 86400:
-        raise ValueError("must be at most 86400 seconds, a day")
-    return number
+    return parse
 
 
 def amount(value: str) -> float:
-    """Take a number of at least 0, fractions allowed."""
+    """Parse a number of at least 0, fractions allowed."""
     try:
         number = float(value)
     except ValueError:
@@ -103,138 +59,144 @@ def amount(value: str) -> float:
 
 
 def seconds(value: str) -> float:
-    """Take seconds, above 0, fractions allowed."""
+    """Parse a number of seconds above 0, fractions allowed."""
     number = amount(value)
     if number == 0:
         raise ValueError("must be above 0 seconds")
     return number
 
 
-def seconds_list(value: str) -> tuple[float, ...]:
-    """Take two delays in seconds: before attempt 2 and before attempt 3."""
-    delays = tuple(amount(part.strip()) for part in value.split(","))
-    if len(delays) != 2:
-        raise ValueError(f"must be two delays such as 60,300, not {value!r}")
-    return delays
+def boolean(value: str) -> bool:
+    """Parse a switch that is on or off."""
+    if value.lower() not in _BOOLEANS:
+        raise ValueError(f"must be 1, true or on, or 0, false or off, not {value!r}")
+    return _BOOLEANS[value.lower()]
 
 
-def rate(value: str) -> tuple[int, int]:
-    """Take `requests/seconds`, such as 600/60."""
-    match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,6})", value, re.ASCII)
-    if match is None or int(match[1]) < 1 or int(match[2]) < 1:
-        raise ValueError(f"must be requests/seconds such as 600/60, not {value!r}")
-    return int(match[1]), int(match[2])
+def one_of(*known: str) -> Callable[[str], str]:
+    """Make a parser of these words, upper or lower case."""
+
+    def parse(value: str) -> str:
+        for word in known:
+            if word.lower() == value.lower():
+                return word
+        raise ValueError(f"must be one of {', '.join(known)}, not {value!r}")
+
+    return parse
 
 
-def network(value: str) -> IPv4Network | IPv6Network:
-    """Take one address or network in prefix form, host bits zero (security, 2)."""
-    if not _PREFIX_FORM.fullmatch(value):
-        raise ValueError(f"{value!r} is not a network such as 10.0.0.0/8 or 2001:db8::/32")
-    return ip_network(value, strict=True)
+def starting_with(*prefixes: str) -> Callable[[str], str]:
+    """Make a parser of addresses that start with one of these."""
+
+    def parse(value: str) -> str:
+        if not value.startswith(prefixes):
+            raise ValueError(f"must start with {' or '.join(prefixes)}")
+        return value
+
+    return parse
 
 
-def networks(value: str) -> tuple[IPv4Network | IPv6Network, ...]:
-    """Take a comma list of networks."""
-    return tuple(network(part.strip()) for part in value.split(",") if part.strip())
+def path(value: str) -> Path:
+    """Parse the name of a folder or file, with `~` for the home folder."""
+    return Path(value).expanduser()
 
 
-def labels(value: str) -> tuple[str, ...]:
-    """Take a comma list of labels: lower-case letters, digits, `_`, `-`."""
-    found = tuple(part.strip() for part in value.split(",") if part.strip())
-    for label in found:
-        if not _LABEL.fullmatch(label):
-            raise ValueError(f"{label!r} is not a label such as quality_audit")
-    return found
+def existing_file(value: str) -> str:
+    """Parse the name of a file that exists."""
+    if not Path(value).is_file():
+        raise ValueError(f"there is no file {value!r}")
+    return value
+
+
+def existing_dir(value: str) -> str:
+    """Parse the name of a folder that exists."""
+    if not Path(value).is_dir():
+        raise ValueError(f"there is no folder {value!r}")
+    return value
+
+
+def redis_url(value: str) -> str:
+    """Parse the address of a queue server, or `none`."""
+    return value if value == "none" else starting_with("redis://", "rediss://", "unix://")(value)
 
 
 def http_url(value: str) -> str:
-    """Take an http or https address with no path of its own kept behind it."""
+    """Parse an http or https address without query and fragment."""
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError(f"must be an address such as https://cqe.example.com, not {value!r}")
     return value.rstrip("/")
 
 
-def database_url(value: str) -> str:
-    """Take a SQLite or PostgreSQL address."""
-    if not value.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
-        raise ValueError("must start with sqlite:/// or postgresql://")
-    return value
-
-
-def redis_url(value: str) -> str:
-    """Take a Redis address, or `none` to work without a queue server."""
-    if value != "none" and not value.startswith(("redis://", "rediss://", "unix://")):
-        raise ValueError("must start with redis://, rediss:// or unix://, or be none")
-    return value
-
-
-def storage_url(value: str) -> str:
-    """Take the place of stored files."""
-    if not value.startswith("file:///"):
-        raise ValueError("must start with file:///, the only storage that this version has")
-    return value
-
-
-def _one_of(value: str, *known: str) -> str:
-    if value not in known:
-        raise ValueError(f"must be one of {', '.join(known)}, not {value!r}")
-    return value
-
-
-def tls_policy(value: str) -> str:
-    """Take auto, 1 or 0."""
-    return "auto" if value == "auto" else ("1" if boolean(value) else "0")
-
-
-def transcriber(value: str) -> str:
-    """Take the name of a speech engine."""
-    return _one_of(value, "embedded")
-
-
-def judge(value: str) -> str:
-    """Take the name of a judging engine."""
-    return _one_of(value, "embedded", "openai", "hybrid")
-
-
 def model_url(value: str) -> str:
-    """Take the base address of an OpenAI-compatible endpoint."""
+    """Parse the base address of an OpenAI-compatible endpoint."""
     address = http_url(value)
     if "@" in urlsplit(address).netloc:
-        raise ValueError("holds no user name and no password: the key goes into CQE_JUDGE_API_KEY")
+        raise ValueError("must not contain a user name or password: set CQE_JUDGE_API_KEY instead")
     if address.endswith("/chat/completions"):
-        raise ValueError("is the base address: leave /chat/completions off")
+        raise ValueError("must be the base address, without /chat/completions")
     return address
 
 
-def token(value: str) -> str:
-    """Take a key that fits into a header; it is never repeated in a message."""
+def header_token(value: str) -> str:
+    """Parse a key that is sent in a header; messages never repeat it."""
     if not re.fullmatch(r"[\x21-\x7e]{1,4096}", value):
         raise ValueError("must be printable ASCII without spaces")
     return value
 
 
-def token_budget(value: str) -> int:
-    """Take a number of tokens that a question or an answer fits into."""
-    number = count(value)
-    if number < 500:
-        raise ValueError("must be at least 500 tokens")
-    return number
+def listen_address(value: str) -> tuple[str, int]:
+    """Parse `host:port`, an IPv6 address in brackets."""
+    match = re.fullmatch(r"(?:\[([^\[\]]+)\]|([^:\[\]]+)):(.+)", value)
+    if match is None:
+        raise ValueError(f"must be host:port such as 127.0.0.1:9464, not {value!r}")
+    return match[1] or match[2], whole(1, 65535)(match[3])
 
 
-def pair(value: str) -> tuple[float, float]:
-    """Take two amounts, such as 0.4/1.6."""
+def network(value: str) -> Network:
+    """Parse an address, or a network whose host bits are 0, in prefix form."""
+    if not _PREFIX_FORM.fullmatch(value):
+        raise ValueError(f"{value!r} is not a network such as 10.0.0.0/8 or 2001:db8::/32")
+    return ip_network(value, strict=True)
+
+
+def networks(value: str) -> tuple[Network, ...]:
+    """Parse a comma list of networks."""
+    return tuple(network(part) for part in _parts(value))
+
+
+def labels(value: str) -> tuple[str, ...]:
+    """Parse a comma list of labels: lower-case letters, digits, `_`, `-`."""
+    names = _parts(value)
+    for label in names:
+        if not _LABEL.fullmatch(label):
+            raise ValueError(f"{label!r} is not a label such as quality_audit")
+    return names
+
+
+def retry_delays(value: str) -> tuple[float, ...]:
+    """Parse the seconds before attempt 2 and before attempt 3."""
+    delays = tuple(amount(part.strip()) for part in value.split(","))
+    if len(delays) != 2:
+        raise ValueError(f"must be two delays such as 60,300, not {value!r}")
+    return delays
+
+
+def rate(value: str) -> Rate:
+    """Parse `requests/seconds`."""
+    match = re.fullmatch(r"0*([1-9][0-9]{0,8})/0*([1-9][0-9]{0,5})", value, re.ASCII)
+    if match is None:
+        raise ValueError(f"must be requests/seconds such as 600/60, not {value!r}")
+    return Rate(int(match[1]), int(match[2]))
+
+
+def token_prices(value: str) -> TokenPrices:
+    """Parse `prompt price/answer price`."""
     parts = value.split("/")
     if len(parts) != 2:
         raise ValueError(f"must be two amounts such as 0.4/1.6, not {value!r}")
-    return amount(parts[0]), amount(parts[1])
+    return TokenPrices(amount(parts[0]), amount(parts[1]))
 
 
-def synchronous(value: str) -> str:
-    """Take SQLite's durability of a commit."""
-    return _one_of(value.upper(), "FULL", "NORMAL")
-
-
-def log_level(value: str) -> str:
-    """Take the name of a log level."""
-    return _one_of(value.upper(), "DEBUG", "INFO", "WARNING", "ERROR")
+def _parts(value: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in value.split(",") if part.strip())

@@ -123,7 +123,7 @@ def next_id(session: Session) -> str | None:
     return session.scalar(waiting.order_by(ReEvaluation.created_at, ReEvaluation.id).limit(1))
 
 
-def take_on(session: Session, re_evaluation_id: str) -> bool:
+def open_next(session: Session, re_evaluation_id: str) -> bool:
     """Open the next few judgements, and move the cursor; False when somebody else does it."""
     row = _locked(session, re_evaluation_id)
     if row is None:

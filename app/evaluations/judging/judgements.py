@@ -22,7 +22,6 @@ from app.evaluations.models import Evaluation, EvaluationJob
 from app.evaluations.transcripts import store as transcripts
 
 QUEUE = "evaluations"
-JUDGE = "app.evaluations.jobs.judge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Task:
 
 def bell() -> Bell:
     """Return the bell that tells a worker of judgements to make; it makes all that are due."""
-    return Bell(QUEUE, JUDGE)
+    return Bell(QUEUE)
 
 
 def request(
@@ -130,7 +129,7 @@ def finish(
     session.delete(job)
 
 
-def give_up(session: Session, lease: Lease[EvaluationJob], code: ErrorCode, message: str) -> None:
+def fail(session: Session, lease: Lease[EvaluationJob], code: ErrorCode, message: str) -> None:
     """Fail the evaluation."""
     job = leases.held(session, lease)
     if service.find(session, lease.job_id).status != Status.CANCELED:
@@ -138,11 +137,9 @@ def give_up(session: Session, lease: Lease[EvaluationJob], code: ErrorCode, mess
     session.delete(job)
 
 
-def put_down(
-    session: Session, lease: Lease[EvaluationJob], *, due_at: datetime, counts: bool
-) -> None:
-    """Leave the judgement to a later attempt."""
-    leases.put_down(session, lease, due_at=due_at, counts=counts)
+def release(session: Session, lease: Lease[EvaluationJob], due_at: datetime, counts: bool) -> None:
+    """Return the evaluation to the queue (see `core.jobs.leases.release`)."""
+    leases.release(session, lease, due_at, counts)
     if service.find(session, lease.job_id).status == Status.EVALUATING:
         service.set_status(session, lease.job_id, Status.QUEUED)
 

@@ -16,7 +16,7 @@ from app.evaluations.enums import (
     Status,
 )
 from app.evaluations.schemas.results import EngineSchema, SummarySchema
-from app.web.fields import Choice, Moment, Nested, Pattern, Reference, Text
+from app.web.fields import Choice, LanguageTag, Moment, Nested, Pattern, Reference, Text
 from app.web.messages import RANGE
 from app.web.pagination import PeriodQuery, sort_field
 from app.web.query_fields import Choices, QueryFlag, QueryWhole
@@ -42,13 +42,16 @@ class EvaluationQuery(PeriodQuery):
     min_score = QueryWhole(low=0, high=100)
     max_score = QueryWhole(low=0, high=100)
     passed = QueryFlag()
+    has_verdict = QueryFlag(
+        metadata={
+            "description": "false: scored, but too little was judged for a band, pass or fail."
+        },
+    )
     auto_failed = QueryFlag()
     sentiment_trend = Choices(TRENDS)
     resolution = Choices(RESOLUTIONS)
     topic = Text(100, low=1)
-    language = Pattern(
-        "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*",
-        "This must be a language tag such as en or hi-IN.",
+    language = LanguageTag(
         metadata={"description": "`en` finds en and every en-… too."},
     )
     q = Text(
@@ -108,6 +111,7 @@ class EvaluationSchema(CamelSchema):
     score = fields.Integer(required=True, allow_none=True)
     raw_score = fields.Float(required=True, allow_none=True)
     compliance_score = fields.Float(required=True, allow_none=True)
+    judged_weight_percent = fields.Float(required=True, allow_none=True)
     passed = fields.Boolean(required=True, allow_none=True)
     pass_threshold = fields.Integer(required=True, allow_none=True)
     band = Choice(BANDS, required=True, allow_none=True)

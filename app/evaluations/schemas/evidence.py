@@ -2,12 +2,13 @@
 
 from marshmallow import fields
 
+from app.evaluations.enums import ROLES
 from app.web.fields import Choice
 from app.web.shapes import StoredSchema
 
 
 class EvidenceSchema(StoredSchema):
-    """A quote that stands, character for character, in its segment's text."""
+    """A quote that occurs, character for character, in its segment's text."""
 
     segment_id = fields.String(required=True)
     start_ms = fields.Integer(required=True, allow_none=True)
@@ -16,3 +17,4 @@ class EvidenceSchema(StoredSchema):
     char_end = fields.Integer(required=True)
     quote = fields.String(required=True)
     polarity = Choice(("supports", "contradicts"), required=True)
+    role = Choice(ROLES, required=True, metadata={"description": "Who said it."})

@@ -12,7 +12,7 @@ from app.evaluations.enums import (
     SourceType,
     Status,
 )
-from app.web.fields import Flag, Moment, Pattern, Reference, Text, Whole
+from app.web.fields import Flag, LanguageTag, Moment, Pattern, Reference, Text, Whole
 from app.web.messages import ENUM, RANGE, TYPE, Message
 from app.web.shapes import CamelSchema, reject
 
@@ -62,13 +62,12 @@ class EvaluationFilters(CamelSchema):
     min_score = Whole(low=0, high=100)
     max_score = Whole(low=0, high=100)
     passed = Flag()
+    has_verdict = Flag()
     auto_failed = Flag()
     sentiment_trend = Words(list(TRENDS))
     resolution = Words(list(RESOLUTIONS))
     topic = Text(100, low=1)
-    language = Pattern(
-        "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", "This must be a language tag such as en or hi-IN."
-    )
+    language = LanguageTag()
     q = Text(200, low=1)
 
     @validates_schema

@@ -158,6 +158,8 @@ class MomentSchema(StoredSchema):
             "compliance_disclosure",
             "opt_out",
             "profanity",
+            "rudeness",
+            "danger",
             "overlap",
             "instruction_in_transcript",
         ),
@@ -195,6 +197,16 @@ class ResultsSchema(StoredSchema):
     raw_score = fields.Float(required=True, allow_none=True)
     max_score = fields.Integer(required=True)
     compliance_score = fields.Float(required=True, allow_none=True)
+    coverage = fields.Float(
+        required=True,
+        allow_none=True,
+        metadata={"description": "The share of the scorecard's weight that was judged, 0 to 1."},
+    )
+    no_verdict_reason = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Why there is a score but no band, and neither pass nor fail."},
+    )
     band = Choice(BANDS, required=True, allow_none=True)
     passed = fields.Boolean(required=True, allow_none=True)
     pass_threshold = fields.Integer(required=True, allow_none=True)

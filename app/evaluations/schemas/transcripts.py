@@ -3,7 +3,7 @@
 from marshmallow import fields
 
 from app.evaluations.enums import ROLES, TranscriptStatus
-from app.redaction.guard import ENTITY_TYPES
+from app.redaction.redactor import ENTITY_TYPES
 from app.web.fields import Choice, Moment, Nested
 from app.web.query_fields import QueryFlag
 from app.web.shapes import CamelSchema, StoredSchema
@@ -63,6 +63,7 @@ class SegmentSchema(StoredSchema):
     """A stretch of speech or a message; ids are stable over revisions of the evaluation."""
 
     id = fields.String(required=True, metadata={"example": "seg_0001"})
+    index = fields.Integer(required=True, metadata={"description": "Its place, from 0."})
     participant_id = fields.String(required=True)
     role = Choice(ROLES, required=True)
     start_ms = fields.Integer(required=True, allow_none=True)

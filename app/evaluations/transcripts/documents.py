@@ -9,7 +9,7 @@ from typing import Any
 from app.ai.languages.detection import UNKNOWN
 from app.ai.transcript import AudioInfo, Participant, Role, Segment, Transcript, Word
 from app.core.clock import iso_utc
-from app.redaction.guard import documents_of, redactions_from
+from app.redaction.redactor import documents_of, redactions_from
 
 
 def participants_of(transcript: Transcript) -> list[dict[str, Any]]:
@@ -151,12 +151,13 @@ def shown_segments(
     sentiments: Mapping[str, tuple[str, float]],
     include_words: bool,
 ) -> list[dict[str, Any]]:
-    """Add the judge's sentiment to each segment, and leave its words out unless asked for."""
+    """Number the segments from 0 and add the judge's sentiment; words only when asked for."""
     shown = []
-    for each in segments:
-        label, score = sentiments.get(each["id"], (None, None))
-        words = each["words"] if include_words else []
-        shown.append({**each, "sentiment": label, "sentimentScore": score, "words": words})
+    for index, segment in enumerate(segments):
+        label, score = sentiments.get(segment["id"], (None, None))
+        words = segment["words"] if include_words else []
+        added = {"index": index, "sentiment": label, "sentimentScore": score, "words": words}
+        shown.append({**segment, **added})
     return shown
 
 

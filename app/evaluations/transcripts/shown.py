@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from app.core.secrets.encryption import Keyring
 from app.evaluations.enums import SourceType, Status, TranscriptStatus
 from app.evaluations.models import Evaluation, StoredTranscript
 from app.evaluations.transcripts import documents
@@ -24,6 +25,7 @@ _UNHEARD = {
 
 def get_transcript(
     session: Session,
+    keyring: Keyring,
     *,
     source_type: str,
     source_id: str,
@@ -45,12 +47,13 @@ def get_transcript(
         )
     )
     row = transcripts.find(session, source_type=source_type, source_id=source_id, with_text=True)
-    raw = None if redacted or row is None else raw_texts.opened(session, row.raw_text_id)
+    raw = None if redacted or row is None else raw_texts.opened(session, keyring, row.raw_text_id)
     return _view(session, source_type, source_id, evaluation, row, include_words, raw)
 
 
 def of_evaluation(
     session: Session,
+    keyring: Keyring,
     evaluation: Evaluation,
     *,
     include_words: bool = False,
@@ -64,7 +67,7 @@ def of_evaluation(
         )
     else:
         row = transcripts.stored(session, evaluation.transcript_id)
-    raw = None if redacted or row is None else raw_texts.opened(session, row.raw_text_id)
+    raw = None if redacted or row is None else raw_texts.opened(session, keyring, row.raw_text_id)
     return _view(session, source_type, source_id, evaluation, row, include_words, raw)
 
 

@@ -14,8 +14,9 @@ import av.subtitles.stream  # noqa: F401
 
 from app.ai.speech.decoding.confinement import confine
 from app.ai.speech.decoding.limits import DecodingLimits
+from app.ai.speech.decoding.output import DISK_FULL
 from app.ai.speech.decoding.reader import read
-from app.ai.speech.decoding.spool import Spool
+from app.ai.speech.decoding.spool import Spool, SpoolFull
 from app.ai.speech.errors import ProviderUnavailable, TranscriptionError, UnsupportedMedia
 
 
@@ -37,8 +38,10 @@ def _report(content_type: str | None, limits: DecodingLimits) -> dict[str, Any]:
         mebibytes = limits.memory_bytes >> 20
         message = f"Decoding this recording needs more than {mebibytes} MiB of memory."
         return {"error": UnsupportedMedia.code, "message": message}
+    except SpoolFull:
+        return {"error": DISK_FULL}
     except OSError:
-        message = "The recording could not be read or stored just now."
+        message = "The recording could not be read or stored right now."
         return {"error": ProviderUnavailable.code, "message": message}
     return {"format": asdict(source)}
 

@@ -16,7 +16,8 @@ class DecodingLimits:
 
     Time is granted with the sound: `cpu_s` and `wall_s` at the start, and more for each minute of
     each channel that was decoded. Ordinary recordings need 40 MiB above the 130 MiB of the
-    interpreter and its libraries, and 0.1 to 0.4 s for a minute.
+    interpreter and its libraries, and 0.1 to 0.4 s for a minute. `min_free_bytes` stay free on the
+    disk of the spool.
     """
 
     duration_s: float = DEFAULT_MAX_DURATION_S
@@ -25,7 +26,7 @@ class DecodingLimits:
     cpu_s_per_minute: float = 3.0
     wall_s: float = 60.0
     wall_s_per_minute: float = 15.0
-    free_disk_bytes: int = 512 * _MIB
+    min_free_bytes: int = 0
 
     @property
     def channel_samples(self) -> int:

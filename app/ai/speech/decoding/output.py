@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 SAMPLE_RATE_HZ = 16_000
 SAMPLE_BYTES = 2
+# Code of a report, next to those of the errors of transcription.
+DISK_FULL = "disk_full"
 
 
 @dataclass(frozen=True, slots=True)

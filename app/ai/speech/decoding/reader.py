@@ -13,7 +13,13 @@ from app.ai.speech.decoding.mp4_claims import check_mp4_claims
 from app.ai.speech.decoding.output import SAMPLE_BYTES, SAMPLE_RATE_HZ, SourceFormat
 from app.ai.speech.decoding.resampling import Resampler
 from app.ai.speech.errors import NoAudioStream, TooLong, UnsupportedMedia
-from app.ai.speech.media_types import HEAD_BYTES, MediaKind, kind_of_type, sniff, wav_length_s
+from app.ai.speech.media_types import (
+    HEAD_BYTES,
+    MediaKind,
+    kind_of_content_type,
+    sniff,
+    wav_length_s,
+)
 
 _CODECS = (
     "aac,adpcm_ima_wav,adpcm_ms,alac,amrnb,amrwb,flac,g722,g723_1,g726,g729,gsm,gsm_ms,mp3,mp3float,"
@@ -47,7 +53,7 @@ def read(
 
     Raises:
         UnsupportedMedia: not one of the known containers, not what `content_type` says, damaged
-            beyond reading, cut short, or more costly than `limits` allow.
+            beyond reading, truncated, or more costly than `limits` allow.
         NoAudioStream: readable, but without a sample of sound.
         TooLong: longer than `limits` allow, found while decoding and not by the header.
     """
@@ -106,7 +112,9 @@ def _refuse_broken(samples: int, packets: _PacketCounts, declared_s: float) -> N
     if packets.damaged > packets.total * _DAMAGED_SHARE:
         raise UnsupportedMedia("Most of the recording is damaged.")
     if declared_s - samples / SAMPLE_RATE_HZ > max(_MISSING_S, declared_s * _MISSING_SHARE):
-        raise UnsupportedMedia("The recording is cut short: it ends before the length it declares.")
+        raise UnsupportedMedia(
+            "The recording is truncated: it ends before the duration that it declares."
+        )
     if not samples:
         raise NoAudioStream
 
@@ -146,15 +154,15 @@ def _checked_kind(head: bytes, content_type: str | None) -> MediaKind:
     kind = sniff(head)
     if kind is None:
         raise UnsupportedMedia(
-            "The file does not begin like WAV, MP3, MP4, Ogg, FLAC, WebM, AMR or AAC."
+            "The file is not a WAV, MP3, MP4, Ogg, FLAC, WebM, AMR or AAC recording."
         )
-    if content_type is not None and kind_of_type(content_type) is not kind:
-        raise UnsupportedMedia("The content of the file is not what its content type says.")
+    if content_type is not None and kind_of_content_type(content_type) is not kind:
+        raise UnsupportedMedia("The file is not of the declared content type.")
     return kind
 
 
 def _declared_s(container: InputContainer, kind: MediaKind, head: bytes) -> float:
-    """Return the length the header declares, 0 where such headers are only guesses."""
+    """Return the duration that the header declares, or 0 if headers of this kind are estimates."""
     if kind is MediaKind.WAV:
         return wav_length_s(head)
     exact = kind in _EXACT_LENGTH or any(mark in head for mark in _XING_MARKS)

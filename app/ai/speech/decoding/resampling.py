@@ -17,8 +17,8 @@ _GAP_STEP_SAMPLES = 60 * SAMPLE_RATE_HZ
 class Resampler:
     """Converts frames to interleaved samples.
 
-    With `fill_gaps`, time stamps that jump ahead (silence that the sender did not send) become
-    silence, in steps, so that the caller can stop a file that claims years of it.
+    With `fill_gaps`, a jump in the time stamps becomes silence: some senders do not send silence.
+    It comes in steps, so that the caller can stop a file that claims years of it.
     """
 
     def __init__(self, *, fill_gaps: bool) -> None:
@@ -53,7 +53,7 @@ class Resampler:
         if source == self._source:
             return
         if frame.sample_rate not in _RATES_HZ:
-            raise UnsupportedMedia("The sample rate lies outside 4 to 384 kHz.")
+            raise UnsupportedMedia("The sample rate must be between 4 and 384 kHz.")
         if not 1 <= frame.layout.nb_channels <= MAX_CHANNELS:
             raise UnsupportedMedia(f"The recording has more than {MAX_CHANNELS} channels.")
         yield from self.finish()

@@ -4,9 +4,12 @@ import os
 import resource
 
 from app.ai.speech.decoding.limits import DecodingLimits
-from app.ai.speech.errors import ProviderUnavailable
 
 _STEP_BYTES = 1 << 20
+
+
+class SpoolFull(Exception):
+    """Too little disk space is free to store more sound."""
 
 
 class Spool:
@@ -20,7 +23,7 @@ class Spool:
         self._check()
 
     def write(self, samples: bytes) -> None:
-        """Append samples; raises `ProviderUnavailable` when the disk is nearly full."""
+        """Append samples; raises `SpoolFull`."""
         left = memoryview(samples)
         while left:
             left = left[os.write(self._descriptor, left) :]
@@ -31,8 +34,8 @@ class Spool:
 
     def _check(self) -> None:
         disk = os.fstatvfs(self._descriptor)
-        if disk.f_bavail * disk.f_frsize < self._limits.free_disk_bytes:
-            raise ProviderUnavailable("There is too little free disk space to decode a recording.")
+        if disk.f_bavail * disk.f_frsize < self._limits.min_free_bytes:
+            raise SpoolFull
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         granted = int(self._limits.cpu_allowance_s(self._written)) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (min(granted, hard), hard))

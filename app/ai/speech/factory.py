@@ -1,0 +1,42 @@
+"""Factory of transcribers: the only module of this package that jobs import."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from app.ai.speech.errors import ModelMissing
+from app.ai.speech.transcriber import Transcriber
+
+
+def build_transcriber(
+    *,
+    model_dir: Path | None = None,
+    cpu_threads: int = 2,
+    spool_dir: Path | None = None,
+    min_free_bytes: int = 0,
+) -> Transcriber:
+    """Build a transcriber. Call this in the process that transcribes, and do not fork afterwards.
+
+    The libraries of the asr extra start threads that do not survive a fork, so they are imported
+    here and not with the module.
+
+    Args:
+        model_dir: folder of a converted Whisper model; None selects the packaged one.
+        spool_dir: folder for decoded sound, 115 MB for an hour of one channel; None selects the
+            system's temporary folder.
+        min_free_bytes: disk space that decoding leaves free.
+
+    Raises:
+        ModelMissing: the asr extra is not installed.
+    """
+    try:
+        whisper: Any = importlib.import_module("app.ai.speech.whisper")
+    except ImportError as error:
+        raise ModelMissing from error
+    transcriber: Transcriber = whisper.WhisperTranscriber(
+        model_dir=model_dir,
+        cpu_threads=cpu_threads,
+        spool_dir=spool_dir,
+        min_free_bytes=min_free_bytes,
+    )
+    return transcriber

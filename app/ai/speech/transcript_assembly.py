@@ -1,0 +1,59 @@
+"""Assembly of a transcript: the utterances of all channels in one order, with their speakers."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from app.ai.speech.recognition import Utterance
+from app.ai.transcript import Participant, Role, Segment
+
+MONO_PARTICIPANT_ID = "speaker_1"
+
+
+def participants(
+    channels: Sequence[int], channel_roles: Mapping[int, Role]
+) -> tuple[Participant, ...]:
+    """Return one participant for each channel; the role is unknown if there is only one channel."""
+    if len(channels) == 1:
+        return (Participant(id=MONO_PARTICIPANT_ID, role=Role.UNKNOWN, channel_index=channels[0]),)
+    return tuple(
+        Participant(
+            id=f"channel_{channel}",
+            role=role,
+            kind="bot" if role is Role.BOT else "human",
+            channel_index=channel,
+        )
+        for channel in channels
+        for role in (channel_roles.get(channel, Role.UNKNOWN),)
+    )
+
+
+def segments(
+    utterances: Iterable[Utterance], speakers: Iterable[Participant], language: str
+) -> tuple[Segment, ...]:
+    """Merge the channels by start time, and number the segments from seg_0001."""
+    speaker_of = {speaker.channel_index: speaker for speaker in speakers}
+    in_order = sorted(utterances, key=lambda said: (said.start_ms, said.channel, said.end_ms))
+    return tuple(
+        Segment(
+            id=f"seg_{index + 1:04d}",
+            index=index,
+            participant_id=speaker_of[said.channel].id,
+            role=speaker_of[said.channel].role,
+            text=said.text,
+            start_ms=said.start_ms,
+            end_ms=said.end_ms,
+            language=language,
+            confidence=said.confidence,
+            channel_index=said.channel,
+            words=said.words,
+        )
+        for index, said in enumerate(in_order)
+    )
+
+
+def overall_confidence(utterances: Sequence[Utterance]) -> float | None:
+    """Return the mean confidence weighted by duration, or None without utterances."""
+    lengths = [max(1, said.end_ms - said.start_ms) for said in utterances]
+    if not utterances:
+        return None
+    weighted = sum(said.confidence * ms for said, ms in zip(utterances, lengths, strict=True))
+    return round(weighted / sum(lengths), 4)

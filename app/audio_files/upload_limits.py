@@ -1,0 +1,66 @@
+"""Limits of uploads: the size of one recording, the plan's storage, and the free disk space."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from app.audio_files.models import AudioFile, AudioStatus
+from app.core.errors import Conflict, InvalidInput
+from app.core.runtime import Runtime
+from app.usage.metrics import Metric
+from app.usage.plan import plan_of
+
+# A partial index holds just this, so that each upload may ask for it.
+_STORED_BYTES = select(func.sum(AudioFile.size_bytes)).where(AudioFile.uploaded_at.is_not(None))
+_RESERVED_BYTES = select(func.sum(AudioFile.size_bytes)).where(
+    AudioFile.status == AudioStatus.PENDING_UPLOAD
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UploadLimits:
+    """What an upload is held against.
+
+    Attributes:
+        file_bytes: the most that one recording may have.
+        plan_bytes: the most that all recordings may have; None for no such limit.
+        require_space: raises `DiskFull` where so many bytes do not fit on the disk.
+    """
+
+    file_bytes: int
+    plan_bytes: int | None
+    require_space: Callable[[int], None]
+
+    def check(self, session: Session, size_bytes: int) -> None:
+        """Refuse an upload that does not fit beside what is stored and what is reserved.
+
+        Raises:
+            InvalidInput: the recording is too large.
+            Conflict: the plan's storage is used up.
+            DiskFull: too little disk space is free.
+        """
+        if size_bytes > self.file_bytes:
+            message = f"A recording may have at most {self.file_bytes} bytes."
+            raise InvalidInput.field("sizeBytes", message, code="RANGE")
+        needed_bytes = size_bytes + (session.scalar(_RESERVED_BYTES) or 0)
+        if self.plan_bytes is not None and stored_bytes(session) + needed_bytes > self.plan_bytes:
+            raise Conflict("The plan's storage is used up: delete recordings, or enlarge the plan.")
+        self.require_space(needed_bytes)
+
+
+def upload_limits(runtime: Runtime) -> UploadLimits:
+    """Return the limits that the settings name."""
+    settings = runtime.settings
+    plan_bytes = plan_of(settings).included[Metric.STORAGE_GB]
+    return UploadLimits(
+        file_bytes=settings.upload_max_bytes,
+        plan_bytes=plan_bytes if settings.plan_storage_enforced else None,
+        require_space=runtime.storage.require_space,
+    )
+
+
+def stored_bytes(session: Session) -> int:
+    """Sum up the sizes of the uploaded recordings."""
+    return int(session.scalar(_STORED_BYTES) or 0)

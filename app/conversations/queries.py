@@ -1,0 +1,89 @@
+"""Queries of conversations: one, or a filtered page."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import RowMapping, literal, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from app.conversations.models import Conversation, ConversationSearchText
+from app.core.database.filters import (
+    Filters,
+    at_least,
+    before,
+    conditions,
+    contains_in,
+    equal,
+    is_set,
+    language,
+    one_of,
+)
+from app.core.database.paging import Page, PageRequest, select_page
+from app.core.errors import NotFound
+from app.evaluations.enums import Channel
+
+_HIDDEN = (
+    *("digest", "messages_digest", "judged_digest"),
+    *("redacted", "raw_text_id", "erased_at"),
+)
+_COLUMNS = select(
+    *(
+        getattr(Conversation, column.key)
+        for column in Conversation.__table__.columns
+        if column.key not in _HIDDEN
+    ),
+    literal(Channel.CHAT.value).label("channel"),
+)
+_SORTABLE: dict[str, InstrumentedAttribute[Any]] = {
+    "started_at": Conversation.started_at,
+    "created_at": Conversation.created_at,
+    "message_count": Conversation.message_count,
+    "score": Conversation.score,
+}
+
+
+_FILTERS: Filters = {
+    "engagement_id": equal(Conversation.engagement_id),
+    "campaign_id": equal(Conversation.campaign_id),
+    "call_center_id": equal(Conversation.call_center_id),
+    "executive_id": equal(Conversation.executive_id),
+    "platform": one_of(Conversation.platform),
+    "status": one_of(Conversation.status),
+    "has_evaluation": is_set(Conversation.evaluation_id),
+    "min_messages": at_least(Conversation.message_count),
+    "language": language(Conversation.language),
+    "q": contains_in(
+        Conversation.id, ConversationSearchText.conversation_id, ConversationSearchText.text
+    ),
+    "start": at_least(Conversation.started_at),
+    "end": before(Conversation.started_at),
+}
+
+
+def list_page(
+    session: Session,
+    request: PageRequest,
+    **filters: str | int | bool | datetime | Sequence[str],
+) -> Page[Any]:
+    """Return a page of conversations, newest first by default.
+
+    Args:
+        filters: values for `_FILTERS`; `start` and `end` bound `started_at`.
+    """
+    statement = _COLUMNS.where(*conditions(_FILTERS, filters))
+    return select_page(session, statement, request, sortable=_SORTABLE, tail=Conversation.id)
+
+
+def get(session: Session, conversation_id: str) -> RowMapping:
+    """Return a conversation for the API; raises `NotFound`."""
+    row = session.execute(_COLUMNS.where(Conversation.id == conversation_id)).mappings().first()
+    if row is None:
+        raise NotFound("There is no such conversation.")
+    return row
+
+
+def search_text(values: Mapping[str, Any], external_id: str) -> str:
+    """Return the text that `q` searches; each part is on its own line, so that no match spans two."""
+    parts = (external_id, values.get("subject"), values.get("customer_ref"))
+    return "\n".join(part.casefold() for part in parts if part)

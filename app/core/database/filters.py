@@ -1,0 +1,67 @@
+"""Filters of lists: each turns the value of a query parameter into a condition."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy.orm import InstrumentedAttribute
+
+Condition: TypeAlias = Callable[[Any], ColumnElement[bool]]
+Filters: TypeAlias = Mapping[str, Condition]
+_Column: TypeAlias = ColumnElement[Any] | InstrumentedAttribute[Any]
+
+
+def equal(column: _Column) -> Condition:
+    """Match one value."""
+    return lambda value: column == value
+
+
+def one_of(column: _Column) -> Condition:
+    """Match any value of a list; a single value by `=`, so that an index can give the order."""
+    return lambda values: column == values[0] if len(values) == 1 else column.in_(values)
+
+
+def is_set(column: _Column) -> Condition:
+    """Match rows with a value, or those without one if the parameter is false."""
+    return lambda wanted: column.is_not(None) if wanted else column.is_(None)
+
+
+def at_least(column: _Column) -> Condition:
+    """Match values from this one on."""
+    return lambda value: column >= value
+
+
+def at_most(column: _Column) -> Condition:
+    """Match values up to this one."""
+    return lambda value: column <= value
+
+
+def before(column: _Column) -> Condition:
+    """Match values below this one."""
+    return lambda value: column < value
+
+
+def language(*columns: _Column) -> Condition:
+    """Match a language tag and its subtags: `en` matches `en` and `en-GB` (RFC 4647, 3.3.1)."""
+    return lambda tag: or_(
+        *(
+            condition
+            for column in columns
+            for condition in (column == tag, column.startswith(f"{tag}-", autoescape=True))
+        )
+    )
+
+
+def contains(column: _Column) -> Condition:
+    """Match a part of a case-folded text."""
+    return lambda words: column.contains(words.casefold(), autoescape=True)
+
+
+def contains_in(row_id: _Column, text_id: _Column, text: _Column) -> Condition:
+    """Match a part of a case-folded text that a second table keeps for each row."""
+    return lambda words: row_id.in_(select(text_id).where(contains(text)(words)))
+
+
+def conditions(filters: Filters, values: Mapping[str, Any]) -> list[ColumnElement[bool]]:
+    """Apply the filters to the values that were given."""
+    return [filters[name](value) for name, value in values.items()]

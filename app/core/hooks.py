@@ -1,0 +1,37 @@
+"""Hooks: functions of higher packages that lower packages call inside their own transactions."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+SessionHook = Callable[[Session, Any], Any]
+
+
+def _no_record_check(kind: str, fields: Mapping[str, Any]) -> Any:
+    raise RuntimeError(f"this runtime imports no records, so it cannot check a {kind}")
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """The hooks of a process, set once by `app.wiring`; each tuple is called in its order.
+
+    Attributes:
+        on_publish: receives each published event, so that its deliveries commit with it.
+        on_evaluation_changed: receives the current evaluation of a source after it was opened, has
+            ended or got another score.
+        late_metrics: each returns a metric that only time decides, when results are read.
+        check_import_record: validates a record of an import before any transaction is open.
+    """
+
+    on_publish: tuple[SessionHook, ...] = ()
+    on_evaluation_changed: tuple[SessionHook, ...] = ()
+    late_metrics: tuple[SessionHook, ...] = ()
+    check_import_record: Callable[[str, Mapping[str, Any]], Any] = _no_record_check
+
+
+def hooks_of(session: Session) -> Hooks:
+    """Return the hooks of the database that opened this session."""
+    hooks: Hooks = session.info["hooks"]
+    return hooks

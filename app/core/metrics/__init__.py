@@ -1,0 +1,1 @@
+"""Metrics for Prometheus: counts of requests, and the server that exposes them."""

@@ -1,0 +1,10 @@
+"""Enumerations of the directory."""
+
+from enum import StrEnum
+
+
+class ExecutiveKind(StrEnum):
+    """Whether a person or a bot handles the contacts; rankings keep the two apart."""
+
+    HUMAN = "human"
+    BOT = "bot"

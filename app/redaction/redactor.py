@@ -1,0 +1,127 @@
+"""Redactor: masks personal data in texts before anything else uses them, and seals the originals.
+
+Only `raw_texts.opened` returns originals; everything else in the service sees masked texts.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import orjson
+
+from app.ai.redaction.entities import Entity
+from app.ai.redaction.masking import mask, mask_turns
+from app.ai.redaction.talk import Turn
+from app.ai.redaction.transcripts import mask_transcript
+from app.ai.transcript import Redaction, Transcript
+from app.core.ids import new_id
+from app.core.runtime import Runtime
+from app.core.secrets.encryption import Keyring
+
+ENTITY_TYPES = tuple(entity.value for entity in Entity)
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """Encrypted originals that wait to be stored; bound to the id of their row."""
+
+    id: str
+    token: str
+    key_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """Masks texts where redaction is enabled; the keyring encrypts what was masked."""
+
+    enabled: bool
+    keyring: Keyring
+
+    @classmethod
+    def of(cls, runtime: Runtime) -> Self:
+        """Return the redactor that the settings ask for."""
+        return cls(runtime.settings.redaction, runtime.keyring)
+
+    def masked_text(self, text: str | None) -> str | None:
+        """Mask a text whose original is not kept, such as a subject."""
+        return mask(text).text if text and self.enabled else text
+
+    def masked_messages(
+        self, messages: Sequence[Mapping[str, Any]], speaker: str
+    ) -> tuple[list[dict[str, Any]], dict[str, str]]:
+        """Mask the `text` of each message and add its `redactions`.
+
+        Args:
+            speaker: the key under which each message names its speaker.
+
+        Returns:
+            The masked messages, and the originals of those that changed, by index from "0".
+        """
+        if not self.enabled:
+            return [{**message, "redactions": []} for message in messages], {}
+        masked = mask_turns([Turn(message[speaker], message["text"]) for message in messages])
+        done = [
+            {**message, "text": turn.text, "redactions": documents_of(turn.redactions)}
+            for message, turn in zip(messages, masked, strict=True)
+        ]
+        originals = {
+            str(index): messages[index]["text"]
+            for index, turn in enumerate(masked)
+            if turn.redactions
+        }
+        return done, originals
+
+    def masked_transcript(self, transcript: Transcript) -> tuple[Transcript, Sealed | None]:
+        """Mask a transcript, and seal the words of the segments that changed."""
+        masked, originals = mask_transcript(transcript)
+        segments = {
+            segment_id: {"text": original.text, "words": original.words}
+            for segment_id, original in originals.items()
+        }
+        return masked, self.seal(segments=segments) if segments else None
+
+    def seal(
+        self,
+        *,
+        messages: Mapping[str, str] | None = None,
+        segments: Mapping[str, Any] | None = None,
+    ) -> Sealed:
+        """Encrypt originals: of messages by their index, of segments by their id."""
+        raw_text_id = new_id("raw")
+        content = orjson.dumps({"messages": messages or {}, "segments": segments or {}})
+        token = encrypt(self.keyring, raw_text_id, content)
+        return Sealed(raw_text_id, token, self.keyring.current_id)
+
+
+def encrypt(keyring: Keyring, raw_text_id: str, content: bytes) -> str:
+    """Encrypt the content of a row under a purpose that names the row."""
+    return keyring.encrypt(content, purpose=_purpose_of(raw_text_id))
+
+
+def decrypt(keyring: Keyring, raw_text_id: str, token: str) -> bytes:
+    """Decrypt the content of a row; raise `UnknownMasterKey` where its key is missing."""
+    return keyring.decrypt(token, purpose=_purpose_of(raw_text_id))
+
+
+def documents_of(redactions: Sequence[Redaction]) -> list[dict[str, Any]]:
+    """Return redactions in the form that the API shows."""
+    return [
+        {
+            "entityType": redaction.entity_type,
+            "charStart": redaction.char_start,
+            "charEnd": redaction.char_end,
+        }
+        for redaction in redactions
+    ]
+
+
+def redactions_from(documents: Sequence[Mapping[str, Any]]) -> tuple[Redaction, ...]:
+    """Read redactions from the form that the API shows."""
+    return tuple(
+        Redaction(document["entityType"], document["charStart"], document["charEnd"])
+        for document in documents
+    )
+
+
+def _purpose_of(raw_text_id: str) -> str:
+    return f"raw_text:{raw_text_id}"

@@ -1,0 +1,42 @@
+"""Enumerations of voice calls."""
+
+from enum import StrEnum
+
+ENDED_BY = ("customer", "bot", "agent", "system")
+ROLES = ("customer", "bot", "agent", "system")
+OUTCOMES = (
+    "goal_met",
+    "goal_not_met",
+    "callback",
+    "opt_out",
+    "voicemail",
+    "transferred",
+    "unknown",
+)
+
+
+class CallStatus(StrEnum):
+    """Three statuses of a running call, and six final ones."""
+
+    QUEUED = "queued"
+    RINGING = "ringing"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    NO_ANSWER = "no_answer"
+    BUSY = "busy"
+    FAILED = "failed"
+    CANCELED = "canceled"
+    VOICEMAIL = "voicemail"
+
+
+ENDED = frozenset(CallStatus) - {CallStatus.QUEUED, CallStatus.RINGING, CallStatus.IN_PROGRESS}
+
+
+class EpaStatus(StrEnum):
+    """Status of the performance assessment of a call."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    NOT_APPLICABLE = "not_applicable"

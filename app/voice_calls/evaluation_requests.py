@@ -1,0 +1,138 @@
+"""Requests to evaluate voice calls, and the results stored with the calls."""
+
+from typing import Any
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from app.ai.context import Context
+from app.ai.transcript import Transcript
+from app.core.digests import digest_of
+from app.core.errors import NotFound
+from app.evaluations import references
+from app.evaluations.enums import Channel, SourceType
+from app.evaluations.judging import judgements
+from app.evaluations.models import Evaluation, StoredTranscript
+from app.evaluations.transcripts import store as transcripts
+from app.voice_calls.enums import ENDED, CallStatus
+from app.voice_calls.models import VoiceCall, VoiceCallTurns
+from app.voice_calls.transcripts import of_recording, of_turns
+
+
+def request_evaluation(
+    session: Session, voice_call_id: str, *, scorecard_id: str | None = None
+) -> Evaluation | None:
+    """Queue the evaluation of an ended call as its next revision.
+
+    Returns None if there is nothing to evaluate: the call has not ended, has no text, or has not
+    changed since its last evaluation. A call whose recording has no transcript yet is evaluated
+    once there is one.
+
+    Raises:
+        NotFound: there is no such call.
+        InvalidInput: there is no such scorecard, or it is for another channel.
+    """
+    row = session.get(VoiceCall, voice_call_id, with_for_update=True)
+    if row is None:
+        raise NotFound("There is no such voice call.")
+    if row.status not in ENDED:
+        return None
+    transcript, words_digest, raw_text_id = _words(session, row)
+    row.awaits_words = transcript is None and row.recording_id is not None
+    if transcript is None or not any(segment.text.strip() for segment in transcript.segments):
+        return None
+    judged_digest = _input_digest(row, words_digest, scorecard_id)
+    if row.judged_digest == judged_digest:
+        return None
+    row.judged_digest = judged_digest
+    return judgements.request(
+        session,
+        transcript=transcript,
+        raw_text_id=raw_text_id,
+        context=_context(row),
+        scorecard_id=scorecard_id,
+        source_type=SourceType.VOICE_CALL,
+        source_id=row.id,
+        channel=Channel.VOICE_BOT,
+        **references.named(session, row),
+        language=row.language,
+        direction=row.direction,
+        started_at=row.started_at,
+        duration_seconds=row.duration_seconds,
+        external_id=row.external_id,
+        labels=row.labels,
+    )
+
+
+def note_evaluation(session: Session, current: Evaluation) -> None:
+    """Store the id and score of the current evaluation with its call.
+
+    The evaluation of a recording shows that it has a transcript now, so that its calls can be
+    evaluated.
+    """
+    if current.source_type == SourceType.VOICE_CALL:
+        session.execute(
+            update(VoiceCall)
+            .where(VoiceCall.id == current.source_id)
+            .values(evaluation_id=current.id, score=current.score)
+            .execution_options(synchronize_session=False)
+        )
+    elif current.source_type == SourceType.AUDIO_FILE:
+        _note_transcript(session, current.source_id)
+
+
+def _note_transcript(session: Session, recording_id: str) -> None:
+    calls = session.scalars(
+        select(VoiceCall).where(VoiceCall.recording_id == recording_id).with_for_update()
+    ).all()
+    if not calls or _recording_transcript(session, recording_id) is None:
+        return
+    for call in calls:
+        call.has_transcript = True
+        if call.awaits_words:
+            request_evaluation(session, call.id)
+
+
+def _recording_transcript(session: Session, recording_id: str) -> StoredTranscript | None:
+    return transcripts.find(session, source_type=SourceType.AUDIO_FILE, source_id=recording_id)
+
+
+def _words(session: Session, row: VoiceCall) -> tuple[Transcript | None, str, str | None]:
+    """Return the transcript of a call, the hash of its words and the id of the sealed originals."""
+    given = session.get(VoiceCallTurns, row.id)
+    if given is not None and given.turns:
+        transcript = of_turns(
+            given.turns, language=row.language, bot_name=row.bot_name, redacted=row.redacted
+        )
+        return transcript, given.digest, row.raw_text_id
+    if row.recording_id is None:
+        return None, "", None
+    stored = _recording_transcript(session, row.recording_id)
+    if stored is None:
+        return None, "", None
+    transcript = of_recording(
+        transcripts.load_stored(session, stored.id),
+        transferred=row.transferred_to_human,
+        bot_name=row.bot_name,
+    )
+    return transcript, stored.digest, stored.raw_text_id
+
+
+def _input_digest(row: VoiceCall, words_digest: str, scorecard_id: str | None) -> str:
+    """Hash everything that an evaluation depends on; collected fields, for example, do not belong."""
+    ids: list[Any] = [getattr(row, column) for column in references.COLUMNS]
+    length = [row.started_at, row.duration_seconds]
+    end = [row.status, row.ended_by, row.transferred_to_human, row.fallback_count]
+    kind = [row.language, row.direction, row.bot_name, row.labels, scorecard_id]
+    return digest_of([*ids, *length, *end, *kind, words_digest])
+
+
+def _context(row: VoiceCall) -> Context:
+    return Context(
+        language=row.language,
+        transferred=row.transferred_to_human,
+        completed=row.status == CallStatus.COMPLETED,
+        ended_by=row.ended_by,
+        closed_at=row.ended_at,
+        fallback_count=row.fallback_count,
+    )

@@ -1,0 +1,126 @@
+"""Queries of voice calls: one, or a filtered page."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import RowMapping, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from app.core.database.filters import (
+    Filters,
+    at_least,
+    before,
+    conditions,
+    contains_in,
+    equal,
+    is_set,
+    one_of,
+)
+from app.core.database.paging import Page, PageRequest, select_page
+from app.core.errors import NotFound
+from app.evaluations.enums import Status
+from app.evaluations.models import Evaluation
+from app.voice_calls.enums import ENDED, EpaStatus
+from app.voice_calls.models import VoiceCall, VoiceCallSearchText
+
+_HIDDEN = ("digest", "judged_digest", "announced_at", "redacted", "raw_text_id", "erased_at")
+_EVALUATION_STATUS = (
+    select(Evaluation.status).where(Evaluation.id == VoiceCall.evaluation_id).scalar_subquery()
+)
+_COLUMNS = select(
+    *(
+        getattr(VoiceCall, column.key)
+        for column in VoiceCall.__table__.columns
+        if column.key not in _HIDDEN
+    ),
+    _EVALUATION_STATUS.label("evaluation_status"),
+)
+_SORTABLE: dict[str, InstrumentedAttribute[Any]] = {
+    "started_at": VoiceCall.started_at,
+    "created_at": VoiceCall.created_at,
+    "duration_seconds": VoiceCall.duration_seconds,
+    "score": VoiceCall.score,
+}
+_EPA_STATUS = {
+    Status.QUEUED: EpaStatus.PENDING,
+    Status.TRANSCRIBING: EpaStatus.PROCESSING,
+    Status.EVALUATING: EpaStatus.PROCESSING,
+    Status.COMPLETED: EpaStatus.COMPLETED,
+    Status.FAILED: EpaStatus.FAILED,
+    Status.CANCELED: EpaStatus.NOT_APPLICABLE,
+}
+
+
+_FILTERS: Filters = {
+    "engagement_id": equal(VoiceCall.engagement_id),
+    "campaign_id": equal(VoiceCall.campaign_id),
+    "call_center_id": equal(VoiceCall.call_center_id),
+    "executive_id": equal(VoiceCall.executive_id),
+    "bot_id": equal(VoiceCall.bot_id),
+    "direction": one_of(VoiceCall.direction),
+    "status": one_of(VoiceCall.status),
+    "outcome": one_of(VoiceCall.outcome),
+    "has_recording": is_set(VoiceCall.recording_id),
+    "transferred_to_human": VoiceCall.transferred_to_human.is_,
+    "q": contains_in(VoiceCall.id, VoiceCallSearchText.voice_call_id, VoiceCallSearchText.text),
+    "start": at_least(VoiceCall.started_at),
+    "end": before(VoiceCall.started_at),
+}
+
+
+def list_page(
+    session: Session,
+    request: PageRequest,
+    **filters: str | bool | datetime | Sequence[str],
+) -> Page[Any]:
+    """Return a page of voice calls, newest first by default.
+
+    Args:
+        filters: values for `_FILTERS`; `start` and `end` bound `started_at`.
+    """
+    statement = _COLUMNS.where(*conditions(_FILTERS, filters))
+    page = select_page(session, statement, request, sortable=_SORTABLE, tail=VoiceCall.id)
+    records = [_record(row) for row in page.items]
+    return Page(records, page.page, page.page_size, page.total_count)
+
+
+def get(session: Session, voice_call_id: str) -> dict[str, Any]:
+    """Return a voice call for the API; raises `NotFound`."""
+    row = session.execute(_COLUMNS.where(VoiceCall.id == voice_call_id)).mappings().first()
+    if row is None:
+        raise NotFound("There is no such voice call.")
+    return _record(row)
+
+
+def search_text(values: Mapping[str, Any], external_id: str) -> str:
+    """Return the text that `q` searches, one part on each line; phone numbers are not searched."""
+    parts = (external_id, values["bot_name"], values["bot_id"], values["end_reason"])
+    return "\n".join(part.casefold() for part in parts if part)
+
+
+def mask_number(number: str | None) -> str | None:
+    """Replace all letters and digits of a number but the last two."""
+    if number is None:
+        return None
+    hidden = len(re.findall(r"[^\W_]", number)) - 2
+    return re.sub(r"[^\W_]", "*", number, count=hidden) if hidden > 0 else number
+
+
+def _record(row: RowMapping) -> dict[str, Any]:
+    return {
+        **row,
+        "from_number": mask_number(row["from_number"]),
+        "to_number": mask_number(row["to_number"]),
+        "has_recording": row["recording_id"] is not None,
+        "epa_status": _epa_status(row),
+    }
+
+
+def _epa_status(row: RowMapping) -> EpaStatus:
+    """Derive the status from the evaluation, or from whether there will be one."""
+    if row["evaluation_status"] is not None:
+        return _EPA_STATUS[Status(row["evaluation_status"])]
+    is_coming = row["awaits_words"] or row["status"] not in ENDED
+    return EpaStatus.PENDING if is_coming else EpaStatus.NOT_APPLICABLE

@@ -1,0 +1,23 @@
+"""Runtime of the running request or command."""
+
+from flask import Flask, current_app
+
+from app.core.runtime import Runtime
+
+_EXTENSION = "cqe"
+
+
+def install(app: Flask, runtime: Runtime) -> None:
+    """Give the application its runtime."""
+    app.extensions[_EXTENSION] = runtime
+
+
+def runtime_of(app: Flask) -> Runtime:
+    """Return the runtime of an application."""
+    runtime: Runtime = app.extensions[_EXTENSION]
+    return runtime
+
+
+def current_runtime() -> Runtime:
+    """Return the runtime of the application that handles this request or command."""
+    return runtime_of(current_app)

@@ -1,0 +1,32 @@
+"""Wiring: the one place that says which packages react to what happens in others."""
+
+from functools import partial
+
+from app import tables  # noqa: F401 - hooks write to tables of every package
+from app.analytics import facts
+from app.conversations import service as conversations
+from app.conversations.first_contact import first_contact_resolution
+from app.core.hooks import Hooks
+from app.core.runtime import Runtime, open_runtime
+from app.core.secrets.encryption import load_keyring
+from app.core.settings import Settings
+from app.imports import checking
+from app.redaction.redactor import Redactor
+from app.voice_calls import evaluation_requests
+from app.webhooks.deliveries import fan_out
+
+
+def build_runtime(settings: Settings) -> Runtime:
+    """Build the runtime of this process; every process of the service begins with it."""
+    keyring = load_keyring(settings)
+    hooks = Hooks(
+        on_publish=(fan_out,),
+        on_evaluation_changed=(
+            conversations.note_evaluation,
+            evaluation_requests.note_evaluation,
+            facts.note,
+        ),
+        late_metrics=(first_contact_resolution,),
+        check_import_record=partial(checking.check, Redactor(settings.redaction, keyring)),
+    )
+    return open_runtime(settings, keyring, hooks)
