@@ -81,9 +81,7 @@ def rows_in(file: Path, side: str) -> list[Row]:
     """
     content = file.read_bytes()
     text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode()
-    return [
-        _row(record) for record in map(json.loads, text.splitlines()) if _teaches(record, side)
-    ]
+    return [_row(record) for record in map(json.loads, text.splitlines()) if _teaches(record, side)]
 
 
 def _teaches(record: dict[str, Any], side: str) -> bool:

@@ -23,9 +23,9 @@ _CLOSING = frozenset({"thanks", "nothing_more", "closing", "acceptance"})
 _COMPLAINING = frozenset({"complaint", "still_broken", "gives_up", "rejection"})
 _STRONG = 0.75
 _SOFTENED = 0.4
-_RUDE = 0.4
+_RUDE, _MIXED = 0.4, 0.3
 # What is doubted of an agent whose customer stays calm.
-_CERTAIN, _CALM = 0.85, 0.3
+_CERTAIN, _CALM, _DOUBTED = 0.95, 0.3, 0.4
 _SOFT_DIFFERENCE = 0.2
 
 
@@ -48,7 +48,7 @@ class CustomerLine:
     @property
     def mixed(self) -> bool:
         """Tell whether the line shows satisfaction and its opposite."""
-        return min(self.negative, self.shows("sat")) >= SHOWN
+        return min(self.negative, self.shows("sat")) >= _MIXED
 
     def shows(self, label: str) -> float:
         return likelihood(self.marks, label)
@@ -168,26 +168,27 @@ def readings_of(dialogue: Dialogue, cues: Cues) -> Readings | None:
 
 
 def _with_doubt(lines: Sequence[SpokenLine]) -> tuple[SpokenLine, ...]:
-    """Halve the rudeness of lines around which the customer stays calm, unless it is certain."""
+    """Lower the rudeness of lines around which the customer stays calm, unless it is certain."""
     around = zip(lines, (None, *lines), (*lines[1:], None), strict=False)
     return tuple(
-        replace(line, rude=line.rude / 2)
-        if isinstance(line, AgentLine) and line.rude < _CERTAIN and _calm(before) and _calm(after)
+        replace(line, rude=_DOUBTED * line.rude)
+        if isinstance(line, AgentLine) and line.rude < _CERTAIN and _calm(before, after)
         else line
         for line, before, after in around
     )
 
 
-def _calm(line: SpokenLine | None) -> bool:
-    return not isinstance(line, CustomerLine) or line.negative < _CALM
+def _calm(*around: SpokenLine | None) -> bool:
+    feelings = [line.negative for line in around if isinstance(line, CustomerLine)]
+    return bool(feelings) and max(feelings) < _CALM
 
 
 class _Context:
-    """What the lines so far have left: the tension, and the agent's last line."""
+    """What the lines so far have left: the tension, and the last line."""
 
     def __init__(self) -> None:
         self._tension = 0.0
-        self._last: AgentLine | None = None
+        self._before: SpokenLine | None = None
 
     def agent(self, line: Line, marks: Marks, kinds: Collection[str]) -> AgentLine:
         likely = partial(likelihood, marks)
@@ -209,7 +210,7 @@ class _Context:
         )
         if found.helpful >= SHOWN and found.rude < 0.4:
             self._tension /= 2
-        self._last = found
+        self._before = found
         return found
 
     def customer(self, line: Line, marks: Marks, kinds: Collection[str]) -> CustomerLine:
@@ -220,14 +221,18 @@ class _Context:
         positive = likely("sat") * (1 - 0.7 * negative)
         negative, positive = self._in_context(negative, positive)
         self._tension = max(self._tension * (0.6 if positive > SHOWN else 0.9), negative)
-        return CustomerLine(line, marks, negative, positive, self._tension)
+        found = CustomerLine(line, marks, negative, positive, self._tension)
+        self._before = found
+        return found
 
     def _in_context(self, negative: float, positive: float) -> tuple[float, float]:
         # Praise where nothing was given is meant the other way round.
-        last = self._last
-        if positive <= 0.4 or self._tension <= 0.45 or last is None or last.helpful >= SHOWN:
+        reply = self._before
+        if positive <= 0.4 or self._tension <= 0.45 or not isinstance(reply, AgentLine):
             return negative, positive
-        if last.unhelpful >= 0.3:
+        if reply.helpful >= SHOWN:
+            return negative, positive
+        if reply.unhelpful >= 0.3:
             return max(negative, 0.6), 0.0
         return negative, positive * (1 - self._tension)
 

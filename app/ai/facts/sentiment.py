@@ -146,7 +146,7 @@ def offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:
 
 def _by_reading(readings: Readings) -> dict[int, Polarity]:
     return {
-        read.line.position: Polarity(read.score, read.mixed)
+        read.line.position: Polarity(_round(read.score), read.mixed)
         for read in readings.lines
         if read.line.language == ENGLISH
     }

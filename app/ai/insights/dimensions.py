@@ -52,7 +52,7 @@ def _feeling(facts: Facts, outcome: Outcome) -> float | None:
     beyond = -max(0.0, -overall - _DEAD_ZONE) / (1 - _DEAD_ZONE) if overall < 0 else overall / 2
     words = facts.reading.features["sentimentMean"]
     annoyed = _logit(_USUALLY_ANNOYED if outcome.annoyed is None else outcome.annoyed)
-    return 0.5 + 0.5 * math.tanh(0.8 * beyond + 0.6 * words - 0.08 * (annoyed + 2.5) + 0.1)
+    return 0.5 + 0.5 * math.tanh(0.6 * beyond + 0.6 * words - 0.09 * (annoyed + 2.5) + 0.1)
 
 
 def _logit(probability: float) -> float:

@@ -71,7 +71,7 @@ def outcome_of(facts: Facts, score: Score) -> Outcome:
     reading = facts.reading
     probability = annoyed = satisfaction = None
     if reading is not None and facts.dialogue.customer and _enough(facts):
-        probability = round(shipped("resolved").probability(reading.features, reading.grams), 4)
+        probability = round(shipped("resolved").probability(reading.features, reading.grams), 6)
         annoyed = round(shipped("annoyed").probability(reading.features, reading.grams), 4)
         abusive = {cue.line.position for cue in facts.said("profanity")}
         satisfaction = _satisfaction(reading, probability, len(abusive))
@@ -97,7 +97,7 @@ def _chance(course: float | None, verdict: _Verdict) -> float | None:
     if verdict.status not in _RANGES or not (verdict.stated or course is None):
         return course
     low, high = _RANGES[verdict.status]
-    return (low + high) / 2 if course is None else min(high, max(low, course))
+    return round(low + (high - low) * (0.5 if course is None else course), 6)
 
 
 def _enough(facts: Facts) -> bool:

@@ -21,17 +21,22 @@ def empathy(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether a problem or a feeling that the customer voices is acknowledged after it."""
     if facts.readings is None:
         return unjudged(sentence("not_judged.not_read"))
-    upset = [line for line in facts.readings.customer if line.negative >= _NEEDED]
-    voiced = next((line for line in upset if _replies(facts.readings, line)), None)
-    if voiced is not None:
-        return _acknowledged(facts, voiced, _replies(facts.readings, voiced))
-    for line in facts.readings.customer:
+    last = max((line.line.position for line in facts.readings.agent), default=-1)
+    voiced = [line for line in facts.readings.customer if line.negative >= _NEEDED]
+    answered = [line for line in voiced if line.line.position < last]
+    answered = answered or _comforted(facts.readings)
+    if not answered:
+        key = "empathy.no_reply" if voiced else "empathy.no_occasion"
+        return not_applicable(facts.sentence(key))
+    return _acknowledged(facts, answered, _replies(facts.readings, answered[0]))
+
+
+def _comforted(readings: Readings) -> list[CustomerLine]:
+    # Sympathy is never out of place: where it was shown, there was an occasion for it.
+    for line in readings.customer:
         if max(line.negative, line.shows("conf") / 2) >= _WELCOME:
-            replies = _replies(facts.readings, line)
-            if not _best(replies, "empathy"):
-                break
-            return _acknowledged(facts, line, replies)
-    return not_applicable(facts.sentence("empathy.no_reply" if upset else "empathy.no_occasion"))
+            return [line] if _best(_replies(readings, line), "empathy") else []
+    return []
 
 
 def _replies(readings: Readings, to: CustomerLine) -> list[AgentLine]:
@@ -43,28 +48,31 @@ def _best(replies: list[AgentLine], label: str) -> AgentLine | None:
     return max(likely, key=lambda line: line.shows(label), default=None)
 
 
-def _acknowledged(facts: Facts, voiced: CustomerLine, replies: list[AgentLine]) -> Answer:
-    problem = shown(voiced, NEGATIVE_LABELS)
+def _acknowledged(facts: Facts, voiced: list[CustomerLine], replies: list[AgentLine]) -> Answer:
     rude = [line for line in replies if line.is_rude]
     for level, label, key in ((2, "empathy", "empathy.given"), (1, "apology", "empathy.stock")):
         reply = _best(replies, label)
-        if reply is not None and len(rude) < 2:
-            return judged(
-                level,
-                level / 2,
-                facts.sentence(key),
-                confidence=0.7,
-                evidence=(problem, shown(reply, (label,))),
-            )
-    against = [shown(line, ("dismissive",), CONTRADICTS) for line in rude] or examined(
-        line.line for line in replies[:1]
-    )
+        if reply is None or len(rude) > 1:
+            continue
+        before = [line for line in voiced if line.line.position < reply.line.position]
+        return judged(
+            level,
+            level / 2,
+            facts.sentence(key),
+            confidence=0.7,
+            evidence=(shown(before[-1], NEGATIVE_LABELS), shown(reply, (label,))),
+        )
+    worst = max(voiced, key=lambda line: line.negative)
+    against = [shown(line, ("dismissive",), CONTRADICTS) for line in rude]
+    following = (line.line for line in replies if line.line.position > worst.line.position)
     return judged(
         0,
         0.0,
         facts.sentence("empathy.missing"),
         confidence=0.5,
-        evidence=distinct([shown(voiced, NEGATIVE_LABELS, CONTRADICTS), *against]),
+        evidence=distinct(
+            [shown(worst, NEGATIVE_LABELS, CONTRADICTS), *against, *examined(following)]
+        ),
     )
 
 
@@ -131,11 +139,6 @@ def _unclear(facts: Facts, readings: Readings) -> Iterator[tuple[str, float, Evi
             continue
         if agent.shows("greet") < SHOWN and len(agent.line.text.split()) >= _LEAST_WORDS:
             yield "confusing_reply", _CONFUSING, shown(after, ("conf",), CONTRADICTS)
-
-
-def respect(facts: Facts, criterion: Criterion) -> Answer:
-    """Judge the manners of a bot: as courtesy, where there are words to go by."""
-    return courtesy(facts, criterion)
 
 
 def abuse(facts: Facts, criterion: Criterion) -> Answer:

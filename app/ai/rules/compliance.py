@@ -60,8 +60,6 @@ def data_handling(facts: Facts, criterion: Criterion) -> Answer:
 def _questions(lines: tuple[Line, ...]) -> list[Line]:
     # What was asked is what was examined; the first lines where nothing was.
     return [line for line in lines if "?" in line.text] or list(lines)
-<<<<<<< HEAD
-=======
 
 
 def third_party(facts: Facts, criterion: Criterion) -> Answer:
@@ -95,18 +93,3 @@ def third_party(facts: Facts, criterion: Criterion) -> Answer:
         confidence=0.7,
         evidence=quoted([asked, told], CONTRADICTS),
     )
-
-
-def abuse(facts: Facts, criterion: Criterion) -> Answer:
-    """Answer with the lowest level on abuse; without it, how clear the rest is is not judged."""
-    found = facts.said("profanity")
-    if not found:
-        return needs_model()
-    return judged(
-        0,
-        0.0,
-        facts.sentence("abuse.found"),
-        confidence=0.85,
-        evidence=quoted(found, CONTRADICTS),
-    )
->>>>>>> main

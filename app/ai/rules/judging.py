@@ -176,7 +176,7 @@ RULES: dict[str, Rule] = {
     "empathy": Rule(communication.empathy, _AGENT_WORDS),
     "listening": Rule(discovery.listening, _AGENT_WORDS),
     "probing": Rule(discovery.probing, _AGENT_WORDS),
-    "respect": Rule(communication.respect, _AGENT_WORDS),
+    "respect": Rule(communication.courtesy, _AGENT_WORDS),
     "understanding": Rule(discovery.understanding, _AGENT_WORDS),
     "forbidden_phrases": Rule(own.forbidden_phrases, Needs.NOTHING),
     "metric_range": Rule(own.metric_range, Needs.NOTHING),
