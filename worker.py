@@ -1,6 +1,6 @@
-"""`python worker.py`: sends webhooks, does the queued jobs, sweeps and keeps house."""
+"""`python worker.py`: the worker alone, which sends webhooks, runs jobs and periodic tasks."""
 
-from app.operations.worker_command import main
+from app.operations import worker
 
 if __name__ == "__main__":
-    main()
+    worker.run()

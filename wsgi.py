@@ -1,4 +1,4 @@
-"""The application for any WSGI server, and for `flask` commands given in this folder."""
+"""WSGI application, which `flask` commands in this folder use as well."""
 
 from flask.cli import NoAppException
 
@@ -14,8 +14,8 @@ try:
     app = create_app(_settings)
     register(app)
     data_dir.prepare(_settings.data_dir)
-    data_dir.hold_shared(_settings.data_dir)
+    data_dir.lock_shared(_settings.data_dir)
 except (SettingsError, CannotRun) as error:
-    # `flask` prints this one as a sentence and goes on with the commands that need no application.
+    # `flask` prints this error in one line and still offers the commands that need no application.
     raise NoAppException(str(error)) from None
 warn_of_unknown()

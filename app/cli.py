@@ -1,4 +1,4 @@
-"""The commands, grouped by noun; each room's group lives in the room and is only listed here."""
+"""Command line: the list of all commands; each package defines its own."""
 
 import sys
 
@@ -15,29 +15,27 @@ from app.factory import create_app
 from app.imports.cli import import_
 from app.operations import commands
 from app.operations.environment import settings_here
-from app.operations.failure import told_plainly
-from app.operations.openapi_command import openapi
-from app.operations.secrets_commands import secrets
+from app.operations.failure import plain_errors
+from app.operations.judge_command import judge
 from app.privacy.cli import privacy
 from app.reviews.cli import calibrate
-from app.scorecards.authoring_cli import scorecards
-from app.scorecards.cli import judge
+from app.scorecards.cli import scorecards
 from app.usage.cli import usage
 from app.webhooks.cli import webhooks
 
-# They work without an application: before the first start, without master keys, and with a database
-# that is away. `flask` finds them as entry points of the package.
-OPERATIONS: tuple[click.Command, ...] = (
+# They need no application: they work before the first start, without master keys and without a
+# database. `flask` finds them as entry points of the package.
+STANDALONE_COMMANDS: tuple[click.Command, ...] = (
     commands.up,
     commands.worker,
     commands.doctor,
     commands.db,
     judge,
-    openapi,
+    commands.openapi,
     signing,
 )
 # They find their runtime through the application (see `app.web.current`).
-ROOMS: tuple[click.Command, ...] = (
+APP_COMMANDS: tuple[click.Command, ...] = (
     agreement,
     analytics,
     calibrate,
@@ -48,15 +46,15 @@ ROOMS: tuple[click.Command, ...] = (
     keys,
     privacy,
     scorecards,
-    secrets,
+    commands.secrets,
     usage,
     webhooks,
 )
 
 
 def register(app: Flask) -> None:
-    """Give the rooms' commands to the application, and so to `flask`."""
-    for command in ROOMS:
+    """Register the commands that need the application with `flask`."""
+    for command in APP_COMMANDS:
         app.cli.add_command(command)
 
 
@@ -66,13 +64,16 @@ def register(app: Flask) -> None:
 def cqe(context: click.Context) -> None:
     """CQE, the Conversation Quality Evaluation Service: `up` starts everything."""
     asks_for_help = "--help" in sys.argv
-    if context.invoked_subcommand in {command.name for command in ROOMS} and not asks_for_help:
-        with told_plainly():
+    if (
+        context.invoked_subcommand in {command.name for command in APP_COMMANDS}
+        and not asks_for_help
+    ):
+        with plain_errors():
             app = create_app(settings_here())
         context.with_resource(app.app_context())
 
 
-for _command in (*OPERATIONS, *ROOMS):
+for _command in (*STANDALONE_COMMANDS, *APP_COMMANDS):
     cqe.add_command(_command)
 
 

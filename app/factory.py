@@ -11,7 +11,7 @@ from app.analytics.hooks import ExportFiles
 from app.api_keys import routes as api_keys
 from app.api_keys.authentication import Authentication
 from app.audio_files import routes as audio_files
-from app.audio_files.hooks import Recordings
+from app.audio_files.uploads.audio_objects import AudioObjects
 from app.calibration import routes as calibration
 from app.campaigns import routes as campaigns
 from app.conversations import routes as conversations
@@ -86,7 +86,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     errors.install(app)
     Authentication(runtime).install(app)
     _health(runtime).install(app)
-    Blobs(runtime, {"aud": Recordings(runtime), "exp": ExportFiles(runtime)}).install(app)
+    Blobs(runtime, {"aud": AudioObjects(runtime), "exp": ExportFiles(runtime)}).install(app)
     register(app, BLUEPRINTS)
     docs.install(app, BLUEPRINTS)
     return app

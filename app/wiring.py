@@ -3,7 +3,7 @@
 from functools import partial
 
 from app import tables  # noqa: F401 - hooks write to tables of every package
-from app.analytics import facts
+from app.analytics.engine import facts
 from app.conversations import service as conversations
 from app.conversations.first_contact import first_contact_resolution
 from app.core.hooks import Hooks
@@ -24,7 +24,7 @@ def build_runtime(settings: Settings) -> Runtime:
         on_evaluation_changed=(
             conversations.note_evaluation,
             evaluation_requests.note_evaluation,
-            facts.note,
+            facts.record,
         ),
         late_metrics=(first_contact_resolution,),
         check_import_record=partial(checking.check, Redactor(settings.redaction, keyring)),

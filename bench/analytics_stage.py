@@ -5,17 +5,15 @@ few campaigns, a bot takes many calls, and there are office hours and week-ends.
 """
 
 import random
-from array import array
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import accumulate
-from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy import insert
 
-from app.analytics import figures
-from app.analytics.models import Fact, FactCode, FactLayout
+from app.analytics.engine.facts import COPIED
+from app.analytics.models import EvaluationFact, ScoreLayout
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.directory.models import Executive
@@ -49,8 +47,6 @@ class Stage:
         self.ids = {
             noun: [new_id(PREFIXES[noun]) for _ in range(count)] for noun, count in NUMBERS.items()
         }
-        every = [key for keys in self.ids.values() for key in keys]
-        self.codes = {key: code for code, key in enumerate(every, 1)}
         self.teams = [self._team(place) for place in range(NUMBERS["executive"])]
         # The first two are bots: together they take as much as dozens of people.
         weights = [40, 25, *(self.dice.uniform(0.3, 2) for _ in self.teams[2:])]
@@ -65,17 +61,15 @@ class Stage:
     def make(self) -> None:
         criteria = [f"criterion_{number}" for number in range(CRITERIA)]
         sections = [f"section_{number}" for number in range(SECTIONS)]
-        lanes = [
+        columns = [
             {"kind": "criterion", "key": key, "title": key, "section": "s"} for key in criteria
         ]
-        lanes += [{"kind": "section", "key": key, "title": key, "section": key} for key in sections]
+        columns += [
+            {"kind": "section", "key": key, "title": key, "section": key} for key in sections
+        ]
         stamps = {"created_at": self.now, "updated_at": self.now}
         with self.runtime.db.writing() as session:
-            session.execute(
-                insert(FactCode),
-                [{"key": key, "code": code} for key, code in self.codes.items()],
-            )
-            session.add(FactLayout(id=1, digest="bench", lanes=lanes))
+            session.add(ScoreLayout(digest="bench", columns=columns))
             session.add_all(
                 Executive(id=key, name=f"Agent {n}", kind="bot" if n < 2 else "human", **stamps)
                 for n, key in enumerate(self.ids["executive"])
@@ -94,7 +88,7 @@ class Stage:
             ]
             with self.runtime.db.writing() as session:
                 session.execute(insert(Evaluation), [row for row, _ in several])
-                session.execute(insert(Fact), [fact for _, fact in several])
+                session.execute(insert(EvaluationFact), [fact for _, fact in several])
 
     def _moments(self) -> Iterator[datetime]:
         """Yield as many moments as there are evaluations, in their order."""
@@ -156,31 +150,22 @@ class Stage:
             "completed_at": moment + timedelta(seconds=1),
             "updated_at": moment,
         }
-        return row, self._fact(row, chosen, moment)
+        return row, self._fact(row)
 
-    def _fact(
-        self, row: dict[str, Any], chosen: dict[str, str], moment: datetime
-    ) -> dict[str, Any]:
+    def _fact(self, row: dict[str, Any]) -> dict[str, Any]:
         dice = self.dice
-        metrics = {
-            "talkRatio": round(dice.random(), 4),
-            "silencePercent": round(dice.uniform(0, 40), 4),
-            "interruptionsByAgent": int(dice.random() * 4),
-            "deadAirCount": int(dice.random() * 3),
-            "agentWpm": round(dice.uniform(110, 180), 2),
-            "firstResponseSeconds": round(dice.lognormvariate(4, 1), 2),
-        }
-        at = (moment - figures.EPOCH) // timedelta(microseconds=1)
-        shares = array("H", [(0, 5000, 10_000)[int(dice.random() * 3)] for _ in range(CRITERIA)])
-        shares.extend([int(dice.random() * 10_000) for _ in range(SECTIONS)])
+        criteria = [(0.0, 50.0, 100.0)[int(dice.random() * 3)] for _ in range(CRITERIA)]
+        sections = [round(dice.uniform(0, 100), 2) for _ in range(SECTIONS)]
         return {
-            "at": at,
-            "channel": figures.CHANNELS.index(row["channel"]),
-            "layout": 1,
-            **{noun: self.codes[key] for noun, key in chosen.items()},
-            "figures": figures.packed(SimpleNamespace(**row), at // 1_000_000, metrics),
-            "shares": figures.joined(shares),
-            "topics": "\n".join(row["topics"]),
-            "source_id": row["source_id"],
+            **{name: row[name] for name in COPIED},
             "evaluation_id": row["id"],
+            "talk_ratio": round(dice.random(), 4),
+            "silence_percent": round(dice.uniform(0, 40), 4),
+            "interruptions": int(dice.random() * 4),
+            "dead_air_count": int(dice.random() * 3),
+            "agent_wpm": round(dice.uniform(110, 180), 2),
+            "first_response_seconds": round(dice.lognormvariate(4, 1), 2),
+            "topics": row["topics"],
+            "score_layout_id": 1,
+            "scores": [*criteria, *sections],
         }

@@ -26,8 +26,8 @@ from app.core.secrets import request_signing
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.engagements import service as engagements
-from app.operations.queue_server import bundled_program
-from app.operations.web_server import SHARED
+from app.operations.processes.queue_server import bundled_program
+from app.operations.processes.web import GUNICORN_OPTIONS
 from bench.load import Load, run
 
 GUNICORN = (
@@ -62,7 +62,9 @@ def main() -> None:
         environment["CQE_REDIS_URL"] = redis_url or "none"
         print(f"queue server: {'yes' if redis_url else 'none, the state file'}")
         hello = stack.enter_context(serving("bench.hello:app", "gthread", os.environ.copy()))
-        service = stack.enter_context(serving("wsgi:app", SHARED["worker_class"], environment))
+        service = stack.enter_context(
+            serving("wsgi:app", GUNICORN_OPTIONS["worker_class"], environment)
+        )
         target = f"/api/v1/engagements/{environment['BENCH_ENGAGEMENT']}"
         key, secret = environment["BENCH_KEY"], environment["BENCH_SECRET"]
         signed = Signer(key, secret)

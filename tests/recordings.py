@@ -1,4 +1,4 @@
-"""Uploads a recording as a caller does, and works on it as a worker does."""
+"""Helpers that upload a recording like a client and process it like a worker."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ SILENCE = AUDIO / "nospeech" / "silence.wav"
 
 
 def reserve(client: Caller, size_bytes: int = 1000, **fields: Any) -> dict[str, Any]:
-    """Announce an upload and return the answer's data."""
+    """Reserve an upload and return the answer's data."""
     body = {"fileName": "call.wav", "contentType": "audio/wav", "sizeBytes": size_bytes, **fields}
     answer = client.post("/audio-files/upload-url", body)
     assert answer.status_code == 201, answer.text
@@ -24,7 +24,7 @@ def reserve(client: Caller, size_bytes: int = 1000, **fields: Any) -> dict[str, 
 
 
 def send(reserved: dict[str, Any], body: bytes, **headers: str) -> requests.Response:
-    """Send the bytes, with no key."""
+    """Upload the file with the signed link."""
     return requests.put(
         reserved["uploadUrl"],
         data=body,
@@ -41,27 +41,27 @@ def upload(client: Caller, body: bytes, **fields: Any) -> str:
 
 
 def show(client: Caller, audio_file_id: str) -> dict[str, Any]:
-    """Return the recording as it is shown."""
+    """Return the recording."""
     answer = client.get(f"/audio-files/{audio_file_id}")
     assert answer.status_code == 200
     return dict(answer.json()["data"])
 
 
 def progress(client: Caller, audio_file_id: str) -> dict[str, Any]:
-    """Return how far the work is."""
+    """Return the processing status."""
     answer = client.get(f"/audio-files/{audio_file_id}/processing-status")
     assert answer.status_code == 200
     return dict(answer.json()["data"])
 
 
-def ask(client: Caller, audio_file_id: str, **wish: Any) -> str:
-    """Queue the work and return the id of its job."""
-    answer = client.post(f"/audio-files/{audio_file_id}/process", wish)
+def ask(client: Caller, audio_file_id: str, **options: Any) -> str:
+    """Queue the processing and return the id of its job."""
+    answer = client.post(f"/audio-files/{audio_file_id}/process", options)
     assert answer.status_code == 202, answer.text
     return str(answer.json()["data"]["jobId"])
 
 
-def work(client: Caller, audio_file_id: str, **wish: Any) -> dict[str, Any]:
-    """Queue the work, do it in this process, and return the recording as it is then."""
-    jobs.process_audio(running_runtime(), ask(client, audio_file_id, **wish))
+def work(client: Caller, audio_file_id: str, **options: Any) -> dict[str, Any]:
+    """Process the recording in this process and return it."""
+    jobs.process_audio(running_runtime(), ask(client, audio_file_id, **options))
     return show(client, audio_file_id)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.core.settings import Settings
 from app.factory import create_app
-from app.operations.web_server import serve
+from app.operations.processes.web import serve
 from tests import halting
 
 ROOT = Path(__file__).parent.parent

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 
 from app.agreement import alpha, scores
 from app.analytics import rater_figures as figures
+from app.analytics.engine.questions import Question
 from app.analytics.rater_figures import Cluster, Rated
-from app.analytics.reading import Question
 from app.evaluations.enums import RESOLUTIONS, Status
 from app.evaluations.models import Evaluation
 from app.reviews.latest_ratings import LatestRatings, latest_ratings
@@ -48,7 +48,7 @@ def show(session: Session, question: Question) -> dict[str, Any]:
 
 
 def _conditions(question: Question) -> list[ColumnElement[bool]]:
-    wanted = [getattr(Evaluation, f"{name}_id") == key for name, key in question.ids().items()]
+    wanted = [getattr(Evaluation, name) == key for name, key in question.ids().items()]
     if question.channel:
         wanted.append(Evaluation.channel.in_(question.channel))
     return [

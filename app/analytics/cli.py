@@ -1,74 +1,87 @@
 """Commands over analytics: `flask analytics …`."""
 
 from datetime import timedelta
+from itertools import count
 from zoneinfo import ZoneInfo
 
 import click
 
 from app.analytics import agreement as agreements
-from app.analytics import agreement_report, exporter, folding, rebuilding, spans
+from app.analytics import agreement_report, exporter
 from app.analytics.agreement_shapes import AnalyticsAgreementSchema
-from app.analytics.periods import Period
-from app.analytics.reading import Question
+from app.analytics.engine import part_writer, rebuilding
+from app.analytics.engine.database import FactDatabase, fact_database
+from app.analytics.engine.parts import discard, registered
+from app.analytics.engine.periods import Period
+from app.analytics.engine.questions import Question
 from app.core.clock import utc_now
+from app.core.database.session import Database
 from app.core.errors import NotFound
 from app.engagements import service as engagements
 from app.evaluations.enums import Channel
 from app.web.current import current_runtime
 
 _SHOWN = 20
-# Progress is told every so many batches of facts, and every so many seconds of folding.
-_TOLD, _FOLDING_S = 20, 10
+# Progress is printed every so many batches of facts.
+_PROGRESS_EVERY = 20
 
 
 @click.group("analytics")
 def analytics() -> None:
-    """Make the facts and sums of analytics anew, or hold them against the evaluations."""
+    """Rebuild the analytics tables, or verify them."""
 
 
 @analytics.command("rebuild")
-@click.option("--after", default="", metavar="ID", help="Go on after this evaluation.")
+@click.option("--after", default="", metavar="ID", help="Continue after this evaluation.")
 def rebuild(after: str) -> None:
-    """Make every fact and every sum anew from the evaluations; safe while the service runs.
+    """Rebuild facts and parts from the evaluations; safe while the service runs.
 
-    What is done stays done when it is stopped: go on with the id that was printed last.
+    After an interruption, continue with the id that was printed last.
     """
-    db, reached, number = current_runtime().db, after, 0
-    with db.writing() as session:
-        spans.mark_all_stale(session)
-    while True:
+    db, database = current_runtime().db, fact_database(current_runtime().settings)
+    reached: str | None = after
+    for number in count(1):
         with db.writing() as session:
-            next_id = rebuilding.rebuild_after(session, reached)
-        if next_id is None:
+            reached = rebuilding.rebuild_after(session, reached or "")
+        if reached is None:
             break
-        reached, number = next_id, number + 1
-        if number % _TOLD == 0:
+        if number % _PROGRESS_EVERY == 0:
             click.echo(f"facts: {number * rebuilding.BATCH:,} evaluations, to {reached}")
     with db.writing() as session:
-        dropped = rebuilding.drop_stale(session)
-    click.echo(f"facts: rebuilt; {dropped} stale ones removed")
-    folded = 0
-    while more := folding.fold(db, within_s=_FOLDING_S):
-        folded += more
-        click.echo(f"sums: {folded:,} spans of time")
+        deleted = rebuilding.delete_stale(session)
+        months = [part.month for part in registered(session, database.folder)]
+    click.echo(f"facts: rebuilt; {deleted} stale ones deleted")
+    for month in reversed(months):
+        with db.writing() as session:
+            discard(session, month)
+        _write_parts(db, database)
+        click.echo(f"parts: {month}")
+    _write_parts(db, database)
     click.echo("rebuilt")
 
 
 @analytics.command("check")
 def check() -> None:
-    """Compare facts with evaluations, and sums with facts; exit code 1 when anything differs."""
+    """Compare facts with evaluations, and parts with facts; exit code 1 when anything differs."""
     with current_runtime().db.reading() as session:
-        wrong_facts = list(rebuilding.differences(session))
-        wrong_spans = list(rebuilding.span_differences(session))
-    found = wrong_facts + wrong_spans
-    for each in found[:_SHOWN]:
-        click.echo(each)
-    if len(found) > _SHOWN:
-        click.echo(f"and {len(found) - _SHOWN} more")
-    if found:
-        told = f"{len(wrong_facts)} facts and {len(wrong_spans)} spans of time differ"
-        raise click.ClickException(f"{told}: run `flask analytics rebuild`")
-    click.echo("every fact agrees with its evaluation, and every sum with its facts")
+        facts = list(rebuilding.fact_differences(session))
+        parts = list(
+            rebuilding.part_differences(session, fact_database(current_runtime().settings))
+        )
+    differences = facts + parts
+    for difference in differences[:_SHOWN]:
+        click.echo(difference)
+    if len(differences) > _SHOWN:
+        click.echo(f"and {len(differences) - _SHOWN} more")
+    if differences:
+        counted = f"{len(facts)} facts and {len(parts)} parts differ"
+        raise click.ClickException(f"{counted}: run `flask analytics rebuild`")
+    click.echo("every fact agrees with its evaluation, and every part with its facts")
+
+
+def _write_parts(db: Database, database: FactDatabase) -> None:
+    while part_writer.write_pending(db, database):
+        pass
 
 
 @click.command("agreement")

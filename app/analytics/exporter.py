@@ -86,7 +86,7 @@ def _write_rows(job: RunningJob[ExportJob], wish: Wish, path: Path, copy: Path) 
     row_count = 0
     with (
         closing(writer),
-        closing(catalogue.batches(job.runtime.db, wish, copy, job.should_stop)) as batches,
+        closing(catalogue.batches(job.runtime, wish, copy, job.should_stop)) as batches,
     ):
         for batch in batches:
             job.require_going_on()

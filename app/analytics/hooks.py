@@ -11,13 +11,13 @@ class ExportFiles:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def knows(self, object_id: str) -> bool:
+    def exists(self, object_id: str) -> bool:
         """Whether it is the file of an export that is ready."""
         with self._runtime.db.reading() as session:
             return exporting.is_offered(session, object_id)
 
-    def stored(self, object_id: str, stored: StoredObject) -> None:
+    def mark_stored(self, object_id: str, stored: StoredObject) -> None:
         """Do nothing: no link takes an upload."""
 
-    def heal(self, object_id: str) -> None:
+    def reconcile(self, object_id: str) -> None:
         """Do nothing: no link takes an upload."""

@@ -1,16 +1,18 @@
-"""Jobs over exports, found by the sweep and deleted in time, and over facts, summed in time."""
+"""Jobs of analytics: exports, the purge of their files, and the writing of parts."""
 
 from collections.abc import Sequence
 from datetime import timedelta
 
-from app.analytics import exporter, exporting, folding
+from app.analytics import exporter, exporting
+from app.analytics.engine import part_writer
+from app.analytics.engine.database import fact_database, parts_folder
 from app.analytics.models import ExportJob
 from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.runtime import Runtime
 
-# Other tasks of the same process wait so long.
-_FOLDING_S = 0.5
+# Fewer pending facts are read from their table with each question.
+_MANY_PENDING = 500
 _ROWS_KEPT = timedelta(days=90)
 
 
@@ -50,6 +52,18 @@ def unkept(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
         return exporting.unknown_among(session, object_ids)
 
 
-def fold_facts(runtime: Runtime) -> int:
-    """Sum the facts of spans of time that are over, for a moment; return how many spans."""
-    return folding.fold(runtime.db, within_s=_FOLDING_S)
+def write_parts(runtime: Runtime, *, at_least: int = _MANY_PENDING) -> int:
+    """Write pending facts into parts, where there are so many; return how many were written."""
+    with runtime.db.reading() as session:
+        count = part_writer.pending_count(session)
+    if count < at_least:
+        return 0
+    return part_writer.write_pending(runtime.db, fact_database(runtime.settings))
+
+
+def tidy_parts(runtime: Runtime) -> None:
+    """Write the last pending facts into parts, replace lost files, and delete unused ones."""
+    folder = parts_folder(runtime.settings)
+    part_writer.discard_lost(runtime.db, folder)
+    write_parts(runtime, at_least=1)
+    part_writer.delete_unused(runtime.db, folder)

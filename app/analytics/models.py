@@ -1,109 +1,97 @@
-"""The tables of analytics: a narrow fact for each evaluated contact, sums of facts, and exports."""
+"""The tables of analytics: facts, their score layouts, the registry of parts, and export jobs."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Index, LargeBinary
+from sqlalchemy import JSON, BigInteger, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.database.session import Table, UtcDateTime
 from app.core.jobs.leases import LeasedJob
 
 
-class Fact(Table):
-    """The current evaluation of one source, as short as figures need it.
+class EvaluationFact(Table):
+    """The current evaluation of one source: what analytics aggregates, and nothing else.
 
-    `at` is its `createdAt` in microseconds, the time that lists of evaluations go by. Ids are
-    codes (see `FactCode`). `figures` and `shares` are whole numbers of fixed width (see `figures.py`
-    and `layouts.py`): the database joins those of many facts, and they are read in one piece.
+    `scores` lists the scores, 0 to 100, of the criteria and then of the sections that the score
+    layout names, null where one did not apply. `part` is the month whose part has a row of this
+    fact. `is_pending` says that the part does not have the fact as it is now; `version` grows with
+    every change.
     """
 
     __tablename__ = "evaluation_facts"
     __table_args__ = (
-        Index("ix_evaluation_facts_at", "at"),
-        Index("ix_evaluation_facts_executive", "executive", "at"),
-        Index("ix_evaluation_facts_campaign", "campaign", "at"),
-        Index("ix_evaluation_facts_call_center", "call_center", "at"),
-        Index("ix_evaluation_facts_engagement", "engagement", "at"),
-        Index("ix_evaluation_facts_scorecard", "scorecard", "at"),
+        Index(
+            "ix_evaluation_facts_pending",
+            "created_at",
+            sqlite_where=text("is_pending = 1"),
+            postgresql_where=text("is_pending"),
+        ),
+        Index("ix_evaluation_facts_part", "part"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    at: Mapped[int] = mapped_column(BigInteger)
-    channel: Mapped[int]
-    layout: Mapped[int | None]
-    executive: Mapped[int | None]
-    campaign: Mapped[int | None]
-    call_center: Mapped[int | None]
-    engagement: Mapped[int | None]
-    scorecard: Mapped[int]
-    figures: Mapped[bytes] = mapped_column(LargeBinary)
-    shares: Mapped[bytes] = mapped_column(LargeBinary)
-    topics: Mapped[str]
     source_id: Mapped[str] = mapped_column(unique=True)
+    source_type: Mapped[str]
     evaluation_id: Mapped[str]
+    status: Mapped[str]
+    channel: Mapped[str]
+    engagement_id: Mapped[str | None]
+    campaign_id: Mapped[str | None]
+    call_center_id: Mapped[str | None]
+    executive_id: Mapped[str | None]
+    scorecard_id: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    completed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    score: Mapped[int | None]
+    passed: Mapped[bool | None]
+    auto_failed: Mapped[bool]
+    compliance_score: Mapped[float | None]
+    customer_sentiment: Mapped[float | None]
+    sentiment_trend: Mapped[str | None]
+    resolution: Mapped[str | None]
+    duration_seconds: Mapped[int | None]
+    talk_ratio: Mapped[float | None]
+    silence_percent: Mapped[float | None]
+    dead_air_count: Mapped[int | None]
+    interruptions: Mapped[int | None]
+    agent_wpm: Mapped[float | None]
+    first_response_seconds: Mapped[float | None]
+    topics: Mapped[list[str]] = mapped_column(JSON)
+    score_layout_id: Mapped[int | None]
+    scores: Mapped[list[float | None]] = mapped_column(JSON)
+    version: Mapped[int] = mapped_column(default=1)
+    is_pending: Mapped[bool] = mapped_column(default=True)
+    part: Mapped[str | None]
 
 
-class FactCode(Table):
-    """A small number that stands for an id in the facts."""
+class ScoreLayout(Table):
+    """Which criteria and sections the `scores` of facts are of, in their order.
 
-    __tablename__ = "evaluation_fact_codes"
+    Each entry of `columns` has a `kind` (criterion or section), `key`, `title` and `section`.
+    """
 
-    code: Mapped[int] = mapped_column(primary_key=True)
-    key: Mapped[str] = mapped_column(unique=True)
-
-
-class FactLayout(Table):
-    """Which criteria and sections the `shares` of facts hold, in their order."""
-
-    __tablename__ = "evaluation_fact_layouts"
+    __tablename__ = "score_layouts"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     digest: Mapped[str] = mapped_column(unique=True)
-    lanes: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    columns: Mapped[list[dict[str, str]]] = mapped_column(JSON)
 
 
-class FactSpan(Table):
-    """One hour, day, … whose facts are summed in cells (see `spans.py`).
+class FactPart(Table):
+    """The Parquet file with the facts of one month of `created_at`, such as `2026-11`, in UTC.
 
-    `id` says which one. `views` has the bit of every view that has cells here; they are good while
-    the state is `READY`.
+    A file never changes: an updated part is a new file under a new name.
     """
 
-    __tablename__ = "evaluation_fact_spans"
-    __table_args__ = (Index("ix_evaluation_fact_spans_state", "state"),)
+    __tablename__ = "evaluation_fact_parts"
 
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    state: Mapped[int]
-    views: Mapped[int] = mapped_column(default=0)
-
-
-class FactCell(Table):
-    """The sums of those facts of one span that agree in channel and member.
-
-    What `member` is, the view says: an executive, a campaign, …, or nothing in particular. The
-    other codes are filled in the view of all of them only. What the bytes hold: see `tallies.py`.
-    """
-
-    __tablename__ = "evaluation_fact_cells"
-    __table_args__ = (Index("ix_evaluation_fact_cells_view", "view", "span", "member"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    view: Mapped[int]
-    span: Mapped[int]
-    member: Mapped[int | None]
-    channel: Mapped[int]
-    executive: Mapped[int | None]
-    campaign: Mapped[int | None]
-    call_center: Mapped[int | None]
-    engagement: Mapped[int | None]
-    scorecard: Mapped[int | None]
-    last_ms: Mapped[int]
-    sums: Mapped[bytes] = mapped_column(LargeBinary)
-    scores: Mapped[bytes] = mapped_column(LargeBinary)
-    waits: Mapped[bytes] = mapped_column(LargeBinary)
-    topics: Mapped[bytes] = mapped_column(LargeBinary)
-    shares: Mapped[bytes] = mapped_column(LargeBinary)
+    month: Mapped[str] = mapped_column(primary_key=True)
+    file: Mapped[str]
+    size_bytes: Mapped[int]
+    row_count: Mapped[int]
+    first_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    last_at: Mapped[datetime] = mapped_column(UtcDateTime)
 
 
 class ExportJob(LeasedJob):

@@ -4,20 +4,19 @@ from typing import Any
 
 from app.analytics import (
     agreement,
-    boards,
     export_records,
     export_shapes,
     exporting,
     schemas,
-    summary,
-    trends,
 )
 from app.analytics.agreement_shapes import AgreementQuery, AnalyticsAgreementSchema
 from app.analytics.board_shapes import AnalyticsExecutiveSchema, AnalyticsMemberSchema
+from app.analytics.engine.periods import Granularity, moment_of, period_of
+from app.analytics.engine.questions import Question
+from app.analytics.engine.reader import open_facts
 from app.analytics.export_records import Links
-from app.analytics.periods import Granularity, moment_of, period_of
 from app.analytics.query_shapes import AnalyticsQuery
-from app.analytics.reading import Question
+from app.analytics.reports import leaderboards, summary, trends
 from app.analytics.wishes import Dataset, Format, Wish, scopes_of
 from app.core.clock import utc_now
 from app.core.errors import InvalidInput
@@ -38,8 +37,8 @@ blp = Blueprint(
 def get_analytics_summary(query: dict[str, Any]) -> Any:
     """Summarize a period: scores, sentiment, resolution, topics and the weakest criteria."""
     question, how = _question(query), _how(query)
-    with current_runtime().db.reading() as session:
-        return summary.summarize(session, question, **how)
+    with open_facts(current_runtime()) as facts:
+        return summary.summarize(facts, question, **how)
 
 
 @blp.get("/campaigns")
@@ -49,8 +48,8 @@ def get_analytics_summary(query: dict[str, Any]) -> Any:
 def list_campaign_analytics(query: dict[str, Any]) -> Any:
     """Compare and rank the campaigns."""
     question, how = _question(query), _how(query)
-    with current_runtime().db.reading() as session:
-        return boards.campaigns(session, question, query["page_request"], **how)
+    with open_facts(current_runtime()) as facts:
+        return leaderboards.campaigns(facts, question, query["page_request"], **how)
 
 
 @blp.get("/call-centers")
@@ -60,8 +59,8 @@ def list_campaign_analytics(query: dict[str, Any]) -> Any:
 def list_call_center_analytics(query: dict[str, Any]) -> Any:
     """Compare and rank the call centres."""
     question, how = _question(query), _how(query)
-    with current_runtime().db.reading() as session:
-        return boards.call_centers(session, question, query["page_request"], **how)
+    with open_facts(current_runtime()) as facts:
+        return leaderboards.call_centers(facts, question, query["page_request"], **how)
 
 
 @blp.get("/executives")
@@ -71,8 +70,8 @@ def list_call_center_analytics(query: dict[str, Any]) -> Any:
 def list_executive_analytics(query: dict[str, Any]) -> Any:
     """Compare the executives, and rank people and bots, each among themselves."""
     question, how = _question(query), _how(query)
-    with current_runtime().db.reading() as session:
-        return boards.executives(session, question, query["page_request"], **how)
+    with open_facts(current_runtime()) as facts:
+        return leaderboards.executives(facts, question, query["page_request"], **how)
 
 
 @blp.get("/trends")
@@ -82,9 +81,9 @@ def list_executive_analytics(query: dict[str, Any]) -> Any:
 def get_analytics_trends(query: dict[str, Any]) -> Any:
     """Show the course of one metric, of everything or group by group."""
     question = _question(query)
-    with current_runtime().db.reading() as session:
+    with open_facts(current_runtime()) as facts:
         return trends.show(
-            session,
+            facts,
             question,
             metric=trends.Metric(query["metric"]),
             granularity=Granularity(query["granularity"]),

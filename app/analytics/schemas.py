@@ -136,7 +136,7 @@ class AnalyticsSpeechSchema(CamelSchema):
 
 
 class AnalyticsResponseSchema(CamelSchema):
-    """The time until the first answer of a person, each to three significant digits."""
+    """The time until the first answer of a person."""
 
     first_response_seconds_median = _mean()
     first_response_seconds_p90 = _mean()

@@ -1,1 +1,1 @@
-"""Audio files: recordings that are uploaded, transcribed and judged."""
+"""Audio files: recordings that are uploaded, transcribed and evaluated."""

@@ -1,4 +1,4 @@
-"""Erasure of recordings: first the rows are marked, then the bytes go; a crash between loses neither."""
+"""Erasure of recordings: rows are marked first and files deleted then, so that a crash is harmless."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,14 +7,15 @@ from datetime import datetime
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.audio_files.models import AudioFile, AudioStatus, ProcessingJob
+from app.audio_files.enums import AudioStatus
+from app.audio_files.models import AudioFile, ProcessingJob
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs.leases import OPEN_STATES, JobState, end
 from app.evaluations import service as evaluations
 from app.usage import service as usage
 
-# The label by which recordings of a customer are found.
+# Label that identifies the customer of a recording.
 LABEL = "customerRef"
 _WAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.UPLOADED)
 _ERROR = {"code": "ERASED", "message": "The recording was erased."}
@@ -23,7 +24,7 @@ _ERROR = {"code": "ERASED", "message": "The recording was erased."}
 def of_customer(
     session: Session, customer_ref: str, *, limit: int, among: Sequence[str] | None = None
 ) -> Sequence[str]:
-    """List recordings of a customer that are not erased: all, which looks at each row, or these."""
+    """Return the ids of a customer's recordings, or those of them in `among`; otherwise reads every row."""
     is_theirs = AudioFile.labels[LABEL].as_string() == customer_ref
     theirs = select(AudioFile.id).where(is_theirs).limit(limit)
     if among is not None:
@@ -32,7 +33,7 @@ def of_customer(
 
 
 def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
-    """List the oldest recordings from before a moment that are not erased."""
+    """Return the ids of the oldest recordings created before a moment that are not erased."""
     return session.scalars(
         select(AudioFile.id)
         .where(AudioFile.created_at < moment, AudioFile.erased_at.is_(None))
@@ -42,7 +43,7 @@ def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[st
 
 
 def with_bytes_from_before(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
-    """List the oldest recordings from before a moment whose bytes are there, and not being used."""
+    """Return the ids of the oldest recordings created before a moment that have an unused file."""
     return session.scalars(
         select(AudioFile.id)
         .where(
@@ -56,7 +57,7 @@ def with_bytes_from_before(session: Session, moment: datetime, *, limit: int) ->
 
 
 def erase(session: Session, audio_file_ids: Sequence[str]) -> None:
-    """Mark recordings as erased, and end the work on them; `purge_bytes` deletes what is stored."""
+    """Mark recordings as erased and fail their jobs; `purge_bytes` marks their files for deletion."""
     drop_bytes(session, audio_file_ids)
     for row in _locked(session, audio_file_ids):
         if row.erased_at is None:
@@ -65,11 +66,11 @@ def erase(session: Session, audio_file_ids: Sequence[str]) -> None:
         row.search_text = (row.external_id or "").casefold()
         if row.status in _WAITED:
             row.status = AudioStatus.EXPIRED
-        _end_work(session, row)
+        _fail_jobs(session, row)
 
 
 def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
-    """Give the bytes up: from the commit on no link leads to them, and they count no more."""
+    """Mark files for deletion; from the commit on they are neither linked nor counted."""
     for row in _locked(session, audio_file_ids):
         row.purge_bytes = True
         row.uploaded_at = row.sha256 = None
@@ -82,17 +83,17 @@ def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
 
 
 def to_purge(session: Session, *, limit: int = 100) -> Sequence[str]:
-    """List recordings whose bytes were given up and may lie there still."""
+    """Return the ids of recordings whose files are marked for deletion."""
     return session.scalars(select(AudioFile.id).where(AudioFile.purge_bytes).limit(limit)).all()
 
 
 def note_purged(session: Session, audio_file_ids: Sequence[str]) -> None:
-    """Note that the bytes are gone."""
+    """Record that the files were deleted."""
     for row in _locked(session, audio_file_ids):
         row.purge_bytes = False
 
 
-def _end_work(session: Session, row: AudioFile) -> None:
+def _fail_jobs(session: Session, row: AudioFile) -> None:
     jobs = session.scalars(
         select(ProcessingJob).where(
             ProcessingJob.audio_file_id == row.id, ProcessingJob.state.in_(OPEN_STATES)

@@ -1,4 +1,4 @@
-"""Jobs over recordings: transcribes and judges them, expires uploads that never came."""
+"""Jobs of recordings: transcription, evaluation, and the upkeep of uploads."""
 
 import threading
 from collections.abc import Sequence
@@ -12,11 +12,12 @@ from app.ai.scorecard.values import Scorecard
 from app.ai.speech.factory import build_transcriber
 from app.ai.speech.transcriber import Transcriber
 from app.ai.transcript import AudioInfo, Transcript
-from app.audio_files import failures, leases, processing, stages, steps, uploads
-from app.audio_files.hooks import Recordings
+from app.audio_files.enums import Stage
 from app.audio_files.models import ProcessingJob
-from app.audio_files.stages import Stage
-from app.audio_files.steps import Task
+from app.audio_files.processing import failures, leases, requests, stages, steps
+from app.audio_files.processing.steps import ProcessingTask
+from app.audio_files.uploads import lifecycle
+from app.audio_files.uploads.audio_objects import AudioObjects
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs.leases import Lease
@@ -37,10 +38,10 @@ _EXPIRED_KEPT = timedelta(days=7)
 
 
 def process_audio(runtime: Runtime, job_id: str) -> None:
-    """Process this recording, or a due one that is more urgent; without any, do nothing.
+    """Run this processing job, or a more urgent one that is due.
 
-    Where a language model judges, all that are due are processed: one at a time is transcribed
-    while the model is asked about others.
+    If a language model judges, all due jobs run: one at a time is transcribed, while others wait
+    for the model.
     """
     engines = _Engines(runtime)
 
@@ -51,7 +52,7 @@ def process_audio(runtime: Runtime, job_id: str) -> None:
         job_type = JobType(
             claim=leases.claim,
             handle=partial(_process_recording, engines=engines, transcription=transcription),
-            fail=lambda session, lease, error: steps.failed(session, lease, failures.of(error)),
+            fail=lambda session, lease, error: steps.fail(session, lease, failures.of(error)),
             release=leases.release,
             is_final=lambda error: not failures.of(error).retryable,
         )
@@ -64,54 +65,58 @@ def process_audio(runtime: Runtime, job_id: str) -> None:
     if at_once > 1:
         run_in_threads(lambda: run_one() is not None, at_once=at_once)
     elif (lease := run_one()) is not None and lease.job_id != job_id:
-        runtime.doorbell.ring(processing.bell(job_id))
+        runtime.doorbell.ring(requests.bell(job_id))
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:
-    """List the jobs that wait for a worker, or were left by one that has ended (for the sweep)."""
+    """Return the ids of due jobs: queued ones, and those of a worker that ended."""
     with runtime.db.reading() as session:
         return due_ids_of(session, ProcessingJob)
 
 
-def heal_uploads(runtime: Runtime) -> int:
-    """Note the uploads whose note was lost in a crash; return how many were looked at."""
-    recordings = Recordings(runtime)
+def reconcile_uploads(runtime: Runtime) -> int:
+    """Record the uploads that a crash interrupted; return their number."""
+    objects = AudioObjects(runtime)
     with runtime.db.reading() as session:
-        waiting = [each for each in uploads.awaited(session) if runtime.storage.path(each)]
-    for audio_file_id in waiting:
-        recordings.heal(audio_file_id)
-    return len(waiting)
+        stored = [
+            audio_file_id
+            for audio_file_id in lifecycle.awaited(session)
+            if runtime.storage.path(audio_file_id)
+        ]
+    for audio_file_id in stored:
+        objects.reconcile(audio_file_id)
+    return len(stored)
 
 
 def expire_uploads(runtime: Runtime) -> int:
-    """Give up on uploads that did not come in time; return how many."""
-    heal_uploads(runtime)
+    """Expire uploads that did not arrive in time; return their number."""
+    reconcile_uploads(runtime)
     with runtime.db.writing() as session:
-        return uploads.expire(session, utc_now())
+        return lifecycle.expire(session, utc_now())
 
 
 def purge_expired_uploads(runtime: Runtime) -> int:
-    """Delete the rows of uploads that were given up a week ago; return how many."""
+    """Delete recordings that expired a week ago without an upload; return their number."""
     with runtime.db.writing() as session:
-        return uploads.purge_expired(session, before=utc_now() - _EXPIRED_KEPT)
+        return lifecycle.purge_expired(session, before=utc_now() - _EXPIRED_KEPT)
 
 
-def unkept(runtime: Runtime, audio_file_ids: Sequence[str]) -> Sequence[str]:
-    """Name those of these recordings whose stored bytes were given up.
+def orphaned(runtime: Runtime, audio_file_ids: Sequence[str]) -> Sequence[str]:
+    """Return the ids of these recordings whose stored files are no longer needed.
 
-    An upload that ended behind its time, and whose note was lost in a crash, is noted first. Bytes
-    without a row are left alone: a database that was restored does not know what came after it.
+    Uploads that a crash interrupted are recorded first. Files without a row are kept: a restored
+    database does not know the uploads after its backup.
     """
     with runtime.db.reading() as session:
-        late = uploads.awaited_among(session, audio_file_ids)
+        late = lifecycle.awaited_among(session, audio_file_ids)
     for audio_file_id in late:
-        Recordings(runtime).heal(audio_file_id)
+        AudioObjects(runtime).reconcile(audio_file_id)
     with runtime.db.reading() as session:
-        return uploads.given_up_among(session, audio_file_ids)
+        return lifecycle.orphaned_among(session, audio_file_ids)
 
 
 class _Engines:
-    """What the threads of one process share; one thread at a time transcribes."""
+    """Engines that the threads of one process share; one thread at a time transcribes."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._settings = runtime.settings
@@ -121,43 +126,45 @@ class _Engines:
 
     @cached_property
     def transcriber(self) -> Transcriber:
-        """Return the speech engine, made when the first recording needs it."""
+        """Transcriber, built when the first recording needs it."""
         return _transcriber(self._settings)
 
 
 def _process_recording(
     job: RunningJob[ProcessingJob], *, engines: _Engines, transcription: TryLock
 ) -> None:
-    """Transcribe and judge one recording; each `with` is one short transaction."""
+    """Transcribe and evaluate one recording; each `with` is one short transaction."""
     with job.transaction() as session:
         limit_s = job.runtime.settings.audio_max_duration_s
-        task = steps.begin(session, job.lease, max_duration_s=limit_s)
+        task = steps.start(session, job.lease, max_duration_s=limit_s)
     transcript = _transcript(job, task, engines)
     if transcript is None:
         with job.transaction() as session:
-            steps.failed(session, job.lease, failures.BYTES_MISSING)
+            steps.fail(session, job.lease, failures.BYTES_MISSING)
         return
     if not transcript.segments:
         with job.transaction() as session:
-            steps.no_speech(session, job.lease, transcript, failures.EMPTY_TRANSCRIPT)
+            steps.fail_without_speech(session, job.lease, transcript, failures.EMPTY_TRANSCRIPT)
         return
     if task.transcribe:
         originals = None
         if task.redact:
             transcript, originals = engines.redactor.masked_transcript(transcript)
         with job.transaction() as session:
-            steps.transcribed(session, job.lease, transcript, originals)
+            steps.store_transcript(session, job.lease, transcript, originals)
     transcription.release()
     with job.transaction() as session:
-        steps.evaluating(session, job.lease)
-    scorecard, context = _basis(job.runtime, task)
+        steps.start_evaluation(session, job.lease)
+    scorecard, context = _scorecard_and_context(job.runtime, task)
     judgement = engines.judge.judge(transcript, scorecard, context, should_stop=job.should_stop)
     with job.transaction() as session:
-        steps.processed(session, job.lease, transcript, judgement)
+        steps.complete(session, job.lease, transcript, judgement)
 
 
-def _transcript(job: RunningJob[ProcessingJob], task: Task, engines: _Engines) -> Transcript | None:
-    """Transcribe the recording, or load its stored transcript; None where its bytes are gone."""
+def _transcript(
+    job: RunningJob[ProcessingJob], task: ProcessingTask, engines: _Engines
+) -> Transcript | None:
+    """Transcribe the recording or load its transcript; None if its file is missing."""
     if not task.transcribe:
         with job.runtime.db.reading() as session:
             return transcripts.load(
@@ -169,19 +176,21 @@ def _transcript(job: RunningJob[ProcessingJob], task: Task, engines: _Engines) -
 
     def store_decoded(info: AudioInfo) -> None:
         with job.transaction() as session:
-            steps.decoded(session, job.lease, info)
+            steps.store_audio_info(session, job.lease, info)
 
     return engines.transcriber.transcribe(
         path,
         task.options,
-        progress=lambda share: job.report_progress(int(share * stages.BEGINS_AT[Stage.EVALUATE])),
+        progress=lambda share: job.report_progress(
+            int(share * stages.START_PERCENT[Stage.EVALUATE])
+        ),
         on_decoded=store_decoded,
         should_stop=job.should_stop,
     )
 
 
-def _basis(runtime: Runtime, task: Task) -> tuple[Scorecard, Context]:
-    """Read the scorecard and the context that the recording is judged by."""
+def _scorecard_and_context(runtime: Runtime, task: ProcessingTask) -> tuple[Scorecard, Context]:
+    """Load the scorecard and the context of the evaluation."""
     with runtime.db.reading() as session:
         try:
             evaluation = evaluations.find(session, task.evaluation_id)
@@ -192,7 +201,7 @@ def _basis(runtime: Runtime, task: Task) -> tuple[Scorecard, Context]:
 
 
 def _transcriber(settings: Settings) -> Transcriber:
-    """Make the speech engine, here and not at the start: its threads do not survive a fork."""
+    """Build the transcriber in the process that uses it: its threads do not survive a fork."""
     spool = settings.data_dir / "spool"
     spool.mkdir(mode=0o700, exist_ok=True)
     return build_transcriber(

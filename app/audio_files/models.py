@@ -1,38 +1,24 @@
-"""The tables of recordings and of the work on them."""
+"""Tables of recordings and their processing jobs."""
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.audio_files.enums import AudioStatus
 from app.core.database.session import Table, UtcDateTime
 from app.core.jobs.leases import LeasedJob
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
 
 
-class AudioStatus(StrEnum):
-    """From the promise of an upload to the judgement (contract B7)."""
-
-    PENDING_UPLOAD = "pending_upload"
-    UPLOADED = "uploaded"
-    QUEUED = "queued"
-    TRANSCRIBING = "transcribing"
-    TRANSCRIBED = "transcribed"
-    EVALUATING = "evaluating"
-    PROCESSED = "processed"
-    FAILED = "failed"
-    EXPIRED = "expired"
-
-
 class AudioFile(Table):
-    """One recording; its bytes lie in the storage under its id.
+    """A recording; its file is stored under its id.
 
-    `sha256` is the announced hash until the upload, then that of the stored bytes. What decoding
-    has shown (`codec` and so on) is null before. `expires_at` is when an upload must have come.
-    `purge_bytes`: the bytes were given up, and are deleted as soon as that is committed.
+    `sha256` is the declared hash until the upload, and then the hash of the stored file. Values that
+    decoding finds, such as `codec`, are null before. `expires_at` is the deadline of the upload.
+    `purge_bytes`: the file is to be deleted after the commit.
     """
 
     __tablename__ = "audio_files"
@@ -105,10 +91,10 @@ _OPEN = text("state IN ('queued', 'running')")
 
 
 class ProcessingJob(LeasedJob):
-    """One run of the work on a recording; at most one of a recording is open.
+    """One processing of a recording; at most one job of a recording is queued or running.
 
-    `stages` maps the name of a stage to its record (see `stages.py`). `transcribe` says that a
-    transcript has to be made, though there may be one; `redact` that its texts are to be masked.
+    `stages` maps stages to their records (see `processing.stages`). `transcribe`: the recording is
+    transcribed, even if it has a transcript; `redact`: the transcript is masked.
     """
 
     __tablename__ = "processing_jobs"

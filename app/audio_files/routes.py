@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from app.audio_files import processing, schemas, service, status, uploads
-from app.audio_files.hooks import Recordings
-from app.audio_files.links import Links
-from app.audio_files.upload_limits import upload_limits
+from app.audio_files import queries, schemas
+from app.audio_files.processing import requests, status
+from app.audio_files.uploads import lifecycle
+from app.audio_files.uploads.audio_objects import AudioObjects
+from app.audio_files.uploads.limits import upload_limits
+from app.audio_files.uploads.links import RecordingLinks
 from app.evaluations.enums import SourceType
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
 from app.evaluations.transcripts import shown as shown_transcripts
@@ -19,7 +21,7 @@ blp = Blueprint(
     "audio-files",
     __name__,
     url_prefix="/audio-files",
-    description="Recordings: uploaded, transcribed and judged",
+    description="Recordings: uploaded, transcribed and evaluated",
 )
 
 
@@ -31,7 +33,7 @@ def list_audio_files(query: dict[str, Any]) -> Any:
     """List the audio files."""
     page_request = query.pop("page_request")
     with current_runtime().db.reading() as session:
-        return service.list_page(session, page_request, **query)
+        return queries.list_page(session, page_request, **query)
 
 
 @blp.post("/upload-url")
@@ -39,10 +41,10 @@ def list_audio_files(query: dict[str, Any]) -> Any:
 @blp.arguments(schemas.UploadCreate)
 @blp.response(201, schemas.UploadSchema)
 def create_upload_url(body: dict[str, Any]) -> Any:
-    """Announce a recording and get the link that takes its bytes, once."""
+    """Reserve an upload and return its link, which can be used once."""
     runtime = current_runtime()
     with runtime.db.writing() as session:
-        return uploads.reserve(session, links=_links(), limits=upload_limits(runtime), **body)
+        return lifecycle.reserve(session, links=_links(), limits=upload_limits(runtime), **body)
 
 
 @blp.get("/<id:audio_file_id>")
@@ -50,9 +52,9 @@ def create_upload_url(body: dict[str, Any]) -> Any:
 @blp.response(200, schemas.AudioFileSchema)
 def get_audio_file(audio_file_id: str) -> Any:
     """Show one audio file."""
-    _heal(audio_file_id)
+    _reconcile(audio_file_id)
     with current_runtime().db.reading() as session:
-        return service.show(session, audio_file_id)
+        return queries.show(session, audio_file_id)
 
 
 @blp.get("/<id:audio_file_id>/transcript")
@@ -60,10 +62,10 @@ def get_audio_file(audio_file_id: str) -> Any:
 @blp.arguments(TranscriptQuery, location="query")
 @blp.response(200, TranscriptSchema)
 def get_audio_file_transcript(query: dict[str, bool], audio_file_id: str) -> Any:
-    """Show what was said; while it is pending there are no segments."""
+    """Show the transcript; it has no segments while it is pending."""
     check_raw(audio_file_id, redacted=query["redacted"])
     with current_runtime().db.reading() as session:
-        service.find(session, audio_file_id)
+        queries.find(session, audio_file_id)
         return shown_transcripts.get_transcript(
             session,
             current_runtime().keyring,
@@ -77,8 +79,8 @@ def get_audio_file_transcript(query: dict[str, bool], audio_file_id: str) -> Any
 @require_scope("audio:read")
 @blp.response(200, schemas.ProcessingStatusSchema)
 def get_processing_status(audio_file_id: str) -> Any:
-    """Show how far the work is, stage by stage."""
-    _heal(audio_file_id)
+    """Show the processing status with its stages."""
+    _reconcile(audio_file_id)
     with current_runtime().db.reading() as session:
         return status.show(session, audio_file_id)
 
@@ -86,37 +88,37 @@ def get_processing_status(audio_file_id: str) -> Any:
 @blp.get("/<id:audio_file_id>/download-url")
 @require_scope("audio:download")
 @blp.response(200, schemas.DownloadSchema)
-@blp.alt_response(409, description="Nothing was uploaded yet.")
+@blp.alt_response(409, description="The recording has not been uploaded.")
 def get_download_url(audio_file_id: str) -> Any:
-    """Get a signed link to the bytes."""
-    _heal(audio_file_id)
+    """Return a signed download link."""
+    _reconcile(audio_file_id)
     with current_runtime().db.reading() as session:
-        return service.download_link(session, audio_file_id, links=_links())
+        return queries.download_link(session, audio_file_id, links=_links())
 
 
 @blp.post("/<id:audio_file_id>/process")
 @require_scope("audio:write", policy=EXPENSIVE)
-@blp.arguments(schemas.ProcessWish)
-@blp.response(202, schemas.ProcessSchema)
+@blp.arguments(schemas.ProcessingRequestSchema)
+@blp.response(202, schemas.ProcessingJobSchema)
 def process_audio_file(body: dict[str, Any], audio_file_id: str) -> Any:
-    """Queue transcription and evaluation; while a job is open, that job is the answer."""
-    _heal(audio_file_id)
+    """Queue transcription and evaluation; an open job is returned instead of a second one."""
+    _reconcile(audio_file_id)
     status_url = _links().status(audio_file_id)
     with current_runtime().db.writing() as session:
-        audio, job = processing.request(
+        audio, job = requests.request_processing(
             session,
             audio_file_id,
-            processing.Wish(**body),
+            requests.ProcessingRequest(**body),
             redact_by_default=current_runtime().settings.redaction,
         )
         return status.accepted(audio, job, status_url=status_url)
 
 
-def _links() -> Links:
+def _links() -> RecordingLinks:
     runtime = current_runtime()
-    return Links(runtime.urls, public_address(runtime.settings), runtime.settings.url_ttl_s)
+    return RecordingLinks.of(runtime, public_address(runtime.settings))
 
 
-def _heal(audio_file_id: str) -> None:
-    """Note an upload whose note was lost in a crash, before the recording is looked at."""
-    Recordings(current_runtime()).heal(audio_file_id)
+def _reconcile(audio_file_id: str) -> None:
+    """Record an upload that a crash interrupted, before the recording is shown."""
+    AudioObjects(current_runtime()).reconcile(audio_file_id)

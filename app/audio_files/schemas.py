@@ -1,9 +1,10 @@
-"""Shapes of audio files (contract B7)."""
+"""Schemas of audio files, uploads and processing."""
 
 from typing import Any
 
 from marshmallow import fields, validate, validates_schema
 
+from app.audio_files.enums import AudioStatus, ContentType, Stage, StageStatus
 from app.evaluations.enums import DIRECTIONS
 from app.web.fields import (
     Choice,
@@ -22,55 +23,39 @@ from app.web.pagination import PeriodQuery, sort_field
 from app.web.query_fields import Choices, QueryFlag, QueryWhole
 from app.web.shapes import CamelSchema, reject
 
-CONTENT_TYPES = (
-    "audio/wav",
-    "audio/mpeg",
-    "audio/mp4",
-    "audio/ogg",
-    "audio/flac",
-    "audio/webm",
-)
-STATUSES = (
-    "pending_upload",
-    "uploaded",
-    "queued",
-    "transcribing",
-    "transcribed",
-    "evaluating",
-    "processed",
-    "failed",
-    "expired",
-)
-STAGES = ("upload", "decode", "transcribe", "redact", "evaluate", "notify")
-_MOST_CHANNELS = 8
+_MAX_CHANNELS = 8
 
 
 class ChannelMapSchema(CamelSchema):
-    """Which channel of the recording holds whom, counted from 0."""
+    """Channels of the speakers, counted from 0."""
 
-    agent = Whole(high=_MOST_CHANNELS - 1)
-    customer = Whole(high=_MOST_CHANNELS - 1)
+    agent = Whole(high=_MAX_CHANNELS - 1)
+    customer = Whole(high=_MAX_CHANNELS - 1)
 
     @validates_schema
     def _check_channels(self, data: dict[str, int], **_: Any) -> None:
         if data and len(set(data.values())) < len(data):
-            raise reject("customer", "Each channel can hold only one of them.", code=RANGE)
+            raise reject(
+                "customer",
+                "channelMap.agent and channelMap.customer must be different channels.",
+                code=RANGE,
+            )
 
 
 class UploadCreate(CamelSchema):
-    """A recording that is to be uploaded."""
+    """Body that reserves an upload."""
 
     file_name = Text(
         255,
         low=1,
         validate=validate.Regexp(
-            r"[^/\\]+\Z", error=Message(FORMAT, "This must be a name alone, without a folder.")
+            r"[^/\\]+\Z", error=Message(FORMAT, "fileName must be a name without a folder.")
         ),
         required=True,
     )
-    content_type = Choice(CONTENT_TYPES, required=True)
+    content_type = Choice(list(ContentType), required=True)
     size_bytes = Whole(low=1, required=True)
-    sha256 = Pattern("[0-9a-fA-F]{64}", "This must be 64 hex digits.", allow_none=True)
+    sha256 = Pattern("[0-9a-fA-F]{64}", "sha256 must be 64 hex digits.", allow_none=True)
     engagement_id = Reference("eng", allow_none=True)
     campaign_id = Reference("camp", allow_none=True)
     call_center_id = Reference("cc", allow_none=True)
@@ -85,7 +70,7 @@ class UploadCreate(CamelSchema):
 
 
 class UploadSchema(CamelSchema):
-    """Where the bytes go: send them with the method and the headers, once."""
+    """A signed upload link: send the file once, with this method and these headers."""
 
     audio_file_id = fields.String(required=True)
     upload_url = fields.String(required=True, metadata={"format": "uri"})
@@ -93,11 +78,11 @@ class UploadSchema(CamelSchema):
     headers = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
     expires_at = Moment(required=True)
     max_size_bytes = fields.Integer(required=True)
-    status = Choice(STATUSES, required=True)
+    status = Choice(list(AudioStatus), required=True)
 
 
 class DownloadSchema(CamelSchema):
-    """A signed link to the bytes; it needs no key."""
+    """A signed download link, usable without an API key."""
 
     audio_file_id = fields.String(required=True)
     download_url = fields.String(required=True, metadata={"format": "uri"})
@@ -107,41 +92,41 @@ class DownloadSchema(CamelSchema):
     file_name = fields.String(required=True)
 
 
-class ProcessWish(CamelSchema):
-    """What is asked of the work; all optional."""
+class ProcessingRequestSchema(CamelSchema):
+    """Options of a processing request."""
 
     language = LanguageTag()
     scorecard_id = Reference("sc")
     channel_map = Nested(ChannelMapSchema)
     redact = Flag(
-        metadata={"description": "Mask personal data; without it, as the service is set."}
+        metadata={"description": "Mask personal data; by default the setting of the service."}
     )
     force = Flag()
     priority = Choice(("normal", "high"))
 
 
-class ProcessSchema(CamelSchema):
-    """The job that was queued, or the one that runs."""
+class ProcessingJobSchema(CamelSchema):
+    """The queued job, or the one that is queued or running already."""
 
     audio_file_id = fields.String(required=True)
     job_id = fields.String(required=True)
-    status = Choice(STATUSES, required=True)
+    status = Choice(list(AudioStatus), required=True)
     queued_at = Moment(required=True)
     status_url = fields.String(required=True, metadata={"format": "uri"})
 
 
 class AudioFailureSchema(CamelSchema):
-    """Why the work ended without a result."""
+    """Reason of a failure."""
 
     code = fields.String(required=True, metadata={"example": "UNSUPPORTED_MEDIA"})
     message = fields.String(required=True)
 
 
 class ProcessingStageSchema(CamelSchema):
-    """One stage of the work; its times are texts already."""
+    """One stage of processing."""
 
-    name = Choice(STAGES, required=True)
-    status = Choice(("pending", "running", "done", "failed", "skipped"), required=True)
+    name = Choice(list(Stage), required=True)
+    status = Choice(list(StageStatus), required=True)
     started_at = fields.String(
         data_key="startedAt",
         attribute="startedAt",
@@ -161,12 +146,12 @@ class ProcessingStageSchema(CamelSchema):
 
 
 class ProcessingStatusSchema(CamelSchema):
-    """How far the work on a recording is."""
+    """Processing status of a recording."""
 
     audio_file_id = fields.String(required=True)
     job_id = fields.String(required=True, allow_none=True)
-    status = Choice(STATUSES, required=True)
-    stage = Choice(STAGES, required=True)
+    status = Choice(list(AudioStatus), required=True)
+    stage = Choice(list(Stage), required=True)
     progress = fields.Integer(required=True, metadata={"minimum": 0, "maximum": 100})
     stages = fields.List(fields.Nested(ProcessingStageSchema), required=True)
     attempts = fields.Integer(required=True)
@@ -178,14 +163,14 @@ class ProcessingStatusSchema(CamelSchema):
 
 
 class AudioFileQuery(PeriodQuery):
-    """The filters of the list of audio files; `from` and `to` bound createdAt."""
+    """Query of the list of audio files; `from` and `to` bound createdAt."""
 
-    status = Choices(STATUSES)
+    status = Choices(list(AudioStatus))
     engagement_id = Reference("eng")
     campaign_id = Reference("camp")
     call_center_id = Reference("cc")
     executive_id = Reference("exec")
-    language = LanguageTag(metadata={"description": "`en` finds en and every en-… too."})
+    language = LanguageTag(metadata={"description": "`en` also finds `en-GB` and other subtags."})
     min_duration = QueryWhole(metadata={"description": "Whole seconds."})
     max_duration = QueryWhole(metadata={"description": "Whole seconds."})
     has_transcript = QueryFlag()
@@ -195,11 +180,13 @@ class AudioFileQuery(PeriodQuery):
     @validates_schema
     def _check_durations(self, data: dict[str, Any], **_: Any) -> None:
         if data.get("min_duration", 0) > data.get("max_duration", data.get("min_duration", 0)):
-            raise reject("maxDuration", "This may not be below minDuration.", code=RANGE)
+            raise reject(
+                "maxDuration", "maxDuration must not be less than minDuration.", code=RANGE
+            )
 
 
 class AudioFileSchema(CamelSchema):
-    """A recording as it is shown."""
+    """A recording."""
 
     id = fields.String(required=True, metadata={"example": "aud_01k9zq4d0sfy2r8m6jx1vwq3bt"})
     engagement_id = fields.String(required=True, allow_none=True)
@@ -221,7 +208,7 @@ class AudioFileSchema(CamelSchema):
     direction = Choice(DIRECTIONS, required=True)
     language = fields.String(required=True, allow_none=True)
     detected_language = fields.String(required=True, allow_none=True)
-    status = Choice(STATUSES, required=True)
+    status = Choice(list(AudioStatus), required=True)
     has_transcript = fields.Boolean(required=True)
     evaluation_id = fields.String(required=True, allow_none=True)
     score = fields.Integer(required=True, allow_none=True)

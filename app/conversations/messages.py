@@ -7,8 +7,8 @@ import orjson
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
-from app.conversations.drafts import GIVEN
 from app.conversations.models import Conversation, Message
+from app.conversations.preparation import GIVEN_COLUMNS
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import NotFound
 from app.core.ids import new_id
@@ -115,4 +115,4 @@ def _count_unchanged(
 
 
 def _key(message: Mapping[str, Any]) -> bytes:
-    return orjson.dumps([message[name] for name in GIVEN], option=orjson.OPT_SORT_KEYS)
+    return orjson.dumps([message[name] for name in GIVEN_COLUMNS], option=orjson.OPT_SORT_KEYS)

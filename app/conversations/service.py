@@ -11,9 +11,9 @@ from app.ai.context import Context
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.conversations import messages, queries
-from app.conversations.drafts import Messages
 from app.conversations.enums import ASYNCHRONOUS, ENDED
 from app.conversations.models import Conversation, ConversationSearchText
+from app.conversations.preparation import PreparedMessages
 from app.conversations.transcripts import transcript_of
 from app.core.database import upserts
 from app.core.digests import digest_of
@@ -35,13 +35,13 @@ def upsert(
     Values that are stored already change nothing.
 
     Args:
-        values: the result of `drafts.drafted`.
+        values: the result of `preparation.prepare_conversation`.
 
     Raises:
         InvalidInput: a reference does not exist.
         Conflict: the conversation was erased.
     """
-    given: Messages = values["messages"]
+    given: PreparedMessages = values["messages"]
     columns = {name: value for name, value in values.items() if name != "messages"}
     digest = digest_of([columns, given.digest])
     columns |= {
@@ -138,7 +138,7 @@ def _require(session: Session, columns: Mapping[str, Any]) -> None:
             raise InvalidInput.field("messages", f"There is no executive {executive_id}.")
 
 
-def _executives(columns: Mapping[str, Any], given: Messages) -> list[str]:
+def _executives(columns: Mapping[str, Any], given: PreparedMessages) -> list[str]:
     """Return the executives of the conversation and of its messages, without repeats."""
     ids = [columns.get("executive_id"), *(message["executive_id"] for message in given.rows)]
     return list(dict.fromkeys(executive_id for executive_id in ids if executive_id is not None))

@@ -10,11 +10,11 @@ from app.redaction.redactor import redactions_from
 
 def transcript_of(messages: Sequence[Mapping[str, Any]], language: str | None) -> Transcript:
     """Build the transcript of messages, which may be stored or not yet."""
-    spoken = [each for each in messages if not each["internal"]]
+    spoken = [message for message in messages if not message["internal"]]
     return Transcript(
-        segments=tuple(_segment(index, each) for index, each in enumerate(spoken)),
+        segments=tuple(_segment(index, message) for index, message in enumerate(spoken)),
         participants=_participants(spoken),
-        duration_ms=_span_ms([each["sent_at"] for each in spoken]),
+        duration_ms=_span_ms([message["sent_at"] for message in spoken]),
         language=language,
         provider="source",
         speaker_attribution="messages",
@@ -26,13 +26,13 @@ def with_participants(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, A
     known: dict[tuple[str, str | None, str | None], str] = {}
     of_role: dict[str, int] = {}
     named = []
-    for each in messages:
-        role = each["role"]
-        person = (role, each["executive_id"], each["author_name"])
+    for message in messages:
+        role = message["role"]
+        person = (role, message["executive_id"], message["author_name"])
         if person not in known:
             of_role[role] = of_role.get(role, 0) + 1
             known[person] = role if of_role[role] == 1 else f"{role}_{of_role[role]}"
-        named.append({**each, "participant_id": known[person]})
+        named.append({**message, "participant_id": known[person]})
     return named
 
 
@@ -52,15 +52,15 @@ def _segment(index: int, message: Mapping[str, Any]) -> Segment:
 
 def _participants(messages: Iterable[Mapping[str, Any]]) -> tuple[Participant, ...]:
     found: dict[str, Participant] = {}
-    for each in messages:
+    for message in messages:
         found.setdefault(
-            each["participant_id"],
+            message["participant_id"],
             Participant(
-                id=each["participant_id"],
-                role=Role(each["role"]),
-                kind="human" if each["role"] in ("customer", "agent") else "bot",
-                display_name=each["author_name"],
-                executive_id=each["executive_id"],
+                id=message["participant_id"],
+                role=Role(message["role"]),
+                kind="human" if message["role"] in ("customer", "agent") else "bot",
+                display_name=message["author_name"],
+                executive_id=message["executive_id"],
             ),
         )
     return tuple(found.values())

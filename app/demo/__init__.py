@@ -1,1 +1,1 @@
-"""The demo: a small call centre to look around in, written by us and judged by the real engines."""
+"""Demo: sample data of a small call centre, evaluated like any other data."""

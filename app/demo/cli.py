@@ -1,4 +1,4 @@
-"""The command of the demo: `flask demo`."""
+"""Command `flask demo`."""
 
 import sys
 import time
@@ -10,34 +10,37 @@ from app.core.database.schema_revision import is_at_head
 from app.core.errors import AppError
 from app.core.process import heartbeat
 from app.core.runtime import Runtime
-from app.demo import loading, service, telling
-from app.demo.service import Progress
+from app.demo import loading, messages, service
+from app.demo.service import DemoProgress
 from app.evaluations import jobs as evaluations
 from app.web.current import current_runtime
 
-_LOOK_AGAIN_S = 0.25
+_POLL_S = 0.25
 
 
 @click.command("demo")
-@click.option("--wait", is_flag=True, help="Wait until everything is evaluated.")
+@click.option("--wait", is_flag=True, help="Wait until all of it is evaluated.")
 def demo(*, wait: bool) -> None:
-    """Load a small call centre that does not exist, to look around in.
+    """Load sample data of a small call centre.
 
-    Started again, it changes nothing. Where no worker runs, --wait does the work here.
+    A second run changes nothing. Without a running worker, --wait evaluates the data itself.
     """
     runtime = current_runtime()
     try:
         _require_tables(runtime)
-        loaded = loading.load(runtime)
-        click.echo(telling.arrival(loaded.new))
-        _await(runtime) if wait else _tell_of_work(runtime)
+        report = loading.load(runtime)
+        click.echo(messages.loaded(report.new))
+        if wait:
+            _wait(runtime)
+        else:
+            _print_pending(runtime)
     except AppError as error:
-        message = f"{error.message} Give the command again: it takes up what is missing."
+        message = f"{error.message} Run the command again to load what is missing."
         raise click.ClickException(message) from error
-    for line in loaded.refused:
+    for line in report.refused:
         click.echo(line, err=True)
-    click.echo("\n".join(telling.places()))
-    if loaded.refused:
+    click.echo("\n".join(messages.places_to_look()))
+    if report.refused:
         sys.exit(1)
 
 
@@ -50,38 +53,36 @@ def _require_tables(runtime: Runtime) -> None:
         )
 
 
-def _progress(runtime: Runtime) -> Progress:
+def _progress(runtime: Runtime) -> DemoProgress:
     with runtime.db.reading() as session:
         return service.progress(session)
 
 
-def _tell_of_work(runtime: Runtime) -> None:
-    found = _progress(runtime)
-    waiting = found.total - found.ended
+def _print_pending(runtime: Runtime) -> None:
+    progress = _progress(runtime)
+    waiting = progress.total - progress.ended
     if waiting and heartbeat.is_alive(runtime.settings.data_dir):
-        click.echo(f"The worker evaluates it now: {waiting} to go.")
+        click.echo(f"The worker evaluates the demo: {waiting} evaluations are left.")
     elif waiting:
-        click.echo(
-            "Nothing is evaluated until a worker runs: `flask worker`, or `flask demo --wait`."
-        )
+        click.echo("No worker is running: start `flask worker`, or run `flask demo --wait`.")
 
 
-def _await(runtime: Runtime) -> None:
-    """Wait until the evaluations have ended; where no worker runs, make them here."""
-    while (found := _progress(runtime)).ended < found.total:
-        _show(found)
+def _wait(runtime: Runtime) -> None:
+    """Wait until the evaluations have ended; without a worker, run them here."""
+    while (progress := _progress(runtime)).ended < progress.total:
+        _print_progress(progress)
         if not heartbeat.is_alive(runtime.settings.data_dir):
             _work(runtime)
-        time.sleep(_LOOK_AGAIN_S)
+        time.sleep(_POLL_S)
     if sys.stderr.isatty():
         click.echo("\r", nl=False, err=True)
-    failed = f", {found.failed} of them could not be judged" if found.failed else ""
-    click.echo(f"{found.ended} evaluations have ended{failed}.")
+    failed = f"; {progress.failed} of them failed" if progress.failed else ""
+    click.echo(f"{progress.ended} evaluations have ended{failed}.")
 
 
-def _show(found: Progress) -> None:
+def _print_progress(progress: DemoProgress) -> None:
     if sys.stderr.isatty():
-        click.echo(f"\rEvaluated {found.ended} of {found.total} ", nl=False, err=True)
+        click.echo(f"\rEvaluated {progress.ended} of {progress.total} ", nl=False, err=True)
 
 
 def _work(runtime: Runtime) -> None:

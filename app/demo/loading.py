@@ -1,10 +1,10 @@
-"""The demo brought in, in the order in which one part refers to another."""
+"""Loading of the demo, in the order in which records refer to each other."""
 
 from dataclasses import dataclass, field
 
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
-from app.demo import recordings, service, texts
+from app.demo import recordings, sample_data, service
 from app.imports.formats.items import Kind
 from app.imports.tally import Outcome, Tally
 
@@ -15,49 +15,51 @@ _NOUNS = {
     Kind.CAMPAIGN: "campaigns",
     Kind.CONVERSATION: "chats",
     Kind.VOICE_CALL: "voice bot calls",
-    texts.RECORDINGS: "recordings",
+    sample_data.RECORDINGS: "recordings",
 }
 
 
 @dataclass(slots=True)
-class Loaded:
-    """How many records of each noun are new, and what was refused."""
+class LoadReport:
+    """The number of new records by kind, and messages about refused records."""
 
     new: dict[str, int] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
 
     @property
     def total(self) -> int:
-        """How many records are new."""
+        """Number of new records."""
         return sum(self.new.values())
 
 
-def load(runtime: Runtime) -> Loaded:
-    """Bring in what is not there, and ask for its evaluation; the second time changes nothing.
+def load(runtime: Runtime) -> LoadReport:
+    """Load the records that are not there, and request their evaluation.
 
-    Cut off anywhere, it is taken up by the next call.
+    A second call changes nothing; after a crash it continues.
     """
-    loaded = Loaded()
+    report = LoadReport()
     with runtime.db.writing() as session:
         service.make_engagements(session, runtime.settings.engagement_types)
     for kind in _BEFORE_RECORDINGS:
-        _load(runtime, kind, loaded)
-    taken = [recordings.take_in(runtime, each) for each in _placed(runtime, texts.RECORDINGS)]
-    loaded.new[_NOUNS[texts.RECORDINGS]] = sum(taken)
-    _load(runtime, Kind.VOICE_CALL, loaded)
-    return loaded
+        _load(runtime, kind, report)
+    stored = [
+        recordings.store(runtime, record) for record in _resolved(runtime, sample_data.RECORDINGS)
+    ]
+    report.new[_NOUNS[sample_data.RECORDINGS]] = sum(stored)
+    _load(runtime, Kind.VOICE_CALL, report)
+    return report
 
 
-def _load(runtime: Runtime, kind: Kind, loaded: Loaded) -> None:
-    batch = service.checked(kind, _placed(runtime, kind), runtime.hooks.check_import_record)
+def _load(runtime: Runtime, kind: Kind, report: LoadReport) -> None:
+    batch = service.checked(kind, _resolved(runtime, kind), runtime.hooks.check_import_record)
     with runtime.db.writing() as session:
         tally: Tally = service.write(session, batch)
-    loaded.new[_NOUNS[kind]] = tally.counts[Outcome.CREATED]
-    loaded.refused += [f"{each['external_id']}: {each['message']}" for each in tally.errors]
+    report.new[_NOUNS[kind]] = tally.counts[Outcome.CREATED]
+    report.refused += [f"{error['external_id']}: {error['message']}" for error in tally.errors]
 
 
-def _placed(runtime: Runtime, kind: str) -> list[dict[str, object]]:
+def _resolved(runtime: Runtime, kind: str) -> list[dict[str, object]]:
     midnight = utc_now().replace(hour=0, minute=0, second=0, microsecond=0)
     with runtime.db.reading() as session:
-        ids = service.ids(session)
-    return [texts.placed(each, midnight, ids) for each in texts.records(kind)]
+        ids = service.ids_by_reference(session)
+    return [sample_data.resolved(record, midnight, ids) for record in sample_data.records(kind)]

@@ -1,4 +1,4 @@
-"""What is done with the demo: its engagements made, its records written, its evaluations counted."""
+"""Database side of the demo: engagements, records and the progress of evaluations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from app.audio_files.models import AudioFile
 from app.campaigns.models import Campaign
 from app.conversations.models import Conversation
-from app.demo import texts
+from app.demo import sample_data
 from app.directory.models import CallCenter, Executive
 from app.engagements import service as engagements
 from app.engagements.service import ENGAGEMENTS
@@ -36,15 +36,15 @@ _ENGAGEMENTS: Mapping[str, tuple[str, str]] = {
         "Sample calls of a voice bot, of a shop that does not exist.",
     ),
 }
-_PLACES = (CallCenter, Executive, Campaign)
+_REFERENCED = (CallCenter, Executive, Campaign)
 _SOURCES = (Conversation, VoiceCall, AudioFile)
-# What is there stays as it is, though its dates would be later ones by now.
+# Records of an earlier load stay as they are, although their dates would be later now.
 _OPTIONS = Options(on_conflict=SKIP)
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How many evaluations the demo has, and how many of them have ended, and failed."""
+class DemoProgress:
+    """Number of evaluations of the demo: all, those that have ended, those that failed."""
 
     total: int
     ended: int
@@ -52,43 +52,43 @@ class Progress:
 
 
 def make_engagements(session: Session, known_types: Sequence[str]) -> None:
-    """Make the engagements of the demo that are not there."""
+    """Make the engagements of the demo that do not exist."""
     type_ = _TYPE if not known_types or _TYPE in known_types else known_types[0]
     for name, description in _ENGAGEMENTS.values():
         if ENGAGEMENTS.find_by_name(session, name) is None:
             engagements.create(session, name=name, type=type_, description=description)
 
 
-def ids(session: Session) -> dict[str, str]:
-    """Map the external ids of what the records refer to, and the keys of engagements, to ids."""
-    found: dict[str, str] = {}
+def ids_by_reference(session: Session) -> dict[str, str]:
+    """Return the ids of everything that records refer to, by external id or engagement key."""
+    ids: dict[str, str] = {}
     for key, (name, _) in _ENGAGEMENTS.items():
         engagement = ENGAGEMENTS.find_by_name(session, name)
         if engagement is not None:
-            found[key] = engagement.id
-    for table in (*_PLACES, AudioFile):
+            ids[key] = engagement.id
+    for table in (*_REFERENCED, AudioFile):
         known = select(table.external_id, table.id).where(
-            table.external_id.in_(texts.external_ids())
+            table.external_id.in_(sample_data.external_ids())
         )
-        found |= {row.external_id: row.id for row in session.execute(known)}
-    return found
+        ids |= {row.external_id: row.id for row in session.execute(known)}
+    return ids
 
 
 def checked(kind: str, records: Sequence[dict[str, Any]], check: Check) -> list[Prepared]:
     """Validate records as an import does."""
-    entries = (Entry(Item(line, kind, each)) for line, each in enumerate(records, start=1))
+    entries = (Entry(Item(line, kind, record)) for line, record in enumerate(records, start=1))
     with Notebook() as notebook:
         return list(preparing.prepared(entries, _OPTIONS, notebook, check))
 
 
 def write(session: Session, batch: Sequence[Prepared]) -> Tally:
-    """Write the records that are not there, and ask for their evaluations."""
+    """Write the records that do not exist, and request their evaluations."""
     return applying.apply(session, batch, _OPTIONS)
 
 
-def progress(session: Session) -> Progress:
-    """Count the evaluations of the demo."""
-    keys = texts.external_ids()
+def progress(session: Session) -> DemoProgress:
+    """Count the current evaluations of the demo."""
+    keys = sample_data.external_ids()
     sources = [
         source_id
         for table in _SOURCES
@@ -97,8 +97,8 @@ def progress(session: Session) -> Progress:
     statuses = session.scalars(
         select(Evaluation.status).where(Evaluation.source_id.in_(sources), Evaluation.is_current)
     ).all()
-    return Progress(
+    return DemoProgress(
         total=len(statuses),
-        ended=sum(each in ENDED for each in statuses),
-        failed=sum(each == Status.FAILED for each in statuses),
+        ended=sum(status in ENDED for status in statuses),
+        failed=sum(status == Status.FAILED for status in statuses),
     )

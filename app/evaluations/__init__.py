@@ -1,1 +1,1 @@
-"""Evaluations: what we thought of a conversation, a recording or a call, revision by revision."""
+"""Evaluations of conversations, recordings and calls, revision by revision."""

@@ -1,4 +1,4 @@
-"""What people change in a finished evaluation; what the engine had made of it stays beside it."""
+"""Changes that reviews make to a finished evaluation; the judge's own results are kept."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,23 +21,25 @@ _MEMBERS = {
 }
 
 
-def taken_up(session: Session, evaluation_id: str) -> tuple[Evaluation, EvaluationResult]:
-    """Return a finished evaluation and its results, to be changed, locked until the commit.
+def locked_for_review(session: Session, evaluation_id: str) -> tuple[Evaluation, EvaluationResult]:
+    """Return a finished evaluation and its results, locked until the commit.
 
     Raises:
         NotFound: there is no such evaluation.
-        Conflict: it is not completed, or a newer revision has taken its place.
+        Conflict: it is not completed, or a newer revision replaces it.
     """
     evaluation = service.find(session, evaluation_id, for_update=True)
     if evaluation.status != Status.COMPLETED:
-        raise Conflict(f"The evaluation is {evaluation.status}: only a completed one is reviewed.")
+        raise Conflict(
+            f"The evaluation is {evaluation.status}: only a completed one can be reviewed."
+        )
     if not evaluation.is_current:
-        raise Conflict("A newer revision has taken the place of this one: review that.")
+        raise Conflict("A newer revision replaces this one: review that.")
     return evaluation, session.get_one(EvaluationResult, evaluation_id)
 
 
 def judged_document(result: EvaluationResult) -> dict[str, Any]:
-    """Return the results as the engine made them."""
+    """Return the results as the judge wrote them."""
     return result.as_judged or result.document
 
 
@@ -49,7 +51,7 @@ def amend(
     document: dict[str, Any],
     failed_criteria: Sequence[str],
 ) -> None:
-    """Put changed results in place of the former, and what lists and figures show of them.
+    """Replace the results, and the columns that lists and analytics read.
 
     The first change keeps the engine's own document. No event is published: the contract's
     `evaluation.completed` tells that the engine has finished, and it does so once.
@@ -77,7 +79,7 @@ def note_review(
     review: dict[str, Any],
     status: str,
 ) -> None:
-    """Add a review to the results, say how far the review is, and tell who shows the evaluation.
+    """Add a review to the results, set the review status, and notify.
 
     Args:
         review: in the shape of `review_shapes.ReviewSchema`.

@@ -1,4 +1,4 @@
-"""Commands over evaluations: `flask evaluations …`."""
+"""Commands of evaluations: `flask evaluations …`."""
 
 import json
 import sys
@@ -24,16 +24,16 @@ _LOOK_AGAIN_S = 0.25
 
 @click.group("evaluations")
 def evaluations() -> None:
-    """Judge once more what was judged before."""
+    """Evaluate conversations again."""
 
 
 def _filters(_: object, __: object, given: tuple[str, ...]) -> dict[str, Any]:
-    """Read NAME=VALUE by the names of the API; a value that is JSON is taken as such."""
+    """Parse NAME=VALUE with the names of the API; a JSON value is parsed as JSON."""
     body: dict[str, Any] = {}
     for each in given:
         name, equals, value = each.partition("=")
         if not equals or name in body:
-            raise click.BadParameter(f"{each!r} is not NAME=VALUE, each name once")
+            raise click.BadParameter(f"{each!r} must be NAME=VALUE, with each name once")
         body[name] = _value(value)
     try:
         filters: dict[str, Any] = filter_shapes.CurrentFilters().load(body)
@@ -76,17 +76,17 @@ def re_evaluate(
     wait: bool,
     as_json: bool,
 ) -> None:
-    """Judge the same words once more: one evaluation, or all that the filters mean.
+    """Evaluate the same transcripts again: one evaluation, or all that match the filters.
 
     What was found stays current until the new revision is completed. Each completed one fires
     evaluation.completed.
     """
     if sum((evaluation_id is not None, bool(filters), everything)) != 1:
-        raise click.UsageError("Name an evaluation, or filters, or --all.")
+        raise click.UsageError("Give an evaluation id, filters, or --all.")
     if scorecard_version and not scorecard and evaluation_id is None:
-        raise click.UsageError("A version needs its --scorecard.")
+        raise click.UsageError("--version requires --scorecard.")
     if evaluation_id is not None and dry_run:
-        raise click.UsageError("--dry-run goes with filters or --all.")
+        raise click.UsageError("--dry-run requires filters or --all.")
     by: dict[str, Any] = {"scorecard_id": scorecard, "scorecard_version": scorecard_version}
     try:
         if evaluation_id is not None:

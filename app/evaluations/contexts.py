@@ -1,4 +1,4 @@
-"""What is known of a source beside its words: kept with its evaluation, and read by the judge."""
+"""Context of a source besides its words: stored with its evaluation, read by the judge."""
 
 from dataclasses import asdict, fields
 from datetime import datetime
@@ -10,7 +10,7 @@ from app.evaluations.models import Evaluation
 
 
 def document_of(context: Context) -> dict[str, Any]:
-    """Shape the facts that are known for JSON."""
+    """Return the known facts as a JSON document."""
     return {
         name: iso_utc(value) if isinstance(value, datetime) else value
         for name, value in asdict(context).items()
@@ -19,7 +19,7 @@ def document_of(context: Context) -> dict[str, Any]:
 
 
 def context_of(evaluation: Evaluation) -> Context:
-    """Return the facts that an evaluation was opened with, and what its row tells."""
+    """Return the context of an evaluation, from its document and its columns."""
     moments = {field.name for field in fields(Context) if "datetime" in str(field.type)}
     known: dict[str, Any] = {
         name: datetime.fromisoformat(value) if name in moments else value

@@ -1,10 +1,10 @@
-"""The closed lists of evaluations and transcripts (contract B4, B5)."""
+"""Enums of evaluations and transcripts."""
 
 from enum import StrEnum
 
 
 class SourceType(StrEnum):
-    """What was evaluated."""
+    """Type of the source of an evaluation."""
 
     CONVERSATION = "conversation"
     AUDIO_FILE = "audio_file"
@@ -12,7 +12,7 @@ class SourceType(StrEnum):
 
 
 class Channel(StrEnum):
-    """A human call from a recording, a chat, or a call of a voice bot."""
+    """Channel: a recorded call, a chat, or a call of a voice bot."""
 
     VOICE = "voice"
     CHAT = "chat"
@@ -20,7 +20,7 @@ class Channel(StrEnum):
 
 
 class Status(StrEnum):
-    """Queued, at work, and then one of three ends."""
+    """Status of an evaluation: open ones first, then three final ones."""
 
     QUEUED = "queued"
     TRANSCRIBING = "transcribing"
@@ -34,7 +34,7 @@ ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELED})
 
 
 class ReviewStatus(StrEnum):
-    """How far people have looked at it."""
+    """Status of the review by people."""
 
     NONE = "none"
     REQUESTED = "requested"
@@ -46,7 +46,7 @@ class ReviewStatus(StrEnum):
 
 
 class ReviewAction(StrEnum):
-    """What a person may do with a judgement."""
+    """Action of a review."""
 
     REQUEST = "request"
     START = "start"
@@ -62,7 +62,7 @@ REVIEW_ACTIONS = tuple(str(each) for each in ReviewAction)
 
 
 class TranscriptStatus(StrEnum):
-    """Whether the words are there."""
+    """Status of a transcript."""
 
     PENDING = "pending"
     PROCESSING = "processing"
@@ -71,7 +71,7 @@ class TranscriptStatus(StrEnum):
 
 
 class ErrorCode(StrEnum):
-    """Why an evaluation failed."""
+    """Reason of a failed evaluation."""
 
     TRANSCRIPTION_FAILED = "TRANSCRIPTION_FAILED"
     EMPTY_TRANSCRIPT = "EMPTY_TRANSCRIPT"

@@ -1,4 +1,4 @@
-"""Erasure of what evaluations hold of people's words; scores, metrics and dates stay."""
+"""Erasure of the words in evaluations and transcripts; scores, metrics and dates stay."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,13 +20,13 @@ from app.evaluations.models import (
 )
 from app.redaction import raw_texts
 
-# Members of a results document that hold sentences, wherever they stand in it.
+# Members of a results document that contain sentences, at any depth.
 _SENTENCES = frozenset({"explanation", "suggestion", "overview", "issue", "outcome"})
 _LISTS = frozenset({"evidence", "strengths", "improvements", "actionItems"})
 
 
 def erase(session: Session, source_ids: Sequence[str]) -> int:
-    """Erase the words of all evaluations and transcripts of these sources; doing it twice is once.
+    """Erase the words of all evaluations and transcripts of these sources; safe to repeat.
 
     Returns how many evaluations there are, of every revision. What is judged now ends without a
     result, and its worker can write no more.
@@ -50,7 +50,7 @@ def erase(session: Session, source_ids: Sequence[str]) -> int:
 
 
 def without_words(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return results without a sentence of or about the conversation, numbers and codes as before."""
+    """Return results without any sentence of or about the conversation; numbers and codes stay."""
     return {name: _without(name, value) for name, value in document.items()}
 
 
@@ -102,16 +102,16 @@ def _erase_transcripts(session: Session, source_ids: Sequence[str]) -> None:
         ]
         row.participants = [{**each, "displayName": None} for each in row.participants]
         row.raw_text_id = None
-        # A hash of the words tells whether somebody has guessed them.
+        # A hash of the words would confirm a guess of them.
         row.digest = ""
         row.erased_at = utc_now()
 
 
 def require_kept(erased: object) -> None:
-    """Refuse to change what was erased: who brings it in again would undo the erasure.
+    """Raise for erased sources: storing new words would undo the erasure.
 
     Raises:
-        Conflict: there is a moment of erasure.
+        Conflict: the source was erased.
     """
     if erased is not None:
-        raise Conflict("This was erased; what was erased is not brought back.")
+        raise Conflict("This was erased and cannot be stored again.")

@@ -1,4 +1,4 @@
-"""The list of evaluations: every filter of contract B4, answered from an index."""
+"""List of evaluations: its filters, each answered from an index."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -43,7 +43,7 @@ def _has_verdict(value: bool) -> ColumnElement[bool]:
 
 
 def _language(code: str) -> ColumnElement[bool]:
-    """`en` finds `en` and every `en-…` (RFC 4647, basic filtering)."""
+    """Match `en` and every `en-…` by `en` (basic filtering of RFC 4647)."""
     column = _OF.language
     return or_(column == code, column.startswith(f"{code}-", autoescape=True))
 
@@ -54,7 +54,7 @@ def _topic(topic: str) -> ColumnElement[bool]:
 
 
 def _q(words: str) -> ColumnElement[bool]:
-    """Find the evaluations whose search text holds every one of the words."""
+    """Match the evaluations whose search text contains every word."""
     found = select(_TEXTS.evaluation_id).where(
         *(_TEXTS.text.contains(word, autoescape=True) for word in folded(words).split())
     )
@@ -87,14 +87,14 @@ _FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
 }
 
 
-# Filters that leave few rows, and have an index of their own.
+# Selective filters with an index of their own.
 _SELECTIVE = frozenset(
     {"engagement_id", "campaign_id", "call_center_id", "executive_id", "source_id", "topic", "q"}
 )
 
 
 def folded(text: str) -> str:
-    """Bring a text to the form in which it is searched for: no case, single spaces."""
+    """Normalise a text for search: case folded, single spaces."""
     return " ".join(text.casefold().split())
 
 
@@ -125,7 +125,7 @@ def list_page(
 def conditions(
     *, current: bool = True, **filters: str | int | bool | datetime | Sequence[str]
 ) -> list[ColumnElement[bool]]:
-    """Return what a row of evaluations has to meet; the arguments are those of `list_page`."""
+    """Return the conditions of a list; the arguments are those of `list_page`."""
     wanted = [_FILTERS[name](value) for name, value in filters.items()]
     if current:
         wanted.append(_current(selective=not _SELECTIVE.isdisjoint(filters)))
@@ -133,7 +133,7 @@ def conditions(
 
 
 def _current(*, selective: bool) -> ColumnElement[bool]:
-    """Ask for current revisions; beside a selective filter in a form that no index is chosen by.
+    """Restrict to current revisions; next to a selective filter in a form that uses no index.
 
     Without statistics SQLite takes every equality for equally selective, and nearly every row is
     current.
@@ -155,7 +155,7 @@ def _count(
 def _page(
     wanted: list[ColumnElement[bool]], request: PageRequest, offset: int, total_count: int
 ) -> Select[Any]:
-    """Select one page, ordered by one column and by id; what has no value there comes last.
+    """Select one page, ordered by one column and by id, nulls last.
 
     The ids of the page are found first, from an index and from its nearer end; only their rows
     are read then.

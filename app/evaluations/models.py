@@ -1,4 +1,4 @@
-"""The tables of evaluations, their results, and what makes them findable."""
+"""Tables of evaluations, their results and their search texts."""
 
 from datetime import datetime
 from typing import Any
@@ -12,8 +12,8 @@ from app.evaluations.enums import ReviewStatus, Status
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
 
-# Columns that lists filter by in any mixture. They ride along in the indexes, so that a filtered
-# count is read from an index alone and never from the rows.
+# Columns that lists filter by in any combination. The indexes include them, so that a filtered
+# count reads only an index and never the rows.
 _FACETS = (
     "is_current",
     "status",
@@ -30,7 +30,7 @@ _MORE_FACETS = ("source_type", "language", "scorecard_id")
 
 
 class Evaluation(Table):
-    """One revision of the judgement of one source; names and ids as they were at the time.
+    """One revision of the evaluation of a source; names and ids as they were when it was opened.
 
     Of each source exactly one revision is current: the newest completed one, and where none is
     completed the newest. `context` holds the facts beside the words, as the judge was given them.
@@ -126,7 +126,7 @@ class Evaluation(Table):
 
 
 class EvaluationResult(Table):
-    """The results of a completed evaluation, kept apart so that lists stay slim.
+    """The results of a completed evaluation, in a table of their own to keep lists fast.
 
     `document` is in the API's shape, with what people have changed. `as_judged` is the same before
     anybody changed it, None as long as nobody has. `segment_sentiments` maps the id of a segment to
@@ -144,7 +144,7 @@ class EvaluationResult(Table):
 
 
 class EvaluationTopic(Table):
-    """A topic of an evaluation, findable from both ends."""
+    """A topic of an evaluation, indexed both ways."""
 
     __tablename__ = "evaluation_topics"
     __table_args__ = (Index("ix_evaluation_topics_evaluation", "evaluation_id"),)
@@ -154,7 +154,7 @@ class EvaluationTopic(Table):
 
 
 class SearchText(Table):
-    """The text that `q` looks in, case folded; narrow rows, since a search reads them all."""
+    """The text that `q` searches, case folded; the rows are narrow, since a search reads all."""
 
     __tablename__ = "evaluation_search_texts"
 
@@ -163,7 +163,7 @@ class SearchText(Table):
 
 
 class EvaluationTotal(Table):
-    """How many evaluations there are, so that an unfiltered list need not count them.
+    """The number of evaluations, so that an unfiltered list need not count them.
 
     `kind` is `all` (every revision) or `current` (one for each source).
     """
@@ -175,7 +175,7 @@ class EvaluationTotal(Table):
 
 
 class StoredTranscript(Table):
-    """A transcript as it was judged; a source that is transcribed anew gets a new row.
+    """A transcript as it was judged; a new transcription of a source gets a new row.
 
     `segments` are in the API's shape, words included. `origin` holds what only judges need.
     """
@@ -208,7 +208,7 @@ class StoredTranscript(Table):
 
 
 class EvaluationJob(LeasedJob):
-    """The judgement of an evaluation that is not done yet; the row ends with the work.
+    """The queued or running judgement of an evaluation; the row is deleted at the end.
 
     Its id is that of the evaluation.
     """
@@ -220,7 +220,7 @@ class EvaluationJob(LeasedJob):
 
 
 class ReEvaluation(Table):
-    """A wish to judge many evaluations again, and how far it is taken on.
+    """A bulk re-evaluation and its progress.
 
     Those from `cursor`, exclusive, to `last_id` are still to be looked at. `selected` is how many
     were meant when it was asked for, `failures` how often the next few could not be opened.

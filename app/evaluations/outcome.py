@@ -1,4 +1,4 @@
-"""What a judgement leaves behind: columns, document, topics, search text, a count and an event."""
+"""Storing a judgement: columns, document, topics, search text, counts and the event."""
 
 from typing import Any, Literal, cast
 
@@ -23,7 +23,7 @@ from app.scorecards import service as scorecards
 def store(
     session: Session, evaluation: Evaluation, judgement: Judgement, *, turn_count: int | None
 ) -> None:
-    """Store the results document, and from it what lists show and filter by.
+    """Store the results document, and the columns that lists show and filter by.
 
     Where the engagement has an active calibration profile, the score is the calibrated one.
     """
@@ -72,13 +72,13 @@ def store(
 
 
 def scorecard_of(session: Session, evaluation: Evaluation) -> Scorecard:
-    """Return the version of the scorecard that an evaluation was judged by."""
+    """Return the scorecard version of an evaluation."""
     found = scorecards.version_of(session, evaluation.scorecard_id, evaluation.scorecard_version)
     return found.scorecard
 
 
 def search_text(evaluation: Evaluation) -> str:
-    """Gather what `q` looks in; each part on its own line, so that no match spans two."""
+    """Return the text that `q` searches; each part on its own line, so that no match spans two."""
     summary: dict[str, Any] = evaluation.summary or {}
     parts = (
         evaluation.external_id,
@@ -93,7 +93,7 @@ def search_text(evaluation: Evaluation) -> str:
 
 
 def count(session: Session, evaluation: Evaluation) -> None:
-    """Count what was evaluated, not how often: a further revision does not count again.
+    """Count each evaluated source once: a further revision does not count again.
 
     So `evaluationCount` is the number of conversations, recordings and calls that have a
     completed evaluation in the engagement, and so it is with a campaign. Call it before the
@@ -107,7 +107,7 @@ def count(session: Session, evaluation: Evaluation) -> None:
 
 
 def score_moved(session: Session, before: Evaluation | None, after: Evaluation) -> None:
-    """Keep the mean scores of campaigns, which are those of current evaluations."""
+    """Update the mean scores of campaigns, which are those of current evaluations."""
     if before is not None and before.campaign_id and before.score is not None:
         campaigns.note_score(session, before.campaign_id, -before.score, -1)
     if after.campaign_id and after.score is not None:
@@ -115,7 +115,7 @@ def score_moved(session: Session, before: Evaluation | None, after: Evaluation) 
 
 
 def announce(session: Session, evaluation: Evaluation) -> None:
-    """Publish `evaluation.completed` with exactly the data of the specification (A6)."""
+    """Publish `evaluation.completed`."""
     if evaluation.score is None:
         raise ValueError("a completed evaluation has a score")
     data = EvaluationCompleted(
@@ -123,7 +123,7 @@ def announce(session: Session, evaluation: Evaluation) -> None:
         engagement_id=evaluation.engagement_id or "",
         campaign=evaluation.campaign or "",
         score=evaluation.score,
-        # The column is a text to the type checker; `open_evaluation` took it from the closed list.
+        # The column is a str to the type checker; `open_evaluation` took it from the enum.
         channel=cast(Literal["voice", "chat", "voice_bot"], evaluation.channel),
         duration_seconds=evaluation.duration_seconds or 0,
     )

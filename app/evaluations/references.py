@@ -1,4 +1,4 @@
-"""What a source belongs to: whether it is there, how it is called, which scorecard it asks for."""
+"""References of a source: existing engagement, campaign, call centre, agent and scorecard."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ COLUMNS = ("engagement_id", "campaign_id", "call_center_id", "executive_id")
 
 
 def require(session: Session, fields: Mapping[str, Any]) -> None:
-    """Refuse ids of what is not there.
+    """Raise for ids that do not exist.
 
     Raises:
         InvalidInput: naming the field.
@@ -29,7 +29,7 @@ def require(session: Session, fields: Mapping[str, Any]) -> None:
 
 
 def named(session: Session, source: Any) -> dict[str, Any]:
-    """Return the ids that a source bears and the names that they have now, for its evaluation."""
+    """Return the referenced ids of a source and their current names, for its evaluation."""
     ids: dict[str, str | None] = {column: getattr(source, column) for column in COLUMNS}
     call_center_id, executive_id = source.call_center_id, source.executive_id
     centers = CALL_CENTERS.names(session, [call_center_id]) if call_center_id else {}
@@ -45,12 +45,12 @@ def named(session: Session, source: Any) -> dict[str, Any]:
 def scorecard_for(
     session: Session, *, scorecard_id: str | None, campaign_id: str | None, channel: str
 ) -> ResolvedScorecard:
-    """Return the scorecard that was asked for, else the campaign's, else the channel's default.
+    """Return the requested scorecard, else the campaign's, else the channel's default.
 
     A campaign's scorecard is for one channel; its contacts over others get their defaults.
 
     Raises:
-        InvalidInput: there is no such scorecard, or it is made for another channel.
+        InvalidInput: the scorecard does not exist or is for another channel.
     """
     if scorecard_id is None and campaign_id is not None:
         try:

@@ -6,10 +6,10 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.upserts import upsert_into
 from app.core.hooks import hooks_of
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationTotal
-from app.usage.records import upsert_into
 
 ALL, CURRENT = "all", "current"
 _TOTALS = EvaluationTotal.__table__.c
@@ -17,7 +17,7 @@ _TOTAL = select(_TOTALS.quantity).where(_TOTALS.kind == bindparam("wanted"))
 
 
 def of_source(session: Session, *, source_type: str, source_id: str) -> Sequence[Evaluation]:
-    """Return every revision of a source, the first one first, locked until the commit."""
+    """Return every revision of a source in order, locked until the commit."""
     return session.scalars(
         select(Evaluation)
         .where(Evaluation.source_id == source_id, Evaluation.source_type == source_type)
@@ -27,9 +27,9 @@ def of_source(session: Session, *, source_type: str, source_id: str) -> Sequence
 
 
 def settle_current(revisions: Sequence[Evaluation]) -> Evaluation:
-    """Make the newest completed revision the current one; where none is completed, the newest.
+    """Make the newest completed revision current, or the newest one where none is completed.
 
-    So a re-evaluation replaces what lists show only when it has something to show.
+    A re-evaluation so replaces the old revision in lists only when it has a result.
     """
     completed = [revision for revision in revisions if revision.status == Status.COMPLETED]
     chosen = (completed or revisions)[-1]
@@ -47,14 +47,14 @@ def notify_changed(session: Session, current: Evaluation) -> None:
 
 
 def count_opened(session: Session, *, first_of_source: bool) -> None:
-    """Keep the totals: every revision counts in one, every source once in the other."""
+    """Update the totals: one counts every revision, the other every source once."""
     _add(session, ALL)
     if first_of_source:
         _add(session, CURRENT)
 
 
 def total(session: Session, kind: str) -> int:
-    """Return how many evaluations there are: `ALL` revisions, or the `CURRENT` ones."""
+    """Return the number of evaluations: `ALL` revisions, or the `CURRENT` ones."""
     return session.scalar(_TOTAL, {"wanted": kind}) or 0
 
 

@@ -47,7 +47,7 @@ def get_evaluation(evaluation_id: str) -> Any:
 @blp.arguments(TranscriptQuery, location="query")
 @blp.response(200, TranscriptSchema)
 def get_evaluation_transcript(query: dict[str, bool], evaluation_id: str) -> Any:
-    """Show the transcript that an evaluation was judged on; pending ones have no segments."""
+    """Show the transcript of an evaluation; a pending one has no segments."""
     check_raw(evaluation_id, redacted=query["redacted"])
     with current_runtime().db.reading() as session:
         evaluation = service.find(session, evaluation_id)
@@ -61,7 +61,7 @@ def get_evaluation_transcript(query: dict[str, bool], evaluation_id: str) -> Any
 @blp.arguments(evaluations.ResultsQuery, location="query")
 @blp.response(200, ResultsSchema)
 def get_evaluation_results(query: dict[str, bool], evaluation_id: str) -> Any:
-    """Show the judgement with its evidence; nulls and empty lists until it is completed."""
+    """Show the results with their evidence; nulls and empty lists until it is completed."""
     with current_runtime().db.reading() as session:
         return results.results_of(session, service.find(session, evaluation_id), **query)
 
@@ -71,7 +71,7 @@ def get_evaluation_results(query: dict[str, bool], evaluation_id: str) -> Any:
 @blp.arguments(re_evaluations.ReEvaluateBody)
 @blp.response(202, re_evaluations.ReEvaluationAcceptedSchema)
 def re_evaluate(body: dict[str, Any], evaluation_id: str) -> Any:
-    """Judge the same words once more, as the next revision; what was found stays until it is done."""
+    """Evaluate the same transcript again as the next revision; the old one stays until then."""
     with current_runtime().db.writing() as session:
         evaluation = again.request(session, evaluation_id, **body)
         return again.accepted(evaluation, status_url=_url(f"/evaluations/{evaluation.id}"))
@@ -82,7 +82,7 @@ def re_evaluate(body: dict[str, Any], evaluation_id: str) -> Any:
 @blp.arguments(re_evaluations.ReEvaluateMany)
 @blp.response(202, re_evaluations.ReEvaluationManyAcceptedSchema)
 def re_evaluate_many(body: dict[str, Any]) -> Any:
-    """Judge many once more, when nothing else is to be done; with `dryRun` only count them."""
+    """Evaluate many again when no other evaluation is due; with `dryRun` only count them."""
     dry_run = body.pop("dry_run")
     with current_runtime().db.reading() as session:
         count = bulk.count(session, **body)
@@ -98,7 +98,7 @@ def re_evaluate_many(body: dict[str, Any]) -> Any:
 @require_scope("evaluations:review")
 @blp.response(200, re_evaluations.ReEvaluationSchema)
 def get_re_evaluation(re_evaluation_id: str) -> Any:
-    """Show how far a re-evaluation of many is."""
+    """Show the progress of a bulk re-evaluation."""
     with current_runtime().db.reading() as session:
         return bulk.show(session, re_evaluation_id)
 

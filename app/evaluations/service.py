@@ -1,4 +1,4 @@
-"""What is done with evaluations: opened, moved on, completed or failed, and read."""
+"""Lifecycle of evaluations: open, advance, complete or fail, and read."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -49,13 +49,13 @@ def open_evaluation(
 ) -> Evaluation:
     """Open the next revision of a source's evaluation, queued.
 
-    A completed revision stays the current one until this one is completed too; any other gives
-    way at once.
+    A completed revision stays current until this one is completed too; any other is replaced at
+    once.
 
     Args:
-        transcript_id: what is to be judged; without it, the newest transcript when it has ended.
-        context: the facts beside the words (see `contexts.document_of`).
-        created_at: now unless said.
+        transcript_id: the transcript to judge; by default the newest one at the end.
+        context: known facts besides the words (see `contexts.document_of`).
+        created_at: now by default.
     """
     now = utc_now()
     former = revisions.of_source(session, source_type=source_type, source_id=source_id)
@@ -98,10 +98,10 @@ def open_evaluation(
 
 
 def set_status(session: Session, evaluation_id: str, status: str) -> Evaluation:
-    """Say which work is being done: transcribing or evaluating, or queued once more.
+    """Set an open status: transcribing, evaluating, or queued again.
 
     Raises:
-        ValueError: the status is an end; `complete` and `fail` lead there.
+        ValueError: the status is final; use `complete` or `fail`.
         Conflict: the evaluation has ended.
     """
     if Status(status) in ENDED:
@@ -123,10 +123,10 @@ def complete(
     duration_seconds: int | None,
     turn_count: int | None = None,
 ) -> Evaluation:
-    """Store a judgement, make the evaluation current, count it and announce it.
+    """Store a judgement, make the evaluation current, count it and publish the event.
 
-    A judgement without a score fails the evaluation instead, and nothing is announced: a score in
-    an event is never null. Completing twice is completing once.
+    A judgement without a score fails the evaluation instead and publishes nothing: a score in an
+    event is never null. A second call does nothing.
 
     Raises:
         Conflict: the evaluation has failed or was canceled.
@@ -156,11 +156,11 @@ def complete(
 
 
 def fail(session: Session, evaluation_id: str, *, code: str, message: str) -> Evaluation:
-    """End an evaluation without a result; failing twice is failing once.
+    """End an evaluation without a result; a second call does nothing.
 
     Args:
-        code: one of `vocabulary.ErrorCode`.
-        message: a sentence for the caller of the API, never a driver's text.
+        code: one of `enums.ErrorCode`.
+        message: a sentence for API callers, never the text of an exception.
 
     Raises:
         Conflict: the evaluation is completed or was canceled.
@@ -175,7 +175,7 @@ def fail(session: Session, evaluation_id: str, *, code: str, message: str) -> Ev
 
 
 def cancel(session: Session, evaluation_id: str) -> Evaluation:
-    """End an evaluation that a newer one makes needless; one that has ended stays as it is."""
+    """Cancel an evaluation that a newer one replaces; an ended one stays unchanged."""
     evaluation = find(session, evaluation_id)
     if evaluation.status not in ENDED:
         _end(session, evaluation, Status.CANCELED)

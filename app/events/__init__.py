@@ -1,1 +1,1 @@
-"""What happened: the catalogue of events, and the outbox that keeps each as it will be sent."""
+"""Events: their catalogue, and the outbox that stores each one as it is sent."""

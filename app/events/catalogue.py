@@ -1,4 +1,4 @@
-"""The catalogue: every event type with its meaning, the schema of its body and an example."""
+"""Catalogue of events: each type with its description, the schema of its body and an example."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _AUDIO = "aud_01k9zq4d0sfy2r8m6jx1vwq3bt"
 
 
 class EventType(StrEnum):
-    """What can be subscribed to (contract A6)."""
+    """Event types that a webhook can subscribe to."""
 
     EVALUATION_COMPLETED = "evaluation.completed"
     AUDIO_TRANSCRIBED = "audio.transcribed"
@@ -38,16 +38,16 @@ class EventType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What the catalogue says of one type."""
+class CatalogueEntry:
+    """Description, data type and sample of one event type."""
 
     description: str
     data_type: type
     sample: EventData
 
 
-CATALOGUE: Mapping[EventType, Entry] = {
-    EventType.EVALUATION_COMPLETED: Entry(
+CATALOGUE: Mapping[EventType, CatalogueEntry] = {
+    EventType.EVALUATION_COMPLETED: CatalogueEntry(
         "An evaluation has finished AI processing.",
         EvaluationCompleted,
         EvaluationCompleted(
@@ -59,7 +59,7 @@ CATALOGUE: Mapping[EventType, Entry] = {
             duration_seconds=312,
         ),
     ),
-    EventType.AUDIO_TRANSCRIBED: Entry(
+    EventType.AUDIO_TRANSCRIBED: CatalogueEntry(
         "A recording has been transcribed.",
         AudioTranscribed,
         AudioTranscribed(
@@ -72,7 +72,7 @@ CATALOGUE: Mapping[EventType, Entry] = {
             confidence=0.93,
         ),
     ),
-    EventType.AUDIO_PROCESSED: Entry(
+    EventType.AUDIO_PROCESSED: CatalogueEntry(
         "A recording has been transcribed and evaluated.",
         AudioProcessed,
         AudioProcessed(
@@ -84,7 +84,7 @@ CATALOGUE: Mapping[EventType, Entry] = {
             duration_seconds=312,
         ),
     ),
-    EventType.VOICE_CALL_COMPLETED: Entry(
+    EventType.VOICE_CALL_COMPLETED: CatalogueEntry(
         "A call of a voice bot has ended.",
         VoiceCallCompleted,
         VoiceCallCompleted(
@@ -100,7 +100,7 @@ CATALOGUE: Mapping[EventType, Entry] = {
             transferred=False,
         ),
     ),
-    EventType.EXPORT_READY: Entry(
+    EventType.EXPORT_READY: CatalogueEntry(
         "An export job has written its file.",
         ExportReady,
         ExportReady(
@@ -112,7 +112,7 @@ CATALOGUE: Mapping[EventType, Entry] = {
             expires_at="2026-11-28T09:30:00.000Z",
         ),
     ),
-    EventType.USAGE_QUOTA_WARNING: Entry(
+    EventType.USAGE_QUOTA_WARNING: CatalogueEntry(
         "Usage has reached 80 % of what the plan includes.",
         UsageQuotaWarning,
         UsageQuotaWarning(
@@ -124,7 +124,7 @@ CATALOGUE: Mapping[EventType, Entry] = {
             threshold_percent=80,
         ),
     ),
-    EventType.API_KEY_ROTATED: Entry(
+    EventType.API_KEY_ROTATED: CatalogueEntry(
         "An API key has been given new credentials.",
         ApiKeyRotated,
         ApiKeyRotated(
@@ -140,19 +140,19 @@ CATALOGUE: Mapping[EventType, Entry] = {
 def envelope(
     *, event_id: str, event: EventType, occurred_at: datetime, data: Mapping[str, object]
 ) -> dict[str, object]:
-    """Shape what a receiver gets (contract A6)."""
+    """Return the body of an event as a receiver gets it."""
     return {"id": event_id, "event": event, "timestamp": iso_utc(occurred_at), "data": data}
 
 
 def sample_of(event: EventType) -> EventData:
-    """Return the data of a test delivery: the sample, marked as a test."""
+    """Return the data of a test delivery: the sample with `test: true`."""
     marked: Any = {**CATALOGUE[event].sample, "test": True}
-    return cast(EventData, marked)  # one key more than the sample, and one that every type has
+    return cast(EventData, marked)  # `test` is an optional key of every type
 
 
 @cache
 def described_types() -> list[dict[str, object]]:
-    """List the catalogue for people and programs: type, description, schema and example."""
+    """Return the catalogue as the API shows it: type, description, schema and example."""
     return [
         {
             "event": event.value,
@@ -166,7 +166,7 @@ def described_types() -> list[dict[str, object]]:
 
 @cache
 def schema_of(event: EventType) -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of the whole body."""
+    """Return the JSON Schema (2020-12) of the body of an event."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": event.value,
@@ -184,7 +184,7 @@ def schema_of(event: EventType) -> dict[str, Any]:
 
 
 def example_of(event: EventType) -> dict[str, object]:
-    """Return a whole body as a receiver might get it."""
+    """Return an example of the body of an event."""
     return {
         "id": "evt_01k9zq8h3dfm6w0y4b7nxs1vqe",
         "event": event.value,
@@ -201,7 +201,10 @@ def _data_schema(data_type: type) -> dict[str, Any]:
     optional: frozenset[str] = data_type.__optional_keys__  # type: ignore[attr-defined]
     plain = get_type_hints(data_type)
     return _object(
-        {name: _of(hint if name not in optional else plain[name]) for name, hint in hints.items()},
+        {
+            name: _schema_of_hint(hint if name not in optional else plain[name])
+            for name, hint in hints.items()
+        },
         optional=optional,
     )
 
@@ -215,13 +218,13 @@ def _object(properties: dict[str, Any], *, optional: frozenset[str]) -> dict[str
     }
 
 
-def _of(hint: Any) -> dict[str, Any]:
+def _schema_of_hint(hint: Any) -> dict[str, Any]:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return {**_of(arguments[0]), **arguments[1]}
+        return {**_schema_of_hint(arguments[0]), **arguments[1]}
     if origin is Literal:
         return {"type": "string", "enum": list(arguments)}
     if origin in (Union, UnionType):
-        (inner,) = (each for each in arguments if each is not NoneType)
-        return {"anyOf": [_of(inner), {"type": "null"}]}
+        (inner,) = (argument for argument in arguments if argument is not NoneType)
+        return {"anyOf": [_schema_of_hint(inner), {"type": "null"}]}
     return {"type": _JSON_TYPES[hint]}

@@ -1,4 +1,4 @@
-"""The table of what happened."""
+"""Table of events."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from app.core.database.session import Table, UtcDateTime
 
 
 class Event(Table):
-    """Something that happened; `body` holds the envelope byte for byte as it is sent and signed."""
+    """A published event; `body` is the envelope, byte for byte as it is sent and signed."""
 
     __tablename__ = "events"
 

@@ -1,10 +1,10 @@
-"""The data of each event type; the JSON Schemas are made of these."""
+"""Data of each event type; the JSON Schemas are generated from these types."""
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 
 class Keywords(dict[str, object]):
-    """JSON Schema keywords of a type; hashable, so that the type may be optional."""
+    """JSON Schema keywords of a type; hashable, so that the type can be optional."""
 
     __hash__ = object.__hash__  # type: ignore[assignment]
 
@@ -15,15 +15,19 @@ Score = Annotated[int, Keywords({"minimum": 0, "maximum": 100})]
 Share = Annotated[float, Keywords({"minimum": 0, "maximum": 1})]
 Amount = Annotated[float, Keywords({"minimum": 0})]
 Period = Annotated[str, Keywords({"pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"})]
-EngagementId = Annotated[str, Keywords({"description": "Id of the engagement, or an empty text."})]
-CampaignName = Annotated[str, Keywords({"description": "Name of the campaign, or an empty text."})]
+EngagementId = Annotated[
+    str, Keywords({"description": "Id of the engagement, or an empty string."})
+]
+CampaignName = Annotated[
+    str, Keywords({"description": "Name of the campaign, or an empty string."})
+]
 TestMark = Annotated[
     bool, Keywords({"description": "Only on a test delivery: the data is a sample."})
 ]
 
 
 class EvaluationCompleted(TypedDict):
-    """Contract A6; `duration_seconds` is the length of the conversation."""
+    """An evaluation is finished; `duration_seconds` is the length of the conversation."""
 
     evaluation_id: str
     engagement_id: EngagementId
@@ -35,7 +39,7 @@ class EvaluationCompleted(TypedDict):
 
 
 class AudioTranscribed(TypedDict):
-    """`confidence` is the engine's mean confidence, where it tells one."""
+    """A recording is transcribed; `confidence` is the mean of the engine, if it has one."""
 
     audio_file_id: str
     engagement_id: EngagementId
@@ -48,7 +52,7 @@ class AudioTranscribed(TypedDict):
 
 
 class AudioProcessed(TypedDict):
-    """Transcribed and evaluated."""
+    """A recording is transcribed and evaluated."""
 
     audio_file_id: str
     evaluation_id: str
@@ -60,7 +64,7 @@ class AudioProcessed(TypedDict):
 
 
 class VoiceCallCompleted(TypedDict):
-    """Times and length are null where the source does not tell them."""
+    """A voice bot call has ended; times and duration are null if the source has none."""
 
     voice_call_id: str
     engagement_id: EngagementId
@@ -76,7 +80,7 @@ class VoiceCallCompleted(TypedDict):
 
 
 class ExportReady(TypedDict):
-    """The file waits until `expires_at`."""
+    """An export can be downloaded until `expires_at`."""
 
     job_id: str
     dataset: str
@@ -88,7 +92,7 @@ class ExportReady(TypedDict):
 
 
 class UsageQuotaWarning(TypedDict):
-    """`percent` of `included` is used; told once for each metric and billing period."""
+    """Usage has reached the threshold; published once for each metric and billing period."""
 
     billing_period: Period
     metric: Literal["calls", "webhooks", "storage_gb"]
@@ -100,7 +104,7 @@ class UsageQuotaWarning(TypedDict):
 
 
 class ApiKeyRotated(TypedDict):
-    """The previous credential ends at once when its time is null."""
+    """A key is rotated; the previous strings end at once if their time is null."""
 
     key_id: str
     name: str

@@ -6,7 +6,7 @@ from typing import Any
 
 from marshmallow import ValidationError
 
-from app.conversations import drafts as conversations
+from app.conversations.preparation import prepare_conversation
 from app.core.errors import InvalidInput
 from app.imports.campaign_shapes import CampaignUpsert
 from app.imports.contact_shapes import names_in
@@ -18,7 +18,7 @@ from app.imports.names import FIELDS
 from app.imports.preparing import Checked
 from app.imports.voice_call_shapes import VoiceCallUpsert
 from app.redaction.redactor import Redactor
-from app.voice_calls import drafts as voice_calls
+from app.voice_calls.preparation import prepare_voice_call
 from app.web.fields import Text
 from app.web.messages import REQUIRED, details_of
 from app.web.shapes import CamelSchema
@@ -43,7 +43,7 @@ _SHAPES: Mapping[str, CamelSchema] = MappingProxyType(
     }
 )
 _DRAFTS: Mapping[str, Callable[[dict[str, Any], Redactor], dict[str, Any]]] = MappingProxyType(
-    {Kind.VOICE_CALL: voice_calls.drafted, Kind.CONVERSATION: conversations.drafted}
+    {Kind.VOICE_CALL: prepare_voice_call, Kind.CONVERSATION: prepare_conversation}
 )
 _NAMES = _Names()
 _COLUMNS = {field.data_key: name for name, field in _NAMES.fields.items()}

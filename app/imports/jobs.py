@@ -58,7 +58,7 @@ def _purge_once(runtime: Runtime, before: datetime) -> int:
 def _load_import(job: RunningJob[Import]) -> None:
     """Load the records of one import, batch by batch; each `with` is one short transaction."""
     with job.transaction() as session:
-        task = service.begin(session, job.lease)
+        task = service.begin(session, job.lease, job.runtime.keyring)
     settings = job.runtime.settings
     documents = _opened(task.format, task.documents)
     with Notebook() as notebook:

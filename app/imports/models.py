@@ -11,7 +11,8 @@ from app.core.jobs.leases import LeasedJob
 class Import(LeasedJob):
     """One import and how far it is; the counts are the checkpoint from which a worker goes on.
 
-    `documents` is what came in, `{"content", "externalId"}` each; it goes when the work has ended.
+    `sealed_documents` is what came in, `{"content", "externalId"}` each, encrypted since nothing of
+    it is masked yet; it goes when the work has ended.
     `error` says why the import as a whole failed, `errors` what was wrong with single records.
     """
 
@@ -22,7 +23,7 @@ class Import(LeasedJob):
     )
 
     format: Mapped[str]
-    documents: Mapped[list[dict[str, str | None]] | None] = mapped_column(JSON(none_as_null=True))
+    sealed_documents: Mapped[str | None]
     options: Mapped[dict[str, Any]] = mapped_column(JSON)
     received: Mapped[int] = mapped_column(default=0)
     created: Mapped[int] = mapped_column(default=0)

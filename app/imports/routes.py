@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.campaigns.schemas import CampaignSchema
-from app.conversations import drafts as conversations
+from app.conversations.preparation import prepare_conversation
 from app.conversations.schemas import ConversationSchema
 from app.core.storage import require_space
 from app.directory import service as directory
@@ -22,7 +22,7 @@ from app.imports import (
 )
 from app.imports.external_ids import PATH_PARAMETER, agreed
 from app.redaction.redactor import Redactor
-from app.voice_calls import drafts as voice_calls
+from app.voice_calls.preparation import prepare_voice_call
 from app.voice_calls.schemas import VoiceCallSchema
 from app.web.api import Blueprint
 from app.web.current import current_runtime
@@ -49,7 +49,9 @@ def create_import(body: dict[str, Any]) -> Any:
     options = intake.options_of(body, runtime.settings.engagement_types)
     require_space(runtime.settings.data_dir, MAX_JSON_BYTES, runtime.settings.min_free_bytes)
     with runtime.db.writing() as session:
-        return service.start(session, format=body["format"], documents=documents, options=options)
+        return service.start(
+            session, runtime.keyring, format=body["format"], documents=documents, options=options
+        )
 
 
 @blp.get("/<id:import_id>", tags=["imports", "extension"])
@@ -69,7 +71,7 @@ def get_import(import_id: str) -> Any:
 def put_conversation(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
     """Make or replace the conversation that you know by this key, and have it judged."""
     external_id = agreed(external_id, body.pop("external_id", None))
-    values = conversations.drafted(body, Redactor.of(current_runtime()))
+    values = prepare_conversation(body, Redactor.of(current_runtime()))
     with current_runtime().db.writing() as session:
         record, created = contacts.put_conversation(session, external_id, values, **query)
     return record, 201 if created else 200
@@ -83,7 +85,7 @@ def put_conversation(query: dict[str, bool], body: dict[str, Any], external_id: 
 def put_voice_call(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
     """Make or replace the voice call that you know by this key, and have it judged."""
     external_id = agreed(external_id, body.pop("external_id", None))
-    values = voice_calls.drafted(body, Redactor.of(current_runtime()))
+    values = prepare_voice_call(body, Redactor.of(current_runtime()))
     with current_runtime().db.writing() as session:
         record, created = contacts.put_voice_call(session, external_id, values, **query)
     return record, 201 if created else 200

@@ -1,6 +1,5 @@
 """What is done with imports: asked for, claimed, moved on, ended, and shown."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,10 +14,12 @@ from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
+from app.core.secrets.encryption import Keyring
 from app.evaluations import references
-from app.imports import names
+from app.imports import names, sealed_documents
 from app.imports.models import Import
 from app.imports.options import Options
+from app.imports.sealed_documents import Documents
 from app.imports.tally import Tally, first_errors, shown_counts
 from app.scorecards import service as scorecards
 
@@ -30,7 +31,7 @@ class Task:
     """What came in, how it is to be taken, and how many records are done."""
 
     format: str
-    documents: Sequence[Mapping[str, str | None]]
+    documents: Documents
     options: Options
     done: int
 
@@ -42,9 +43,10 @@ def bell(import_id: str) -> Bell:
 
 def start(
     session: Session,
+    keyring: Keyring,
     *,
     format: str,
-    documents: Sequence[Mapping[str, str | None]],
+    documents: Documents,
     options: Options,
 ) -> dict[str, Any]:
     """Keep what came in and queue the work on it.
@@ -54,10 +56,11 @@ def start(
     """
     require(session, options)
     now = utc_now()
+    import_id = new_id("imp")
     row = Import(
-        id=new_id("imp"),
+        id=import_id,
         format=format,
-        documents=[dict(each) for each in documents],
+        sealed_documents=sealed_documents.seal(keyring, import_id, documents),
         options=options.document(),
         due_at=now,
         queued_at=now,
@@ -100,10 +103,11 @@ def claim(session: Session, import_id: str) -> Lease[Import] | None:
     return leases.claim(session, Import, import_id)
 
 
-def begin(session: Session, lease: Lease[Import]) -> Task:
+def begin(session: Session, lease: Lease[Import], keyring: Keyring) -> Task:
     """Read what there is to do."""
     row = leases.held(session, lease)
-    return Task(row.format, row.documents or [], Options.of(row.options), row.received)
+    documents = sealed_documents.unseal(keyring, row.id, row.sealed_documents)
+    return Task(row.format, documents, Options.of(row.options), row.received)
 
 
 def note(session: Session, lease: Lease[Import], tally: Tally) -> None:
@@ -121,14 +125,14 @@ def note(session: Session, lease: Lease[Import], tally: Tally) -> None:
 def finish(session: Session, lease: Lease[Import]) -> None:
     """End the import; what came in is not kept any longer."""
     row = leases.held(session, lease)
-    row.documents = None
+    row.sealed_documents = None
     leases.end(row, JobState.SUCCEEDED, utc_now())
 
 
 def fail(session: Session, lease: Lease[Import], code: str, message: str) -> None:
     """End the import without the rest of its records."""
     row = leases.held(session, lease)
-    row.documents = None
+    row.sealed_documents = None
     row.error = {"code": code, "message": message}
     leases.end(row, JobState.FAILED, utc_now())
 

@@ -1,4 +1,4 @@
-"""What `doctor` looks at: each check says one line about one thing, and never a secret."""
+"""Checks of `doctor`: each returns one line about one thing, and never a secret."""
 
 import importlib.util
 import os
@@ -27,7 +27,7 @@ from app.core.errors import AppError
 from app.core.process import heartbeat
 from app.core.secrets.encryption import load_keyring
 from app.core.settings import EMBEDDED, Settings, SettingsError
-from app.operations import queue_server
+from app.operations.processes import queue_server
 
 _PACKAGES = ("Flask", "SQLAlchemy", "gunicorn", "rq", "redis", "faster-whisper")
 _CLOCK_TOLERANCE_S = 5.0
@@ -48,12 +48,12 @@ class Finding:
 
     check: str
     verdict: Verdict
-    told: str
+    message: str
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Look at everything; the settings are read already."""
-    looks: tuple[Callable[[Settings], Finding], ...] = (
+    """Run all checks."""
+    checks: tuple[Callable[[Settings], Finding], ...] = (
         _versions,
         _python,
         _data_dir,
@@ -66,11 +66,11 @@ def examine(settings: Settings) -> list[Finding]:
         _speech,
         _judge,
     )
-    return [look(settings) for look in looks]
+    return [check(settings) for check in checks]
 
 
 def speech_problem(settings: Settings) -> str:
-    """Say what is missing for transcription, or return an empty text."""
+    """Return what is missing for transcription, or an empty text."""
     if importlib.util.find_spec("faster_whisper") is None:
         return "the speech engine is missing: install the extra `asr`; recordings will fail"
     if settings.speech_model_dir:
@@ -94,18 +94,20 @@ def _versions(_: Settings) -> Finding:
 
 def _python(_: Settings) -> Finding:
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
-    told = f"{platform.python_version()}, SQLite {sqlite3.sqlite_version}, {system}"
-    return Finding("python", Verdict.OK if sys.version_info >= (3, 11) else Verdict.FAIL, told)
+    versions = f"{platform.python_version()}, SQLite {sqlite3.sqlite_version}, {system}"
+    return Finding("python", Verdict.OK if sys.version_info >= (3, 11) else Verdict.FAIL, versions)
 
 
 def _data_dir(settings: Settings) -> Finding:
     folder = settings.data_dir
     if not folder.is_dir():
-        return Finding("data folder", Verdict.WARN, f"{folder} is not there yet: run `./run`")
+        return Finding("data folder", Verdict.WARN, f"{folder} does not exist yet: run `./run`")
     if not os.access(folder, os.W_OK):
         return Finding("data folder", Verdict.FAIL, f"{folder} cannot be written to")
     if folder.stat().st_mode & 0o077:
-        return Finding("data folder", Verdict.WARN, f"others may look into {folder}: chmod 700")
+        return Finding(
+            "data folder", Verdict.WARN, f"other users may read {folder}: run `chmod 700 {folder}`"
+        )
     return Finding("data folder", Verdict.OK, str(folder))
 
 
@@ -114,10 +116,10 @@ def _disk(settings: Settings) -> Finding:
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
-    told = f"{free / 1e9:.1f} GB free"
+    amount = f"{free / 1e9:.1f} GB free"
     if free < settings.min_free_bytes:
-        return Finding("disk", Verdict.FAIL, f"{told}: too little to store more (CQE_MIN_FREE_GB)")
-    return Finding("disk", Verdict.OK, told)
+        return Finding("disk", Verdict.FAIL, f"{amount}, less than CQE_MIN_FREE_GB: free some")
+    return Finding("disk", Verdict.OK, amount)
 
 
 def _keys(settings: Settings) -> Finding:
@@ -132,7 +134,7 @@ def _keys(settings: Settings) -> Finding:
 def _database(settings: Settings) -> Finding:
     kind = "SQLite" if settings.is_sqlite else "PostgreSQL"
     if settings.is_sqlite and not settings.data_dir.is_dir():
-        return Finding("database", Verdict.WARN, f"{kind}, not made yet: run `./run`")
+        return Finding("database", Verdict.WARN, f"{kind}, not created yet: run `./run`")
     db = Database(settings, lambda _: None)
     try:
         with closing(db.engine.raw_connection()), db.reading() as session:
@@ -143,8 +145,8 @@ def _database(settings: Settings) -> Finding:
     finally:
         db.engine.dispose()
     if found != needed_revision():
-        told = f"{kind} at {found or 'nothing'}, needs {needed_revision()}: run `flask db upgrade`"
-        return Finding("database", Verdict.FAIL, told)
+        problem = f"{kind} is at {found or 'no revision'}: run `flask db upgrade`"
+        return Finding("database", Verdict.FAIL, problem)
     return Finding("database", Verdict.OK, f"{kind}, migrations at head ({found or 'none'})")
 
 
@@ -152,16 +154,16 @@ def _queue(settings: Settings) -> Finding:
     choice = queue_server.choose(settings)
     url = queue.redis_url(settings)
     if url and queue.answers(url):
-        return Finding("queue", Verdict.OK, f"{choice.told}; it answers")
+        return Finding("queue", Verdict.OK, f"{choice.description}; it answers")
     if url:
-        return Finding("queue", Verdict.WARN, f"{choice.told}; it does not answer")
-    return Finding("queue", Verdict.OK, f"{choice.told}; not running")
+        return Finding("queue", Verdict.WARN, f"{choice.description}; it does not answer")
+    return Finding("queue", Verdict.OK, f"{choice.description}; not running")
 
 
 def _worker(settings: Settings) -> Finding:
     if heartbeat.is_alive(settings.data_dir):
         return Finding("worker", Verdict.OK, "alive")
-    return Finding("worker", Verdict.WARN, "no sign of life: is the service running?")
+    return Finding("worker", Verdict.WARN, "no heartbeat: is the service running?")
 
 
 def _clock(settings: Settings) -> Finding:
@@ -191,9 +193,9 @@ def _judge(settings: Settings) -> Finding:
     began_at = time.monotonic()
     try:
         with closing(open_sender(settings)) as sender:
-            told = endpoint_of(settings).complete(sender, question, timeout_s=_MODEL_WITHIN_S)
+            reply = endpoint_of(settings).complete(sender, question, timeout_s=_MODEL_WITHIN_S)
     except Unanswered as error:
         detail = f" ({error.detail})" if error.detail else ""
         return Finding("judge", Verdict.FAIL, f"{where}: {error.message}{detail}")
     took_s = time.monotonic() - began_at
-    return Finding("judge", Verdict.OK, f"{where}: {told.model} answers in {took_s:.1f} s")
+    return Finding("judge", Verdict.OK, f"{where}: {reply.model} answers in {took_s:.1f} s")

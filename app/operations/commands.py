@@ -1,64 +1,71 @@
-"""The commands that run the service: up, worker, doctor, db."""
+"""Commands that run and maintain the service: up, worker, doctor, db, secrets, openapi."""
 
+import base64
+import os
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 import orjson
 
 from app.core.database.schema_revision import needed_revision
-from app.operations import checks, database_files, migrating
-from app.operations import up as up_run
+from app.core.settings import Settings
+from app.factory import create_app
+from app.operations import checks, database_files, migrating, stored_secrets
+from app.operations import up as up_command
+from app.operations import worker as worker_command
 from app.operations.environment import settings_here
-from app.operations.failure import CannotRun, told_plainly
-from app.operations.worker_command import main as run_worker
+from app.operations.failure import CannotRun, plain_errors
+from app.web.current import current_runtime
+from app.web.docs import document_of
 
 
 @click.command("up")
 @click.option("--host", help="Address that the web server listens on.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port that the web server listens on.")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="Folder of everything kept.")
+@click.option("--data-dir", type=click.Path(path_type=Path), help="Folder for all data.")
 @click.option("--workers", type=click.IntRange(1), help="Web processes.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of each web process.")
-@click.option("--no-worker", is_flag=True, help="Leave the worker to another process.")
-@click.option("--demo", is_flag=True, help="Load sample conversations and calls to look at.")
+@click.option("--no-worker", is_flag=True, help="Start no worker.")
+@click.option("--demo", is_flag=True, help="Load sample conversations and calls.")
 def up(*, no_worker: bool, demo: bool, **options: Any) -> None:
     """Start the whole service: tables, queue, web server and worker."""
-    with told_plainly():
-        up_run.run(settings_here(options), with_worker=not no_worker, with_demo=demo)
+    with plain_errors():
+        up_command.run(settings_here(options), with_worker=not no_worker, with_demo=demo)
 
 
 @click.command("worker")
 def worker() -> None:
-    """Run the worker alone, beside a web server of its own."""
-    run_worker()
+    """Run the worker without a web server."""
+    worker_command.run()
 
 
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(*, as_json: bool) -> None:
-    """Look at everything that has to be right, and say what is not."""
-    with told_plainly():
+    """Check the installation and print what is wrong."""
+    with plain_errors():
         findings = checks.examine(settings_here())
     if as_json:
         click.echo(orjson.dumps(findings, option=orjson.OPT_INDENT_2).decode())
     else:
         for each in findings:
-            click.echo(f"{each.verdict:<4}  {each.check:<12}  {each.told}")
+            click.echo(f"{each.verdict:<4}  {each.check:<12}  {each.message}")
     if any(each.verdict is checks.Verdict.FAIL for each in findings):
         sys.exit(1)
 
 
 @click.group("db")
 def db() -> None:
-    """Bring the database up to date, back it up, restore it, check it."""
+    """Upgrade, back up, restore or check the database."""
 
 
 @db.command("upgrade")
 def db_upgrade() -> None:
-    """Bring the tables to the revision that this version needs."""
-    with told_plainly():
+    """Upgrade the tables to the revision that this version needs."""
+    with plain_errors():
         before, after = migrating.upgrade(settings_here())
         if before == after:
             click.echo(f"Nothing to do: the tables are at {after or 'no revision'}.")
@@ -70,32 +77,32 @@ def db_upgrade() -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def db_backup(file: Path) -> None:
     """Write a checked copy of the database to FILE, while it is in use."""
-    with told_plainly():
+    with plain_errors():
         made = database_files.backup(settings_here(), file)
         storage = made["storage"]
         click.echo(f"{file}: {made['sizeBytes']} bytes, revision {made['revision']}.")
-        click.echo("NOT in the backup, keep them as well:")
+        click.echo("NOT in the backup, back them up as well:")
         click.echo("  the master keys (master.keys or CQE_MASTER_KEYS): without them the")
-        click.echo("  secrets in the backup stay closed for ever")
+        click.echo("  secrets in the backup cannot be decrypted")
         click.echo(f"  the recordings: {storage['files']} files in {storage['folder']}")
 
 
 @db.command("restore")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def db_restore(file: Path) -> None:
-    """Put a backup in place of the database; the service must be stopped."""
-    with told_plainly():
+    """Replace the database by a backup; the service must be stopped."""
+    with plain_errors():
         old = database_files.restore(settings_here(), file)
         click.echo(f"Restored from {file}.")
         if old is not None:
-            click.echo(f"The database before it is {old}.")
-        click.echo("An older revision is brought up to date at the next start.")
+            click.echo(f"The former database is {old}.")
+        click.echo("If its revision is older, the next start upgrades it.")
 
 
 @db.command("check")
 def db_check() -> None:
-    """Check that the tables are up to date and the database file is sound."""
-    with told_plainly():
+    """Check that the tables are up to date and the database file is intact."""
+    with plain_errors():
         settings = settings_here()
         found = migrating.current(settings)
         if found != needed_revision():
@@ -106,5 +113,34 @@ def db_check() -> None:
         if settings.is_sqlite:
             problems = database_files.check_file(database_files.database_file(settings))
             if problems:
-                raise CannotRun(f"the database file is not sound: {'; '.join(problems[:5])}")
-        click.echo(f"Sound, at revision {found or 'none'}.")
+                raise CannotRun(f"the database file is damaged: {'; '.join(problems[:5])}")
+        click.echo(f"Intact, at revision {found or 'none'}.")
+
+
+@click.group("secrets")
+def secrets() -> None:
+    """Maintain the encrypted secrets of the database."""
+
+
+@secrets.command("rewrap")
+def secrets_rewrap() -> None:
+    """Encrypt every stored secret again, with the first master key."""
+    with plain_errors():
+        counts = stored_secrets.rewrap(current_runtime())
+    for kind, count in counts.items():
+        click.echo(f"{count} {kind} secrets encrypted again, 0 left")
+
+
+@click.command("openapi")
+@click.option("--write", type=click.Path(dir_okay=False), help="Write to this file instead.")
+def openapi(write: str | None) -> None:
+    """Print the OpenAPI document, which depends on the code alone and on no setting."""
+    # The application never serves a request: its key and its folder are temporary.
+    key = base64.b64encode(os.urandom(32)).decode()
+    with TemporaryDirectory() as folder:
+        document = document_of(create_app(Settings(data_dir=Path(folder), master_keys=f"k1:{key}")))
+    text = orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2).decode()
+    if write:
+        Path(write).write_text(text + "\n")
+    else:
+        click.echo(text)

@@ -1,4 +1,4 @@
-"""The data folder: made private, run by one `up` at a time, restored only while nobody uses it."""
+"""Data folder: its permissions, and the locks that keep two services from sharing it."""
 
 import fcntl
 import os
@@ -15,10 +15,10 @@ _IN_USE = "in-use.lock"
 
 
 def prepare(data_dir: Path) -> None:
-    """Make the folder for its owner alone, and from now on every file of this process as well.
+    """Create the folder so that only its owner can read it, as all files of this process from now on.
 
     Raises:
-        CannotRun: it cannot be made or written to.
+        CannotRun: it cannot be created or written to.
     """
     os.umask(0o077)
     try:
@@ -35,67 +35,67 @@ def prepare(data_dir: Path) -> None:
         data_dir.chmod(0o700)
 
 
-def hold_alone(data_dir: Path, *, patience_s: float = 35) -> int:
-    """Take the folder for one `up`; return the handle, which forked children keep open too.
+def lock_exclusively(data_dir: Path, *, wait_s: float = 35) -> int:
+    """Lock the folder for one `up`; return the file descriptor.
 
-    So the lock ends with the last process of a start. What a killed start left behind is waited
-    for: it ends within 30 seconds.
+    Forked children keep it open, so that the lock ends with the last of them. The children of an `up`
+    that was killed end within 30 seconds; they are waited for.
 
     Raises:
-        CannotRun: another start runs; the text names its process.
+        CannotRun: another `up` runs; the text names its process.
     """
-    handle = _open(data_dir / _UP)
-    until = time.monotonic() + patience_s
-    told = False
-    while not _locked(handle, fcntl.LOCK_EX):
-        owner = _owner(handle)
+    descriptor = _open(data_dir / _UP)
+    until = time.monotonic() + wait_s
+    is_printed = False
+    while not _locked(descriptor, fcntl.LOCK_EX):
+        owner = _owner(descriptor)
         if _is_alive(owner) or time.monotonic() > until:
             raise CannotRun(
                 f"already running: process {owner or 'unknown'} uses {data_dir}. "
                 "Stop it, or give another --data-dir"
             )
-        if not told:
-            click.echo(f"Waiting for what the killed process {owner} left running …", err=True)
-            told = True
+        if not is_printed:
+            click.echo(f"Waiting for the children of the killed process {owner} to end …", err=True)
+            is_printed = True
         time.sleep(0.2)
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
-    return handle
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    return descriptor
 
 
-def hold_shared(data_dir: Path) -> int:
-    """Say that a web server or a worker uses the folder, until this process and its children end."""
-    handle = _open(data_dir / _IN_USE)
-    fcntl.flock(handle, fcntl.LOCK_SH)
-    return handle
+def lock_shared(data_dir: Path) -> int:
+    """Mark the folder as in use, until this process and its children end; return the descriptor."""
+    descriptor = _open(data_dir / _IN_USE)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return descriptor
 
 
 def require_unused(data_dir: Path) -> int:
-    """Keep services off the folder while the returned handle is open.
+    """Keep services from starting in the folder while the returned descriptor is open.
 
     Raises:
         CannotRun: a service uses it.
     """
-    handle = _open(data_dir / _IN_USE)
-    if not _locked(handle, fcntl.LOCK_EX):
+    descriptor = _open(data_dir / _IN_USE)
+    if not _locked(descriptor, fcntl.LOCK_EX):
         raise CannotRun(f"a running service uses {data_dir}: stop it first")
-    return handle
+    return descriptor
 
 
 def _open(file: Path) -> int:
     return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def _locked(handle: int, how: int) -> bool:
+def _locked(descriptor: int, how: int) -> bool:
     try:
-        fcntl.flock(handle, how | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
 
 
-def _owner(handle: int) -> int:
-    text = os.pread(handle, 20, 0).decode().strip()
+def _owner(descriptor: int) -> int:
+    text = os.pread(descriptor, 20, 0).decode().strip()
     return int(text) if text.isdecimal() else 0
 
 

@@ -1,4 +1,4 @@
-"""Backups of the SQLite database: made while it is in use, checked, and put back (security, 6.4)."""
+"""Backup, restore and check of the SQLite database."""
 
 import hashlib
 import os
@@ -21,14 +21,14 @@ _KEPT_BACKUPS = 5
 
 
 def backup(settings: Settings, target: Path) -> dict[str, Any]:
-    """Write a consistent copy and beside it `FILE.json`, which says what it is; return that.
+    """Write a consistent copy, and a manifest `FILE.json` next to it; return the manifest.
 
     Raises:
-        CannotRun: the file is there already, or the copy is not sound.
+        CannotRun: the file exists, or the copy is damaged.
     """
     source = database_file(settings)
     if target.exists():
-        raise CannotRun(f"{target} is there already: a backup never replaces a file")
+        raise CannotRun(f"{target} exists: name another file, a backup never overwrites one")
     partial = target.with_name(f".{target.name}.part")
     partial.unlink(missing_ok=True)
     os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -37,25 +37,25 @@ def backup(settings: Settings, target: Path) -> dict[str, Any]:
             connection.execute("VACUUM INTO ?", (str(partial),))
         problems = check_file(partial)
         if problems:
-            raise CannotRun(f"the copy is not sound: {problems[0]}")
+            raise CannotRun(f"the copy is damaged: {problems[0]}")
         manifest = _manifest(settings, partial)
         _sync(partial)
         partial.rename(target)
     finally:
         partial.unlink(missing_ok=True)
-    side = target.with_name(f"{target.name}.json")
-    side.write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
-    side.chmod(0o600)
-    _sync(side)
+    manifest_file = target.with_name(f"{target.name}.json")
+    manifest_file.write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
+    manifest_file.chmod(0o600)
+    _sync(manifest_file)
     _sync(target.parent)
     return manifest
 
 
 def restore(settings: Settings, source: Path) -> Path | None:
-    """Put a backup in place of the database; return where the old one went, if there was one.
+    """Replace the database by a backup; return the file of the former database, if there was one.
 
     Raises:
-        CannotRun: a service runs, the file is not sound or not ours, or its revision is unknown.
+        CannotRun: a service runs, or the file is damaged, of another program or of a newer version.
     """
     target = database_file(settings)
     if not source.is_file():
@@ -77,22 +77,24 @@ def restore(settings: Settings, source: Path) -> Path | None:
 
 
 def check_file(file: Path) -> list[str]:
-    """List what is wrong with a database file: its pages, or rows that refer to nothing."""
+    """Return the problems of a database file: damaged pages, and references to missing rows."""
     try:
         with closing(_open_read_only(file)) as connection:
-            found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
+            results = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
             orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
     except sqlite3.DatabaseError as error:
         return [str(error)]
-    problems = [] if found == ["ok"] else found
-    return problems + [f"{row[0]}: row {row[1]} refers to nothing in {row[2]}" for row in orphans]
+    problems = [] if results == ["ok"] else results
+    return problems + [
+        f"{row[0]}: row {row[1]} refers to a missing row of {row[2]}" for row in orphans
+    ]
 
 
 def database_file(settings: Settings) -> Path:
     """Return the SQLite file of the settings.
 
     Raises:
-        CannotRun: the database is another one.
+        CannotRun: the database is not SQLite.
     """
     if not settings.is_sqlite:
         raise CannotRun("the database is PostgreSQL: use pg_dump and pg_restore")
@@ -100,7 +102,7 @@ def database_file(settings: Settings) -> Path:
 
 
 def backup_before_upgrade(settings: Settings, revision: str) -> None:
-    """Keep a copy of what the migrations will change, and the last few of these copies."""
+    """Back up the database before a migration, and delete all but the newest backups."""
     folder = settings.data_dir / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)
     backup(settings, folder / f"before-upgrade-{int(time.time())}-{revision}.db")
@@ -110,7 +112,7 @@ def backup_before_upgrade(settings: Settings, revision: str) -> None:
 
 
 def checkpoint(settings: Settings) -> None:
-    """Write the log back into the database and empty it; it grows while somebody always reads."""
+    """Write the write-ahead log back into the database; it grows while there is always a reader."""
     if settings.is_sqlite:
         with closing(sqlite3.connect(database_file(settings), timeout=1)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -119,15 +121,17 @@ def checkpoint(settings: Settings) -> None:
 def _require_restorable(source: Path) -> None:
     problems = check_file(source)
     if problems:
-        raise CannotRun(f"{source} is not sound: {problems[0]}")
+        raise CannotRun(f"{source} is damaged: {problems[0]}")
     revision = _revision(source)
     if not revision:
         raise CannotRun(f"{source} is not a database of this service")
     if not is_known(revision):
-        raise CannotRun(f"{source} has revision {revision}, newer than this version: update first")
-    side = source.with_name(f"{source.name}.json")
-    if side.is_file() and orjson.loads(side.read_bytes()).get("sha256") != _sha256(source):
-        raise CannotRun(f"{source} is not the file that {side.name} describes")
+        raise CannotRun(
+            f"{source} has revision {revision}, which is newer than this version: update first"
+        )
+    manifest = source.with_name(f"{source.name}.json")
+    if manifest.is_file() and orjson.loads(manifest.read_bytes()).get("sha256") != _sha256(source):
+        raise CannotRun(f"{source} is not the file that {manifest.name} describes")
 
 
 def _manifest(settings: Settings, copy: Path) -> dict[str, Any]:

@@ -32,17 +32,18 @@ def settings_here(
 
 
 def warn_of_unknown() -> None:
-    """Log the CQE_ variables that no setting reads."""
+    """Log the CQE_ variables that are no settings."""
     for name in unknown_variables(_environment(_CODE)):
-        logger.warning("%s is not a setting: is the name right?", name)
+        logger.warning("%s is not a setting: check its name", name)
 
 
 def _environment(installation: Path) -> dict[str, str]:
-    # A checkout keeps its data beside the code, wherever the command is given; a wheel has no such
-    # place, there it is the working directory.
+    # A checkout keeps its data next to the code, wherever the command is run; an installed package
+    # keeps it in the working directory.
     is_checkout = (installation / "setup.cfg").is_file()
     home = installation if is_checkout else Path.cwd()
-    # Never the .env of the working directory: whoever may write there would choose the settings.
+    # The .env of the working directory is not read: everybody who may write there could change the
+    # settings.
     file = _dotenv(installation / ".env") if is_checkout else {}
     layers = ({"CQE_DATA_DIR": str(home / "instance")}, file, os.environ)
     return {name: value for layer in layers for name, value in layer.items() if value}

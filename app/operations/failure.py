@@ -1,4 +1,4 @@
-"""Failures that end a command with a sentence for the person who gave it."""
+"""Failures that end a command with a message and without a traceback."""
 
 import sys
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from app.core.settings import SettingsError
 
 
 class CannotRun(Exception):
-    """Something needed is missing or taken; the text says what and how to mend it."""
+    """A command cannot run; the text says what is wrong and what to do."""
 
 
 @contextmanager
-def told_plainly() -> Iterator[None]:
-    """Print what cannot be done, without a traceback, and exit with 1 (2: a wrong setting)."""
+def plain_errors() -> Iterator[None]:
+    """Print expected errors without a traceback and exit with 1, or with 2 for a wrong setting."""
     try:
         yield
     except SettingsError as error:

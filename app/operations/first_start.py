@@ -1,4 +1,4 @@
-"""Preparation before the web server starts: tables up to date, and a first admin key."""
+"""Preparation of a start: upgrades the tables and creates the first API key."""
 
 import os
 from pathlib import Path
@@ -7,13 +7,13 @@ from typing import TypedDict
 from app.api_keys.service import any_key, create_key
 from app.core.database.schema_revision import needed_revision, stored_revision
 from app.core.settings import Settings
-from app.operations import database_files, migrating, sealed_secrets
+from app.operations import database_files, migrating, stored_secrets
 from app.operations.failure import CannotRun
 from app.wiring import build_runtime
 
 
 class FirstKey(TypedDict):
-    """The admin key of the first start, or the file that holds it; all empty on later starts."""
+    """The API key of the first start, or the file that it was written to; empty at later starts."""
 
     api_key: str
     secret: str
@@ -21,13 +21,13 @@ class FirstKey(TypedDict):
 
 
 def prepare(settings: Settings, *, key_file: Path | None) -> FirstKey:
-    """Bring the tables up to date, and make an admin key if there never was a key.
+    """Upgrade the tables, and create an API key if there has never been one.
 
     Args:
-        key_file: where the key is written instead of being returned; None returns it.
+        key_file: the file to write the key to; None returns the key instead.
 
     Raises:
-        CannotRun: a stored secret needs a master key that is not there.
+        CannotRun: a stored secret needs a master key that is missing.
     """
     runtime = build_runtime(settings)
     with runtime.db.reading() as session:
@@ -37,11 +37,11 @@ def prepare(settings: Settings, *, key_file: Path | None) -> FirstKey:
             database_files.backup_before_upgrade(settings, found)
         migrating.upgrade(settings)
     with runtime.db.reading() as session:
-        missing = sealed_secrets.missing_master_keys(session, runtime.keyring)
+        missing = stored_secrets.missing_master_keys(session, runtime.keyring)
     if missing:
         raise CannotRun(
             f"stored secrets need the master keys {', '.join(missing)}: add them to "
-            "CQE_MASTER_KEYS behind the new one, and run `./run secrets rewrap`"
+            "CQE_MASTER_KEYS after the new one, and run `./run secrets rewrap`"
         )
     with runtime.db.writing() as session:
         if any_key(session):
@@ -55,7 +55,7 @@ def prepare(settings: Settings, *, key_file: Path | None) -> FirstKey:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a fresh file that only its owner may read."""
+    """Write a new file that only its owner can read."""
     file.unlink(missing_ok=True)
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w") as out:

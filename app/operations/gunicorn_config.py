@@ -1,11 +1,11 @@
-"""For `gunicorn -c python:app.operations.gunicorn_config wsgi:app`: `up`'s own web settings."""
+"""Gunicorn configuration: `gunicorn -c python:app.operations.gunicorn_config wsgi:app`."""
 
 from app.operations.environment import settings_here
-from app.operations.web_server import SHARED
+from app.operations.processes.web import GUNICORN_OPTIONS
 
 _settings = settings_here()
 
 bind = [f"{_settings.host}:{_settings.port}"]
 workers = _settings.workers
 threads = _settings.threads
-globals().update(SHARED)
+globals().update(GUNICORN_OPTIONS)

@@ -1,4 +1,4 @@
-"""Brings the tables to the revision that this code needs; one process at a time."""
+"""Migration of the tables to the revision that this version needs; one process at a time."""
 
 import fcntl
 import logging
@@ -21,10 +21,10 @@ _POSTGRESQL_LOCK = 7_365_210_415
 
 
 def upgrade(settings: Settings) -> tuple[str, str]:
-    """Run what is outstanding in one transaction; return the revisions before and after.
+    """Run the missing migrations in one transaction; return the revisions before and after.
 
     Raises:
-        CannotRun: the tables are of a newer version than this code.
+        CannotRun: the tables are of a newer version.
     """
     with _file_lock(settings), migration_engine(settings).begin() as connection:
         if not settings.is_sqlite:
@@ -37,7 +37,7 @@ def upgrade(settings: Settings) -> tuple[str, str]:
                 "install the newer version again, or restore a backup"
             )
         if before != needed_revision():
-            logger.info("bringing the tables from %s to %s", before or "none", needed_revision())
+            logger.info("upgrading the tables from %s to %s", before or "none", needed_revision())
             logging.getLogger("alembic").setLevel(logging.WARNING)
             _to_head(connection)
             _check_references(settings, connection)
@@ -45,7 +45,7 @@ def upgrade(settings: Settings) -> tuple[str, str]:
 
 
 def current(settings: Settings) -> str:
-    """Return the revision of the tables; a database that is not there has none."""
+    """Return the revision of the tables, or an empty text without a database."""
     if settings.is_sqlite and not database_file(settings).is_file():
         return ""
     with migration_engine(settings).connect() as connection:
@@ -53,7 +53,7 @@ def current(settings: Settings) -> str:
 
 
 def migration_engine(settings: Settings) -> Engine:
-    """Make an engine whose SQLite lets a table be rebuilt, and takes a migration as a whole."""
+    """Create an engine in which SQLite can rebuild tables and runs a migration as one transaction."""
     engine = create_engine(
         settings.effective_database_url, poolclass=NullPool, hide_parameters=True
     )
@@ -62,7 +62,8 @@ def migration_engine(settings: Settings) -> Engine:
         @event.listens_for(engine, "connect")
         def prepare(connection: Any, _: object) -> None:
             connection.isolation_level = None
-            # With references on, dropping the old copy of a rebuilt table deletes what refers to it.
+            # With foreign keys on, dropping the old copy of a rebuilt table would delete the rows
+            # that refer to it.
             for pragma in ("foreign_keys=OFF", "journal_mode=WAL", "busy_timeout=30000"):
                 connection.execute(f"PRAGMA {pragma}")
 
@@ -74,7 +75,7 @@ def migration_engine(settings: Settings) -> Engine:
 
 
 def _to_head(connection: Connection) -> None:
-    # Not at the top: every command would load it, and hardly a start has to migrate.
+    # Imported here because every command would load it and few starts migrate.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
 
@@ -87,7 +88,7 @@ def _to_head(connection: Connection) -> None:
 
 def _check_references(settings: Settings, connection: Connection) -> None:
     if settings.is_sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").first():
-        raise CannotRun("the migration would leave rows that refer to nothing; nothing was changed")
+        raise CannotRun("the migration would leave references to missing rows; nothing was changed")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`up`: everything in one command, in order, until it is told to stop."""
+"""Up command: starts every process of the service in order, until it is told to stop."""
 
 import errno
 import gc
@@ -22,15 +22,18 @@ from app.core.runtime import Runtime
 from app.core.secrets.encryption import KEY_FILE, create_key_file
 from app.core.settings import Settings
 from app.factory import create_app
-from app.operations import data_dir, demo, first_start, queue_server, web_server, worker_processes
+from app.operations import data_dir, first_start
 from app.operations.checks import speech_problem
-from app.operations.children import Service, run_apart
 from app.operations.environment import warn_of_unknown
 from app.operations.failure import CannotRun
 from app.operations.first_start import FirstKey
-from app.operations.output import OutputPump
-from app.operations.queue_server import QueueChoice
-from app.operations.supervisor import Supervisor
+from app.operations.job_queues import JOB_QUEUES
+from app.operations.periodic_tasks import TASKS
+from app.operations.processes import demo, queue_server, web, workers
+from app.operations.processes.fork import call_in_child
+from app.operations.processes.output import OutputPump
+from app.operations.processes.queue_server import QueueChoice
+from app.operations.processes.supervisor import Service, Supervisor
 from app.wiring import build_runtime
 
 logger = logging.getLogger(__name__)
@@ -41,66 +44,66 @@ _FIRST_KEY_FILE = "first-key.txt"
 
 
 def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> None:
-    """Start queue server, web server and worker, and keep them until SIGTERM or Ctrl-C.
+    """Start the queue server, the web server and the worker; run until SIGTERM or Ctrl-C.
 
     Raises:
-        CannotRun: something needed is missing or taken.
+        CannotRun: something that is needed is missing or in use.
     """
     log.configure(settings.log_level)
     data_dir.prepare(settings.data_dir)
-    lock = data_dir.hold_alone(settings.data_dir)
-    data_dir.hold_shared(settings.data_dir)
+    lock = data_dir.lock_exclusively(settings.data_dir)
+    data_dir.lock_shared(settings.data_dir)
     listener = _listen(settings)
     if not settings.master_keys:
         create_key_file(settings.data_dir)
     output = OutputPump()
     supervisor = Supervisor(output)
-    supervisor.listen()
+    supervisor.handle_signals()
     try:
         choice = _start_queue(supervisor, settings, lock)
-        first_key: FirstKey = run_apart(
-            # Without a terminal the output goes to a log, which is kept and read by others.
-            lambda: first_start.prepare(
-                settings,
-                key_file=None if sys.stdout.isatty() else settings.data_dir / _FIRST_KEY_FILE,
-            )
-        )
+        first_key: FirstKey = call_in_child(partial(_prepare, settings))
         choice = _await_queue(supervisor, settings, choice, lock)
         settings = replace(settings, redis_url=choice.url or "none")
         runtime = build_runtime(settings)
-        if not supervisor.stop_asked:
+        if not supervisor.is_stopping:
             _start_rest(supervisor, runtime, listener, with_worker=with_worker)
         if _await_web(supervisor, settings):
-            _tell(settings, choice, first_key, with_worker=with_worker)
+            _print_ready(settings, choice, first_key, with_worker=with_worker)
             if with_demo:
                 _load_demo(supervisor, runtime, listener, with_worker=with_worker)
-        while not supervisor.stop_asked:
-            supervisor.turn()
+        while not supervisor.is_stopping:
+            supervisor.tick()
     finally:
-        # Nobody new may queue up at the door while the last requests are answered.
+        # New connections are refused while the last requests are answered.
         listener.close()
         supervisor.stop()
         queue.withdraw_url(settings.data_dir)
         os.ftruncate(lock, 0)
-        if supervisor.stop_asked:
+        if supervisor.is_stopping:
             click.echo("Stopped.", err=True)
         output.close()
 
 
 def _listen(settings: Settings) -> socket.socket:
-    """Open the port here: it stays open while a dead web server is started again."""
+    """Open the port in this process, so that it stays open while the web server restarts."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
     except OSError as error:
         where = f"port {settings.port} of {settings.host}"
-        told = {
-            errno.EADDRINUSE: f"{where} is taken: stop what uses it, or give another --port",
-            errno.EACCES: f"no permission for {where}: give a --port above 1023",
-            errno.EADDRNOTAVAIL: f"this machine has no address {settings.host}: see --host",
+        messages = {
+            errno.EADDRINUSE: f"{where} is in use: stop the program that uses it, or set --port",
+            errno.EACCES: f"no permission to use {where}: set a --port above 1023",
+            errno.EADDRNOTAVAIL: f"this machine has no address {settings.host}: set another --host",
         }
-        text = told.get(error.errno or 0, f"cannot listen on {where}: {error.strerror}")
-        raise CannotRun(text) from error
+        default = f"cannot listen on {where}: {error.strerror}"
+        raise CannotRun(messages.get(error.errno or 0, default)) from error
+
+
+def _prepare(settings: Settings) -> FirstKey:
+    # Without a terminal, the output goes to a log, which is kept and which others may read.
+    key_file = None if sys.stdout.isatty() else settings.data_dir / _FIRST_KEY_FILE
+    return first_start.prepare(settings, key_file=key_file)
 
 
 def _start_queue(supervisor: Supervisor, settings: Settings, lock: int) -> QueueChoice:
@@ -119,11 +122,11 @@ def _await_queue(
         return choice
     for attempt in (1, 2):
         if attempt == 2:
-            supervisor.forget("queue")
+            supervisor.remove("queue")
             queue_server.set_aside(settings.data_dir)
             choice = _start_queue(supervisor, settings, lock)
         until = time.monotonic() + _QUEUE_READY_WITHIN_S
-        while time.monotonic() < until and not supervisor.stop_asked:
+        while time.monotonic() < until and not supervisor.is_stopping:
             if queue.answers(choice.url):
                 queue.clear_locks(choice.url)
                 queue.publish_url(settings.data_dir, choice.url)
@@ -132,8 +135,8 @@ def _await_queue(
             if not supervisor.is_running("queue"):
                 break
         logger.warning("the queue server does not start; see queue/queue.log in the data folder")
-    supervisor.forget("queue")
-    return QueueChoice("", "", "the queue server does not start: the sweep does the work")
+    supervisor.remove("queue")
+    return QueueChoice("", "", "none, because it does not start: jobs start a little later")
 
 
 def _start_rest(
@@ -141,14 +144,14 @@ def _start_rest(
 ) -> None:
     application = create_app(runtime.settings, runtime)
     warn_of_unknown()
-    serve = partial(web_server.serve, application, runtime.settings, listener.fileno())
+    serve = partial(web.serve, application, runtime.settings, listener.fileno())
     services = [Service("web", serve)]
     if with_worker:
         services += [
             replace(service, run=partial(_run_without, listener, service.run))
-            for service in worker_processes.services(runtime)
+            for service in workers.services(runtime, TASKS, JOB_QUEUES)
         ]
-    # What is there now is shared by all children, as long as the collector leaves it alone.
+    # Children share the memory of frozen objects, because the garbage collector does not touch them.
     gc.collect()
     gc.freeze()
     supervisor.start(services)
@@ -162,14 +165,14 @@ def _load_demo(
 
 
 def _run_without(listener: socket.socket, run: Callable[[], None]) -> None:
-    # Open in a process that does not answer, the port would keep callers waiting during a stop.
+    # A process that does not answer must not keep the port open during a stop.
     listener.close()
     run()
 
 
 def _await_web(supervisor: Supervisor, settings: Settings) -> bool:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
-    while not supervisor.stop_asked:
+    while not supervisor.is_stopping:
         connection = http.client.HTTPConnection(host, settings.port, timeout=1)
         with suppress(OSError, http.client.HTTPException):
             connection.request("GET", "/health")
@@ -180,7 +183,7 @@ def _await_web(supervisor: Supervisor, settings: Settings) -> bool:
     return False
 
 
-def _tell(
+def _print_ready(
     settings: Settings, choice: QueueChoice, first_key: FirstKey, *, with_worker: bool
 ) -> None:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -190,7 +193,7 @@ def _tell(
         f"  Address    {address}",
         f"  API docs   {address}/docs",
         f"  Data       {settings.data_dir}",
-        f"  Queue      {choice.told}",
+        f"  Queue      {choice.description}",
     ]
     if not with_worker:
         lines.append("  Worker     none (--no-worker): start one with `flask worker`")
@@ -206,14 +209,14 @@ def _first_key_lines(settings: Settings, first_key: FirstKey) -> list[str]:
     if first_key["api_key"]:
         lines = [
             "",
-            "First start: a key with every scope. It is shown only this once:",
+            "First start: an API key with every scope. It is printed only once:",
             f"  API key    {first_key['api_key']}",
             f"  Secret     {first_key['secret']}",
         ]
     elif first_key["file"]:
         lines = [
             "",
-            "First start: a key with every scope was written to",
+            "First start: an API key with every scope was written to",
             f"  {first_key['file']}",
             "  Store it in a safe place, then delete the file.",
         ]

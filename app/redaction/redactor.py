@@ -19,6 +19,7 @@ from app.core.runtime import Runtime
 from app.core.secrets.encryption import Keyring
 
 ENTITY_TYPES = tuple(entity.value for entity in Entity)
+_SERVICE = frozenset({"agent", "supervisor", "bot"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Redactor:
         """
         if not self.enabled:
             return [{**message, "redactions": []} for message in messages], {}
-        masked = mask_turns([Turn(message[speaker], message["text"]) for message in messages])
+        masked = mask_turns([_turn(message, speaker) for message in messages])
         done = [
             {**message, "text": turn.text, "redactions": documents_of(turn.redactions)}
             for message, turn in zip(messages, masked, strict=True)
@@ -101,6 +102,15 @@ def encrypt(keyring: Keyring, raw_text_id: str, content: bytes) -> str:
 def decrypt(keyring: Keyring, raw_text_id: str, token: str) -> bytes:
     """Decrypt the content of a row; raise `UnknownMasterKey` where its key is missing."""
     return keyring.decrypt(token, purpose=_purpose_of(raw_text_id))
+
+
+def _turn(message: Mapping[str, Any], speaker: str) -> Turn:
+    return Turn(
+        message[speaker],
+        message["text"],
+        is_service=message["role"] in _SERVICE,
+        name=message.get("author_name"),
+    )
 
 
 def documents_of(redactions: Sequence[Redaction]) -> list[dict[str, Any]]:

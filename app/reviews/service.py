@@ -47,7 +47,7 @@ def add(
             the action, or it has too many reviews.
         InvalidInput: the ratings do not fit the scorecard or the transcript, or leave no score.
     """
-    evaluation, result = amending.taken_up(session, evaluation_id)
+    evaluation, result = amending.locked_for_review(session, evaluation_id)
     if len(result.document["reviews"]) >= MOST_REVIEWS:
         raise Conflict(f"An evaluation can have at most {MOST_REVIEWS} reviews.")
     action = ReviewAction(given["action"])

@@ -1,1 +1,1 @@
-"""Scorecards: what is asked of a conversation, version by version."""
+"""Scorecards: the criteria that conversations are judged by, version by version."""

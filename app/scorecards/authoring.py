@@ -1,4 +1,4 @@
-"""Scorecards of an organisation's own: checked, kept, and never changed, only followed by another."""
+"""Custom scorecards: validated and stored as versions that never change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ MOST_VERSIONS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A whole document with what keeps it from being a scorecard, and what might be better."""
+    """A completed document with its errors and warnings."""
 
     document: dict[str, Any]
     errors: list[Finding]
@@ -33,22 +33,22 @@ class Checked:
 
 
 def check(draft: Mapping[str, Any], *, channel: str, version: int = 1) -> Checked:
-    """Complete a draft and look for mistakes; warnings only where there are none."""
+    """Complete a draft and find its errors, or else its warnings."""
     document, errors = drafts.completed(draft, channel=channel, version=version)
     errors = errors or problems_of(document)
     return Checked(document, errors, [] if errors else warnings_of(document))
 
 
 def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep a new scorecard as version 1, and show it with the warnings about it.
+    """Store a new scorecard as version 1, and show it with its warnings.
 
     Raises:
-        InvalidInput: it is no scorecard; every mistake is named.
-        Conflict: there is one of this name, or there are too many.
+        InvalidInput: the document is invalid; every error is listed.
+        Conflict: the name is taken, or there are too many scorecards.
     """
     checked = _require_right(check(draft, channel=draft["channel"]))
     if (session.scalar(select(func.count()).select_from(StoredScorecard)) or 0) >= MOST_SCORECARDS:
-        raise Conflict(f"There are {MOST_SCORECARDS} scorecards, and no more may be made.")
+        raise Conflict(f"There are {MOST_SCORECARDS} scorecards already, the maximum.")
     now = utc_now()
     row = StoredScorecard(
         id=new_id("sc"),
@@ -65,16 +65,16 @@ def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
 def add_version(
     session: Session, scorecard_id: str, draft: Mapping[str, Any], *, if_match: str | None = None
 ) -> dict[str, Any]:
-    """Keep the next version of a scorecard, which new evaluations use from now on.
+    """Store the next version of a scorecard, which new evaluations use from now on.
 
     Raises:
         NotFound: there is no such scorecard.
-        Conflict: it ships with the service, another one has the name, or it has too many versions.
+        Conflict: it is a default, the name is taken, or it has too many versions.
         PreconditionFailed: `if_match` names another version than the current one.
-        InvalidInput: it is no scorecard, or one for another channel.
+        InvalidInput: the document is invalid or for another channel.
     """
     if defaults.channel_of(scorecard_id) is not None:
-        raise Conflict("This scorecard ships with the service; create one of your own beside it.")
+        raise Conflict("Default scorecards cannot be changed; create a custom scorecard instead.")
     row = session.get(StoredScorecard, scorecard_id, with_for_update=True)
     if row is None:
         raise NotFound("There is no such scorecard.")
@@ -83,7 +83,7 @@ def add_version(
         message = f"The channel of this scorecard is {row.channel}, in every version."
         raise InvalidInput.field("channel", message)
     if row.version >= MOST_VERSIONS:
-        raise Conflict(f"There are {MOST_VERSIONS} versions, and no more may be made.")
+        raise Conflict(f"There are {MOST_VERSIONS} versions already, the maximum.")
     draft = {"name": row.name, "description": row.description, **draft}
     checked = check(draft, channel=row.channel, version=row.version + 1)
     _require_right(checked)
@@ -108,13 +108,13 @@ def _require_right(checked: Checked) -> Checked:
 
 def _keep(session: Session, row: StoredScorecard, document: dict[str, Any]) -> None:
     if row.folded_name in {defaults.document_of(each)["name"].casefold() for each in defaults.IDS}:
-        raise Conflict("A scorecard that ships has this name.")
+        raise Conflict("A default scorecard has this name.")
     try:
         with session.begin_nested():
             session.add(row)
             session.flush()
     except IntegrityError as error:
-        raise Conflict("There is a scorecard of this name.") from error
+        raise Conflict("A scorecard of this name exists already.") from error
     session.add(
         ScorecardVersion(
             scorecard_id=row.id,

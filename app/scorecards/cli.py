@@ -1,52 +1,143 @@
-"""Commands over the embedded judge: `flask judge …`."""
+"""Commands of scorecards: `flask scorecards …`."""
 
-import importlib
 import json
-import sys
 from pathlib import Path
+from typing import Any
 
 import click
+from marshmallow import ValidationError
 
-import app
-from app.ai.shipped_models import MODELS
+from app.core.clock import iso_utc
+from app.core.database.paging import PageRequest
+from app.core.errors import AppError, Detail, InvalidInput
+from app.core.json_loader import load_object
+from app.scorecards import authoring, service
+from app.scorecards.schemas import scorecards as schemas
+from app.web.current import current_runtime
+from app.web.messages import details_of
 
-_CHECKOUT = Path(app.__file__).parent.parent
+_FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group("judge")
-def judge() -> None:
-    """Train the models of the embedded judge."""
+@click.group("scorecards")
+def scorecards() -> None:
+    """List, show, check and add scorecards (docs/scorecards.md)."""
 
 
-@judge.command("train")
-@click.argument("data_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "--into",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=MODELS,
-    help="Folder for the models; that of the package unless said.",
-)
-def train(data_dir: Path, into: Path) -> None:
-    """Fit the models to labelled data and write them with a manifest.
+@scorecards.command("list")
+@click.option("--channel", type=click.Choice(schemas.CHANNELS), help="Only of this channel.")
+@_JSON
+def list_(channel: str | None, *, as_json: bool) -> None:
+    """List the default and the custom scorecards."""
+    request = PageRequest(page_size=authoring.MOST_SCORECARDS + len(schemas.CHANNELS), sort="name")
+    with current_runtime().db.reading() as session:
+        found = service.list_page(session, request, channel=channel).items
+    shape = schemas.ScorecardSchema(many=True)
+    if as_json:
+        _print_json(shape.dump(found))
+        return
+    for each in found:
+        kind = "ships" if each["is_default"] else "own"
+        click.echo(
+            f"{each['id']}  {each['channel']:9}  {kind:5}  version {each['version']:<3}  "
+            f"{each['criteria_count']:3} criteria  {each['name']}"
+        )
 
-    DATA_DIR holds `star.jsonl`, the conversations of STAR, and `turns.jsonl.gz`, single turns of
-    GoEmotions, MultiDoGO and STAR; docs/judge-model.md describes both. Turns written for this
-    project come from training/data/bank.jsonl.
 
-    The same files give the same models. It takes some minutes, the extra `train`, and a checkout of
-    the source code: an installed package has no training code.
-    """
-    if not (_CHECKOUT / "training").is_dir():
-        raise click.ClickException("Training needs a checkout of the source code.")
-    sys.path.append(str(_CHECKOUT))
+@scorecards.command("show")
+@click.argument("scorecard_id")
+@click.option("--version", type=click.IntRange(min=1), help="The current one unless said.")
+@click.option("--json", "as_json", is_flag=True, help="Print the record around the definition too.")
+def show(scorecard_id: str, version: int | None, *, as_json: bool) -> None:
+    """Print the definition of a scorecard: a file to edit and add."""
     try:
-        # Not at the top: the service has neither numpy nor this package.
-        trainer = importlib.import_module("training.trainer")
-        manifest = trainer.train(data_dir, into)
-    except ModuleNotFoundError as missing:
-        raise click.ClickException(
-            f"{missing.name} is missing: pip install 'cqe-service[train]'"
-        ) from missing
-    except FileNotFoundError as missing:
-        raise click.ClickException(str(missing)) from missing
-    click.echo(json.dumps(manifest, indent=2))
+        with current_runtime().db.reading() as session:
+            found = service.get(session, scorecard_id, version=version)
+    except AppError as error:
+        raise click.ClickException(error.message) from error
+    _print_json(schemas.ScorecardDetailSchema().dump(found) if as_json else found["definition"])
+
+
+@scorecards.command("lint")
+@_FILE
+@_JSON
+def lint(file: Path, *, as_json: bool) -> None:
+    """Check FILE for errors and warnings; the exit status is 1 on errors."""
+    draft = _read(file, schemas.ScorecardCreate())
+    checked = authoring.check(draft, channel=draft["channel"])
+    if as_json:
+        found = {"errors": checked.errors, "warnings": checked.warnings}
+        _print_json({name: [each.as_json() for each in listed] for name, listed in found.items()})
+    else:
+        for each in checked.errors:
+            click.echo(f"error: {each}", err=True)
+        for each in checked.warnings:
+            click.echo(f"warning: {each}")
+        if not checked.errors and not checked.warnings:
+            click.echo("nothing found")
+    if checked.errors:
+        raise click.exceptions.Exit(1)
+
+
+@scorecards.command("create")
+@_FILE
+@_JSON
+def create(file: Path, *, as_json: bool) -> None:
+    """Add FILE as a scorecard."""
+    draft = _read(file, schemas.ScorecardCreate())
+    try:
+        with current_runtime().db.writing() as session:
+            kept = authoring.create(session, draft)
+    except AppError as error:
+        raise _refused(file, error) from error
+    _print_kept(kept, as_json=as_json)
+
+
+@scorecards.command("add-version")
+@click.argument("scorecard_id")
+@_FILE
+@_JSON
+def add_version(scorecard_id: str, file: Path, *, as_json: bool) -> None:
+    """Add FILE as the next version of a scorecard; new evaluations use it from now on."""
+    draft = _read(file, schemas.ScorecardVersionCreate())
+    try:
+        with current_runtime().db.writing() as session:
+            kept = authoring.add_version(session, scorecard_id, draft)
+    except AppError as error:
+        raise _refused(file, error) from error
+    _print_kept(kept, as_json=as_json)
+
+
+def _read(file: Path, shape: schemas.ScorecardVersionCreate) -> dict[str, Any]:
+    try:
+        draft: dict[str, Any] = shape.load(load_object(file.read_bytes(), noun="file"))
+    except ValidationError as error:
+        raise _told(file, details_of({"file": error.messages_dict})) from error
+    except AppError as error:
+        raise click.ClickException(f"{file}: {error.message}") from error
+    return draft
+
+
+def _refused(file: Path, error: AppError) -> click.ClickException:
+    if isinstance(error, InvalidInput):
+        return _told(file, error.details)
+    return click.ClickException(error.message)
+
+
+def _told(file: Path, details: list[Detail]) -> click.ClickException:
+    lines = [f"  {each['field']}: {each['message']}" for each in details]
+    return click.ClickException("\n".join([f"{file} is no scorecard:", *lines]))
+
+
+def _print_kept(kept: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        _print_json(schemas.ScorecardKeptSchema().dump(kept))
+        return
+    click.echo(f"{kept['id']}  {kept['name']}  version {kept['version']}")
+    for each in kept["warnings"]:
+        click.echo(f"warning: {each['field']}: {each['message']}")
+
+
+def _print_json(found: Any) -> None:
+    click.echo(json.dumps(found, default=iso_utc, indent=2, ensure_ascii=False))

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-# Their ids are fixed, so that an evaluation of last year and one of today name the same scorecard.
+# Their ids are fixed, so that old and new evaluations name the same scorecard.
 IDS: Mapping[str, str] = {
     "voice": "sc_01m7y8wde7fkg94gfsppkx38b6",
     "chat": "sc_01m7y8wdeyext86rqr0n83rs5t",
@@ -34,5 +34,5 @@ def document_of(channel: str, version: int = CURRENT) -> dict[str, Any]:
 
 
 def channel_of(scorecard_id: str) -> str | None:
-    """Return the channel whose default this id names, or None where it names none."""
+    """Return the channel of a default's id; None for other ids."""
     return next((channel for channel, known in IDS.items() if known == scorecard_id), None)

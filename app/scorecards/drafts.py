@@ -1,4 +1,4 @@
-"""What an author writes, completed to a whole scorecard: only what differs needs to be said."""
+"""Drafts of scorecards: authors write the differences from the default."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -21,7 +21,7 @@ _METHODS = {"binary": "rule", "scale": "rule", "metric": "metric"}
 def completed(
     draft: Mapping[str, Any], *, channel: str, version: int
 ) -> tuple[dict[str, Any], list[Finding]]:
-    """Complete a draft with what the scorecard that ships for the channel says.
+    """Complete a draft with the default scorecard of its channel.
 
     A criterion with `use` starts from the criterion of that key. Returns the document, which needs
     no other to be understood, and what could not be completed.
@@ -61,7 +61,7 @@ def _from_shipped(criterion: dict[str, Any], shipped: Mapping[str, Any] | None) 
 
 
 def _pinned(criterion: dict[str, Any]) -> dict[str, Any]:
-    """Write down what a version would otherwise take from the release that judges by it."""
+    """Write out the values that a version would otherwise take from the release that judges by it."""
     judge = criterion["judge"]
     if judge.get("rule") == "completeness":
         pinned = {"halfAt": HALF_AT, "weights": {}, **judge.get("parameters", {})}

@@ -1,4 +1,4 @@
-"""The tables of an organisation's own scorecards; the defaults are files that ship."""
+"""Tables of custom scorecards; the defaults are files of the package."""
 
 from datetime import datetime
 from typing import Any
@@ -28,9 +28,9 @@ class StoredScorecard(Table):
 
 
 class ScorecardVersion(Table):
-    """One version: written once, never changed. `document` needs no other to be understood.
+    """One version; it never changes, and `document` is complete.
 
-    The columns before it repeat what lists show of it: a page reads no document.
+    The columns before it repeat the fields that lists show: a page reads no document.
     """
 
     __tablename__ = "scorecard_versions"

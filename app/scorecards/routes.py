@@ -1,8 +1,9 @@
-"""Endpoints of scorecards, beyond the specification."""
+"""Endpoints of scorecards."""
 
 from typing import Any
 
-from app.scorecards import authoring, schemas, service
+from app.scorecards import authoring, service
+from app.scorecards.schemas import scorecards as schemas
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.etag import if_match
@@ -21,7 +22,7 @@ blp = Blueprint(
 @blp.arguments(schemas.ScorecardQuery, location="query")
 @blp.response(200, schemas.ScorecardSchema(many=True))
 def list_scorecards(query: dict[str, Any]) -> Any:
-    """List the scorecards: those that ship, and your own."""
+    """List the default and the custom scorecards."""
     request = query.pop("page_request")
     with current_runtime().db.reading() as session:
         return service.list_page(session, request, **query)
@@ -32,7 +33,7 @@ def list_scorecards(query: dict[str, Any]) -> Any:
 @blp.arguments(schemas.ScorecardCreate)
 @blp.response(201, schemas.ScorecardKeptSchema, etag=True)
 def create_scorecard(body: dict[str, Any]) -> Any:
-    """Create a scorecard of your own; what it leaves out is as in the one that ships."""
+    """Create a custom scorecard; omitted fields are those of the default."""
     with current_runtime().db.writing() as session:
         return authoring.create(session, body)
 

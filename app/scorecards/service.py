@@ -1,4 +1,4 @@
-"""What is done with scorecards: find the one to judge by, and show them."""
+"""Scorecards: find the one to judge by, list and show them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _LISTED = select(
 
 @dataclass(frozen=True, slots=True)
 class ResolvedScorecard:
-    """The version of a scorecard that an evaluation uses."""
+    """A version of a scorecard, as evaluations use it."""
 
     id: str
     version: int
@@ -43,7 +43,7 @@ class ResolvedScorecard:
 
 @cache
 def current_default(channel: str) -> ResolvedScorecard:
-    """Return the scorecard that ships for a channel."""
+    """Return the default scorecard of a channel."""
     return _default(channel, defaults.CURRENT)
 
 
@@ -59,10 +59,10 @@ def resolve(
     version: int | None = None,
     channel: str,
 ) -> ResolvedScorecard:
-    """Return the scorecard that was asked for (see `find`), or the channel's default.
+    """Return the requested scorecard (see `find`), or the channel's default.
 
     Raises:
-        InvalidInput: as `find`, or it is made for another channel; the field is `scorecardId`.
+        InvalidInput: as `find`, or it is for another channel; the field is `scorecardId`.
     """
     if scorecard_id is None:
         return current_default(channel)
@@ -75,7 +75,7 @@ def resolve(
 
 
 def find(session: Session, scorecard_id: str, *, version: int | None = None) -> ResolvedScorecard:
-    """Return a version of a scorecard, the current one unless said.
+    """Return a version of a scorecard, by default the current one.
 
     Raises:
         InvalidInput: there is none; the field is `scorecardId` or `scorecardVersion`.
@@ -101,7 +101,7 @@ def version_of(session: Session, scorecard_id: str, version: int) -> ResolvedSco
 
 
 def get(session: Session, scorecard_id: str, *, version: int | None = None) -> dict[str, Any]:
-    """Show a version of a scorecard with its definition, the current one unless said.
+    """Show a version of a scorecard with its definition, by default the current one.
 
     Raises:
         NotFound: there is no such scorecard or version.
@@ -121,9 +121,9 @@ def get(session: Session, scorecard_id: str, *, version: int | None = None) -> d
 
 
 def list_page(session: Session, request: PageRequest, *, channel: str | None = None) -> Page[Any]:
-    """List the scorecards: those that ship, and the organisation's own.
+    """List the default and the custom scorecards.
 
-    There are dozens at the most: the page is cut in memory.
+    There are dozens at most, so the page is taken in memory.
     """
     current = _LISTED.where(ScorecardVersion.version == StoredScorecard.version)
     records = [_default_record(each, defaults.CURRENT) for each in defaults.IDS]
@@ -160,7 +160,7 @@ def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> 
 
 
 def listed_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what lists show of a document."""
+    """Return the fields of a document that lists show."""
     return {
         "name": document["name"],
         "description": document.get("description"),
@@ -207,7 +207,7 @@ def _own_record(row: StoredScorecard, kept: ScorecardVersion) -> dict[str, Any]:
 
 
 def _told_by(document: Mapping[str, Any]) -> dict[str, Any]:
-    # What stands beside the definition is not in it, so that it can be changed and sent again.
+    # Fields outside of the definition are not repeated in it, so that it can be edited and sent.
     definition = {name: document[name] for name in document if name not in ("id", "version")}
     return {
         **listed_of(document),

@@ -1,1 +1,1 @@
-"""Usage: what was used, by whom, and what of it the plan includes."""
+"""Usage: metered calls, webhook deliveries and storage, compared with the plan."""

@@ -1,4 +1,4 @@
-"""Commands over usage: `flask usage …`."""
+"""Command group `flask usage`."""
 
 import json
 import re
@@ -15,16 +15,16 @@ from app.web.current import current_runtime
 
 @click.group("usage")
 def usage() -> None:
-    """Show what was used and what the plan includes."""
+    """Show usage and the plan."""
 
 
 @usage.command("show")
-@click.option("--period", default="", help="Billing period, YYYY-MM; the current one unless said.")
+@click.option("--period", default="", help="Billing period, YYYY-MM. Default: the current one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(period: str, *, as_json: bool) -> None:
     """Show calls, webhook deliveries and storage of a billing period, and the calls of each key."""
     if period and not re.fullmatch("[0-9]{4}-(0[1-9]|1[0-2])", period, re.ASCII):
-        raise click.BadParameter("this must be a month such as 2026-11", param_hint="--period")
+        raise click.BadParameter("must be a month such as 2026-11.", param_hint="--period")
     runtime = current_runtime()
     period = period or period_of(utc_now())
     meter.flush(runtime)
@@ -35,9 +35,9 @@ def show(period: str, *, as_json: bool) -> None:
         click.echo(json.dumps(_as_json(summary, keys), default=iso_utc))
         return
     click.echo(f"{period}, plan {summary['tier']}")
-    for metric, each in summary["usage"].items():
-        beyond = f"  {each['overage']:,} beyond" if each["overage"] else ""
-        click.echo(f"{metric:10}  {each['used']:>16,} of {each['included']:,}{beyond}")
+    for metric, amounts in summary["usage"].items():
+        overage = f"  overage {amounts['overage']:,}" if amounts["overage"] else ""
+        click.echo(f"{metric:10}  {amounts['used']:>16,} of {amounts['included']:,}{overage}")
     for key in keys:
         used = iso_utc(key["last_used_at"]) if key["last_used_at"] else "never used"
         click.echo(f"{key['key_id']}  {key['calls']:>12,} calls  {used:24}  {key['name']}")

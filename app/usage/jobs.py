@@ -1,4 +1,4 @@
-"""What is done for usage again and again; each may run twice, or in two processes, without harm."""
+"""Periodic tasks of usage. Each may run twice, or in two processes at the same time."""
 
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
@@ -12,23 +12,23 @@ def flush_meter(runtime: Runtime) -> None:
 
 
 def check_quotas(runtime: Runtime) -> None:
-    """Warn of what nears the plan; writes only when there is something to tell."""
+    """Publish quota warnings that are due; writes only if there are any."""
     plan, now = plan_of(runtime.settings), utc_now()
     with runtime.db.reading() as session:
-        due = quotas.untold(session, plan, now)
+        due = quotas.due_warnings(session, plan, now)
     if due:
         with runtime.db.writing() as session:
             quotas.warn(session, plan, now)
 
 
 def measure_storage(runtime: Runtime) -> None:
-    """Note what lies in the storage: in a new period nobody may have stored anything yet."""
+    """Record the size of the storage, so that a new period starts with what is stored."""
     size_bytes = runtime.storage.total_bytes()
     with runtime.db.writing() as session:
         service.note_storage(session, size_bytes=size_bytes, now=utc_now())
 
 
 def purge_batches(runtime: Runtime) -> None:
-    """Forget the batches of long ago."""
+    """Delete the ids of old batches."""
     with runtime.db.writing() as session:
         meter.purge(session, utc_now())

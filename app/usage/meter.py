@@ -1,9 +1,9 @@
-"""The meter: moves call counts from the request state into the records, each batch once.
+"""Meter: moves call counts from the request state into usage records, each batch exactly once.
 
-A store sets the counts aside under an id and keeps them until it is told that the database has
-them; the database takes an id once. A kill between any two steps therefore loses nothing and
-doubles nothing: the next flush, in any process, is handed the same batch. Only a Redis that loses
-its memory takes counts with it, those that no flush had moved yet: a few seconds of calls.
+A store sets its counts aside as a batch with an id, and keeps the batch until the database has it;
+the database accepts each id once. A kill between any two steps therefore neither loses nor repeats
+a count: the next flush, in any process, gets the same batch. Only a Redis server that loses its
+memory loses counts, at most the few seconds since the last flush.
 """
 
 import logging
@@ -15,6 +15,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.upserts import upsert_into
 from app.core.ids import new_id
 from app.core.request_limits.sqlite_state import StateFileError
 from app.core.request_limits.state import Source
@@ -22,17 +23,17 @@ from app.core.request_limits.values import CountBatch
 from app.core.runtime import Runtime
 from app.usage.metrics import Metric
 from app.usage.models import CountedBatch
-from app.usage.records import Addition, add, note_uses, upsert_into
+from app.usage.records import Addition, add, note_uses
 
 logger = logging.getLogger(__name__)
 
 _BATCHES_KEPT = timedelta(days=7)
-_IN_HAND_AT_MOST = timedelta(days=1)
+_MAX_BATCH_AGE = timedelta(days=1)
 _BATCHES_AT_ONCE = 10
 
 
 def flush(runtime: Runtime) -> int:
-    """Apply all calls counted so far, in one transaction a batch; return how many that were.
+    """Move all counted calls into the records, one transaction per batch; return their number.
 
     Safe at any time, in any process, any number of times.
     """
@@ -40,9 +41,10 @@ def flush(runtime: Runtime) -> int:
 
 
 def purge(session: Session, now: datetime) -> None:
-    """Forget batches that nobody can hold any more.
+    """Delete the ids of batches that no store can have any more.
 
-    The newest of each store stays however old it is: a killed flush may have left it there.
+    The newest id of each store stays, however old it is: a killed flush may have left the batch in
+    the store.
     """
     newest = select(func.max(CountedBatch.applied_at)).group_by(CountedBatch.source)
     old = CountedBatch.applied_at < now - _BATCHES_KEPT
@@ -52,16 +54,16 @@ def purge(session: Session, now: datetime) -> None:
 def _flush_source(runtime: Runtime, source: Source) -> int:
     own_id, calls = new_id("batch"), 0
     try:
-        # A batch that another flush left, or has in hand, comes first and hides what is counted
-        # since; only our own holds all of it.
+        # An unfinished batch of another flush comes first, without the calls since then; our own
+        # batch contains all calls up to now.
         for _ in range(_BATCHES_AT_ONCE):
             taken_at = utc_now()
             batch = source.store.take_counts(own_id)
             if batch is None:
                 break
             with runtime.db.writing() as session:
-                # Asleep for so long, this process may hold a batch that the database has forgotten.
-                if utc_now() - taken_at > _IN_HAND_AT_MOST:
+                # After such a pause of this process the database may have deleted the batch's id.
+                if utc_now() - taken_at > _MAX_BATCH_AGE:
                     break
                 calls += _apply(session, batch, source)
             source.store.drop_counts(batch.id)
@@ -70,15 +72,15 @@ def _flush_source(runtime: Runtime, source: Source) -> int:
     except RedisError as error:
         runtime.state.note_failure(error)
     except StateFileError as error:
-        logger.warning("call counts wait in the state file: %s", error)
+        logger.warning("call counts stay in the state file until the next flush: %s", error)
     return calls
 
 
 def _apply(session: Session, batch: CountBatch, source: Source) -> int:
     # Each host has a state file of its own.
-    holder = f"{source.name}@{platform.node()}"
+    store = f"{source.name}@{platform.node()}"
     claim = upsert_into(session, CountedBatch).values(
-        id=batch.id, source=holder, applied_at=utc_now()
+        id=batch.id, source=store, applied_at=utc_now()
     )
     won = session.execute(claim.on_conflict_do_nothing().returning(CountedBatch.id)).first()
     if won is None:

@@ -1,14 +1,14 @@
-"""What is metered, in which unit, and how a quantity of it is written out."""
+"""Metrics of usage, their units, and how quantities are shown."""
 
 from enum import StrEnum
 
 GB = 1_000_000_000
-# Storage is counted in whole steps, so that six decimals of a gigabyte write it exactly.
+# Storage is counted in whole steps, which six decimals of a gigabyte can express.
 STORAGE_STEP_BYTES = 1_000
 
 
 class Metric(StrEnum):
-    """What a plan includes so much of (contract A4)."""
+    """A quantity that the plan includes an amount of."""
 
     CALLS = "calls"
     WEBHOOKS = "webhooks"
@@ -18,11 +18,11 @@ class Metric(StrEnum):
 UNITS = {Metric.CALLS: "request", Metric.WEBHOOKS: "delivery", Metric.STORAGE_GB: "gb"}
 
 
-def shown(metric: Metric, quantity: int) -> int | float:
-    """Write a quantity out: calls and deliveries as they are, bytes as gigabytes."""
+def in_unit(metric: Metric, quantity: int) -> int | float:
+    """Return a quantity in the unit of the API: calls, deliveries, or gigabytes for bytes."""
     return quantity / GB if metric == Metric.STORAGE_GB else quantity
 
 
 def whole_steps(size_bytes: int) -> int:
-    """Round a size up to whole steps of storage."""
+    """Round a size up to a multiple of the storage step."""
     return -(-size_bytes // STORAGE_STEP_BYTES) * STORAGE_STEP_BYTES

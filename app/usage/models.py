@@ -1,4 +1,4 @@
-"""The tables of metered use."""
+"""Tables of usage."""
 
 from datetime import datetime
 
@@ -9,25 +9,24 @@ from app.core.database.session import Table, UtcDateTime
 
 
 class UsageRecord(Table):
-    """What was used on one UTC day by one key in one operation (contract B13).
+    """Usage of one metric on one UTC day, by one key in one operation.
 
-    `quantity` is a whole number of the metric's smallest unit: calls, deliveries, bytes. Summary,
-    details and usage by key all sum this column, so they agree to the last byte.
+    `quantity` is a whole number of calls, deliveries or bytes. Summary, details and usage by key
+    all sum this column, so that they agree exactly.
 
-    A storage record holds by how much that day raised the peak of its billing period. The sum over
-    a period is then the most that lay there at any moment, which is what a plan includes; the
-    records show on which days it grew, and their running sum is the peak up to each day. (Plain
-    daily peaks would add up to gigabyte-days, and 10 GB kept for a month would read as 300.)
+    A storage record contains how much the day raised the peak of its billing period. The sum over a
+    period is therefore the peak, which is what a plan includes. (Daily peaks would add up to
+    gigabyte-days: 10 GB stored for a month would be shown as 300.)
 
-    A quantity may stand at or below 0 for a moment: a call that failed is taken back in the store
-    that is in use, which may be another, and moved sooner, than the one that counted it. Such
-    records are not shown and not summed.
+    A quantity can be 0 or negative for a moment: a failed call is uncounted in the store that is in
+    use, which may be flushed earlier than the store that counted it. Such records are neither
+    shown nor summed.
     """
 
     __tablename__ = "usage_records"
     __table_args__ = (
         Index("uq_usage_records_day", "date", "type", "key_id", "operation", unique=True),
-        # Holds all that sums need, so that they never read the rows.
+        # Covers sums, so that they never read the rows.
         Index("ix_usage_records_sums", "type", "date", "key_id", "quantity"),
         Index("ix_usage_records_key", "key_id", "date"),
     )
@@ -35,16 +34,15 @@ class UsageRecord(Table):
     id: Mapped[str] = mapped_column(primary_key=True)
     date: Mapped[str]
     type: Mapped[str]  # a Metric
-    key_id: Mapped[str]  # empty where no key is behind it
-    operation: Mapped[str]  # the endpoint's function, the subscription sent to, or `storage`
+    key_id: Mapped[str]  # empty for webhooks and storage
+    operation: Mapped[str]  # name of the endpoint function, id of the subscription, or `storage`
     quantity: Mapped[int] = mapped_column(BigInteger)
 
 
 class CountedBatch(Table):
-    """A batch of call counts that the records hold already: none is applied twice.
+    """The id of a batch of call counts that is in the records, so that none is added twice.
 
-    `source` is the store that handed it out. A store hands out one batch at a time, so that only
-    the newest of each may still lie there.
+    `source` is the store that the batch came from. A store has one unfinished batch at a time.
     """
 
     __tablename__ = "usage_batches"
@@ -55,7 +53,7 @@ class CountedBatch(Table):
 
 
 class QuotaWarning(Table):
-    """That the warning of a metric was published for a billing period: once, whatever happens."""
+    """A quota warning that was published, at most one for each metric and billing period."""
 
     __tablename__ = "usage_warnings"
 
@@ -65,7 +63,7 @@ class QuotaWarning(Table):
 
 
 class MeteredKey(Table):
-    """What usage knows of an API key: its name and when it was last used."""
+    """Name and last use of an API key."""
 
     __tablename__ = "usage_keys"
 

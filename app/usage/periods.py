@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 
 
 def period_of(moment: datetime) -> str:
-    """Return the period that a moment falls into."""
+    """Return the billing period of a time."""
     return moment.astimezone(UTC).strftime("%Y-%m")
 
 
 def date_of(moment: datetime) -> str:
-    """Return the UTC day of a moment, YYYY-MM-DD."""
+    """Return the UTC day of a time, YYYY-MM-DD."""
     return moment.astimezone(UTC).date().isoformat()
 
 
@@ -19,11 +19,11 @@ def first_day(period: str) -> str:
 
 
 def bounds(period: str) -> tuple[str, str]:
-    """Return the texts between which, both included, the dates of a period lie."""
+    """Return the lowest and the highest text that a date of the period can be."""
     return f"{period}-01", f"{period}-31"
 
 
 def period_before(period: str) -> str:
-    """Return the period before this one."""
+    """Return the previous period."""
     year, month = map(int, period.split("-"))
     return f"{year:04}-{month - 1:02}" if month > 1 else f"{year - 1:04}-12"

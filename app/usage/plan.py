@@ -1,15 +1,15 @@
-"""The plan: how much of each metric a billing period includes, and what goes beyond it."""
+"""Plan: how much of each metric a billing period includes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.core.settings import Settings
-from app.usage.metrics import GB, Metric, shown
+from app.usage.metrics import GB, Metric, in_unit
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The tier's name and the included amounts: calls, deliveries, bytes."""
+    """Name of the plan, and the included calls, deliveries and bytes."""
 
     tier: str
     included: Mapping[Metric, int]
@@ -27,10 +27,10 @@ def plan_of(settings: Settings) -> Plan:
     )
 
 
-def standing(metric: Metric, used: int, included: int) -> dict[str, int | float]:
-    """Set what was used beside what is included, written out."""
+def compared(metric: Metric, used: int, included: int) -> dict[str, int | float]:
+    """Return used and included amounts and the overage, in the unit of the API."""
     return {
-        "used": shown(metric, used),
-        "included": shown(metric, included),
-        "overage": shown(metric, max(0, used - included)),
+        "used": in_unit(metric, used),
+        "included": in_unit(metric, included),
+        "overage": in_unit(metric, max(0, used - included)),
     }

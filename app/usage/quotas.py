@@ -1,7 +1,7 @@
-"""Quotas: the warning that usage nears what the plan includes, once a metric and period.
+"""Quota warnings: published once for each metric and billing period that reaches the threshold.
 
-The warning follows from records that are durable, so nothing can be lost: whoever looks next finds
-what was crossed and not yet told. That spares the writers, of whom some know no plan.
+Warnings follow from usage records, which are durable: each check publishes whatever is due, so that
+no warning is lost and writers of records need not know the plan.
 """
 
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from app.core.database.upserts import upsert_into
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import UsageQuotaWarning
-from app.usage.metrics import Metric, shown
+from app.usage.metrics import Metric, in_unit
 from app.usage.models import QuotaWarning
 from app.usage.periods import period_before, period_of
 from app.usage.plan import Plan
-from app.usage.records import upsert_into
 from app.usage.reports import totals
 
 THRESHOLD_PERCENT = 80
-# Use that is written late, by a worker that was away, may still cross in the period before.
+# Records that are written late may still reach the threshold of the previous period.
 _LOOK_BACK_DAYS = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Crossing:
+class DueWarning:
     """A metric that has reached the threshold in a period."""
 
     period: str
@@ -35,38 +35,38 @@ class Crossing:
     included: int
 
 
-def untold(session: Session, plan: Plan, now: datetime) -> list[Crossing]:
-    """List what has reached the threshold and was not warned of; reads only."""
+def due_warnings(session: Session, plan: Plan, now: datetime) -> list[DueWarning]:
+    """List the warnings that are due and not published; reads only."""
     periods = [period_of(now)]
     if now.day <= _LOOK_BACK_DAYS:
         periods.append(period_before(periods[0]))
-    told = {
+    published = {
         (row.billing_period, row.metric)
         for row in session.scalars(
             select(QuotaWarning).where(QuotaWarning.billing_period.in_(periods))
         )
     }
     return [
-        Crossing(period, metric, used, plan.included[metric])
+        DueWarning(period, metric, used, plan.included[metric])
         for period in periods
         for metric, used in totals(session, period).items()
-        if has_reached(used, plan.included[metric]) and (period, metric) not in told
+        if has_reached(used, plan.included[metric]) and (period, metric) not in published
     ]
 
 
 def has_reached(used: int, included: int) -> bool:
-    """Whether usage is at the threshold; of nothing included there is no share to reach."""
+    """Whether usage is at the threshold; never if the plan includes nothing."""
     return included > 0 and used * 100 >= included * THRESHOLD_PERCENT
 
 
 def warn(session: Session, plan: Plan, now: datetime) -> int:
-    """Publish the warnings that are due; return how many. Safe to call at any time, by anybody."""
-    return sum(_tell(session, crossing, now) for crossing in untold(session, plan, now))
+    """Publish the warnings that are due and return their number. Safe at any time."""
+    return sum(_publish_once(session, warning, now) for warning in due_warnings(session, plan, now))
 
 
-def _tell(session: Session, crossing: Crossing, now: datetime) -> bool:
+def _publish_once(session: Session, warning: DueWarning, now: datetime) -> bool:
     claim = upsert_into(session, QuotaWarning).values(
-        billing_period=crossing.period, metric=crossing.metric, published_at=now
+        billing_period=warning.period, metric=warning.metric, published_at=now
     )
     won = session.execute(claim.on_conflict_do_nothing().returning(QuotaWarning.metric)).first()
     if won is None:
@@ -75,11 +75,11 @@ def _tell(session: Session, crossing: Crossing, now: datetime) -> bool:
         session,
         EventType.USAGE_QUOTA_WARNING,
         UsageQuotaWarning(
-            billing_period=crossing.period,
-            metric=crossing.metric.value,
-            used=shown(crossing.metric, crossing.used),
-            included=shown(crossing.metric, crossing.included),
-            percent=crossing.used * 100 // crossing.included,
+            billing_period=warning.period,
+            metric=warning.metric.value,
+            used=in_unit(warning.metric, warning.used),
+            included=in_unit(warning.metric, warning.included),
+            percent=warning.used * 100 // warning.included,
             threshold_percent=THRESHOLD_PERCENT,
         ),
     )

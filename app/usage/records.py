@@ -1,14 +1,13 @@
-"""Writing usage records: additions and peaks, in SQL, safe beside other writers."""
+"""Writes to usage records: additions and storage peaks, safe next to concurrent writers."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import func, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from app.core.database.upserts import upsert_into
 from app.core.ids import new_id
 from app.usage.metrics import Metric
 from app.usage.models import MeteredKey, UsageRecord
@@ -20,7 +19,7 @@ _STORAGE = "storage"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Addition:
-    """So much more in one record; the order is that of the records' unique index."""
+    """A quantity to add to one record. Additions sort like the unique index of the records."""
 
     date: str
     metric: Metric
@@ -29,27 +28,21 @@ class Addition:
     quantity: int
 
 
-def upsert_into(session: Session, table: Any) -> Any:
-    """Return an INSERT of this database that can say ON CONFLICT."""
-    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
-    return dialect.insert(table)
-
-
 def add(session: Session, additions: Iterable[Addition]) -> None:
-    """Add to the records of their days.
+    """Add quantities to the records.
 
-    Written in the order of the index: two writers that take the same rows cannot block each other.
+    Rows are written in the order of their index, so that two writers cannot deadlock.
     """
     rows = [
         {
             "id": new_id("use"),
-            "date": each.date,
-            "type": each.metric.value,
-            "key_id": each.key_id,
-            "operation": each.operation,
-            "quantity": each.quantity,
+            "date": addition.date,
+            "type": addition.metric.value,
+            "key_id": addition.key_id,
+            "operation": addition.operation,
+            "quantity": addition.quantity,
         }
-        for each in sorted(additions)
+        for addition in sorted(additions)
     ]
     if not rows:
         return
@@ -61,10 +54,10 @@ def add(session: Session, additions: Iterable[Addition]) -> None:
 
 
 def raise_peak(session: Session, *, period: str, date: str, quantity: int) -> None:
-    """Make the storage records of a period sum up to this quantity, if they sum up to less."""
+    """Make the storage records of a period add up to this quantity, if they add up to less."""
     if quantity <= _stored(session, period):
         return
-    # Whoever raises a peak touches this row first and so waits for whoever does it already.
+    # Concurrent writers lock this row first, so that the second one sees what the first added.
     add(session, [Addition(first_day(period), Metric.STORAGE_GB, "", _STORAGE, 0)])
     growth = quantity - _stored(session, period)
     if growth > 0:
@@ -72,7 +65,7 @@ def raise_peak(session: Session, *, period: str, date: str, quantity: int) -> No
 
 
 def note_uses(session: Session, last_used: Mapping[str, datetime]) -> None:
-    """Move the last use of keys forward, never back; a key that nobody named goes by its id."""
+    """Move the last use of keys forward, never back. A key without a name is named by its id."""
     if not last_used:
         return
     statement = upsert_into(session, MeteredKey)

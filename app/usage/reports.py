@@ -1,6 +1,6 @@
-"""What is read from usage: the summary, the details and the calls of each key.
+"""Reports of usage: the summary, the details and the calls of each key.
 
-All three sum or list the same records, those above 0, so that they agree exactly.
+All three read the same records, those above 0, so that they agree exactly.
 """
 
 from dataclasses import replace
@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
 from app.core.database.paging import Page, PageRequest, select_page
-from app.usage.metrics import UNITS, Metric, shown
+from app.usage.metrics import UNITS, Metric, in_unit
 from app.usage.models import MeteredKey, UsageRecord
 from app.usage.periods import bounds
-from app.usage.plan import Plan, standing
+from app.usage.plan import Plan, compared
 
 _DETAILS = select(
     UsageRecord.id,
@@ -27,7 +27,7 @@ _DETAILS = select(
 
 
 def totals_of(period: str) -> Select[str, int]:
-    """Build the sums of a period, metric by metric; the index alone answers it."""
+    """Build the query for the totals of a period; an index covers it."""
     return (
         select(UsageRecord.type, func.sum(UsageRecord.quantity))
         .where(*_counted(period))
@@ -36,19 +36,21 @@ def totals_of(period: str) -> Select[str, int]:
 
 
 def totals(session: Session, period: str) -> dict[Metric, int]:
-    """Return what was used of each metric in a period, in its smallest unit."""
-    found = {Metric(type_): int(total) for type_, total in session.execute(totals_of(period))}
-    return {metric: found.get(metric, 0) for metric in Metric}
+    """Return the total of each metric in a period: calls, deliveries, bytes."""
+    total_by_metric = {
+        Metric(type_): int(total) for type_, total in session.execute(totals_of(period))
+    }
+    return {metric: total_by_metric.get(metric, 0) for metric in Metric}
 
 
 def summary(session: Session, period: str, plan: Plan) -> dict[str, Any]:
-    """Return what was used in a period beside what the plan includes."""
+    """Return usage in a period compared with the plan."""
     used = totals(session, period)
     return {
         "billing_period": period,
         "tier": plan.tier,
         "usage": {
-            metric.value: standing(metric, used[metric], plan.included[metric]) for metric in Metric
+            metric.value: compared(metric, used[metric], plan.included[metric]) for metric in Metric
         },
     }
 
@@ -61,7 +63,7 @@ def list_details(
     metric: Metric | None = None,
     key_id: str | None = None,
 ) -> Page[dict[str, Any]]:
-    """List the records of a period, one for each day, key and operation, newest day first."""
+    """List the records of a period: one for each day, key and operation, newest day first."""
     chosen = [] if key_id is None else [UsageRecord.key_id == key_id]
     count = select(func.count()).select_from(UsageRecord)
     total_count = session.scalar(count.where(*_counted(period, metric), *chosen)) or 0
@@ -79,7 +81,7 @@ def list_details(
 
 
 def by_key(session: Session, period: str) -> list[dict[str, Any]]:
-    """List every key, used or not, with its calls in a period, most calls first."""
+    """List all keys, used or not, with their calls in a period, most calls first."""
     calls = (
         select(UsageRecord.key_id, func.sum(UsageRecord.quantity).label("quantity"))
         .where(*_counted(period, Metric.CALLS))
@@ -103,7 +105,7 @@ def by_key(session: Session, period: str) -> list[dict[str, Any]]:
 
 
 def _counted(period: str, metric: Metric | None = None) -> list[ColumnElement[bool]]:
-    # The index of sums begins with the type: named, even all of them, it leads straight in.
+    # The index starts with the type: with a condition on it, even for all types, it is used.
     return [UsageRecord.type.in_([metric] if metric else list(Metric)), *_in(period)]
 
 
@@ -122,14 +124,14 @@ def _record(row: Any, period: str) -> dict[str, Any]:
         "key_id": row["key_id"] or None,
         "key_name": row["name"],
         "operation": _operation_id(row["operation"]) if is_call else row["operation"],
-        "quantity": shown(metric, row["quantity"]),
+        "quantity": in_unit(metric, row["quantity"]),
         "unit": UNITS[metric],
-        # What is not billed is not metered: tests, redeliveries, calls that failed on our side.
+        # Usage that is not billed is not metered: tests, redeliveries, calls that failed with 5xx.
         "billable": True,
     }
 
 
 def _operation_id(endpoint: str) -> str:
-    """Name an endpoint's function as the OpenAPI document does."""
+    """Return the operation id of an endpoint function in the OpenAPI document."""
     first, *rest = endpoint.split("_")
     return first + "".join(word.capitalize() for word in rest)

@@ -1,4 +1,4 @@
-"""Endpoints of usage; each shows all calls up to and with its own."""
+"""Endpoints of usage. Each answer includes all earlier calls."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from app.web.api import BARE, Blueprint
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
-blp = Blueprint("usage", __name__, url_prefix="/usage", description="Metered use")
+blp = Blueprint("usage", __name__, url_prefix="/usage", description="Metered usage")
 
 
 @blp.get("/summary")
@@ -19,7 +19,7 @@ blp = Blueprint("usage", __name__, url_prefix="/usage", description="Metered use
 @blp.arguments(schemas.PeriodQuery, location="query")
 @blp.response(200, schemas.UsageSummarySchema, shape=BARE)
 def get_usage_summary(query: dict[str, Any]) -> Any:
-    """Show what was used in a billing period, what the plan includes, and what goes beyond."""
+    """Show the usage of a billing period, what the plan includes, and the overage."""
     plan = plan_of(current_runtime().settings)
     meter.flush(current_runtime())
     with current_runtime().db.reading() as session:
@@ -31,7 +31,7 @@ def get_usage_summary(query: dict[str, Any]) -> Any:
 @blp.arguments(schemas.UsageDetailsQuery, location="query")
 @blp.response(200, schemas.UsageRecordSchema(many=True))
 def list_usage_details(query: dict[str, Any]) -> Any:
-    """List what was used in a billing period by day, key and operation, newest day first."""
+    """List the usage of a billing period by day, key and operation, newest day first."""
     metric = Metric(query["type"]) if "type" in query else None
     meter.flush(current_runtime())
     with current_runtime().db.reading() as session:

@@ -1,4 +1,4 @@
-"""Shapes of usage (spec A4, contract B13)."""
+"""Schemas of usage."""
 
 from marshmallow import fields
 
@@ -11,18 +11,18 @@ _TYPES = tuple(Metric)
 
 
 def _period(*, required: bool = False) -> Pattern:
-    hint = "This must be a month such as 2026-11."
+    hint = "billingPeriod must be a month such as 2026-11."
     return Pattern("[0-9]{4}-(0[1-9]|1[0-2])", hint, required=required)
 
 
 class PeriodQuery(CamelSchema):
-    """Which billing period; the current one unless said."""
+    """A billing period; by default the current one."""
 
     billing_period = _period()
 
 
 class UsageDetailsQuery(PageQuery):
-    """Which records of which billing period; the current one unless said."""
+    """Filters of usage records; by default those of the current billing period."""
 
     billing_period = _period()
     type = Choice(_TYPES)
@@ -31,23 +31,23 @@ class UsageDetailsQuery(PageQuery):
 
 
 class CountedSchema(CamelSchema):
-    """A number of something beside what the plan includes of it."""
+    """A number, compared with the plan."""
 
     used = Whole(required=True)
     included = Whole(required=True)
-    overage = Whole(required=True, metadata={"description": "What goes beyond the plan."})
+    overage = Whole(required=True, metadata={"description": "Usage beyond the plan."})
 
 
 class StoredSchema(CamelSchema):
-    """Gigabytes (10^9 bytes) beside what the plan includes; used is the period's peak."""
+    """Gigabytes (10^9 bytes), compared with the plan; `used` is the peak of the period."""
 
     used = Number(low=0, required=True)
     included = Number(low=0, required=True)
-    overage = Number(low=0, required=True, metadata={"description": "What goes beyond the plan."})
+    overage = Number(low=0, required=True, metadata={"description": "Usage beyond the plan."})
 
 
 class AmountsSchema(CamelSchema):
-    """What was used of each metric."""
+    """Usage of each metric."""
 
     calls = Nested(CountedSchema, required=True)
     webhooks = Nested(CountedSchema, required=True)
@@ -55,7 +55,7 @@ class AmountsSchema(CamelSchema):
 
 
 class UsageSummarySchema(CamelSchema):
-    """What was used in a period."""
+    """Usage of a period."""
 
     billing_period = _period(required=True)
     tier = fields.String(required=True)
@@ -63,7 +63,7 @@ class UsageSummarySchema(CamelSchema):
 
 
 class UsageRecordSchema(CamelSchema):
-    """What was used on one day by one key in one operation."""
+    """Usage on one day by one key in one operation."""
 
     id = fields.String(required=True, metadata={"example": "use_01k9zq3s7vf0mb5e2wd8yhx4cn"})
     billing_period = _period(required=True)
@@ -81,8 +81,8 @@ class UsageRecordSchema(CamelSchema):
         low=0,
         required=True,
         metadata={
-            "description": "Calls, deliveries, or the gigabytes by which the day raised the "
-            "period's peak: the records of a period sum up to its summary."
+            "description": "Calls, deliveries, or the gigabytes by which the day raised the peak "
+            "of the period. The records of a period add up to its summary."
         },
     )
     unit = Choice(tuple(UNITS.values()), required=True)
@@ -90,7 +90,7 @@ class UsageRecordSchema(CamelSchema):
 
 
 class KeyUsageSchema(CamelSchema):
-    """What one key used in a period."""
+    """Calls of one key in a period."""
 
     key_id = fields.String(required=True)
     name = fields.String(required=True)
@@ -99,7 +99,7 @@ class KeyUsageSchema(CamelSchema):
 
 
 class UsageByKeySchema(CamelSchema):
-    """The calls of every key in a period."""
+    """Calls of every key in a period."""
 
     billing_period = fields.String(required=True)
     keys = fields.List(fields.Nested(KeyUsageSchema), required=True)

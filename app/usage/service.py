@@ -1,4 +1,4 @@
-"""What other rooms report to usage, and what they ask of it."""
+"""Usage as other packages report and read it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,20 +15,20 @@ from app.usage.records import Addition, add, raise_peak
 def count_delivery(
     session: Session, *, subscription_id: str, now: datetime, count: int = 1
 ) -> None:
-    """Count webhook deliveries; call it once for each, with its first attempt.
+    """Count webhook deliveries, each once, with its first attempt.
 
-    It counts in the caller's transaction: with the mark that says so, or not at all.
+    Counted in the caller's transaction, together with the mark that the delivery is counted.
     """
     add(session, [Addition(date_of(now), Metric.WEBHOOKS, "", subscription_id, count)])
 
 
 def note_storage(session: Session, *, size_bytes: int, now: datetime) -> None:
-    """Note how much is stored in all, as often as it may have changed; only peaks are kept."""
+    """Record the total size of the storage; only the peak of a period is stored."""
     raise_peak(session, period=period_of(now), date=date_of(now), quantity=whole_steps(size_bytes))
 
 
 def name_key(session: Session, *, key_id: str, name: str) -> None:
-    """Tell usage of a key, or of its new name."""
+    """Set the name of a key in reports of usage."""
     known = session.get(MeteredKey, key_id)
     if known is None:
         session.add(MeteredKey(key_id=key_id, name=name))
@@ -37,7 +37,7 @@ def name_key(session: Session, *, key_id: str, name: str) -> None:
 
 
 def last_uses(session: Session, key_ids: Sequence[str]) -> dict[str, datetime | None]:
-    """Return when each of these keys was last used."""
+    """Return the last use of each of these keys."""
     rows = session.execute(
         select(MeteredKey.key_id, MeteredKey.last_used_at).where(MeteredKey.key_id.in_(key_ids))
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import or_, select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -16,15 +16,19 @@ LABEL = "customerRef"
 def of_customer(
     session: Session, customer_ref: str, *, limit: int, among: Sequence[str] | None = None
 ) -> Sequence[str]:
-    """Return the ids of a customer's calls that are not erased, by label or phone number.
+    """Return the ids of a customer's calls that are not erased, by label or the customer's number.
+
+    The customer's number is the called one in an outbound call and the calling one in any other, so
+    that a company's own number does not select all its calls.
 
     Args:
         among: search only these calls; otherwise every row is read.
     """
+    is_outbound = VoiceCall.direction == "outbound"
     is_theirs = or_(
         VoiceCall.labels[LABEL].as_string() == customer_ref,
-        VoiceCall.from_number == customer_ref,
-        VoiceCall.to_number == customer_ref,
+        and_(~is_outbound, VoiceCall.from_number == customer_ref),
+        and_(is_outbound, VoiceCall.to_number == customer_ref),
     )
     theirs = select(VoiceCall.id).where(is_theirs).limit(limit)
     if among is not None:
@@ -56,7 +60,7 @@ def erase(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:
         row.erased_at = row.updated_at = utc_now()
         spoken = session.get(VoiceCallTurns, row.id)
         if spoken is not None:
-            spoken.turns = [{**each, "text": "", "redactions": []} for each in spoken.turns]
+            spoken.turns = [{**turn, "text": "", "redactions": []} for turn in spoken.turns]
             spoken.digest = ""
         search_text = session.get(VoiceCallSearchText, row.id)
         if search_text is not None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.audio_files.links import Links
+from app.audio_files.uploads.links import RecordingLinks
 from app.voice_calls import epa, queries, schemas, service
 from app.web.api import Blueprint
 from app.web.current import current_runtime
@@ -40,7 +40,7 @@ def get_voice_call(voice_call_id: str) -> Any:
 def get_recording_url(voice_call_id: str) -> Any:
     """Get a signed link to the recording."""
     runtime = current_runtime()
-    links = Links(runtime.urls, public_address(runtime.settings), runtime.settings.url_ttl_s)
+    links = RecordingLinks.of(runtime, public_address(runtime.settings))
     with runtime.db.reading() as session:
         return service.recording_link(session, voice_call_id, links=links)
 

@@ -5,8 +5,8 @@ from typing import Any, Literal, cast
 
 from sqlalchemy.orm import Session
 
-from app.audio_files import service as audio_files
-from app.audio_files.links import Links
+from app.audio_files import queries as audio_files
+from app.audio_files.uploads.links import RecordingLinks
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.clock import iso_utc, utc_now
@@ -23,7 +23,7 @@ from app.voice_calls import queries
 from app.voice_calls.enums import ENDED
 from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurns
 
-# Values of `drafts.drafted` that are not columns.
+# Values of `preparation.prepare_voice_call` that are not columns.
 _NOT_COLUMNS = frozenset({"turns", "raw", "turns_digest"})
 
 
@@ -36,7 +36,7 @@ def upsert(
     the event `voice-call.completed`, once.
 
     Args:
-        values: the result of `drafts.drafted`.
+        values: the result of `preparation.prepare_voice_call`.
 
     Raises:
         InvalidInput: a reference does not exist.
@@ -71,7 +71,9 @@ def upsert(
     return queries.get(session, row.id), created, True
 
 
-def recording_link(session: Session, voice_call_id: str, *, links: Links) -> dict[str, Any]:
+def recording_link(
+    session: Session, voice_call_id: str, *, links: RecordingLinks
+) -> dict[str, Any]:
     """Return a signed link to the recording of a call.
 
     Raises:

@@ -19,9 +19,9 @@ def of_turns(
 ) -> Transcript:
     """Build the transcript of the turns, ordered by start time if all have one."""
     ordered = [turns[index] for index in reading_order(turns)]
-    ends = [each["end_ms"] for each in ordered if each["end_ms"] is not None]
+    ends = [turn["end_ms"] for turn in ordered if turn["end_ms"] is not None]
     return Transcript(
-        segments=tuple(_segment(index, each) for index, each in enumerate(ordered)),
+        segments=tuple(_segment(index, turn) for index, turn in enumerate(ordered)),
         participants=tuple(
             Participant(
                 id=role,
@@ -29,7 +29,7 @@ def of_turns(
                 kind=_KINDS[role],
                 display_name=bot_name if role == "bot" else None,
             )
-            for role in dict.fromkeys(each["role"] for each in ordered)
+            for role in dict.fromkeys(turn["role"] for turn in ordered)
         ),
         duration_ms=max(ends) if len(ends) == len(ordered) > 0 else None,
         language=language,
@@ -54,14 +54,14 @@ def of_recording(transcript: Transcript, *, transferred: bool, bot_name: str | N
     return replace(
         transcript,
         segments=tuple(
-            replace(each, role=Role.BOT) if each.role is Role.AGENT else each
-            for each in transcript.segments
+            replace(segment, role=Role.BOT) if segment.role is Role.AGENT else segment
+            for segment in transcript.segments
         ),
         participants=tuple(
-            replace(each, role=Role.BOT, kind="bot", display_name=bot_name)
-            if each.role is Role.AGENT
-            else each
-            for each in transcript.participants
+            replace(participant, role=Role.BOT, kind="bot", display_name=bot_name)
+            if participant.role is Role.AGENT
+            else participant
+            for participant in transcript.participants
         ),
     )
 

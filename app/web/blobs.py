@@ -30,18 +30,18 @@ class UrlExpired(errors.AppError):
 
 
 class BlobOwner(Protocol):
-    """The room whose rows the objects of one id prefix belong to."""
+    """Owner of the stored objects of one id prefix."""
 
-    def knows(self, object_id: str) -> bool:
-        """Whether the row is still there: a URL outlives it by minutes."""
+    def exists(self, object_id: str) -> bool:
+        """Return whether the row still exists; a URL may outlive it by minutes."""
         ...
 
-    def stored(self, object_id: str, stored: StoredObject) -> None:
-        """Note a finished upload; `NotFound` when the row has gone meanwhile."""
+    def mark_stored(self, object_id: str, stored: StoredObject) -> None:
+        """Record a finished upload; raises `NotFound` if the row was deleted meanwhile."""
         ...
 
-    def heal(self, object_id: str) -> None:
-        """Note an upload whose `stored` was lost in a crash; nothing when it was noted."""
+    def reconcile(self, object_id: str) -> None:
+        """Record an upload that a crash interrupted before `mark_stored`."""
         ...
 
 
@@ -68,7 +68,7 @@ class Blobs:
         """Store the body, once."""
         stored = self._take(object_id)
         try:
-            self._owner(object_id).stored(object_id, stored)
+            self._owner(object_id).mark_stored(object_id, stored)
         except errors.NotFound:
             self._storage.delete(object_id)
             raise
@@ -99,7 +99,7 @@ class Blobs:
             finally:
                 release()
         except ObjectExists as error:
-            owner.heal(object_id)
+            owner.reconcile(object_id)
             raise errors.Conflict("This was uploaded before; a URL takes one upload.") from error
 
     def _grant(self, object_id: str, *, permission: str) -> Grant:
@@ -114,7 +114,7 @@ class Blobs:
 
     def _owner(self, object_id: str) -> BlobOwner:
         owner = self._owners.get(object_id.partition("_")[0])
-        if owner is None or not owner.knows(object_id):
+        if owner is None or not owner.exists(object_id):
             raise errors.NotFound("There is no such object.")
         return owner
 

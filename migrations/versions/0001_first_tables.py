@@ -214,7 +214,7 @@ def upgrade() -> None:
 
     op.create_table('imports',
     sa.Column('format', sa.String(), nullable=False),
-    sa.Column('documents', sa.JSON(none_as_null=True), nullable=True),
+    sa.Column('sealed_documents', sa.String(), nullable=True),
     sa.Column('options', sa.JSON(), nullable=False),
     sa.Column('received', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('created', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),

@@ -215,20 +215,3 @@ def test_wrong_parameters_are_refused(
 def test_views_need_their_scope(base: str, make_caller: Any, view: str) -> None:
     answer = make_caller(base, scopes=["analytics:export"]).get(f"/analytics/{view}")
     assert error_code(answer) == "INSUFFICIENT_SCOPE"
-
-
-def test_facts_are_made_from_nothing_and_checked(runtime: Runtime) -> None:
-    with runtime.db.writing() as session:
-        for _ in range(3):
-            completed(session)
-        opened(session)
-    assert "every fact agrees" in checked()
-    with runtime.db.writing() as session:
-        session.connection().exec_driver_sql(
-            "DELETE FROM evaluation_facts WHERE id = (SELECT min(id) FROM evaluation_facts)"
-        )
-        session.connection().exec_driver_sql("UPDATE evaluation_facts SET topics = 'x'")
-    assert "4 facts and 0 spans of time differ" in checked()
-    rebuilt = CommandRunner().invoke(analytics, ["rebuild"])
-    assert rebuilt.exit_code == 0, rebuilt.output
-    assert "every fact agrees" in checked()

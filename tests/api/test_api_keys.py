@@ -1,4 +1,4 @@
-"""API keys: made once, shown never again, revoked at once, no way to rise."""
+"""API keys: shown once, revoked at once, and never able to gain more than they have."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -55,7 +55,7 @@ def test_a_new_key_shows_its_strings_once_and_works(client: Caller) -> None:
     assert made["secret"] not in str(listed)
 
 
-def test_scopes_come_back_in_their_order(client: Caller) -> None:
+def test_scopes_are_returned_in_canonical_order(client: Caller) -> None:
     made = make(client, scopes=["usage:read", "audio:read", "evaluations:read"])
     assert made["scopes"] == ["evaluations:read", "audio:read", "usage:read"]
 
@@ -85,7 +85,7 @@ def test_a_wrong_field_is_named(client: Caller, change: dict[str, object], field
     assert set(findings(answer)) == {field}
 
 
-def test_a_revoked_key_is_refused_from_the_next_request_on(client: Caller) -> None:
+def test_a_revoked_key_is_refused_at_once(client: Caller) -> None:
     made = make(client)
     robot = caller_of(client, made)
     assert robot.get("/engagements").status_code == 200
@@ -99,7 +99,7 @@ def test_a_revoked_key_is_refused_from_the_next_request_on(client: Caller) -> No
     assert client.patch(f"/api-keys/{made['id']}", {"name": "x"}).status_code == 409
 
 
-def test_narrowed_scopes_hold_from_the_next_request_on(client: Caller) -> None:
+def test_narrowed_scopes_apply_at_once(client: Caller) -> None:
     made = make(client, scopes=["engagements:read", "engagements:write"])
     robot = caller_of(client, made)
     body = {"name": "A", "type": "qa"}
@@ -110,7 +110,7 @@ def test_narrowed_scopes_hold_from_the_next_request_on(client: Caller) -> None:
     assert error_code(robot.post("/engagements", body)) == "INSUFFICIENT_SCOPE"
 
 
-def test_an_allowlist_set_later_holds_at_once(client: Caller) -> None:
+def test_a_changed_allowlist_applies_at_once(client: Caller) -> None:
     made = make(client)
     robot = caller_of(client, made)
     assert robot.get("/engagements").status_code == 200
@@ -176,7 +176,7 @@ def test_a_wrong_grace_is_named(client: Caller, grace: object) -> None:
     assert set(findings(answer)) == {"gracePeriodSeconds"}
 
 
-def test_no_key_gives_or_takes_more_than_it_has(client: Caller) -> None:
+def test_a_key_touches_no_key_with_other_scopes(client: Caller) -> None:
     manager = caller_of(client, make(client, scopes=["keys:manage", "usage:read"]))
     strong = make(client, scopes=["webhooks:manage"])
     for answer in (
@@ -193,7 +193,7 @@ def test_no_key_gives_or_takes_more_than_it_has(client: Caller) -> None:
     assert widen.status_code == 403
 
 
-def test_children_stay_inside_the_allowlist_and_life_of_their_maker(client: Caller) -> None:
+def test_a_new_key_stays_within_the_allowlist_and_expiry_of_its_maker(client: Caller) -> None:
     ends = iso_utc(utc_now() + timedelta(hours=1))
     maker = caller_of(
         client,
@@ -220,7 +220,7 @@ LIMITS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: next(iter(limit)))
-def test_a_confined_key_touches_no_key_that_may_do_more(
+def test_a_limited_key_touches_no_key_that_may_do_more(
     client: Caller, limit: dict[str, Any]
 ) -> None:
     confined = caller_of(client, make(client, scopes=["keys:manage", "usage:read"], **limit))
@@ -242,7 +242,7 @@ def test_a_confined_key_touches_no_key_that_may_do_more(
 
 
 @pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: next(iter(limit)))
-def test_a_confined_key_manages_keys_within_its_limits(
+def test_a_limited_key_manages_keys_within_its_limits(
     client: Caller, limit: dict[str, Any]
 ) -> None:
     confined = caller_of(client, make(client, scopes=["keys:manage", "usage:read"], **limit))
@@ -255,7 +255,7 @@ def test_a_confined_key_manages_keys_within_its_limits(
     assert confined.call("DELETE", path, nonce="d").status_code == 204
 
 
-def test_the_last_key_that_manages_keys_stays(client: Caller) -> None:
+def test_the_last_key_with_keys_manage_cannot_be_revoked(client: Caller) -> None:
     key_id = client.key_id  # type: ignore[attr-defined]
     assert client.delete(f"/api-keys/{key_id}").status_code == 409
     narrowed = client.patch(f"/api-keys/{key_id}", {"scopes": ["usage:read"]})
@@ -263,7 +263,7 @@ def test_the_last_key_that_manages_keys_stays(client: Caller) -> None:
     assert client.get("/api-keys").status_code == 200
 
 
-def test_calls_and_last_use_are_counted_without_a_write_per_request(
+def test_calls_and_last_use_are_counted(
     client: Caller, base: str, make_caller: Callable[..., Caller], runtime: Runtime
 ) -> None:
     robot = make_caller(base, name="robot", scopes=["engagements:read"])
@@ -281,7 +281,7 @@ def test_calls_and_last_use_are_counted_without_a_write_per_request(
     assert client.get("/usage/by-key?billingPeriod=2020-01").json()["keys"][0]["calls"] == 0
 
 
-def test_no_secret_lies_in_plain_text(client: Caller, runtime: Runtime) -> None:
+def test_no_secret_is_stored_in_plain_text(client: Caller, runtime: Runtime) -> None:
     made = [make(client) for _ in range(3)]
     made.append(client.post(f"/api-keys/{made[0]['id']}/rotate").json()["data"])
     kept = b"".join(

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy
 from sqlalchemy.orm import Session
 
-from app.audio_files import erasure, service
+from app.audio_files import erasure, queries
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
@@ -47,7 +47,7 @@ def plans_of(runtime: Runtime, ask: Callable[[Session], object]) -> list[str]:
 
 def listing(sort: str, **filters: Any) -> Callable[[Session], object]:
     """Ask for a page."""
-    return lambda session: service.list_page(session, PageRequest(sort=sort), **filters)
+    return lambda session: queries.list_page(session, PageRequest(sort=sort), **filters)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Audio files: announced, uploaded, transcribed, judged, and what happens when that goes wrong."""
+"""Audio files: uploads, processing, failures, retries and the list."""
 
 import os
 import signal
@@ -14,8 +14,9 @@ import pytest
 from sqlalchemy import select, update
 
 from app.ai.transcript import Role, Segment, Transcript
-from app.audio_files import jobs, leases, steps
+from app.audio_files import jobs
 from app.audio_files.models import ProcessingJob
+from app.audio_files.processing import leases, steps
 from app.core.clock import utc_now
 from app.core.jobs import leases as core_leases
 from app.core.jobs.leases import Lease, LeaseLost
@@ -72,7 +73,7 @@ def claim(runtime: Runtime, job_id: str) -> Lease[ProcessingJob]:
     with runtime.db.writing() as session:
         taken = leases.claim(session, job_id)
         assert taken is not None
-        steps.begin(session, taken, max_duration_s=60)
+        steps.start(session, taken, max_duration_s=60)
         return taken
 
 
@@ -83,10 +84,10 @@ SAID = Transcript(
 )
 
 
-# Announcing
+# Uploads
 
 
-def test_an_announced_upload_waits_for_its_bytes(client: Caller, base: str) -> None:
+def test_a_reserved_upload_is_pending(client: Caller, base: str) -> None:
     made = client.post("/engagements", {"name": "Audit", "type": "qa"}).json()["data"]
     fields = {
         "engagementId": made["id"],
@@ -129,7 +130,7 @@ def test_an_announced_upload_waits_for_its_bytes(client: Caller, base: str) -> N
         ({"channelMap": {"parrot": 0}}, "channelMap.parrot", "UNKNOWN"),
     ],
 )
-def test_what_cannot_be_announced(
+def test_an_invalid_reservation_is_reported_by_field(
     client: Caller, fields: dict[str, Any], field: str, code: str
 ) -> None:
     body = {"fileName": "a.wav", "contentType": "audio/wav", "sizeBytes": 10, **fields}
@@ -138,7 +139,7 @@ def test_what_cannot_be_announced(
     assert findings(answer) == {field: code}
 
 
-def test_an_external_id_is_taken_once_until_its_upload_expires(
+def test_an_external_id_is_unique_until_its_upload_expires(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
     client = make_caller(serve(url_ttl_s=1))
@@ -152,10 +153,10 @@ def test_an_external_id_is_taken_once_until_its_upload_expires(
     assert reserve(client, externalId="one")["status"] == "pending_upload"
 
 
-# The walk
+# Processing
 
 
-def test_a_call_is_transcribed_judged_and_announced(client: Caller, runtime: Runtime) -> None:
+def test_a_call_is_transcribed_evaluated_and_published(client: Caller, runtime: Runtime) -> None:
     made = client.post("/engagements", {"name": "Audit", "type": "qa"}).json()["data"]
     named = {
         f"{kind[:-1].replace('-c', 'C')}Id": put(client, kind, name)
@@ -204,11 +205,11 @@ def test_a_call_is_transcribed_judged_and_announced(client: Caller, runtime: Run
         "done",
         "done",
     ]
-    _judged_anew(client, runtime, audio)
+    _check_reprocessing(client, runtime, audio)
 
 
 def _watched(client: Caller, audio_file_id: str) -> list[tuple[str, int]]:
-    """Do the work in a thread and return what a caller who asks again and again is told."""
+    """Process the recording in a thread and return the statuses and percentages that polling sees."""
     worker = threading.Thread(
         target=jobs.process_audio, args=[running_runtime(), ask(client, audio_file_id)]
     )
@@ -221,8 +222,8 @@ def _watched(client: Caller, audio_file_id: str) -> list[tuple[str, int]]:
     return seen
 
 
-def _judged_anew(client: Caller, runtime: Runtime, before: dict[str, Any]) -> None:
-    """Force makes a new revision of the judgement and transcribes nothing again."""
+def _check_reprocessing(client: Caller, runtime: Runtime, before: dict[str, Any]) -> None:
+    """`force` makes a new revision of the evaluation without a second transcription."""
     path = f"/audio-files/{before['id']}/process"
     answer = client.post(path)
     assert (answer.status_code, error_code(answer)) == (409, "CONFLICT")
@@ -240,17 +241,17 @@ def _judged_anew(client: Caller, runtime: Runtime, before: dict[str, Any]) -> No
     }
 
 
-def test_auto_process_queues_the_work_with_the_upload(client: Caller) -> None:
+def test_auto_process_queues_the_processing_after_the_upload(client: Caller) -> None:
     audio_file_id = upload(client, b"x" * 20, autoProcess=True)
     assert show(client, audio_file_id)["status"] == "queued"
     job_id = progress(client, audio_file_id)["jobId"]
     assert ask(client, audio_file_id) == job_id
 
 
-# Asking
+# Requests
 
 
-def test_the_running_job_is_the_answer_while_it_runs(client: Caller, runtime: Runtime) -> None:
+def test_a_second_request_returns_the_open_job(client: Caller, runtime: Runtime) -> None:
     audio_file_id = upload(client, b"x" * 20)
     first = client.post(f"/audio-files/{audio_file_id}/process").json()["data"]
     assert first["status"] == "queued"
@@ -261,7 +262,7 @@ def test_the_running_job_is_the_answer_while_it_runs(client: Caller, runtime: Ru
     assert second["status"] == "transcribing"
 
 
-def test_what_cannot_be_processed(client: Caller) -> None:
+def test_invalid_processing_requests_are_refused(client: Caller) -> None:
     waiting = reserve(client)["audioFileId"]
     assert client.post(f"/audio-files/{waiting}/process").status_code == 409
     there = upload(client, b"x" * 20)
@@ -277,7 +278,7 @@ def test_what_cannot_be_processed(client: Caller) -> None:
     assert client.get(f"/audio-files/{waiting}/download-url").status_code == 409
 
 
-def test_the_scopes_are_those_of_the_contract(
+def test_each_endpoint_requires_its_scope(
     base: str, make_caller: Callable[..., Caller], client: Caller
 ) -> None:
     audio_file_id = upload(client, b"x" * 20)
@@ -291,7 +292,7 @@ def test_the_scopes_are_those_of_the_contract(
     assert make_caller(base, scopes=["audio:download"]).get(f"{one}/download-url").ok
 
 
-def test_high_priority_goes_first(client: Caller, runtime: Runtime) -> None:
+def test_high_priority_runs_first(client: Caller, runtime: Runtime) -> None:
     normal = ask(client, upload(client, b"x" * 20))
     high = ask(client, upload(client, b"x" * 20), priority="high")
     assert jobs.due_ids(runtime) == [high, normal]
@@ -299,7 +300,7 @@ def test_high_priority_goes_first(client: Caller, runtime: Runtime) -> None:
     assert claim(runtime, high).job_id == normal
 
 
-# Failing
+# Failures
 
 HOSTILE = {
     "ffconcat": b"ffconcat version 1.0\nfile 'jfk.mp3'\n",
@@ -313,7 +314,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_file_fails_cleanly(client: Caller, runtime: Runtime, name: str) -> None:
+def test_a_hostile_file_fails_without_events(client: Caller, runtime: Runtime, name: str) -> None:
     audio = work(client, upload(client, HOSTILE[name]))
     assert audio["status"] == "failed"
     assert audio["error"]["code"] in ("UNSUPPORTED_MEDIA", "NO_AUDIO_STREAM")
@@ -326,14 +327,14 @@ def test_a_hostile_file_fails_cleanly(client: Caller, runtime: Runtime, name: st
     assert happened(runtime) == []
 
 
-def test_a_recording_without_speech_fails_and_says_so(client: Caller, runtime: Runtime) -> None:
+def test_a_recording_without_speech_fails(client: Caller, runtime: Runtime) -> None:
     audio = work(client, upload(client, SILENCE.read_bytes()))
     assert (audio["status"], audio["error"]["code"]) == ("failed", "EMPTY_TRANSCRIPT")
     assert evaluation(client, audio)["error"]["code"] == "EMPTY_TRANSCRIPT"
     assert happened(runtime) == []
 
 
-def test_a_language_that_the_model_does_not_know_fails(client: Caller) -> None:
+def test_an_unsupported_language_fails(client: Caller) -> None:
     speech = upload(client, SPEECH.read_bytes(), contentType="audio/mpeg")
     audio = work(client, speech, language="de-AT")
     assert (audio["status"], audio["error"]["code"]) == ("failed", "UNSUPPORTED_LANGUAGE")
@@ -349,7 +350,7 @@ def test_a_recording_that_is_too_long_fails(
     assert (audio["status"], audio["error"]["code"]) == ("failed", "TOO_LONG")
 
 
-def test_a_missing_model_is_tried_again_by_asking(
+def test_a_missing_model_fails_and_can_be_retried(
     serve: Callable[..., str], make_caller: Callable[..., Caller], tmp_path: Any
 ) -> None:
     client = make_caller(serve(speech_model_dir=str(tmp_path)))
@@ -360,13 +361,13 @@ def test_a_missing_model_is_tried_again_by_asking(
     assert show(client, audio["id"])["status"] == "queued"
 
 
-def test_bytes_that_are_gone_fail(client: Caller, runtime: Runtime) -> None:
+def test_a_missing_stored_file_fails(client: Caller, runtime: Runtime) -> None:
     audio_file_id = upload(client, b"x" * 20)
     runtime.storage.delete(audio_file_id)
     assert work(client, audio_file_id)["error"]["code"] == "BYTES_MISSING"
 
 
-def test_too_little_said_fails_after_the_transcript_and_is_not_transcribed_again(
+def test_insufficient_content_fails_after_the_transcript_is_stored(
     client: Caller, runtime: Runtime
 ) -> None:
     audio_file_id = upload(client, b"x" * 20)
@@ -374,8 +375,8 @@ def test_too_little_said_fails_after_the_transcript_and_is_not_transcribed_again
     with runtime.db.writing() as session:
         taken = leases.claim(session, job_id)
         assert taken is not None
-        steps.begin(session, taken, max_duration_s=60)
-        steps.transcribed(session, taken, SAID, None)
+        steps.start(session, taken, max_duration_s=60)
+        steps.store_transcript(session, taken, SAID, None)
         leases.release(session, taken, utc_now(), counts=True)
     jobs.process_audio(running_runtime(), job_id)
     audio = show(client, audio_file_id)
@@ -386,10 +387,10 @@ def test_too_little_said_fails_after_the_transcript_and_is_not_transcribed_again
     assert happened(runtime) == ["audio.transcribed"]
 
 
-# Crashes, stops and late finishers
+# Crashes, stops and lost leases
 
 
-def test_a_job_runs_twice_without_harm(client: Caller, runtime: Runtime) -> None:
+def test_a_running_job_is_not_claimed_again(client: Caller, runtime: Runtime) -> None:
     job_id = ask(client, upload(client, b"x" * 20))
     taken = claim(runtime, job_id)
     jobs.process_audio(running_runtime(), job_id)
@@ -399,7 +400,7 @@ def test_a_job_runs_twice_without_harm(client: Caller, runtime: Runtime) -> None
     assert jobs.due_ids(runtime) == []
 
 
-def test_a_job_of_a_process_that_died_is_due_at_once(client: Caller, runtime: Runtime) -> None:
+def test_a_job_of_a_dead_process_is_due_immediately(client: Caller, runtime: Runtime) -> None:
     job_id = ask(client, upload(client, b"x" * 20))
     claim(runtime, job_id)
     dead = subprocess.run(
@@ -417,14 +418,14 @@ def test_a_job_of_a_process_that_died_is_due_at_once(client: Caller, runtime: Ru
         assert (row.state, row.attempts) == ("failed", 2)
 
 
-def test_a_late_finisher_writes_nothing(client: Caller, runtime: Runtime) -> None:
+def test_a_worker_without_its_lease_writes_nothing(client: Caller, runtime: Runtime) -> None:
     audio_file_id = upload(client, b"x" * 20)
     job_id = ask(client, audio_file_id)
     late = claim(runtime, job_id)
     _lapse(runtime)
     current = claim(runtime, job_id)
     for write in (
-        lambda session: steps.transcribed(session, late, SAID, None),
+        lambda session: steps.store_transcript(session, late, SAID, None),
         lambda session: leases.release(session, late, utc_now(), counts=False),
     ):
         with pytest.raises(LeaseLost), runtime.db.writing() as session:
@@ -437,7 +438,7 @@ def test_a_late_finisher_writes_nothing(client: Caller, runtime: Runtime) -> Non
     assert not show(client, audio_file_id)["hasTranscript"]
 
 
-def test_a_job_that_is_cut_off_again_and_again_fails(client: Caller, runtime: Runtime) -> None:
+def test_a_job_that_is_interrupted_too_often_fails(client: Caller, runtime: Runtime) -> None:
     audio_file_id = upload(client, b"x" * 20)
     job_id = ask(client, audio_file_id)
     for _ in range(core_leases.MAX_ATTEMPTS):
@@ -449,7 +450,7 @@ def test_a_job_that_is_cut_off_again_and_again_fails(client: Caller, runtime: Ru
     assert evaluation(client, audio)["error"]["code"] == "INTERNAL"
 
 
-def test_a_canceled_evaluation_does_not_hold_the_recording(
+def test_a_canceled_evaluation_does_not_block_the_recording(
     client: Caller, runtime: Runtime
 ) -> None:
     audio_file_id = upload(client, b"x" * 20)
@@ -465,8 +466,8 @@ def test_a_canceled_evaluation_does_not_hold_the_recording(
 
 
 @pytest.fixture
-def told_to_stop() -> Iterator[None]:
-    """This process has got SIGTERM, as a worker gets it."""
+def stop_requested() -> Iterator[None]:
+    """Send SIGTERM to this process, as a worker receives it."""
     kept = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
     stopping.listen()
     os.kill(os.getpid(), signal.SIGTERM)
@@ -476,8 +477,10 @@ def told_to_stop() -> Iterator[None]:
         signal.signal(each, handler)
 
 
-@pytest.mark.usefixtures("told_to_stop")
-def test_a_stop_hands_the_job_back_uncounted(client: Caller, runtime: Runtime) -> None:
+@pytest.mark.usefixtures("stop_requested")
+def test_a_stop_releases_the_job_without_counting_the_attempt(
+    client: Caller, runtime: Runtime
+) -> None:
     audio_file_id = upload(client, SILENCE.read_bytes())
     job_id = ask(client, audio_file_id)
     jobs.process_audio(running_runtime(), job_id)
@@ -489,7 +492,7 @@ def test_a_stop_hands_the_job_back_uncounted(client: Caller, runtime: Runtime) -
     assert jobs.due_ids(runtime) == [job_id]
 
 
-def test_a_failure_of_ours_is_tried_again_later(client: Caller, runtime: Runtime) -> None:
+def test_an_internal_error_is_retried_later(client: Caller, runtime: Runtime) -> None:
     audio_file_id = upload(client, b"x" * 20)
     job_id = ask(client, audio_file_id)
     # A file where the folder for decoded sound should be.
@@ -505,20 +508,18 @@ def test_a_failure_of_ours_is_tried_again_later(client: Caller, runtime: Runtime
     assert "spool" not in str(audio["error"])
 
 
-def test_uploads_whose_note_was_lost_are_found_by_the_sweep(
-    client: Caller, runtime: Runtime
-) -> None:
+def test_interrupted_uploads_are_recorded_later(client: Caller, runtime: Runtime) -> None:
     import io
 
     reserved = reserve(client, 5)
     runtime.storage.write(reserved["audioFileId"], io.BytesIO(b"bytes"), size_bytes=5)
-    assert jobs.heal_uploads(runtime) == 1
+    assert jobs.reconcile_uploads(runtime) == 1
     listed = client.get("/audio-files").json()["data"]
     assert [each["status"] for each in listed] == ["uploaded"]
-    assert jobs.heal_uploads(runtime) == 0
+    assert jobs.reconcile_uploads(runtime) == 0
 
 
-# Listing
+# Lists
 
 
 def test_the_list_is_filtered_and_sorted(client: Caller) -> None:
@@ -548,7 +549,7 @@ def test_the_list_is_filtered_and_sorted(client: Caller) -> None:
         assert client.get("/audio-files", params=params).status_code == 422
 
 
-def test_the_formats_of_the_contract_can_be_read(
+def test_every_accepted_content_type_is_processed(
     serve: Callable[..., str], make_caller: Callable[..., Caller], tmp_path: Any
 ) -> None:
     kinds = {

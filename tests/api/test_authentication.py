@@ -24,9 +24,7 @@ def test_health_needs_no_key(client: Caller) -> None:
         assert set(answer.json()) == {"status", "time", "checks"}
 
 
-def test_a_missing_worker_degrades_health_and_a_living_one_mends_it(
-    client: Caller, runtime: Runtime
-) -> None:
+def test_health_is_degraded_without_a_worker(client: Caller, runtime: Runtime) -> None:
     absent = client.plain("GET", "/health").json()
     assert absent["status"] == "degraded"
     assert absent["checks"] == {
@@ -40,7 +38,7 @@ def test_a_missing_worker_degrades_health_and_a_living_one_mends_it(
     assert client.plain("GET", "/health").json()["status"] == "ok"
 
 
-def test_tables_of_another_version_are_told_as_503(client: Caller, runtime: Runtime) -> None:
+def test_health_is_503_with_tables_of_another_version(client: Caller, runtime: Runtime) -> None:
     with runtime.db.writing() as session:
         session.execute(text("UPDATE alembic_version SET version_num = 'older'"))
     answer = client.plain("GET", "/health")
@@ -85,7 +83,7 @@ def test_the_key_is_never_read_from_the_query(client: Caller) -> None:
 
 
 @pytest.mark.parametrize("change", ["method", "target", "body", "timestamp", "nonce", "secret"])
-def test_any_signed_part_that_changes_breaks_the_signature(client: Caller, change: str) -> None:
+def test_a_change_of_any_signed_part_breaks_the_signature(client: Caller, change: str) -> None:
     now = int(time.time())
     if change == "secret":
         client.secret = client.secret[:-1] + ("A" if client.secret[-1] != "A" else "B")
@@ -105,7 +103,9 @@ def test_any_signed_part_that_changes_breaks_the_signature(client: Caller, chang
 
 
 @pytest.mark.parametrize("skew", [-301, 302, -86400])
-def test_a_clock_too_far_off_is_told_the_time(client: Caller, skew: int) -> None:
+def test_a_timestamp_outside_of_the_window_is_answered_with_the_time(
+    client: Caller, skew: int
+) -> None:
     answer = client.get("/engagements", timestamp=int(time.time()) + skew)
     assert answer.status_code == 401
     assert error_code(answer) == "TIMESTAMP_EXPIRED"
@@ -114,7 +114,7 @@ def test_a_clock_too_far_off_is_told_the_time(client: Caller, skew: int) -> None
     assert abs(int(detail["serverTime"]) - time.time()) < 5
 
 
-def test_a_clock_a_little_off_passes(client: Caller) -> None:
+def test_a_timestamp_inside_of_the_window_is_accepted(client: Caller) -> None:
     assert client.get("/engagements", timestamp=int(time.time()) - 290).status_code == 200
     assert client.get("/engagements", timestamp=int(time.time()) + 290).status_code == 200
 
@@ -139,13 +139,13 @@ def test_a_nonce_works_once(client: Caller) -> None:
     assert "X-Nonce" in again.json()["error"]["message"]
 
 
-def test_a_wrong_signature_does_not_burn_the_nonce(client: Caller) -> None:
+def test_a_wrong_signature_does_not_use_up_the_nonce(client: Caller) -> None:
     wrong = client.get("/engagements", nonce="n2", headers={"X-Signature": "ab" * 32})
     assert error_code(wrong) == "INVALID_SIGNATURE"
     assert client.get("/engagements", nonce="n2").status_code == 200
 
 
-def test_a_key_may_insist_on_nonces_for_changes(
+def test_a_key_can_require_nonces_for_changes(
     base: str, make_caller: Callable[..., Caller]
 ) -> None:
     strict = make_caller(base, require_nonce=True)
@@ -169,7 +169,7 @@ def test_a_key_may_insist_on_nonces_for_changes(
         ("default", "/api/v1/%75sage/by-key", True),
     ],
 )
-def test_bearer_works_where_the_policy_says(
+def test_bearer_is_accepted_where_the_policy_says(
     base: str, make_caller: Callable[..., Caller], policy: str, path: str, passes: bool
 ) -> None:
     caller = make_caller(base, signature_policy=policy)
@@ -180,9 +180,7 @@ def test_bearer_works_where_the_policy_says(
         assert error_code(answer) == "INVALID_SIGNATURE"
 
 
-def test_bearer_is_enough_to_learn_that_nothing_is_there(
-    base: str, make_caller: Callable[..., Caller]
-) -> None:
+def test_an_unknown_route_is_404_with_bearer(base: str, make_caller: Callable[..., Caller]) -> None:
     caller = make_caller(base)
     headers = {"Authorization": f"Bearer {caller.api_key}"}
     answer = caller.plain("GET", "/api/v1/engagements/eng_1", headers=headers)
@@ -195,7 +193,7 @@ def test_a_key_header_alone_is_not_enough(client: Caller) -> None:
     assert error_code(answer) == "INVALID_SIGNATURE"
 
 
-def test_a_signature_beside_bearer_is_checked(client: Caller) -> None:
+def test_a_signature_next_to_bearer_is_verified(client: Caller) -> None:
     headers = {
         "Authorization": f"Bearer {client.api_key}",
         "X-Timestamp": str(int(time.time())),
@@ -212,7 +210,7 @@ def test_scope_is_checked_before_the_body(base: str, make_caller: Callable[..., 
     assert error_code(answer) == "INSUFFICIENT_SCOPE"
 
 
-def test_unknown_routes_show_themselves_only_to_callers(client: Caller) -> None:
+def test_an_unknown_route_is_404_only_after_authentication(client: Caller) -> None:
     assert client.plain("GET", "/api/v1/nothing").status_code == 401
     assert client.plain("GET", "/api/v1").status_code == 401
     assert error_code(client.get("/nothing")) == "RESOURCE_NOT_FOUND"
@@ -220,14 +218,14 @@ def test_unknown_routes_show_themselves_only_to_callers(client: Caller) -> None:
     assert error_code(client.get("/engagements/")) == "RESOURCE_NOT_FOUND"
 
 
-def test_a_wrong_method_names_the_right_ones(client: Caller) -> None:
+def test_a_wrong_method_is_answered_with_the_allowed_ones(client: Caller) -> None:
     assert client.plain("PUT", "/api/v1/engagements").status_code == 401
     answer = client.call("PUT", "/engagements", {})
     assert error_code(answer) == "METHOD_NOT_ALLOWED"
     assert answer.headers["Allow"] == "GET, HEAD, OPTIONS, POST"
 
 
-def test_options_needs_no_key_and_tells_only_allow(client: Caller) -> None:
+def test_options_needs_no_key_and_returns_only_allow(client: Caller) -> None:
     answer = client.plain("OPTIONS", "/api/v1/engagements")
     assert answer.status_code in (200, 204)
     assert answer.content == b""
@@ -266,7 +264,7 @@ def test_an_allowlist_decides_by_address(
         ("", False),
     ],
 )
-def test_a_trusted_proxy_says_where_the_caller_is(
+def test_the_address_forwarded_by_a_trusted_proxy_counts(
     serve: Callable[..., str], make_caller: Callable[..., Caller], forwarded: str, passes: bool
 ) -> None:
     base = serve(trusted_proxies=(ip_network("127.0.0.0/8"),))
@@ -276,7 +274,7 @@ def test_a_trusted_proxy_says_where_the_caller_is(
     assert answer.status_code == (200 if passes else 403)
 
 
-def test_an_untrusted_peer_cannot_claim_an_address(
+def test_a_forwarded_address_of_anyone_else_is_ignored(
     base: str, make_caller: Callable[..., Caller]
 ) -> None:
     caller = make_caller(base, ip_allowlist=["203.0.113.0/24"])
@@ -293,7 +291,7 @@ def test_plain_http_through_a_proxy_is_refused(
     assert "https" in answer.json()["error"]["message"]
 
 
-def test_the_rate_limit_admits_exactly_its_number(
+def test_the_rate_limit_allows_exactly_its_number(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
     base = serve(rate=Rate(5, 60))
@@ -309,7 +307,7 @@ def test_the_rate_limit_admits_exactly_its_number(
     assert 1 <= int(refused.headers["Retry-After"]) <= 12
 
 
-def test_someone_with_the_key_alone_cannot_spend_the_limit(
+def test_requests_with_a_wrong_signature_do_not_use_up_the_rate_limit(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
     caller = make_caller(serve(rate=Rate(2, 60)))

@@ -1,4 +1,4 @@
-"""Signed URLs: one upload each, downloads in ranges, and nothing for who altered the link."""
+"""Signed URLs: uploads, downloads, ranges and refused links."""
 
 import hashlib
 import socket
@@ -40,7 +40,7 @@ def stored_files(runtime: Runtime) -> list[str]:
     return [str(file) for file in root.rglob("*") if file.is_file()]
 
 
-def test_an_upload_is_stored_once_and_told_to_its_row(client: Caller) -> None:
+def test_an_upload_is_stored_once(client: Caller) -> None:
     reserved = reserve(client, len(BODY))
     answer = send(reserved, BODY)
     assert answer.status_code == 201
@@ -76,7 +76,7 @@ def test_an_altered_url_is_refused(client: Caller, name: str, value: str) -> Non
     assert show(client, reserved["audioFileId"])["status"] == "pending_upload"
 
 
-def test_a_url_is_good_for_its_object_and_its_method_alone(client: Caller) -> None:
+def test_a_url_is_valid_for_one_object_and_one_method(client: Caller) -> None:
     first, second = reserve(client, len(BODY)), reserve(client, len(BODY))
     moved = first["uploadUrl"].replace(first["audioFileId"], second["audioFileId"])
     assert error_code(send({**first, "uploadUrl": moved}, BODY)) == "URL_SIGNATURE_INVALID"
@@ -86,7 +86,7 @@ def test_a_url_is_good_for_its_object_and_its_method_alone(client: Caller) -> No
     assert error_code(send({**first, "uploadUrl": link}, BODY)) == "URL_SIGNATURE_INVALID"
 
 
-def test_an_expired_url_says_so(
+def test_an_expired_url_is_refused(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
     client = make_caller(serve(url_ttl_s=1))
@@ -105,7 +105,7 @@ def test_an_expired_url_says_so(
         (b"", {}, 422),
     ],
 )
-def test_what_was_not_announced_is_refused_and_leaves_the_url_good(
+def test_an_upload_that_differs_from_its_reservation_is_refused(
     client: Caller, runtime: Runtime, body: bytes, headers: dict[str, str], status: int
 ) -> None:
     reserved = reserve(client, len(BODY))
@@ -124,9 +124,7 @@ def test_a_body_without_a_length_is_refused(client: Caller) -> None:
     assert (answer.status_code, error_code(answer)) == (411, "LENGTH_REQUIRED")
 
 
-def test_bytes_with_another_hash_than_announced_are_not_kept(
-    client: Caller, runtime: Runtime
-) -> None:
+def test_an_upload_with_another_hash_is_deleted(client: Caller, runtime: Runtime) -> None:
     reserved = reserve(client, len(BODY), sha256=hashlib.sha256(BODY).hexdigest().upper())
     answer = send(reserved, BODY[::-1])
     assert (answer.status_code, error_code(answer)) == (422, "VALIDATION_ERROR")
@@ -134,7 +132,7 @@ def test_bytes_with_another_hash_than_announced_are_not_kept(
     assert send(reserved, BODY).status_code == 201
 
 
-def test_an_upload_that_breaks_off_leaves_nothing(client: Caller, runtime: Runtime) -> None:
+def test_an_interrupted_upload_leaves_no_file(client: Caller, runtime: Runtime) -> None:
     reserved = reserve(client, 1_000_000)
     parts = urlsplit(reserved["uploadUrl"])
     with socket.create_connection((parts.hostname, parts.port)) as raw:
@@ -152,7 +150,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(client: Caller, runtime: Runti
     assert show(client, reserved["audioFileId"])["status"] == "pending_upload"
 
 
-def test_a_download_is_an_attachment_that_no_browser_runs(client: Caller) -> None:
+def test_a_download_is_an_attachment_without_active_content(client: Caller) -> None:
     audio_file_id = upload(client, BODY, fileName='Müller "call" 1.wav')
     link = download_url(client, audio_file_id)
     answer = fetch(link)
@@ -179,7 +177,7 @@ def test_a_download_is_an_attachment_that_no_browser_runs(client: Caller) -> Non
         ("call", "audio/ogg", "call.ogg"),
     ],
 )
-def test_a_download_has_an_ending_of_its_type(
+def test_a_download_has_an_extension_of_its_type(
     client: Caller, file_name: str, content_type: str, saved_as: str
 ) -> None:
     audio_file_id = upload(client, BODY, fileName=file_name, contentType=content_type)
@@ -189,21 +187,21 @@ def test_a_download_has_an_ending_of_its_type(
 
 
 @pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.2", "[::1]:8000"])
-def test_links_begin_with_the_host_that_the_caller_named(client: Caller, host: str) -> None:
+def test_links_use_the_host_of_the_request(client: Caller, host: str) -> None:
     audio_file_id = upload(client, BODY)
     answer = client.get(f"/audio-files/{audio_file_id}/download-url", headers={"Host": host})
     assert answer.json()["data"]["downloadUrl"].startswith(f"http://{host}/storage/v1/")
 
 
 @pytest.mark.parametrize("host", ["evil.example", "203.0.113.5:8000", "localhost.evil.example"])
-def test_no_link_leads_to_a_host_that_only_the_caller_named(client: Caller, host: str) -> None:
+def test_links_never_use_an_unknown_host(client: Caller, host: str) -> None:
     audio_file_id = upload(client, BODY)
     answer = client.get(f"/audio-files/{audio_file_id}/download-url", headers={"Host": host})
     assert (answer.status_code, error_code(answer)) == (400, "MALFORMED_REQUEST")
     assert "CQE_PUBLIC_URL" in answer.json()["error"]["message"]
 
 
-def test_links_begin_with_the_public_url_whatever_the_host_is(
+def test_links_use_the_public_url_if_it_is_set(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
     base = serve(public_url="https://cqe.example.com")
@@ -232,19 +230,19 @@ def test_a_range_is_answered_with_206(client: Caller, asked: str, start: int, st
 
 
 @pytest.mark.parametrize("asked", ["bytes=0-1,5-6", "lines=1-2", "bytes=x", "bytes=5-1"])
-def test_a_range_that_is_none_of_bytes_means_the_whole(client: Caller, asked: str) -> None:
+def test_an_invalid_range_returns_the_whole_file(client: Caller, asked: str) -> None:
     answer = fetch(download_url(client, upload(client, BODY)), headers={"Range": asked})
     assert (answer.status_code, answer.content) == (200, BODY)
 
 
-def test_a_range_behind_the_end_is_416(client: Caller) -> None:
+def test_a_range_after_the_end_is_416(client: Caller) -> None:
     link = download_url(client, upload(client, BODY))
     answer = fetch(link, headers={"Range": "bytes=2048-"})
     assert (answer.status_code, error_code(answer)) == (416, "RANGE_NOT_SATISFIABLE")
     assert answer.headers["Content-Range"] == "bytes */2048"
 
 
-def test_what_the_caller_has_is_not_sent_again(client: Caller) -> None:
+def test_a_current_etag_is_answered_with_304(client: Caller) -> None:
     link = download_url(client, upload(client, BODY))
     etag = fetch(link).headers["ETag"]
     assert fetch(link, headers={"If-None-Match": etag}).status_code == 304
@@ -253,7 +251,7 @@ def test_what_the_caller_has_is_not_sent_again(client: Caller) -> None:
     assert fetch(link, headers={**part, "If-Range": '"other"'}).status_code == 200
 
 
-def test_places_for_transfers_are_given_back(
+def test_transfer_slots_are_released(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
     client = make_caller(serve(threads=3))
@@ -264,7 +262,7 @@ def test_places_for_transfers_are_given_back(
     assert fetch(link).status_code == 200
 
 
-def test_a_url_does_not_outlive_its_row(client: Caller, runtime: Runtime) -> None:
+def test_a_url_is_invalid_once_its_row_is_deleted(client: Caller, runtime: Runtime) -> None:
     waiting = reserve(client, len(BODY))
     audio_file_id = upload(client, BODY)
     link = download_url(client, audio_file_id)
@@ -275,7 +273,7 @@ def test_a_url_does_not_outlive_its_row(client: Caller, runtime: Runtime) -> Non
         assert (answer.status_code, error_code(answer)) == (404, "RESOURCE_NOT_FOUND")
 
 
-def test_an_upload_whose_note_was_lost_is_found_by_the_next_look(
+def test_an_interrupted_upload_is_recorded_when_the_recording_is_read(
     client: Caller, runtime: Runtime
 ) -> None:
     reserved = reserve(client, len(BODY), autoProcess=True)
@@ -284,7 +282,7 @@ def test_an_upload_whose_note_was_lost_is_found_by_the_next_look(
     assert show(client, reserved["audioFileId"])["sha256"] == hashlib.sha256(BODY).hexdigest()
 
 
-def test_another_method_is_405_with_those_that_are_taken(client: Caller) -> None:
+def test_other_methods_are_405_with_the_allowed_ones(client: Caller) -> None:
     answer = requests.post(reserve(client)["uploadUrl"], data=b"x", timeout=30)
     assert (answer.status_code, error_code(answer)) == (405, "METHOD_NOT_ALLOWED")
     assert answer.headers["Allow"] == "GET, HEAD, OPTIONS, PUT"

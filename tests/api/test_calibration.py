@@ -94,7 +94,7 @@ def what_cannot_be_calibrated(client: Caller, runtime: Runtime, engagement: str)
         assert (note["applied"], note["scorecardScore"]) == (False, foreign.score)
 
 
-def test_labels_make_a_profile_that_scores_what_comes_next(
+def test_a_profile_sets_the_score_of_new_evaluations(
     client: Caller, runtime: Runtime, command: Command, engagement: str, tmp_path: Path
 ) -> None:
     failures = [place % 4 for place in range(32)]
@@ -175,7 +175,7 @@ def active(client: Caller) -> list[int]:
     return [each["version"] for each in get(client, "/calibration-profiles") if each["active"]]
 
 
-def test_labels_come_from_reviews_too(
+def test_reviews_are_labels(
     client: Caller, runtime: Runtime, command: Command, engagement: str
 ) -> None:
     first, second = judged(runtime, engagement, 0, 2)

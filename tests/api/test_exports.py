@@ -121,7 +121,20 @@ def test_each_dangerous_beginning_gets_an_apostrophe(text: str) -> None:
     assert safe(text) == "'" + text
 
 
-@pytest.mark.parametrize("value", ["a=1", "", "'quoted'", -1, -1.5, None, True])
+@pytest.mark.parametrize("text", ["\uff1d1", "\uff0b1", "\uff0d1", "\uff20a"])
+def test_full_width_signs_get_an_apostrophe_too(text: str) -> None:
+    assert safe(text) == "'" + text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("a;=1", "a;'=1"), ("a,@b", "a,'@b"), ('a;"=1', "a;'\"=1"), ("a\t-1", "a\t'-1")],
+)
+def test_a_formula_behind_another_delimiter_gets_an_apostrophe(text: str, expected: str) -> None:
+    assert safe(text) == expected
+
+
+@pytest.mark.parametrize("value", ["a=1", "", "'quoted'", "hi ;-)", "a, -b", -1, -1.5, None, True])
 def test_what_is_harmless_stays(value: Any) -> None:
     assert safe(value) is value
 
@@ -445,7 +458,21 @@ def change_everything(runtime: Runtime, evaluations: list[Evaluation]) -> None:
 
 
 def test_cells_of_csv_are_those_that_the_standard_library_writes() -> None:
-    texts = ["plain", "a,b", "a;b", 'say "x"', "two\nlines", "", None, "-1", " x", "é"]
+    texts = [
+        "plain",
+        "a,b",
+        "a;b",
+        "a;=1",
+        "a,=1",
+        "\uff1d1",
+        'say "x"',
+        "two\nlines",
+        "",
+        None,
+        "-1",
+        " x",
+        "é",
+    ]
     for delimiter in ",;":
         out = io.StringIO()
         writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")

@@ -86,7 +86,16 @@ def test_an_import_is_queued_and_then_done(client: Caller, runtime: Runtime) -> 
     assert rows(runtime, Conversation) == 2
     assert rows(runtime, Evaluation) == 2
     with runtime.db.reading() as session:
-        assert session.scalars(select(Import.documents)).all() == [None]
+        assert session.scalars(select(Import.sealed_documents)).all() == [None]
+
+
+def test_what_waits_to_be_imported_is_sealed(client: Caller, runtime: Runtime) -> None:
+    send(client, chat("a", "My card is 4111 1111 1111 1111."))
+    with runtime.db.reading() as session:
+        [token] = session.scalars(select(Import.sealed_documents)).all()
+        columns = repr(session.execute(select(Import.__table__)).all())
+    assert "4111" not in columns
+    assert runtime.keyring.key_id_of(token or "") == runtime.keyring.current_id
 
 
 def test_the_same_again_changes_nothing(client: Caller, runtime: Runtime) -> None:

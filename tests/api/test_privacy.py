@@ -1,6 +1,8 @@
 """Erasure: the words of a customer go from everywhere, and the numbers stay as they were."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
@@ -115,6 +117,35 @@ def test_the_words_of_a_customer_go_and_the_numbers_stay(client: Caller, runtime
     assert [word for word in (*WORDS, REF, "555-123") if word in left] == []
     with runtime.db.reading() as session:
         assert session.scalars(select(RawText)).all() == []
+
+
+def test_the_number_of_a_hotline_selects_no_call_to_it(client: Caller, runtime: Runtime) -> None:
+    hotline, customer, other = "+15550000000", "+15551111111", "+15552222222"
+    calls = {
+        "inbound": (customer, hotline),
+        "outbound": (hotline, customer),
+        "unknown": (customer, hotline),
+    }
+    for direction, (caller, called) in calls.items():
+        for key, theirs in ((direction, False), (f"other-{direction}", True)):
+            numbers = [other if theirs and each == customer else each for each in (caller, called)]
+            body = {"status": "completed", "turns": [], "direction": direction}
+            body |= {"fromNumber": numbers[0], "toNumber": numbers[1]}
+            answer = client.call("PUT", f"/imports/voice-calls/{key}", body)
+            assert answer.status_code == 201, answer.text
+    assert erase(client, runtime, hotline)["counts"]["voiceCalls"] == 0
+    assert erase(client, runtime, customer)["counts"]["voiceCalls"] == 3
+
+
+def test_erased_words_are_overwritten_in_the_file(client: Caller, runtime: Runtime) -> None:
+    if not runtime.settings.is_sqlite:
+        pytest.skip("only a file of SQLite keeps what was deleted")
+    put(client, "one")
+    erase(client, runtime)
+    with closing(sqlite3.connect(runtime.settings.data_dir / "cqe.db")) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    content = (runtime.settings.data_dir / "cqe.db").read_bytes()
+    assert [word for word in (b"kettle", b"tambourine") if word in content] == []
 
 
 def _is_not_brought_back(client: Caller, made: dict[str, Any]) -> None:

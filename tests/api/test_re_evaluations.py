@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
-from app.analytics import rebuilding
+from app.analytics.engine import rebuilding
 from app.core.clock import utc_now
 from app.core.errors import Conflict
 from app.core.ids import new_id
@@ -50,7 +50,7 @@ def many(client: Caller, **body: Any) -> Any:
 
 def wrong_facts(runtime: Runtime) -> list[str]:
     with runtime.db.reading() as session:
-        return list(rebuilding.differences(session))
+        return list(rebuilding.fact_differences(session))
 
 
 def test_one_is_judged_again_and_what_was_found_stays_until_then(
@@ -253,7 +253,7 @@ def test_the_command_waits_for_one_or_many(client: Caller, runtime: Runtime) -> 
     everything = json.loads(run("--all", "--scorecard", own, "--wait", "--json"))
     assert (everything["count"], everything["counts"]["completed"]) == (2, 2)
     assert "filters.minScore" not in run("--filter", "minScore=much", code=2)
-    assert "Name an evaluation" in run(code=2)
+    assert "Give an evaluation id" in run(code=2)
     assert "There is no such scorecard." in run("--all", "--scorecard", new_id("sc"), code=1)
 
 

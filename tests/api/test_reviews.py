@@ -1,4 +1,4 @@
-"""Reviews: who may do what when, what an override changes, and what stays readable."""
+"""Reviews: allowed actions, the effect of an override, and what stays readable."""
 
 from typing import Any
 
@@ -73,7 +73,7 @@ def a_later_one_wins(client: Caller, chat: str, before: Any, greeting: Any) -> N
     assert listed == last["reviews"]
 
 
-def test_an_override_scores_anew_and_keeps_what_was_judged(
+def test_an_override_changes_the_score_and_keeps_the_original_answers(
     client: Caller, runtime: Runtime
 ) -> None:
     put(client, "campaigns", "spring", {"name": "Spring", "type": "support", "channels": ["chat"]})
@@ -183,9 +183,7 @@ def test_a_critical_failure_found_by_people_counts(client: Caller, chat: str) ->
     assert get(client, "/evaluations?resolution=unresolved&autoFailed=true")[0]["id"] == chat
 
 
-def test_every_status_is_reached_and_what_is_impossible_is_refused(
-    client: Caller, chat: str
-) -> None:
+def test_each_action_is_allowed_from_its_statuses_only(client: Caller, chat: str) -> None:
     change = {"criteria": [{"key": "opening.greeting", "answer": "no"}]}
 
     def to(action: str, **fields: Any) -> str:
@@ -233,7 +231,7 @@ def test_an_evaluation_has_at_most_200_reviews(client: Caller, chat: str) -> Non
     assert len(get(client, f"/evaluations/{chat}/results")["reviews"]) == 200
 
 
-def test_input_is_checked_to_the_field(client: Caller, chat: str) -> None:
+def test_a_wrong_field_is_named(client: Caller, chat: str) -> None:
     def of(**rating: Any) -> dict[str, Any]:
         return {"criteria": [{"key": "opening.greeting", **rating}]}
 
@@ -272,7 +270,7 @@ def test_input_is_checked_to_the_field(client: Caller, chat: str) -> None:
     assert get(client, f"/evaluations/{chat}/reviews") == []
 
 
-def test_only_a_finished_current_evaluation_is_reviewed(client: Caller) -> None:
+def test_only_the_completed_current_revision_can_be_reviewed(client: Caller) -> None:
     first = put_chat(client)["evaluationId"]
     assert review(client, first, "confirm").status_code == 409
     judge()
@@ -291,7 +289,9 @@ def test_only_a_finished_current_evaluation_is_reviewed(client: Caller) -> None:
     assert review(client, new_id("eval"), "confirm").status_code == 404
 
 
-def test_scope_and_idempotency(client: Caller, chat: str, base: str, make_caller: Any) -> None:
+def test_reviews_need_their_scope_and_are_idempotent(
+    client: Caller, chat: str, base: str, make_caller: Any
+) -> None:
     reader = make_caller(base, scopes=["evaluations:read"])
     assert review(reader, chat, "confirm").status_code == 403
     assert reader.call("GET", f"/evaluations/{chat}/reviews").status_code == 403

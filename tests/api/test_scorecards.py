@@ -11,7 +11,7 @@ from app.core.errors import InvalidInput, NotFound
 from app.core.ids import is_id, new_id
 from app.core.runtime import Runtime
 from app.scorecards import service
-from app.scorecards.authoring_cli import scorecards
+from app.scorecards.cli import scorecards
 from tests.caller import Caller, error_code, findings
 from tests.contacts import get, judge, put, put_chat
 from tests.own_scorecards import add_version, create, draft, says
@@ -166,7 +166,7 @@ def test_an_own_scorecard_judges_with_evidence(client: Caller) -> None:
     assert results["scorecard"] == {"id": own["id"], "version": 1, "name": "Ours"}
     assert results["score"] == 71  # (30 + 20) / 70
     hello, terms, _, never = results["criteria"]
-    assert hello["evidence"][0]["quote"] == "Good morning"
+    assert hello["evidence"][0]["quote"] == "Good morning! I am sorry to hear that."
     assert (terms["applicable"], terms["points"]) == (False, None)
     assert never["normalizedScore"] == 0
     assert {each["key"]: each["autoFailed"] for each in results["sections"]} == {
@@ -233,4 +233,6 @@ def test_the_example_of_the_documentation_judges_a_chat(client: Caller) -> None:
     }
     assert (results["score"], results["band"], results["passThreshold"]) == (100, "exceeds", 80)
     number = next(each for each in results["criteria"] if each["key"] == "duties.number")
-    assert [each["quote"] for each in number["evidence"]] == ["order number"]
+    assert [each["quote"] for each in number["evidence"]] == [
+        "May I have your order number, please?"
+    ]

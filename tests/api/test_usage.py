@@ -1,4 +1,4 @@
-"""Usage over HTTP: summary, details and calls by key agree; quotas warn once."""
+"""Usage: summary, details and calls by key agree, and a quota warning is published once."""
 
 import json
 from collections.abc import Callable
@@ -99,7 +99,7 @@ def test_summary_details_and_keys_agree_exactly(
         assert {each["keyName"] for each in own} == {key["name"]}
 
 
-def test_the_summary_is_bare_and_sets_use_beside_the_plan(
+def test_the_summary_compares_usage_with_the_plan(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
     base = serve(plan_tier="team", plan_calls=3, plan_webhooks=10, plan_storage_gb=0.5)
@@ -119,7 +119,7 @@ def test_the_summary_is_bare_and_sets_use_beside_the_plan(
     }
 
 
-def test_what_is_not_authenticated_or_fails_on_our_side_is_no_call(client: Caller) -> None:
+def test_only_authenticated_requests_count_as_calls(client: Caller) -> None:
     client.get("/engagements")
     client.post("/engagements", {})
     client.get("/nothing")
@@ -148,7 +148,7 @@ def test_a_record_has_these_fields(client: Caller, runtime: Runtime) -> None:
     assert (call["keyId"], call["keyName"], call["unit"]) == (key_id, "test", "request")
 
 
-def test_operations_are_named_as_in_the_document(client: Caller) -> None:
+def test_operations_are_named_as_in_the_openapi_document(client: Caller) -> None:
     client.get("/engagements")
     client.get("/webhooks")
     client.get("/nothing")
@@ -165,9 +165,7 @@ def test_operations_are_named_as_in_the_document(client: Caller) -> None:
     assert "getUsageByKey" in found
 
 
-def test_the_newest_day_comes_first_unless_asked_otherwise(
-    client: Caller, runtime: Runtime
-) -> None:
+def test_the_newest_day_comes_first_by_default(client: Caller, runtime: Runtime) -> None:
     for back in (3, 0, 2, 1):
         deliver(runtime, DAY - timedelta(days=back))
     dates = [each["date"] for each in details(client, billingPeriod=PAST)]
@@ -212,7 +210,7 @@ def test_a_mistyped_parameter_is_refused(client: Caller, path: str, field: str) 
 
 
 @pytest.mark.parametrize("period", ["0000-01", "1970-01", "2999-12", "9999-12"])
-def test_a_period_without_use_is_all_zero(client: Caller, period: str) -> None:
+def test_a_period_without_usage_is_zero(client: Caller, period: str) -> None:
     assert set(used(client, period).values()) == {0}
     assert details(client, billingPeriod=period) == []
     keys = client.get("/usage/by-key", params={"billingPeriod": period}).json()["keys"]
@@ -248,7 +246,7 @@ def test_stored_files_are_measured(client: Caller, runtime: Runtime) -> None:
     assert used(client, period_of(utc_now()))["storage_gb"] == Decimal("0.000101")
 
 
-def test_a_quota_warns_once_a_metric_and_period(
+def test_a_quota_warning_is_published_once_for_each_metric_and_period(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
     base = serve(plan_calls=5, plan_webhooks=10, plan_storage_gb=1.0)
@@ -274,7 +272,7 @@ def test_a_quota_warns_once_a_metric_and_period(
     ]
 
 
-def test_processes_that_check_together_warn_once(serve: Callable[..., str]) -> None:
+def test_concurrent_checks_publish_one_warning(serve: Callable[..., str]) -> None:
     serve(plan_webhooks=2)
     deliver(running_runtime(), utc_now(), 2)
     with ThreadPoolExecutor(8) as pool:
@@ -282,7 +280,7 @@ def test_processes_that_check_together_warn_once(serve: Callable[..., str]) -> N
     assert len(quota_warnings(running_runtime())) == 1
 
 
-def test_storage_noted_together_counts_once(client: Caller, runtime: Runtime) -> None:
+def test_concurrent_storage_measurements_count_once(client: Caller, runtime: Runtime) -> None:
     sizes = [number % 5 * 1_000_000_000 for number in range(24)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda size_bytes: store(runtime, size_bytes), sizes))
@@ -302,7 +300,7 @@ def test_a_quota_warning_reaches_its_subscribers(
     assert delivery["payload"]["data"]["percent"] == 100
 
 
-def test_what_crossed_in_the_last_seconds_of_a_period_is_told_in_the_next(
+def test_a_quota_reached_at_the_end_of_a_period_is_published_in_the_next_one(
     serve: Callable[..., str],
 ) -> None:
     serve(plan_webhooks=10)
@@ -314,14 +312,14 @@ def test_what_crossed_in_the_last_seconds_of_a_period_is_told_in_the_next(
     assert [each["billing_period"] for each in quota_warnings(runtime)] == ["2026-11"]
 
 
-def test_a_plan_that_includes_nothing_warns_of_nothing(serve: Callable[..., str]) -> None:
+def test_a_plan_that_includes_nothing_publishes_no_warning(serve: Callable[..., str]) -> None:
     serve(plan_webhooks=0)
     deliver(running_runtime(), utc_now(), 3)
     jobs.check_quotas(running_runtime())
     assert quota_warnings(running_runtime()) == []
 
 
-def test_the_sums_are_answered_by_the_index_alone(runtime: Runtime) -> None:
+def test_an_index_covers_the_totals(runtime: Runtime) -> None:
     if not runtime.settings.is_sqlite:
         pytest.skip("the plan is SQLite's")
     options = {"literal_binds": True}

@@ -1,4 +1,4 @@
-"""Calibration: the parts it is made of, and that it learns what is there to be learnt."""
+"""Calibration: ridge regression, the rising curve, and what both learn from samples."""
 
 import random
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ def people(number: int, *, seed: int = 7) -> list[Sample]:
     return made
 
 
-def test_without_shrinkage_it_is_least_squares() -> None:
+def test_ridge_without_penalty_is_least_squares() -> None:
     signals = [{"x": float(x), "z": float(x % 3)} for x in range(9)]
     labels = [3 + 2 * each["x"] - each["z"] for each in signals]
     linear = Ridge(samples(signals, labels)).solve(1e-9)
@@ -70,13 +70,13 @@ def test_the_fit_is_where_the_penalised_error_is_least(number: int) -> None:
         assert cost(name, 0) < cost(name, -0.01)
 
 
-def test_with_all_shrinkage_the_mean_is_left() -> None:
+def test_ridge_with_a_huge_penalty_is_the_mean() -> None:
     signals = [{"x": float(x)} for x in range(9)]
     linear = Ridge(samples(signals, range(9))).solve(1e12)
     assert linear.predict({"x": 8.0}) == pytest.approx(4.0, abs=1e-6)
 
 
-def test_what_never_varies_or_is_missing_counts_nothing() -> None:
+def test_a_constant_or_missing_signal_has_no_weight() -> None:
     signals = [{"x": float(x), "same": 5.0} for x in range(8)]
     linear = Ridge(samples(signals, range(8))).solve(1.0)
     assert [name for name, *_ in linear.columns] == ["x"]
@@ -84,7 +84,7 @@ def test_what_never_varies_or_is_missing_counts_nothing() -> None:
     assert linear.predict({"x": 3.5, "unknown": 9.0}) == pytest.approx(3.5)
 
 
-def test_neighbours_that_fall_are_put_together() -> None:
+def test_points_that_fall_are_merged() -> None:
     found = rising_curve([(0, 10), (1, 30), (2, 20), (3, 50)])
     assert found.knots == ((0, 10), (1.5, 25), (3, 50))
     assert [found.value(point) for point in (-5, 0, 0.75, 1.5, 9)] == [10, 10, 17.5, 25, 50]
@@ -93,7 +93,7 @@ def test_neighbours_that_fall_are_put_together() -> None:
 
 
 @given(points)
-def test_the_map_rises_and_keeps_the_mean(given_points: list[tuple[float, float]]) -> None:
+def test_the_curve_rises_within_the_labels(given_points: list[tuple[float, float]]) -> None:
     knots = rising_curve(given_points).knots
     assert all(left[0] < right[0] and left[1] < right[1] for left, right in pairwise(knots))
     labels = [label for _, label in given_points]
@@ -101,7 +101,7 @@ def test_the_map_rises_and_keeps_the_mean(given_points: list[tuple[float, float]
 
 
 @pytest.mark.parametrize(("number", "least"), [(30, 0.6), (80, 0.8)])
-def test_it_learns_what_people_go_by(number: int, least: float) -> None:
+def test_calibration_learns_a_signal_that_people_follow(number: int, least: float) -> None:
     gain = cross_validated(people(number))
     assert gain.before["spearman"].value < 0.4
     assert gain.after["spearman"].value > least
@@ -110,7 +110,7 @@ def test_it_learns_what_people_go_by(number: int, least: float) -> None:
     assert abs(gain.after["bias"].value) < 5
 
 
-def test_where_there_is_nothing_to_learn_little_is_claimed() -> None:
+def test_random_labels_give_no_gain() -> None:
     chance = random.Random(3)
     samples = [
         Sample({"score": chance.uniform(0, 100), "x": chance.gauss(0, 1)}, chance.uniform(0, 100))
@@ -120,7 +120,7 @@ def test_where_there_is_nothing_to_learn_little_is_claimed() -> None:
     assert change.low < 0.2
 
 
-def test_a_model_is_the_same_again_and_survives_being_kept() -> None:
+def test_a_fit_is_deterministic_and_survives_storage() -> None:
     samples = people(40)
     model = fit(samples)
     assert fit(samples) == model

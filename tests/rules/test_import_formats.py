@@ -323,6 +323,10 @@ def test_prefixes_become_turns() -> None:
     ]
 
 
+# More digits than Python reads as a number.
+REFERENCE = f"&#{'1' * 5_000};"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "line", "code"),
     [
@@ -336,6 +340,9 @@ def test_prefixes_become_turns() -> None:
         ("vtt", "WEBVTT\n", 1, "NO_MESSAGES"),
         ("vtt", b"WEBVTT\n\n00:01.000 --> 00:02.000\n<v agent>caf\xe9", 4, "NOT_UTF8"),
         ("vtt", "WEBVTT".encode("utf-16"), 1, "NOT_UTF8"),
+        ("vtt", f"WEBVTT\n\n00:01.000 --> 00:02.000\n<v agent>Hi {REFERENCE}", 4, "MALFORMED"),
+        ("vtt", f"WEBVTT\n\n00:01.000 --> 00:02.000\n<v {REFERENCE}>Hi", 4, "MALFORMED"),
+        ("srt", f"1\n00:00:01,000 --> 00:00:02,000\nagent: {REFERENCE}", 3, "MALFORMED"),
         ("srt", SRT, 3, "UNKNOWN_ROLE"),
         ("srt", "1\n00:00:01,000 --> 00:00:02,000\nHi", 3, "UNKNOWN_ROLE"),
         ("srt", "1\n00:00:02,000 --> 00:00:01,000\nagent: Hi", 2, "VALIDATION_ERROR"),
@@ -503,6 +510,13 @@ def test_the_transcript_of_a_container_becomes_a_call() -> None:
         ({**VCON, "dialog": [{"type": "text", "parties": 1, "url": "https://x"}]}, "MALFORMED"),
         ({**VCON, "dialog": []}, "NO_MESSAGES"),
         ({**VCON, "dialog": "all"}, "MALFORMED"),
+        (
+            {
+                **VCON,
+                "dialog": [{**VCON["dialog"][0], "mediatype": "text/html", "body": REFERENCE}],
+            },
+            "MALFORMED",
+        ),
         (
             {**VCON, "dialog": [], "analysis": [{"type": "transcript", "body": "Alice: hi"}]},
             "MALFORMED",

@@ -134,6 +134,30 @@ def test_an_english_line_of_a_hindi_conversation_may_hold_hindi() -> None:
         assert {kind for kind in ("problem", "thanks") if facts.heard(kind)} == kinds
 
 
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        (["VPN down since noon.", "Error 809.", "Restarted twice, MacBook Pro M3."], "en"),
+        (["Refund Zalando order 88-12 pls", "sure one sec", "thx"], "en"),
+        (["order 9921 cancelled?", "Confirmed, refunded.", "cheers"], "en"),
+        (["Rechnung falsch", "bitte erstatten"], "de"),
+        (["Internet tidak berfungsi sejak kemarin", "Maaf atas gangguan"], "und"),
+        (["ok", "nope"], "und"),
+    ],
+)
+def test_short_english_of_names_and_jargon_is_english(lines, code) -> None:
+    assert languages_of(lines, declared=None).main == code
+
+
+def test_what_is_not_recognised_says_which_words_were_read() -> None:
+    talk = chat(("c", 0, "Zorp blik tankel"), ("a", 9, "Wuff blik"), language=None)
+    unread = dialogue_of(talk, channel="chat", language=None).unread
+    assert unread == (
+        "Not judged: the language was not recognised from words such as "
+        "\u201cZorp blik tankel Wuff\u201d."
+    )
+
+
 def test_what_rests_on_a_first_lexicon_says_so_and_is_less_sure() -> None:
     lines = [
         ("c", "Namaste, bahut pareshan hoon, mera parcel nahi aaya hai."),

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -126,3 +127,60 @@ def test_the_figures_of_the_documentation_hold() -> None:
         precision, recall, _ = rates(figures, list(Entity))
         assert precision >= least[0]
         assert recall >= least[1]
+
+
+def masked(*lines: str) -> list[str]:
+    """Mask lines such as "c: hello", a letter for who speaks."""
+    turns = [Turn(line[0], line[3:], is_service=line[0] == "a") for line in lines]
+    return [each.text for each in mask_turns(turns)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "shown"),
+    [
+        ("What is your new address?", "It is 12 Mill Lane, York, YO1 7AB", "It is [ADDRESS]"),
+        ("Your address please?", "sure 12 mill lane york yo1 7ab", "sure [ADDRESS]"),
+        ("Your home address?", "Flat 3, 18 Kings Road, Brighton, BN1 1NA. Thanks.", "[ADDRESS]. Thanks."),
+        ("And the address?", "221 W Main St Apt 4, Springfield, IL 62704", "[ADDRESS]"),
+        ("What is your address?", "Hauptstrasse 5, 10115 Berlin", "[ADDRESS]"),
+        ("what is your address", "twelve mill lane york", "[ADDRESS]"),
+        ("Your postcode?", "YO1 7AB", "[ADDRESS]"),
+        ("Where should it go?", "to 7 Acacia Avenue, Leeds please", "to [ADDRESS] please"),
+        ("What is the address of the shop?", "it was on 12 High Street", "it was on 12 High Street"),
+    ],
+)  # fmt: skip
+def test_an_address_in_an_answer_is_masked_and_nothing_around_it(asked, answer, shown) -> None:
+    lines = masked(
+        "c: I have moved, please change my delivery address.", f"a: {asked}", f"c: {answer}"
+    )
+    assert lines[-1] == shown
+
+
+def test_the_sentence_after_an_address_stays() -> None:
+    [said] = masked("a: I have updated your address to 12 Mill Lane, York. Your order goes there.")
+    assert said == "I have updated your address to [ADDRESS]. Your order goes there."
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        (
+            ("a: Hello, this is Anna from Riverside Home.", "c: Thanks Anna, my name is Peter Brown."),
+            ["Hello, this is Anna from Riverside Home.", "Thanks Anna, my name is [NAME]."],
+        ),
+        (
+            ("a: hi you are chatting with priya", "c: hi priya this is john speaking", "a: thanks john"),
+            ["hi you are chatting with priya", "hi priya this is [NAME] speaking", "thanks [NAME]"],
+        ),
+        (
+            ("a: Am I speaking with Laura Stone?", "c: yes this is Laura"),
+            ["Am I speaking with [NAME]?", "yes this is [NAME]"],
+        ),
+        (
+            ("a: This is for Laura Stone.", "c: Yes, my name is Laura Stone."),
+            ["This is for [NAME] [NAME].", "Yes, my name is [NAME]."],
+        ),
+    ],
+)  # fmt: skip
+def test_the_names_of_the_service_side_are_kept(lines, shown) -> None:
+    assert masked(*lines) == shown

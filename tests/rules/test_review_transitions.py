@@ -1,4 +1,4 @@
-"""The states of a review: all are reached, none is a trap, and comments change none."""
+"""Review transitions: every status is reached and left, and comments change none."""
 
 import pytest
 
@@ -27,13 +27,13 @@ def test_every_status_is_reached_and_left() -> None:
         assert set(led_to(status).values()) - {status}
 
 
-def test_only_a_dispute_is_decided_and_nothing_else_is_done_with_it() -> None:
+def test_a_dispute_can_only_be_decided_or_commented() -> None:
     decisions = {ReviewAction.ACCEPT_DISPUTE, ReviewAction.REJECT_DISPUTE, ReviewAction.COMMENT}
     assert led_to(ReviewStatus.DISPUTED).keys() == decisions
     for status in set(ReviewStatus) - {ReviewStatus.DISPUTED}:
         assert ReviewAction.ACCEPT_DISPUTE not in led_to(status)
 
 
-def test_a_refusal_says_what_would_be_possible() -> None:
+def test_a_refusal_names_the_allowed_statuses() -> None:
     with pytest.raises(Conflict, match="confirm is possible from none, requested"):
         status_after(ReviewAction.CONFIRM, ReviewStatus.DISPUTED)

@@ -1,4 +1,4 @@
-"""Settings: what is taken, and what a refusal says."""
+"""Settings: accepted values, and the messages about all others."""
 
 import os
 from dataclasses import fields
@@ -27,13 +27,13 @@ def installed_in(folder: Path, text: str) -> Path:
     return file
 
 
-def test_nothing_set_gives_the_defaults() -> None:
+def test_an_empty_environment_gives_the_defaults() -> None:
     assert Settings.from_env({}) == Settings()
     assert Settings().port == 8000
     assert Settings().is_sqlite
 
 
-def test_an_empty_value_is_no_value() -> None:
+def test_an_empty_value_means_the_default() -> None:
     assert Settings.from_env({"CQE_PORT": ""}).port == 8000
 
 
@@ -101,7 +101,7 @@ def test_a_variable_is_read(variable: str, text: str, name: str, value: object) 
         ("CQE_LOG_LEVEL", "LOUD"),
     ],
 )
-def test_a_wrong_value_is_refused_by_name(variable: str, text: str) -> None:
+def test_a_wrong_value_is_named(variable: str, text: str) -> None:
     with pytest.raises(SettingsError, match=f"^{variable}: "):
         Settings.from_env({variable: text})
 

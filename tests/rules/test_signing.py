@@ -1,4 +1,4 @@
-"""The request signature: the published vectors, and what never matches."""
+"""Request signature: the published vectors, and what does not match."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_every_vector_gives_its_signature(vector: Vector) -> None:
 
 
 @pytest.mark.parametrize("vector", VECTORS)
-def test_an_independent_client_signs_alike(vector: Vector) -> None:
+def test_an_independent_client_makes_the_same_signature(vector: Vector) -> None:
     made = signature(
         SECRET, vector.timestamp, vector.nonce, vector.method, vector.target, vector.body
     )
@@ -30,7 +30,7 @@ def test_an_independent_client_signs_alike(vector: Vector) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", "zz" * 32, "ab" * 31, "ab" * 33, "ab" * 32, "ａ" * 64])
-def test_anything_else_is_no_match(wrong: str) -> None:
+def test_any_other_signature_does_not_match(wrong: str) -> None:
     assert not request_signing.verify(SECRET, "message", wrong)
 
 
@@ -45,7 +45,7 @@ def test_one_changed_character_breaks_the_checksum(position: int) -> None:
     assert not is_key_string(changed)
 
 
-def test_fresh_pairs_have_their_form() -> None:
+def test_new_pairs_have_the_documented_form() -> None:
     pair = new_pair()
     assert is_key_string(pair.api_key)
     assert len(pair.api_key) == 41

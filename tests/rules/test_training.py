@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from app.ai.conduct.classifier import classifier_from
 from app.ai.conduct.sentences import sentences_of
 from app.ai.insights.linear import model_from
-from app.scorecards.cli import judge
+from app.operations.judge_command import judge
 from training import logistic
 from training.examples import examples_of, records_in
 from training.trainer import train

@@ -1,4 +1,4 @@
-"""Billing periods, what goes beyond the plan, and when a quota is near."""
+"""Rules of usage: billing periods, overage and quotas."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
@@ -9,8 +9,8 @@ from hypothesis import strategies as some
 
 from app.core.settings import Settings
 from app.usage import periods
-from app.usage.metrics import STORAGE_STEP_BYTES, Metric, shown, whole_steps
-from app.usage.plan import plan_of, standing
+from app.usage.metrics import STORAGE_STEP_BYTES, Metric, in_unit, whole_steps
+from app.usage.plan import compared, plan_of
 from app.usage.quotas import has_reached
 
 
@@ -31,12 +31,12 @@ def test_a_period_is_a_month_in_utc(moment: datetime, period: str) -> None:
 @pytest.mark.parametrize(
     ("period", "before"), [("2026-11", "2026-10"), ("2026-01", "2025-12"), ("0001-01", "0000-12")]
 )
-def test_before_january_comes_december(period: str, before: str) -> None:
+def test_the_period_before_january_is_december(period: str, before: str) -> None:
     assert periods.period_before(period) == before
 
 
 @pytest.mark.parametrize("period", ["0000-01", "2024-02", "2026-11", "9999-12"])
-def test_all_days_of_a_period_and_no_others_lie_in_its_bounds(period: str) -> None:
+def test_the_bounds_of_a_period_contain_its_days_and_no_others(period: str) -> None:
     low, high = periods.bounds(period)
     assert low == periods.first_day(period)
     assert all(low <= f"{period}-{day:02}" <= high for day in range(1, 32))
@@ -67,10 +67,10 @@ def test_the_plan_is_read_from_the_settings() -> None:
         (Metric.STORAGE_GB, 1_000, 100_000_000_000, (0.000001, 100.0, 0.0)),
     ],
 )
-def test_overage_is_what_goes_beyond(
+def test_overage_is_usage_beyond_the_plan(
     metric: Metric, used: int, included: int, shown_as: tuple[float, ...]
 ) -> None:
-    found = standing(metric, used, included)
+    found = compared(metric, used, included)
     assert tuple(found.values()) == shown_as
     assert {type(each) for each in found.values()} == {type(shown_as[0])}
 
@@ -86,15 +86,17 @@ def test_overage_is_what_goes_beyond(
         (9, 0, False),
     ],
 )
-def test_a_quota_is_near_from_eighty_percent(used: int, included: int, *, reached: bool) -> None:
+def test_a_quota_warning_is_due_from_eighty_percent(
+    used: int, included: int, *, reached: bool
+) -> None:
     assert has_reached(used, included) is reached
 
 
 @given(some.integers(min_value=0, max_value=10**18))
-def test_storage_is_counted_in_steps_that_six_decimals_write_exactly(size_bytes: int) -> None:
+def test_storage_steps_are_exact_in_six_decimals(size_bytes: int) -> None:
     steps = whole_steps(size_bytes)
     assert 0 <= steps - size_bytes < STORAGE_STEP_BYTES
     # Up to some exabytes a float carries all six decimals.
     if steps < 10**18:
-        written = Fraction(repr(shown(Metric.STORAGE_GB, steps)))
+        written = Fraction(repr(in_unit(Metric.STORAGE_GB, steps)))
         assert round(written, 6) == Fraction(steps, 10**9)

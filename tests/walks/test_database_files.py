@@ -80,7 +80,7 @@ def test_a_backup_under_load_is_whole_private_and_described(
 def test_a_backup_never_replaces_a_file(settings: Settings, tmp_path: Path) -> None:
     target = tmp_path / "copy.db"
     target.write_text("mine")
-    with pytest.raises(CannotRun, match="never replaces"):
+    with pytest.raises(CannotRun, match="never overwrites"):
         database_files.backup(settings, target)
     assert target.read_text() == "mine"
 
@@ -101,7 +101,7 @@ def test_a_restore_brings_back_what_was_and_keeps_what_is(
 
 def test_a_restore_waits_for_nobody(settings: Settings, tmp_path: Path) -> None:
     database_files.backup(settings, tmp_path / "copy.db")
-    data_dir.hold_shared(settings.data_dir)
+    data_dir.lock_shared(settings.data_dir)
     with pytest.raises(CannotRun, match="stop it first"):
         database_files.restore(settings, tmp_path / "copy.db")
 
@@ -127,5 +127,5 @@ def test_a_torn_file_is_not_restored(settings: Settings, tmp_path: Path) -> None
     torn = tmp_path / "torn.db"
     database_files.backup(settings, torn)
     torn.write_bytes(torn.read_bytes()[:-5000])
-    with pytest.raises(CannotRun, match="not sound"):
+    with pytest.raises(CannotRun, match="damaged"):
         database_files.restore(settings, torn)

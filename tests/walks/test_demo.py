@@ -1,4 +1,4 @@
-"""The demo: loaded once, judged by the real engines, and beside a running service."""
+"""Demo: loaded once, evaluated by the real engines, and next to a running service."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 
 from app.audio_files import jobs as audio_files
 from app.core.runtime import Runtime
-from app.demo import loading, service, texts
+from app.demo import loading, sample_data, service
 from app.evaluations import jobs as evaluations
 from app.imports.formats.items import Kind
 from tests.caller import Caller
@@ -20,7 +20,7 @@ from tests.walks.service_process import ROOT, ServiceProcess, environment, wait_
 
 
 @pytest.fixture
-def loaded(runtime: Runtime) -> loading.Loaded:
+def loaded(runtime: Runtime) -> loading.LoadReport:
     return loading.load(runtime)
 
 
@@ -35,14 +35,16 @@ def everything(client: Caller) -> dict[str, list[dict[str, Any]]]:
     return {path: rows(client, path) for path in (*paths, "/evaluations")}
 
 
-def test_all_of_it_comes_in(loaded: loading.Loaded, runtime: Runtime, client: Caller) -> None:
+def test_all_records_are_loaded(
+    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+) -> None:
     assert loaded.refused == []
-    assert loaded.total == len(texts.external_ids())
-    assert all(each.startswith("demo-") for each in texts.external_ids())
+    assert loaded.total == len(sample_data.external_ids())
+    assert all(each.startswith("demo-") for each in sample_data.external_ids())
     found = everything(client)
     assert len(found["/engagements"]) == 2
-    assert len(found["/conversations"]) == len(texts.records(Kind.CONVERSATION))
-    assert len(found["/audio-files"]) == len(texts.records(texts.RECORDINGS))
+    assert len(found["/conversations"]) == len(sample_data.records(Kind.CONVERSATION))
+    assert len(found["/audio-files"]) == len(sample_data.records(sample_data.RECORDINGS))
     with runtime.db.reading() as session:
         counted = service.progress(session)
     assert counted.total == len(found["/evaluations"])
@@ -50,7 +52,7 @@ def test_all_of_it_comes_in(loaded: loading.Loaded, runtime: Runtime, client: Ca
 
 
 def test_loading_twice_changes_nothing(
-    loaded: loading.Loaded, runtime: Runtime, client: Caller
+    loaded: loading.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     before = everything(client)
     again = loading.load(runtime)
@@ -59,10 +61,10 @@ def test_loading_twice_changes_nothing(
     assert everything(client) == before
 
 
-def test_chats_and_calls_are_judged_as_they_went(
-    loaded: loading.Loaded, runtime: Runtime, client: Caller
+def test_chats_and_calls_get_the_expected_scores(
+    loaded: loading.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
-    evaluations.judge()
+    evaluations.judge(runtime)
     found = {
         each["externalId"]: each
         for each in rows(client, "/evaluations")
@@ -76,10 +78,10 @@ def test_chats_and_calls_are_judged_as_they_went(
     assert found["demo-call-thursday-fine"]["passed"]
 
 
-def test_every_board_shows_something(
-    loaded: loading.Loaded, runtime: Runtime, client: Caller
+def test_every_report_has_data(
+    loaded: loading.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
-    evaluations.judge()
+    evaluations.judge(runtime)
     summary = client.get("/analytics/summary").json()["data"]
     assert summary["totals"]["completed"] > 30
     for board in ("campaigns", "call-centers", "executives"):
@@ -92,14 +94,14 @@ def test_every_board_shows_something(
     assert epa["status"] == "completed"
 
 
-def test_a_recording_is_heard_and_judged(
-    loaded: loading.Loaded, runtime: Runtime, client: Caller
+def test_a_recording_is_transcribed_and_evaluated(
+    loaded: loading.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
     assert len(audio_files.due_ids(runtime)) == 3
     known = {each["externalId"]: each["id"] for each in rows(client, "/audio-files")}
     talked_over = known["demo-recording-talked-over"]
-    audio_files.process_audio(progress(client, talked_over)["jobId"])
+    audio_files.process_audio(runtime, progress(client, talked_over)["jobId"])
     heard = show(client, talked_over)
     assert heard["status"] == "processed"
     assert heard["score"] < 50
@@ -111,10 +113,12 @@ def test_a_recording_is_heard_and_judged(
     assert {each["role"] for each in transcript["segments"]} == {"agent", "customer"}
 
 
-def test_a_load_that_was_cut_off_is_completed(runtime: Runtime, client: Caller) -> None:
+def test_an_interrupted_load_is_completed(runtime: Runtime, client: Caller) -> None:
     # As a crash between the row and its bytes leaves it.
     reserve(client, externalId="demo-recording-solved", contentType="audio/ogg", autoProcess=True)
-    assert loading.load(runtime).new["recordings"] == len(texts.records(texts.RECORDINGS))
+    assert loading.load(runtime).new["recordings"] == len(
+        sample_data.records(sample_data.RECORDINGS)
+    )
     assert loading.load(runtime).total == 0
     found = {each["externalId"]: each["status"] for each in rows(client, "/audio-files")}
     assert found["demo-recording-solved"] == "queued"
@@ -135,13 +139,13 @@ def up(tmp_path: Path) -> Iterator[Callable[..., ServiceProcess]]:
         each.end()
 
 
-def test_up_loads_it_beside_the_service_and_says_what_is_missing(
+def test_up_loads_the_demo_and_says_that_no_worker_is_running(
     up: Callable[..., ServiceProcess], tmp_path: Path
 ) -> None:
     running = up("--demo", "--no-worker")
     wait_until(lambda: "Look at" in running.text, 30)
     assert re.search(r"The demo is loaded: .*26 chats", running.text)
-    assert "Nothing of it is evaluated until a worker runs" in running.text
+    assert "No worker is running" in running.text
     wait_until(lambda: "cqe: demo" not in running.children().values(), 30)
     again = subprocess.run(
         [sys.executable, "-P", "-m", "app.cli", "demo"],
@@ -153,5 +157,5 @@ def test_up_loads_it_beside_the_service_and_says_what_is_missing(
         check=True,
     )
     assert "nothing was changed" in again.stdout
-    assert "Nothing is evaluated until a worker runs" in again.stdout
+    assert "No worker is running" in again.stdout
     assert running.stop() == 0

@@ -1,4 +1,4 @@
-"""The meter in real processes: many count, many flush, and any of them is killed at any moment."""
+"""Meter in real processes: many count, many flush, and any of them is killed at any moment."""
 
 import multiprocessing
 import os
@@ -57,16 +57,16 @@ def settings(
 
 
 @pytest.fixture
-def parts(settings: Settings) -> Iterator[Runtime]:
+def runtime(settings: Settings) -> Iterator[Runtime]:
     runtime = build_runtime(settings)
-    yield parts
+    yield runtime
     runtime.db.engine.dispose()
 
 
 @pytest.fixture
 def with_redis(server: QueueServer, make_settings: Callable[..., Settings]) -> Iterator[Runtime]:
     runtime = build_runtime(make_settings(redis_url=server.url))
-    yield parts
+    yield runtime
     runtime.db.engine.dispose()
 
 
@@ -130,9 +130,7 @@ def flush_again_and_again(settings: Settings, _: Any, flushed: Any) -> None:
         flushed.value += 1
 
 
-def test_killed_flushers_lose_nothing_and_double_nothing(
-    runtime: Runtime, settings: Settings
-) -> None:
+def test_killed_flushes_lose_and_repeat_nothing(runtime: Runtime, settings: Settings) -> None:
     web = [start(hammer, settings, 600) for _ in range(3)]
     flushers = [start(flush_again_and_again, settings) for _ in range(3)]
     flushes, kills = 0, 0
@@ -167,7 +165,7 @@ def test_killed_web_processes_lose_no_answered_call(runtime: Runtime, settings: 
     assert answered <= counted(runtime) <= answered + in_flight
 
 
-def test_a_flush_that_died_before_its_commit_is_done_by_the_next(runtime: Runtime) -> None:
+def test_a_flush_killed_before_its_commit_is_repeated(runtime: Runtime) -> None:
     visit(runtime.state, 3)
     store_in_use(runtime).store.take_counts("batch_of_the_dead")
     visit(runtime.state, 2)
@@ -175,7 +173,7 @@ def test_a_flush_that_died_before_its_commit_is_done_by_the_next(runtime: Runtim
     assert counted(runtime) == 5
 
 
-def test_a_flush_that_died_after_its_commit_is_not_done_again(runtime: Runtime) -> None:
+def test_a_flush_killed_after_its_commit_is_not_repeated(runtime: Runtime) -> None:
     visit(runtime.state, 3)
     store = store_in_use(runtime).store
     batch = store.take_counts("batch_of_the_dead")
@@ -186,7 +184,7 @@ def test_a_flush_that_died_after_its_commit_is_not_done_again(runtime: Runtime) 
     assert store.take_counts("next") is None
 
 
-def test_a_late_drop_takes_no_other_batch_with_it(runtime: Runtime) -> None:
+def test_a_late_drop_drops_no_other_batch(runtime: Runtime) -> None:
     store = store_in_use(runtime).store
     visit(runtime.state)
     store.take_counts("first")
@@ -199,7 +197,7 @@ def test_a_late_drop_takes_no_other_batch_with_it(runtime: Runtime) -> None:
     assert (again.id, dict(again.calls)) == ("second", {CALLS[0]: 1})
 
 
-def test_calls_taken_back_after_their_flush_sum_up(runtime: Runtime) -> None:
+def test_calls_uncounted_after_their_flush_are_subtracted(runtime: Runtime) -> None:
     visit(runtime.state)
     meter.flush(runtime)
     runtime.state.uncount(CALLS[0])
@@ -211,7 +209,7 @@ def test_calls_taken_back_after_their_flush_sum_up(runtime: Runtime) -> None:
     assert counted(runtime) == 2
 
 
-def test_old_batches_are_forgotten_but_the_newest_of_each_store(runtime: Runtime) -> None:
+def test_old_batch_ids_are_deleted_except_the_newest_of_each_store(runtime: Runtime) -> None:
     now = utc_now()
     ages = [("a", "file", 9), ("b", "file", 8), ("c", "redis", 30), ("d", "other", 1)]
     with runtime.db.writing() as session:
@@ -224,7 +222,7 @@ def test_old_batches_are_forgotten_but_the_newest_of_each_store(runtime: Runtime
     assert left == {"b", "c", "d"}
 
 
-def test_a_flushed_redis_loses_what_no_flush_had_moved_and_no_more(
+def test_an_emptied_redis_loses_only_calls_since_the_last_flush(
     server: QueueServer, with_redis: Runtime
 ) -> None:
     runtime = with_redis
@@ -247,7 +245,7 @@ def test_a_flushed_redis_loses_what_no_flush_had_moved_and_no_more(
     assert counted(runtime) == 9 + 3 + 2
 
 
-def test_a_redis_that_hangs_bills_no_call_twice(server: QueueServer, with_redis: Runtime) -> None:
+def test_a_redis_that_hangs_counts_no_call_twice(server: QueueServer, with_redis: Runtime) -> None:
     runtime = with_redis
     visit(runtime.state, 2)
     assert server.process is not None

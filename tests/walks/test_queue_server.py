@@ -1,4 +1,4 @@
-"""Which queue server is chosen, and that our own one is private and survives odd folders."""
+"""Queue server: the choice of the program, and its private socket."""
 
 import os
 import shutil
@@ -11,8 +11,8 @@ import pytest
 
 from app.core import queue
 from app.core.settings import Settings
-from app.operations import queue_server
-from app.operations.queue_server import QueueChoice
+from app.operations.processes import queue_server
+from app.operations.processes.queue_server import QueueChoice
 from tests.walks.service_process import ServiceProcess, wait_until
 
 
@@ -65,28 +65,28 @@ def test_the_bundled_program_comes_third(tmp_path: Path, bundled: str) -> None:
     assert choice.url.startswith("unix://")
 
 
-def test_none_is_none(tmp_path: Path) -> None:
+def test_none_means_no_queue_server(tmp_path: Path) -> None:
     choice = choose_with(tmp_path, redis_url="none")
     assert (choice.url, choice.program) == ("", "")
-    assert "the sweep does the work" in choice.told
+    assert "jobs start a little later" in choice.description
 
 
-def test_without_any_server_the_sweep_is_named(
-    tmp_path: Path, bundled: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    choice = choose_with(tmp_path)
+def test_without_any_program_jobs_start_later(tmp_path: Path, bundled: str) -> None:
+    choice = queue_server.choose(Settings(data_dir=tmp_path), bundled="")
     assert (choice.url, choice.program) == ("", "")
-    assert "the sweep does the work" in choice.told
+    assert "jobs start a little later" in choice.description
 
 
-def test_a_bundled_program_that_was_changed_is_not_genuine(tmp_path: Path, bundled: str) -> None:
-    changed = tmp_path / "valkey-server"
-    shutil.copy(bundled, changed)
-    assert queue_server.is_genuine(changed)
-    with changed.open("ab") as file:
+def test_a_bundled_program_that_was_changed_is_not_used(tmp_path: Path, bundled: str) -> None:
+    program = tmp_path / "valkey-server"
+    shutil.copy(bundled, program)
+    settings = Settings(data_dir=tmp_path)
+    assert queue_server.choose(settings, bundled=str(program)).program == str(program)
+    with program.open("ab") as file:
         file.write(b"\0")
-    assert not queue_server.is_genuine(changed)
+    choice = queue_server.choose(settings, bundled=str(program))
+    assert (choice.url, choice.program) == ("", "")
+    assert "install it again" in choice.description
 
 
 @pytest.mark.parametrize("name", ["plain", "with space & 100% odd?#", "long-" + "x" * 90])
@@ -105,14 +105,14 @@ def test_the_own_server_answers_on_a_private_socket(
     queue.clear_locks(choice.url)
 
 
-def test_a_program_on_path_serves_up(tmp_path: Path, bundled: str) -> None:
+def test_up_uses_a_program_on_path(tmp_path: Path, bundled: str) -> None:
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "valkey-server").symlink_to(bundled)
     service = ServiceProcess(tmp_path / "instance", PATH=f"{folder}:/usr/bin:/bin")
     try:
         service.wait_ready()
-        assert f"own queue server: {folder}/valkey-server" in service.text
+        assert f"embedded: {folder}/valkey-server" in service.text
         assert service.stop() == 0
     finally:
         service.end()
@@ -127,6 +127,6 @@ def test_files_of_another_version_are_set_aside(tmp_path: Path) -> None:
     try:
         service.wait_ready()
         assert (data / "queue.set-aside" / "appendonlydir").is_dir()
-        assert "own queue server" in service.text
+        assert "embedded: " in service.text
     finally:
         service.end()

@@ -7,7 +7,7 @@ from collections import Counter
 
 from sqlalchemy import func, select
 
-from app.analytics import rebuilding
+from app.analytics.engine import rebuilding
 from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation, EvaluationTotal
 from app.imports.jobs import run_import
@@ -79,7 +79,7 @@ def test_a_killed_re_evaluation_goes_on_and_does_nothing_twice(
     with runtime.db.reading() as session:
         sources = Counter(session.scalars(select(Evaluation.source_id)))
         totals = dict(session.execute(select(EvaluationTotal.kind, EvaluationTotal.quantity)).all())
-        assert list(rebuilding.differences(session)) == []
+        assert list(rebuilding.fact_differences(session)) == []
     assert set(sources.values()) == {2}
     assert totals == {"all": 2 * NUMBER, "current": NUMBER}
     assert happened(runtime).count("evaluation.completed") == 2 * NUMBER

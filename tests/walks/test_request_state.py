@@ -1,4 +1,4 @@
-"""Nonces, limits, call counts and the key version, in Redis, in the file, and across a failure."""
+"""Request state in Redis, in the file, and across a failure of Redis."""
 
 import multiprocessing
 import time
@@ -78,7 +78,7 @@ def test_the_limit_refills_evenly(state: RequestState) -> None:
     assert not state.visit(Visit(now=NOW + timedelta(seconds=11), limits=[limit])).admitted
 
 
-def test_one_limit_that_denies_spends_none_of_the_others(state: RequestState) -> None:
+def test_a_limit_that_denies_uses_up_no_other_limit(state: RequestState) -> None:
     wide, narrow = Limit("default", "k", 10, 60), Limit("keys", "k", 1, 60)
     assert state.visit(Visit(now=NOW, limits=[wide, narrow])).admitted
     denied = state.visit(Visit(now=NOW, limits=[wide, narrow]))
@@ -86,7 +86,7 @@ def test_one_limit_that_denies_spends_none_of_the_others(state: RequestState) ->
     assert state.visit(Visit(now=NOW, limits=[wide])).limits[0].remaining == 8
 
 
-def test_callers_and_policies_do_not_share(state: RequestState) -> None:
+def test_callers_and_policies_have_limits_of_their_own(state: RequestState) -> None:
     for caller in ("a", "b"):
         for policy in ("default", "keys"):
             visit = Visit(now=NOW, limits=[Limit(policy, caller, 1, 60)])
@@ -102,7 +102,7 @@ def test_a_nonce_is_fresh_once(state: RequestState) -> None:
     assert counted(state) == {CALL: 1}
 
 
-def test_a_batch_that_was_not_dropped_is_handed_out_again(state: RequestState, url: str) -> None:
+def test_a_batch_that_was_not_dropped_is_returned_again(state: RequestState, url: str) -> None:
     store = store_of(state, url)
     for _ in range(3):
         state.visit(Visit(now=NOW, count=CALL))
@@ -119,7 +119,7 @@ def test_a_batch_that_was_not_dropped_is_handed_out_again(state: RequestState, u
     assert rest.calls == {CALL: 1}
 
 
-def test_a_call_taken_back_is_not_counted(state: RequestState) -> None:
+def test_an_uncounted_call_is_not_counted(state: RequestState) -> None:
     for _ in range(2):
         state.visit(Visit(now=NOW, count=CALL))
     state.uncount(CALL)
@@ -141,7 +141,9 @@ def hammer(url: str, folder: Path, admitted: "multiprocessing.Queue[int]") -> No
     admitted.put(sum(each.admitted for each in visits))
 
 
-def test_processes_together_are_admitted_exactly_the_limit(url: str, tmp_path: Path) -> None:
+def test_concurrent_processes_are_admitted_exactly_up_to_the_limit(
+    url: str, tmp_path: Path
+) -> None:
     context = multiprocessing.get_context("fork")
     results: multiprocessing.Queue[int] = context.Queue()
     processes = [context.Process(target=hammer, args=(url, tmp_path, results)) for _ in range(4)]
@@ -154,9 +156,7 @@ def test_processes_together_are_admitted_exactly_the_limit(url: str, tmp_path: P
     assert counted(RequestState(url, tmp_path)) == {CALL: 100}
 
 
-def test_a_dead_redis_costs_milliseconds_and_no_request(
-    server: QueueServer, tmp_path: Path
-) -> None:
+def test_no_request_fails_without_redis(server: QueueServer, tmp_path: Path) -> None:
     state = RequestState(server.url, tmp_path)
     limit = Limit("default", "key_1", 1000, 60)
     assert state.visit(Visit(now=NOW, limits=[limit], count=CALL)).admitted
@@ -227,7 +227,7 @@ def test_redis_is_used_again_when_it_is_back(server: QueueServer, tmp_path: Path
     }
 
 
-def test_a_flushed_redis_trusts_no_cached_key(server: QueueServer, tmp_path: Path) -> None:
+def test_an_emptied_redis_has_a_new_key_version(server: QueueServer, tmp_path: Path) -> None:
     state = RequestState(server.url, tmp_path)
     before = state.visit(Visit(now=NOW)).key_version
     with server.client() as client:

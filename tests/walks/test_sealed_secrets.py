@@ -1,4 +1,4 @@
-"""Changing the master key: old secrets open, are sealed anew, and then need the old key no more."""
+"""Change of the master key: stored secrets are encrypted again, and then need only the new key."""
 
 import base64
 import os
@@ -9,14 +9,16 @@ import pytest
 import requests
 
 from app.api_keys import credentials
-from app.cli import register
 from app.core.secrets.encryption import Keyring
 from app.factory import create_app
+from app.imports import jobs as imports
+from app.imports import sealed_documents
 from app.operations import first_start
+from app.operations.commands import secrets
 from app.operations.failure import CannotRun
-from app.operations.sealed_secrets import missing_master_keys
+from app.operations.stored_secrets import missing_master_keys
 from tests.caller import Caller
-from tests.running import running_runtime
+from tests.running import CommandRunner, running_runtime
 
 OLD, NEW = (f"{name}:{base64.b64encode(os.urandom(32)).decode()}" for name in ("k7", "k8"))
 
@@ -32,17 +34,32 @@ def test_a_new_master_key_takes_over(
     assert again.get("/engagements").status_code == 200
     again.close()
 
-    app = serve.apps[-1]  # type: ignore[attr-defined]
-    register(app)
-    told = app.test_cli_runner().invoke(args=["secrets", "rewrap"])
-    assert told.exit_code == 0, told.output
-    assert "1 API key secrets sealed anew, 0 left" in told.output
+    rewrapped = CommandRunner().invoke(secrets, ["rewrap"])
+    assert rewrapped.exit_code == 0, rewrapped.output
+    assert "1 API key secrets encrypted again, 0 left" in rewrapped.output
 
     last = Caller(serve(master_keys=NEW), made.api_key, made.secret)
     assert last.get("/engagements").status_code == 200
     last.close()
     with running_runtime().db.reading() as session:
         assert missing_master_keys(session, running_runtime().keyring) == []
+
+
+def test_a_queued_import_outlives_its_master_key(
+    serve: Callable[..., str], make_caller: Callable[..., Caller]
+) -> None:
+    made = make_caller(serve(master_keys=OLD))
+    item = {"externalId": "a", "messages": [{"role": "customer", "text": "Hello?"}]}
+    queued = made.post("/imports", {"items": [item]}).json()["data"]
+    caller = Caller(serve(master_keys=f"{NEW},{OLD}"), made.api_key, made.secret)
+    with running_runtime().db.reading() as session:
+        assert missing_master_keys(session, Keyring({"k9": b"9" * 32})) == ["k7"]
+    with running_runtime().db.writing() as session:
+        assert sealed_documents.rewrap(session, running_runtime().keyring) == 1
+        assert sealed_documents.rewrap(session, running_runtime().keyring) == 0
+    imports.run_import(running_runtime(), queued["id"])
+    assert caller.get(f"/imports/{queued['id']}").json()["data"]["counts"]["created"] == 1
+    caller.close()
 
 
 def test_a_start_without_a_needed_master_key_is_refused(
@@ -67,7 +84,6 @@ def test_what_a_lost_master_key_sealed_is_told_and_all_else_is_served(
     assert made.post("/engagements", wanted, headers=once).status_code == 201
 
     caller = Caller(serve(master_keys=NEW), made.api_key, made.secret)
-    app = serve.apps[-1]  # type: ignore[attr-defined]
     _is_told(caller.get("/engagements"))
     with running_runtime().db.writing() as session:
         ring = Keyring({**running_runtime().keyring._keys, **old_ring._keys})
@@ -80,8 +96,7 @@ def test_what_a_lost_master_key_sealed_is_told_and_all_else_is_served(
     assert caller.get("/engagements").json()["totalCount"] == 1
     caller.close()
 
-    register(app)
-    told = app.test_cli_runner().invoke(args=["secrets", "rewrap"])
+    told = CommandRunner().invoke(secrets, ["rewrap"])
     assert (told.exit_code, told.exception.__class__) == (1, SystemExit)
     assert "'k7'" in told.stderr
 

@@ -122,7 +122,7 @@ def test_a_restore_is_refused_while_the_service_runs(started: ServiceProcess) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["cqe: web", "cqe: sender", "cqe: periodic", "cqe: audio 1", "valkey-server"]
+    "name", ["cqe: web", "cqe: sender", "cqe: scheduler", "cqe: audio 1", "valkey-server"]
 )
 def test_a_killed_child_is_started_again(started: ServiceProcess, name: str) -> None:
     wait_until(lambda: name in started.children().values(), 30)
@@ -179,7 +179,7 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
         port = listener.getsockname()[1]
         service = ServiceProcess(tmp_path / "instance", port=port)
         assert service.process.wait(timeout=30) == 1
-    assert f"port {port} of 127.0.0.1 is taken" in service.text
+    assert f"port {port} of 127.0.0.1 is in use" in service.text
     assert not descendants(service.process.pid)
 
 
@@ -194,10 +194,10 @@ def test_everything_starts_without_a_queue_server(tmp_path: Path) -> None:
     service = ServiceProcess(tmp_path / "instance", CQE_REDIS_URL="none", CQE_PROT="8000")
     try:
         service.wait_ready()
-        assert "the sweep does the work" in service.text
+        assert "jobs start a little later" in service.text
         assert "CQE_PROT is not a setting" in service.text
         assert sorted(set(service.children().values())) == [
-            "cqe: periodic",
+            "cqe: scheduler",
             "cqe: sender",
             "cqe: web",
         ]

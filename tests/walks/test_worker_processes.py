@@ -11,7 +11,8 @@ import pytest
 from app.core import queue
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
-from app.operations import migrating, queue_server
+from app.operations import migrating
+from app.operations.processes import queue_server
 from tests.walks.service_process import ServiceProcess, is_running, kill, wait_until
 
 # A worker whose only room is this file: rows are files, so that each test sees what became of them.
@@ -58,11 +59,10 @@ MAIN = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import room
-from app.operations import periodic_process, sweep, worker_command, worker_processes
-queues = (sweep.JobQueue("audio", room.work, room.due_ids),)
-periodic_process.JOB_QUEUES = worker_processes.JOB_QUEUES = queues
-sweep._FIRST_RING_AFTER_S, sweep._NEXT_RING_AFTER_S = 0.2, 2.0
-worker_command.main()
+from app.operations import worker
+from app.operations.processes.sweep import JobQueue
+queue = JobQueue("audio", room.work, room.due_ids, ring_after_s=0.2, ring_every_s=2.0)
+worker.run(queues=[queue])
 """
 
 

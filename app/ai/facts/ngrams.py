@@ -13,7 +13,7 @@ from app.ai.dialogue.turns import Dialogue
 NAME, NUMBER = "@", "0"
 _TOKEN = re.compile(r"\[[A-Z_]{2,20}\]|[A-Za-z]+(?:'[a-z]+)?|\d+|[?!]")
 _MASKS = {"[NAME]": NAME, "[ADDRESS]": NAME, "[EMAIL]": NAME}
-_STARTS = re.compile(r"(?:^|[.!?:\n]\s*)$")
+_STARTS = re.compile(r"(?:^|[.!?:\n]\s{0,3})$")
 _MOST_CHARS = 1_000
 
 

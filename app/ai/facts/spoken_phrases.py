@@ -21,7 +21,7 @@ ANYONE = "anyone"
 _SIDES = {"agent": Side.SERVICE, "customer": Side.CUSTOMER}
 # Phrases by their first word and by how many words they have.
 _ByFirst: TypeAlias = defaultdict[str, defaultdict[int, set[tuple[str, ...]]]]
-_WORD = re.compile(rf"(?:{LETTER})+")
+_WORD = re.compile(rf"(?:{LETTER})++")
 
 
 @dataclass(frozen=True, slots=True)

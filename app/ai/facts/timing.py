@@ -14,7 +14,7 @@ from app.ai.languages.words import LETTER
 from app.ai.scorecard.values import MetricSettings
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_WORD_WITH_MARKS = re.compile(rf"(?:{LETTER})+(?:'(?:{LETTER})+)?")
+_WORD_WITH_MARKS = re.compile(rf"(?:{LETTER})++(?:'(?:{LETTER})++)?")
 
 
 @dataclass(frozen=True, slots=True)

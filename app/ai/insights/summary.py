@@ -31,7 +31,7 @@ _WANTS = re.compile(
     r"|where|when|why|chahiye|karna|karni|krna|batao|bataiye)\b|चाहिए|करना|करनी|बताइए",
     re.IGNORECASE,
 )
-_NAMES = re.compile(r"\bmy name(?: is|'s)\b(?!.*\b(?:and|need|want)\b)", re.IGNORECASE)
+_NAMES = re.compile(r"\bmy name(?: is|'s)\b(?!.{0,200}\b(?:and|need|want)\b)", re.IGNORECASE)
 _WRONG = ("problem", "opt_out", "danger")
 _GREETS = re.compile(
     r"\A(?:hi|hey|hello|good (?:morning|afternoon|evening|day))\b(?: there)?[\s,.!:-]+", re.I

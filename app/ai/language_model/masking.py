@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from app.ai.redaction.masking import mask_turns
-from app.ai.redaction.talk import Turn
+from app.ai.redaction.transcripts import turns_of
 from app.ai.transcript import Transcript
 
 
@@ -53,7 +53,7 @@ def masked_texts(transcript: Transcript, *, mask: bool) -> dict[str, MaskedText]
     """Map the ids of segments to their texts, masked unless they are so already or must not be."""
     if not mask or transcript.redacted:
         return {each.id: MaskedText(each.text) for each in transcript.segments}
-    turns = [Turn(each.participant_id, each.text) for each in transcript.segments]
+    turns = turns_of(transcript)
     return {
         segment.id: MaskedText(
             segment.text,

@@ -6,7 +6,7 @@ What nothing speaks for stays unknown; it is never taken for the language that s
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +35,7 @@ _SCRIPTS = [
     )
     for script in _DATA["scripts"]
 ]
-_WORD = re.compile(rf"(?:[^\W\d_]|[{MARKS}])+(?:'[a-z]+)?")
+_WORD = re.compile(rf"(?:[^\W\d_]|[{MARKS}])++(?:'[a-z]+)?")
 _PLAIN_WORD = re.compile(r"[a-z']+")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
 _BEYOND_LATIN = re.compile(r"[\u0370-\u1dff\u1f00-\u1fff\u2c00-\ud7ff\uf900-\ufdff\ufe70-\ufefc]")
@@ -46,6 +46,8 @@ _AGAINST_ENGLISH = 3
 # What a declaration doesn't say is surer the more there is of it: common words, or letters.
 _SURE_SHARE, _SURE_HITS, _SURE_LETTERS = 0.25, 6, 40
 _SCRIPT_ALONE = 0.6
+_JARGON = frozenset(_DATA["englishJargon"].split())
+_JARGON_CONFIDENCE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,17 @@ def _guess(sample: str) -> tuple[str, float]:
     ranked = sorted(hits.items(), key=lambda pair: (-pair[1], pair[0] != ENGLISH, pair[0]))
     (code, best), (_, second) = ranked[:2]
     sure = _sureness(best, words)
+    if not sure and _is_jargon(sample, hits):
+        return ENGLISH, _JARGON_CONFIDENCE
     return (code, round(sure * (best - second) / best, 2)) if sure else (UNKNOWN, 0.0)
+
+
+def _is_jargon(sample: str, hits: Mapping[str, int]) -> bool:
+    # Names and jargon leave little room for common words; those of no other language may be there.
+    if any(count for code, count in hits.items() if code != ENGLISH):
+        return False
+    named = sum(word in _JARGON for word in _words_of(sample))
+    return hits[ENGLISH] + named >= _LEAST_HITS
 
 
 def _words_of(text: str) -> list[str]:

@@ -18,7 +18,7 @@ _SOUNDS = re.compile(
     r"|(?P<i>ee+)|(?P<u>oo+)|(?P<v>w[vw]*)|(?P<j>z[jz]*)|(?P<f>ph+)|(?P<c>c[ch]+)"
     r"|(?P<letter>[a-z])(?P=letter)+"
 )
-_IN_PATTERN = re.compile(r"\\.|\[[^\]]*\]|([a-z]+)")
+_IN_PATTERN = re.compile(r"\\.|\[[^\[\]]*\]|([a-z]+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ NO_LETTER = rf"[^\w{MARKS}]|_"
 EDGE = rf"(?:(?<![\w{MARKS}])(?=[\w{MARKS}])|(?<=[\w{MARKS}])(?![\w{MARKS}]))"
 
 _PLAIN_WORD = re.compile(r"[^\W_]+")
-_WORD = re.compile(rf"(?:{LETTER})+")
+_WORD = re.compile(rf"(?:{LETTER})++")
 # Scripts that put no space between words: Thai, Lao, Khmer, Burmese, kana and Han.
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"

@@ -11,7 +11,7 @@ from app.ai.redaction.word_lists import split_words
 _ANNOUNCED_BY = split_words(
     """
     address addresses live lives living reside resides residing stay stays staying moved ship
-    shipped shipping deliver delivered send sent mail mailed post posted
+    shipped shipping deliver delivered send sent mail mailed post posted postcode zip postal
     """
 )
 _STREET = (
@@ -19,20 +19,41 @@ _STREET = (
     r"|terrace|close|square|sq|parkway|pkwy|highway|hwy|crescent|circle|cir|trail|row|gardens"
     r"|grove|hill|mews|walk|nagar|marg)\b\.?"
 )
-_NUMBER = r"(?:(?:flat|apartment|apt\.?|unit|house|plot)\s?(?:number )?#?\w{1,5},?\s)?\d{1,5}[a-z]?"
-_NAME = r"(?:(?:[nsew]|north|south|east|west)\.?\s)?(?:[\w'.-]+\s){0,4}?"
+_SPELLED = (
+    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
+    r"|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
+)
+_FLAT = r"(?:(?:flat|apartment|apt\.?|unit|house|plot)\s?(?:number )?#?\w{1,5},?\s)?"
+_NUMBER = rf"{_FLAT}\d{{1,5}}[a-z]?"
+_NAME = r"(?:(?:[nsew]|north|south|east|west)\.?\s)?(?:[\w'-]{1,20}\.?\s){0,4}?"
 # What may follow the street: a flat, the place, the state and its code.
 _UNIT = r"(?:,?\s(?:apt|apartment|unit|suite|flat|floor|#)\.?\s?#?\w{1,6})?"
-_PLACE = r"(?:,\s?[A-Z][^\W\d_'.-]+(?:\s[A-Z][^\W\d_'.-]+){0,2}){0,3}"
-_CODE = (
-    r"(?:,?\s[A-Z]{2}\b)?(?:,?\s(?:\d{5}(?:-\d{4})?\b|\d{6}\b|[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2}\b"
-    r"|[A-Z]\d[A-Z]\s?\d[A-Z]\d\b))?"
+_TOWN = r"[A-Z][^\W\d_]{1,20}(?:['-][^\W\d_]{1,20}){0,2}(?!\w)"
+_PLACE = rf"(?:,\s?{_TOWN}(?:\s{_TOWN}){{0,2}}){{0,3}}"
+_POSTCODE = (
+    r"(?:\d{5}(?:-\d{4})?|\d{6}|[A-Za-z]{1,2}\d[A-Za-z\d]?\s?\d[A-Za-z]{2}"
+    r"|[A-Za-z]\d[A-Za-z]\s?\d[A-Za-z]\d)(?!\w)"
 )
+_CODE = rf"(?:,?\s[A-Z]{{2}}\b)?(?:,?\s{_POSTCODE})?"
 _ADDRESS = re.compile(rf"(?<![\w$.])(?i:{_NUMBER}[,\s]\s?{_NAME}{_STREET}{_UNIT}){_PLACE}{_CODE}")
-_TYPED_ONLY = re.compile(
-    r"(?<![\w$])\d{1,5}[a-z]?\s[A-Z][\w'.-]+(?:\s[A-Z][\w'.-]+){0,3}"
-    r"(?:,\s?[A-Z][\w'.-]+(?:\s[A-Z][\w'.-]+){0,2}){1,3}(?:,?\s[A-Z]{2}\b)?(?:,?\s\d{5}(?:-\d{4})?\b)?"
+_SPOKEN = re.compile(
+    rf"\b{_SPELLED}(?:[\s-]{_SPELLED})?\s(?:[\w'-]{{1,20}}\s){{1,2}}{_STREET}", re.IGNORECASE
 )
+# The number comes after the street, and the code before the town.
+_NUMBER_LAST = re.compile(
+    r"\b[A-Z\u00c4\u00d6\u00dc][\w-]{1,25}(?:strasse|stra\u00dfe|str\.|weg|platz|allee|gasse|damm|ufer)"
+    rf"\s\d{{1,4}}[a-z]?(?:,?\s\d{{4,5}}\s{_TOWN})?"
+)
+_TYPED_ONLY = re.compile(
+    rf"(?<![\w$])\d{{1,5}}[a-z]?\s{_TOWN}(?:\s{_TOWN}){{0,3}}(?:,\s?{_TOWN}(?:\s{_TOWN}){{0,2}}){{1,3}}"
+    r"(?:,?\s[A-Z]{2}\b)?(?:,?\s\d{5}(?:-\d{4})?\b)?"
+)
+# In an answer the town and the code may follow without a comma or a capital.
+_REST = re.compile(
+    rf"[\s,]{{1,2}}(?:[^\W\d_]{{2,20}}[\s,]{{1,2}}){{0,3}}{_POSTCODE}"
+    r"|[\s,]{1,2}(?!(?:please|thanks|thank|okay|ok|yes|right|and|but|is)\b)[^\W\d_]{3,20}(?=[.!]?$)"
+)
+_CODE_ALONE = re.compile(rf"(?<![\w$.]){_POSTCODE}")
 _WHOSE = re.compile(
     r"(?:\b(?:my|his|her|your)\s(?:\w+\s){0,3}?address(?:es)?\b"
     r"|\b(?:home|billing|shipping|mailing|delivery|residential)\saddress"
@@ -43,30 +64,48 @@ _WHOSE = re.compile(
     re.IGNORECASE,
 )
 _ASKED = re.compile(
-    r"\b(?:your|billing|shipping|home|mailing|delivery|full|current)\s(?:\w+\s){0,4}?address\b"
-    r"|\bwhere do you live\b",
+    r"\b(?:your|my|the|billing|shipping|home|mailing|delivery|full|current|new)\s(?:\w{1,20}\s){0,4}?"
+    r"address\b(?! (?:of|for) (?:the|our|a) (?:shop|store|branch|office|hotel|station))"
+    r"|\bwhere (?:do you live|(?:should|shall|do|can|may) (?:it|we|i|they) (?:go|send|deliver|ship))\b",
     re.IGNORECASE,
+)
+_CODE_ASKED = re.compile(
+    r"\byour\s(?:\w{1,20}\s){0,2}?(?:postcode|post code|postal code|zip)\b", re.I
 )
 _NOT_POSTAL = re.compile(r"\b(?:e-?mail|ip|web|mac)\s(?:\w+\s)?address", re.IGNORECASE)
 _REACH = 80
+_TURNS_BACK = 3
 
 
 def find(talk: Talk, turn: int) -> Iterator[Found]:
     """Find the addresses of a turn; that of a shop or a hotel is nobody's."""
     if not talk.has_any(_ANNOUNCED_BY):
         return
-    text = talk.turns[turn].text
-    matches = [*_ADDRESS.finditer(text), *_TYPED_ONLY.finditer(text)]
-    for match in matches:
-        if _is_whose(talk, turn, match.start()):
-            yield Found(match.start(), len(match[0].rstrip(" ,.")) + match.start(), Entity.ADDRESS)
+    text, asked = talk.turns[turn].text, _is_asked(talk, turn)
+    for pattern in (_ADDRESS, _NUMBER_LAST, _TYPED_ONLY, *((_SPOKEN,) if asked else ())):
+        for match in pattern.finditer(text):
+            if asked or _is_whose(text, match.start()):
+                end = match.start() + len(match[0].rstrip(" ,."))
+                rest = _REST.match(text, end) if asked else None
+                yield Found(match.start(), rest.end() if rest else end, Entity.ADDRESS)
+    before = talk.before(turn)
+    if before is not None and _CODE_ASKED.search(talk.turns[before].text):
+        for match in _CODE_ALONE.finditer(text):
+            yield Found(match.start(), match.end(), Entity.ADDRESS)
 
 
-def _is_whose(talk: Talk, turn: int, start: int) -> bool:
-    text = talk.turns[turn].text
+def _is_asked(talk: Talk, turn: int) -> bool:
+    """Tell whether the last turn that speaks of an address asks for somebody's."""
+    for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
+        text = talk.turns[back].text
+        asked = _ASKED.search(text)
+        if asked is not None:
+            return _NOT_POSTAL.search(asked[0]) is None
+        if "address" in talk.words(back):
+            return False
+    return False
+
+
+def _is_whose(text: str, start: int) -> bool:
     said = _WHOSE.search(text, max(0, start - _REACH), start)
-    if said is not None:
-        return _NOT_POSTAL.search(said[0]) is None
-    asked = talk.before(turn)
-    found = None if asked is None else _ASKED.search(talk.turns[asked].text)
-    return found is not None and _NOT_POSTAL.search(found[0]) is None
+    return said is not None and _NOT_POSTAL.search(said[0]) is None

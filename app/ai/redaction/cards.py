@@ -1,6 +1,7 @@
 """Numbers of payment cards: issuer prefix, length and Luhn; beside the word "card" also without."""
 
 from collections.abc import Iterator
+from itertools import accumulate
 
 from app.ai.redaction.checksums import luhn
 from app.ai.redaction.cues import Cue
@@ -29,32 +30,35 @@ _ISSUERS: tuple[tuple[int, int, int, tuple[int, ...]], ...] = (
     (2, 63, 63, (13, 14, 15, 16, 17, 18, 19)),
     (2, 67, 69, (13, 14, 15, 16, 17, 18, 19)),
 )
-SHORTEST, LONGEST = 13, 19
+_LONGEST = 19
 # With the word "card" before it, a number with a digit misheard or left out is one still.
 _HEARD_SHORTEST = 12
 
 
-def is_card(digits: str) -> bool:
-    """Whether an issuer gives out such a number."""
-    return any(
-        len(digits) in lengths and low <= int(digits[:width]) <= high
+# The lengths that are issued, by the first four digits.
+_LENGTHS: dict[str, set[int]] = {
+    prefix: {
+        length
         for width, low, high, lengths in _ISSUERS
-    ) and luhn(digits)
+        if low <= int(prefix[:width]) <= high
+        for length in lengths
+    }
+    for prefix in map("{:04}".format, range(10_000))
+}
 
 
 def find(run: Run, cue: Cue | None) -> Iterator[Found]:
     """Find card numbers from token to token of a run, also where other digits touch them."""
     if len(run.digits) < _HEARD_SHORTEST:
         return
-    tokens = run.tokens
-    for first in range(len(tokens)):
-        digits = ""
-        for last in range(first, len(tokens)):
-            digits += tokens[last].digits
-            if len(digits) > LONGEST:
-                break
-            if len(digits) >= SHORTEST and is_card(digits):
-                yield Found(tokens[first].start, tokens[last].end, Entity.CARD)
+    digits = run.digits
+    ends = list(accumulate(len(token.digits) for token in run.tokens))
+    end_of = {place: token.end for place, token in zip(ends, run.tokens, strict=True)}
+    for first, token in zip([0, *ends], run.tokens, strict=False):
+        for length in _LENGTHS.get(digits[first : first + 4], ()):
+            end = end_of.get(first + length)
+            if end is not None and luhn(digits[first : first + length]):
+                yield Found(token.start, end, Entity.CARD)
     if cue is Cue.CARD and not run.glued:
-        for piece in run.fitting(_HEARD_SHORTEST, LONGEST):
+        for piece in run.fitting(_HEARD_SHORTEST, _LONGEST):
             yield Found(piece.start, piece.end, Entity.CARD)

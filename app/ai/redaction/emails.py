@@ -7,17 +7,23 @@ from ipaddress import AddressValueError, IPv6Address
 from app.ai.redaction.entities import Entity, Found
 from app.ai.redaction.word_lists import split_words
 
+# Both patterns look for a match only where a token begins and bound each part (a label of a domain
+# has at most 63 characters), so that their cost is linear in the length of the text.
 _WRITTEN = re.compile(
-    r"[\w.!#$%&'*+/=?^`{|}~-]+\s?@\s?[\w-]+(?:(?:\.|\s\.\s?|\s?dot\s)[\w-]+)+", re.IGNORECASE
+    r"(?<![\w.!#$%&'*+/=?^`{|}~-])[\w.!#$%&'*+/=?^`{|}~-]++\s?@\s?"
+    r"[\w-]{1,63}(?:(?:\.|\s\.\s?|\s?dot\s)[\w-]{1,63}){1,8}",
+    re.IGNORECASE,
 )
 _DOMAIN = (
     r"(?:com|org|net|edu|gov|info|biz|io|me|in|us|uk|ca|de|fr|es|it|nl|au|nz|ie|eu|ai|app|dev"
     r"|co(?: dot [a-z]{2}|\.[a-z]{2}| uk| in)?|ac dot uk)"
 )
-_PART = r"[a-z0-9_'-]+"
+_PART = r"[a-z0-9_'-]{1,64}"
+# Letters read out one by one, from the first of them on.
+_SPELLED = r"(?<!(?<!\w)[a-z0-9][ -])[a-z0-9](?:[ -][a-z0-9](?!\w)){2,}+"
 _LINK = r"(?:dot|period|point|underscore|under score|dash|hyphen|minus|plus)"
 _SPOKEN = re.compile(
-    rf"\b(?:{_PART}|(?:[a-z0-9][ -]){{2,}}[a-z0-9])(?:\.{_PART}|\s{_LINK}\s{_PART})*"
+    rf"\b(?:{_PART}+|{_SPELLED})(?:\.{_PART}+|\s{_LINK}\s{_PART}+){{0,8}}"
     rf"(?:\s\d{{1,4}})?\s(?:at|@)\s(?:the rate\s)?{_PART}(?:\s{_PART})?"
     rf"(?:\s?(?:dot\s|\.){_PART}){{0,2}}\s?(?:dot\s|\.){_DOMAIN}\b",
     re.IGNORECASE,
@@ -35,7 +41,7 @@ _NO_NAMES = split_words(
 _IPV4 = re.compile(
     r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\.?\w)"
 )
-_IPV6 = re.compile(r"(?<![\w:.])[0-9a-f:]*:[0-9a-f]*:[0-9a-f:.]*(?<!\.)(?![\w:])", re.IGNORECASE)
+_IPV6 = re.compile(r"(?<![\w:.])(?=[0-9a-f]{0,4}:)[0-9a-f:.]{2,46}+(?![\w:])", re.IGNORECASE)
 _VERSION = re.compile(
     r"(?:version|release|build|firmware|section|v\.?|update|ios|android|chapter)\s{0,2}$", re.I
 )
@@ -60,8 +66,9 @@ def find_ip_addresses(text: str) -> Iterator[Found]:
             yield Found(match.start(), match.end(), Entity.IP_ADDRESS)
     if text.count(":") > 1:
         for match in _IPV6.finditer(text):
-            if _is_ipv6(match[0]):
-                yield Found(match.start(), match.end(), Entity.IP_ADDRESS)
+            address = match[0].rstrip(".")
+            if _is_ipv6(address):
+                yield Found(match.start(), match.start() + len(address), Entity.IP_ADDRESS)
 
 
 def _is_ipv6(text: str) -> bool:

@@ -91,9 +91,9 @@ def _add_names_again(talk: Talk, found: dict[int, list[Found]]) -> None:
     if not known:
         return
     folded = {word.lower() for word in known}
-    pattern = names.pattern_of(known)
+    spellings = names.spellings_of(known)
     for turn in range(len(talk.turns)):
         if not talk.words(turn).isdisjoint(folded):
-            found.setdefault(turn, []).extend(names.again(talk.turns[turn].text, pattern))
+            found.setdefault(turn, []).extend(names.again(talk.turns[turn].text, spellings))
     for turn in [turn for turn, each in found.items() if not each]:
         del found[turn]

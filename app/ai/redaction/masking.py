@@ -5,11 +5,12 @@ Pure and fast: `mask` for one text, `mask_turns` for a conversation, whose turns
 What is masked once is masked for good: masking it again changes nothing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from app.ai.redaction.entities import Found, united
+from app.ai.redaction.entities import Entity, Found, united
 from app.ai.redaction.finding import found_in
+from app.ai.redaction.service_names import is_kept, kept_words
 from app.ai.redaction.talk import Talk, Turn
 from app.ai.transcript import Redaction
 
@@ -33,9 +34,9 @@ def mask(text: str) -> Masked:
 def mask_turns(turns: Sequence[Turn]) -> list[Masked]:
     """Mask the turns of one conversation, in their order."""
     masked = [Masked(turn.text, (), ()) for turn in turns]
-    talk = Talk(turns)
+    talk, kept = Talk(turns), kept_words(turns)
     for _ in range(_MOST_ROUNDS):
-        found = found_in(talk)
+        found = _without_kept(talk, found_in(talk), kept)
         if not found:
             break
         for place, entities in found.items():
@@ -45,6 +46,21 @@ def mask_turns(turns: Sequence[Turn]) -> list[Masked]:
             masked[place] = _masked(turns[place].text, originals)
         talk = talk.changed({place: masked[place].text for place in found})
     return masked
+
+
+def _without_kept(
+    talk: Talk, found: Mapping[int, list[Found]], kept: frozenset[str]
+) -> dict[int, list[Found]]:
+    """Leave out the names of the service side, which are nobody's secret."""
+    left = {
+        turn: [
+            entity
+            for entity in entities
+            if entity.entity is not Entity.NAME or not is_kept(talk.turns[turn].text, entity, kept)
+        ]
+        for turn, entities in found.items()
+    }
+    return {turn: entities for turn, entities in left.items() if entities}
 
 
 def _masked(text: str, originals: Sequence[Found]) -> Masked:

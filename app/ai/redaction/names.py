@@ -1,7 +1,7 @@
 """Names of people, where the text says so: "my name is", "this is … speaking", "Mr", a signature."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from app.ai.redaction.entities import Entity, Found
 from app.ai.redaction.given_names import GIVEN_NAMES
@@ -112,6 +112,8 @@ _CONNECTORS = split_words(
     """
 )
 _LEAST_LEARNT = 3
+_JOINTS = "'\u2019-"
+_NAME_AGAIN = re.compile(rf"(?<![\w\[@.-])[^\W\d_]++(?:[{_JOINTS}][^\W\d_]++){{0,3}}(?![\w@])")
 
 
 def find(talk: Talk, turn: int) -> Iterator[Found]:
@@ -132,17 +134,19 @@ def learnt(text: str, found: Found) -> Iterator[str]:
             yield plain
 
 
-def again(text: str, known: re.Pattern[str]) -> Iterator[Found]:
-    """Find names that were learnt elsewhere in the conversation."""
-    for match in known.finditer(text):
-        yield Found(match.start(), match.end(), Entity.NAME)
+def again(text: str, spellings: frozenset[str]) -> Iterator[Found]:
+    """Find names that were learned elsewhere in the conversation, also as a part of "Anne-Marie"."""
+    for match in _NAME_AGAIN.finditer(text):
+        name = match[0]
+        while name and name not in spellings:
+            name = name[: max(0, *map(name.rfind, _JOINTS))]
+        if name:
+            yield Found(match.start(), match.start() + len(name), Entity.NAME)
 
 
-def pattern_of(known: set[str]) -> re.Pattern[str]:
-    """Build what finds the learnt names, with a capital; as written only what is given to people."""
-    written = {each for name in known for each in _spellings(name)}
-    longest_first = sorted(written, key=lambda each: (-len(each), each))
-    return re.compile(rf"(?<![\w\[@.-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w@])")
+def spellings_of(known: Iterable[str]) -> frozenset[str]:
+    """Return the spellings of learned names: with a capital, in capitals, and given names as is."""
+    return frozenset(spelling for name in known for spelling in _spellings(name))
 
 
 def _spellings(name: str) -> Iterator[str]:

@@ -105,7 +105,7 @@ _IBAN_LENGTHS = {
 # Passports and licences have letters and digits in them, which only the words before them explain.
 _CODE = re.compile(
     r"(?:passport|licen[cs]e|national id|identity card)(?: number| no\.?| #)?"
-    r"\s*(?:is|:|,|-|it's)?\s*(?=[A-Z0-9-]*\d)([A-Z0-9](?:[A-Z0-9-]){5,17})\b",
+    r"\s{0,4}(?:is|:|,|-|it's)?\s{0,4}(?=[A-Z0-9-]{0,17}\d)([A-Z0-9](?:[A-Z0-9-]){5,17})\b",
     re.IGNORECASE,
 )
 

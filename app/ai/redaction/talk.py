@@ -3,7 +3,8 @@
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from app.ai.redaction.cues import Cue, Said, cues_of
 from app.ai.redaction.digit_runs import CUT
@@ -13,16 +14,23 @@ _REACH = 90
 # How many turns back what was asked still counts, and how many words say no more than "go on".
 _TURNS_BACK = 3
 _FEW_WORDS = 8
+# After so many turns of others nobody continues a number.
+_MOST_BETWEEN = 20
 _JOINT = "\n"
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker says in one go; speakers are told apart by any name."""
+    """What one speaker says in one go; speakers are told apart by any name.
+
+    `is_service` says that an agent or a bot speaks, whose `name`, if known, is not masked.
+    """
 
     speaker: str
     text: str
+    is_service: bool = False
+    name: str | None = None
 
 
 @dataclass(slots=True)
@@ -37,7 +45,7 @@ class Talk:
     def changed(self, texts: Mapping[int, str]) -> "Talk":
         """Return the talk with these turns' texts in place; what was read of the others is kept."""
         turns = [
-            Turn(turn.speaker, texts[place]) if place in texts else turn
+            replace(turn, text=texts[place]) if place in texts else turn
             for place, turn in enumerate(self.turns)
         ]
         words = {turn: words for turn, words in self._words.items() if turn not in texts}
@@ -65,9 +73,11 @@ class Talk:
 
     def cue_at(self, turn: int, position: int) -> Cue | None:
         """Tell what a number is said to be: nearest before it in its turn, or asked just before."""
-        for said in reversed(self.cues(turn)):
-            if said.end <= position:
-                return said.cue if position - said.end <= _REACH else None
+        cues = self.cues(turn)
+        before = bisect_right(cues, position, key=attrgetter("end"))
+        if before:
+            said = cues[before - 1]
+            return said.cue if position - said.end <= _REACH else None
         if position > _REACH:
             return None
         for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
@@ -99,14 +109,19 @@ class Talk:
         length = 0
         for place, turn in enumerate(turns):
             if place:
-                between = range(turns[place - 1] + 1, turn)
-                joint = _JOINT if all(self._says_go_on(each) for each in between) else CUT
+                joint = _JOINT if self._is_continued(turns[place - 1], turn) else CUT
                 parts.append(joint)
                 length += len(joint)
             starts.append(length)
             parts.append(self.turns[turn].text)
             length += len(parts[-1])
         return Stream("".join(parts), tuple(turns), tuple(starts))
+
+    def _is_continued(self, turn: int, later: int) -> bool:
+        """Whether all that others say between two turns of a speaker is "go on"."""
+        if later - turn > _MOST_BETWEEN:
+            return False
+        return all(self._says_go_on(between) for between in range(turn + 1, later))
 
     def _says_go_on(self, turn: int) -> bool:
         text = self.turns[turn].text

@@ -7,7 +7,9 @@ from typing import NamedTuple
 from app.ai.redaction.entities import Found
 from app.ai.redaction.masking import Masked, mask_turns
 from app.ai.redaction.talk import Turn
-from app.ai.transcript import Segment, Transcript, Word
+from app.ai.transcript import Role, Segment, Transcript, Word
+
+_SERVICE = frozenset({Role.AGENT, Role.SUPERVISOR, Role.BOT})
 
 
 class Original(NamedTuple):
@@ -25,7 +27,7 @@ def mask_transcript(transcript: Transcript) -> tuple[Transcript, dict[str, Origi
     if transcript.redacted:
         return transcript, {}
     segments = transcript.segments
-    masked = mask_turns([Turn(each.participant_id, each.text) for each in segments])
+    masked = mask_turns(turns_of(transcript))
     originals = {
         segment.id: Original(segment.text, tuple(word.text for word in segment.words))
         for segment, each in zip(segments, masked, strict=True)
@@ -33,6 +35,20 @@ def mask_transcript(transcript: Transcript) -> tuple[Transcript, dict[str, Origi
     }
     done = tuple(_segment(*each) for each in zip(segments, masked, strict=True))
     return replace(transcript, segments=done, redacted=True), originals
+
+
+def turns_of(transcript: Transcript) -> list[Turn]:
+    """Return the segments as turns that can be masked."""
+    names = {person.id: person.display_name for person in transcript.participants}
+    return [
+        Turn(
+            segment.participant_id,
+            segment.text,
+            is_service=segment.role in _SERVICE,
+            name=names.get(segment.participant_id),
+        )
+        for segment in transcript.segments
+    ]
 
 
 def _segment(segment: Segment, masked: Masked) -> Segment:

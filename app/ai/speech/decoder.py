@@ -152,6 +152,7 @@ def _reported(text: bytes) -> SourceFormat:
     if "error" in report:
         raise _ERRORS[report["error"]](str(report["message"]))
     found = SourceFormat(**report["format"])
-    if not (found.channels in range(1, MAX_CHANNELS + 1) and found.codec.isascii()):
-        raise ValueError
+    numbers = (found.channels in range(1, MAX_CHANNELS + 1), isinstance(found.sample_rate_hz, int))
+    if not (all(numbers) and found.codec.isascii() and found.container.isascii()):
+        raise ValueError("the report has wrong types")
     return found

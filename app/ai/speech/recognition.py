@@ -53,7 +53,7 @@ def recognise(
         ]
     except RuntimeError as error:
         raise ProviderUnavailable from error
-    return [said for said in utterances if said.text]
+    return [utterance for utterance in utterances if utterance.text]
 
 
 def _placed(segment: Any, region: Region, word_timestamps: bool) -> Utterance:

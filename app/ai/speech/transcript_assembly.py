@@ -31,29 +31,33 @@ def segments(
 ) -> tuple[Segment, ...]:
     """Merge the channels by start time, and number the segments from seg_0001."""
     speaker_of = {speaker.channel_index: speaker for speaker in speakers}
-    in_order = sorted(utterances, key=lambda said: (said.start_ms, said.channel, said.end_ms))
+    in_order = sorted(
+        utterances, key=lambda utterance: (utterance.start_ms, utterance.channel, utterance.end_ms)
+    )
     return tuple(
         Segment(
             id=f"seg_{index + 1:04d}",
             index=index,
-            participant_id=speaker_of[said.channel].id,
-            role=speaker_of[said.channel].role,
-            text=said.text,
-            start_ms=said.start_ms,
-            end_ms=said.end_ms,
+            participant_id=speaker_of[utterance.channel].id,
+            role=speaker_of[utterance.channel].role,
+            text=utterance.text,
+            start_ms=utterance.start_ms,
+            end_ms=utterance.end_ms,
             language=language,
-            confidence=said.confidence,
-            channel_index=said.channel,
-            words=said.words,
+            confidence=utterance.confidence,
+            channel_index=utterance.channel,
+            words=utterance.words,
         )
-        for index, said in enumerate(in_order)
+        for index, utterance in enumerate(in_order)
     )
 
 
 def overall_confidence(utterances: Sequence[Utterance]) -> float | None:
     """Return the mean confidence weighted by duration, or None without utterances."""
-    lengths = [max(1, said.end_ms - said.start_ms) for said in utterances]
+    lengths = [max(1, utterance.end_ms - utterance.start_ms) for utterance in utterances]
     if not utterances:
         return None
-    weighted = sum(said.confidence * ms for said, ms in zip(utterances, lengths, strict=True))
+    weighted = sum(
+        utterance.confidence * ms for utterance, ms in zip(utterances, lengths, strict=True)
+    )
     return round(weighted / sum(lengths), 4)

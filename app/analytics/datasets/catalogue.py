@@ -8,10 +8,11 @@ from types import ModuleType
 from sqlalchemy.orm import Session
 
 from app.analytics.datasets import criteria, evaluations, figures, members, segments, usage
-from app.analytics.datasets.cells import Column, Values, by_column
+from app.analytics.datasets.cells import Column, Row, Values, by_column
+from app.analytics.engine.reader import open_facts
 from app.analytics.wishes import Dataset, Wish
 from app.core import snapshots
-from app.core.database.session import Database
+from app.core.runtime import Runtime
 
 COLUMNS: Mapping[Dataset, Sequence[Column]] = {
     Dataset.EVALUATIONS: evaluations.COLUMNS,
@@ -58,7 +59,7 @@ def least_rows(session: Session, wish: Wish) -> int:
 
 
 def batches(
-    db: Database, wish: Wish, copy: Path, must_end: Callable[[], bool]
+    runtime: Runtime, wish: Wish, copy: Path, must_end: Callable[[], bool]
 ) -> Generator[Batch, None, None]:
     """Yield the rows as they are at one moment (see `core.snapshots`).
 
@@ -67,22 +68,27 @@ def batches(
     """
     names = [column.name for column in COLUMNS[wish.dataset]]
     places = [names.index(column.name) for column in columns_of(wish)]
-    for columns, done in _batches(db, wish, copy, must_end):
+    for columns, done in _batches(runtime, wish, copy, must_end):
         if columns:
             yield Batch([columns[place] for place in places], done)
 
 
 def _batches(
-    db: Database, wish: Wish, copy: Path, must_end: Callable[[], bool]
+    runtime: Runtime, wish: Wish, copy: Path, must_end: Callable[[], bool]
 ) -> Iterator[tuple[list[Values], float]]:
     dataset = _OF_EVALUATIONS.get(wish.dataset)
     if dataset is None:
-        with db.reading() as session:
-            read = usage.rows if wish.dataset is Dataset.USAGE else figures.rows
-            rows = read(session, wish)
-        yield by_column(rows), 1.0
+        yield by_column(_few_rows(runtime, wish)), 1.0
         return
     wanted = members.only(dataset.ROWS, wish)
-    found = snapshots.batches(db, wanted, copy, size=dataset.BATCH, must_end=must_end)
+    found = snapshots.batches(runtime.db, wanted, copy, size=dataset.BATCH, must_end=must_end)
     for some, done in found:
         yield dataset.values(some, wish), done
+
+
+def _few_rows(runtime: Runtime, wish: Wish) -> list[Row]:
+    if wish.dataset is Dataset.USAGE:
+        with runtime.db.reading() as session:
+            return usage.rows(session, wish)
+    with open_facts(runtime) as facts:
+        return figures.rows(facts, wish)

@@ -1,6 +1,5 @@
 """The dataset `evaluations`: a row for each evaluation (contract B11)."""
 
-from array import array
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,8 +15,8 @@ from app.analytics.datasets.cells import (
     plain,
     truths,
 )
-from app.analytics.figures import FIELDS, METRICS, NULL, joined, scale_of, taken
-from app.analytics.models import Fact
+from app.analytics.engine.facts import METRICS
+from app.analytics.models import EvaluationFact
 from app.analytics.wishes import Wish
 from app.core.snapshots import Rows
 from app.evaluations.models import Evaluation, EvaluationResult
@@ -41,10 +40,9 @@ _MEASURED = {
     "first_response_seconds": "first_response_seconds",
 }
 _OF = Evaluation.__table__.c
-_FACTS = Fact.__table__
+_FACTS = EvaluationFact.__table__
 _FACT = _FACTS.c
 _JSON = ("failed_criteria", "topics", "engine")
-_NO_FIGURES = joined(array("I", [NULL] * len(FIELDS)))
 
 
 def _columns() -> Iterator[Any]:
@@ -54,9 +52,10 @@ def _columns() -> Iterator[Any]:
             yield _OF.id.label(name)
         elif name in _JSON:
             yield plain(_OF[name]).label(name)
-        elif name not in _MEASURED:
+        elif name in _MEASURED:
+            yield _FACT[_MEASURED[name]].label(name)
+        else:
             yield _OF[name]
-    yield _FACT.figures
     # Only the current revision of a source has a fact.
     of_result = select(plain(EvaluationResult.document["metrics"])).where(
         EvaluationResult.evaluation_id == _OF.id
@@ -81,29 +80,19 @@ def values(rows: Rows, wish: Wish) -> list[Values]:
     found |= {name: documents(found[name]) for name in ("failed_criteria", "topics")}
     found["engine"] = documents(found["engine"], _engine)
     found |= {name: moments(found[name], wish.zone) for name in ("started_at", "completed_at")}
-    found |= _measured(found["figures"], found["metrics"])
+    found |= _measured(found)
     return [found[column.name] for column in COLUMNS]
 
 
-def _measured(figures: Values, metrics: Values) -> dict[str, list[Any]]:
-    """Read the measures of facts; where there is no fact, those of results."""
-    numbers = taken(b"".join([each or _NO_FIGURES for each in figures]), "I")
-    found = {
-        name: _figures(numbers[FIELDS.index(field) :: len(FIELDS)], scale_of(field))
-        for name, field in _MEASURED.items()
-    }
-    for place, text in enumerate(metrics):
+def _measured(found: Mapping[str, Values]) -> dict[str, list[Any]]:
+    """Return the measures of facts; where there is no fact, those of results."""
+    measures = {name: list(found[name]) for name in _MEASURED}
+    for place, text in enumerate(found["metrics"]):
         if text:
-            known = loads(text)
-            for name, field in _MEASURED.items():
-                found[name][place] = known.get(METRICS[field])
-    return found
-
-
-def _figures(numbers: "array[int]", scale: int) -> list[Any]:
-    if scale == 1:
-        return [None if each == NULL else each for each in numbers]
-    return [None if each == NULL else each / scale for each in numbers]
+            metrics = loads(text)
+            for name, measure in _MEASURED.items():
+                measures[name][place] = metrics.get(METRICS[measure])
+    return measures
 
 
 def _engine(engine: Mapping[str, Any]) -> str:

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from sqlalchemy.orm import Session
-
-from app.analytics import boards, trends
 from app.analytics.datasets.cells import Row, columns, moments_in
-from app.analytics.periods import Granularity, period_of
-from app.analytics.reading import Question
+from app.analytics.engine.periods import Granularity, period_of
+from app.analytics.engine.questions import Question
+from app.analytics.engine.reader import FactReader
+from app.analytics.reports import leaderboards, trends
 from app.analytics.wishes import Dataset, Wish
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
@@ -30,16 +29,16 @@ TREND_COLUMNS = columns(
 )
 MIN_EVALUATIONS = 5
 _BOARDS = {
-    Dataset.EXECUTIVES: boards.executives,
-    Dataset.CAMPAIGNS: boards.campaigns,
-    Dataset.CALL_CENTERS: boards.call_centers,
+    Dataset.EXECUTIVES: leaderboards.executives,
+    Dataset.CAMPAIGNS: leaderboards.campaigns,
+    Dataset.CALL_CENTERS: leaderboards.call_centers,
 }
 _TREND_METRICS = (trends.Metric.EVALUATIONS, *(m for m in trends.Metric if m != "evaluations"))
 
 
-def rows(session: Session, wish: Wish) -> list[Row]:
+def rows(facts: FactReader, wish: Wish) -> list[Row]:
     """Return every row at once: there are hundreds, not millions."""
-    return _trend(session, wish) if wish.dataset is Dataset.TRENDS else _board(session, wish)
+    return _trend(facts, wish) if wish.dataset is Dataset.TRENDS else _board(facts, wish)
 
 
 def question_of(wish: Wish) -> Question:
@@ -49,12 +48,12 @@ def question_of(wish: Wish) -> Question:
     return Question(period, **{**named, "channel": tuple(named.get("channel", ()))})
 
 
-def _board(session: Session, wish: Wish) -> list[Row]:
+def _board(facts: FactReader, wish: Wish) -> list[Row]:
     question, moment = question_of(wish), moments_in(wish.zone)
     is_executive = wish.dataset is Dataset.EXECUTIVES
     shown = EXECUTIVE_COLUMNS if is_executive else BOARD_COLUMNS
     page = _BOARDS[wish.dataset](
-        session,
+        facts,
         question,
         PageRequest(1, 1_000_000, "rank"),
         min_evaluations=MIN_EVALUATIONS,
@@ -67,11 +66,11 @@ def _board(session: Session, wish: Wish) -> list[Row]:
     return found
 
 
-def _trend(session: Session, wish: Wish) -> list[Row]:
+def _trend(facts: FactReader, wish: Wish) -> list[Row]:
     question, moment = question_of(wish), moments_in(wish.zone)
     series = [
         trends.show(
-            session,
+            facts,
             question,
             metric=metric,
             granularity=Granularity.DAY,

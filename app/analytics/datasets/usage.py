@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from app.analytics.datasets.cells import Row, columns
 from app.analytics.wishes import Wish
-from app.usage.metrics import UNITS, Metric, shown
+from app.usage.metrics import UNITS, Metric, in_unit
 from app.usage.models import MeteredKey, UsageRecord
 
 COLUMNS = columns("id date type key_id key_name operation quantity:number unit")
@@ -37,6 +37,6 @@ def _row(record: UsageRecord, name: str | None) -> Sequence[str | float | None]:
         record.key_id or None,
         name,
         record.operation,
-        shown(metric, record.quantity),
+        in_unit(metric, record.quantity),
         UNITS[metric],
     )

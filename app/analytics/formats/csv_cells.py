@@ -36,7 +36,7 @@ def _keys(values: Values) -> Sequence[str]:
 def _texts(delimiter: str) -> Cells:
     to_quote = re.compile(f'[{delimiter}"\r\n]')
     # Most columns need nothing at all; no text holds a NUL.
-    to_look_at = re.compile(f"[{delimiter}\"\r\n]|(?:^|\0)[=+\\-@\t']")
+    to_look_at = re.compile("[,;|\t\"\r\n]|(?:^|\0)[=+@'\uff1d\uff0b\uff0d\uff20-]")
 
     def cell(value: str) -> str:
         text = str(safe(value))

@@ -1,16 +1,19 @@
 """Cells that a spreadsheet would take for a formula (security, 7: CSV)."""
 
+import re
 from typing import Any
 
-_RISKY = frozenset("=+-@\t\r\n\"'")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Full-width signs count as well. A spreadsheet that takes another delimiter than the file's begins a
+# cell in the middle of a text; there a sign needs an operand behind it, which an emoticon lacks.
+_FORMULA = re.compile(
+    "(?:^(?=[\"']*[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-])"
+    "|(?<=[,;|\t])(?=[\"']*[=+@\uff1d\uff0b\uff0d\uff20-][\\w(@\"']))"
+)
 
 
 def safe(value: Any) -> Any:
-    """Put an apostrophe before a text that begins like a formula, quotes aside; numbers stay."""
-    if type(value) is not str or value[:1] not in _RISKY:
-        return value
-    return f"'{value}" if value.lstrip("\"'").startswith(_FORMULA) else value
+    """Put an apostrophe before each place of a text where a formula could begin; numbers stay."""
+    return _FORMULA.sub("'", value) if type(value) is str else value
 
 
 def flat(value: Any) -> Any:

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 import orjson
 from sqlalchemy import delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.database.session import Table, UtcDateTime
+from app.core.database.upserts import upsert_into
 from app.core.errors import IdempotencyKeyReused
 from app.core.secrets.encryption import Keyring
 
@@ -72,9 +72,8 @@ class IdempotentRequest:
                 KeptAnswer.idempotency_key == self.idempotency_key,
             )
         )
-        upsert = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
         taken = session.execute(
-            upsert.insert(KeptAnswer)
+            upsert_into(session, KeptAnswer)
             .values(
                 key_id=self.key_id,
                 idempotency_key=self.idempotency_key,

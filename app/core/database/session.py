@@ -213,6 +213,8 @@ def _make_engine(settings: Settings) -> Engine:
             "foreign_keys=ON",
             "journal_size_limit=67108864",
             "temp_store=MEMORY",
+            # What is erased is overwritten, not only unlinked.
+            "secure_delete=ON",
         ):
             connection.execute(f"PRAGMA {pragma}")
 

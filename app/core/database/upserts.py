@@ -1,10 +1,11 @@
-"""Upserts of rows by an external id: created once, then updated to the given values."""
+"""Upserts: rows are created once, then updated to the given values."""
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
@@ -25,6 +26,12 @@ class ExternallyKeyed(Table):
 
 
 Row = TypeVar("Row", bound=ExternallyKeyed)
+
+
+def upsert_into(session: Session, table: Any) -> Any:
+    """Return an INSERT that has `on_conflict_do_nothing` and `on_conflict_do_update`."""
+    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    return dialect.insert(table)
 
 
 def upsert(

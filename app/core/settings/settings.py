@@ -52,6 +52,8 @@ class Settings:
     workers: int = setting("CQE_WORKERS", 2, read.whole(1))
     threads: int = setting("CQE_THREADS", 8, read.whole(1))
     worker_processes: int = setting("CQE_WORKER_PROCESSES", 1, read.whole(1))
+    analytics_memory_mb: int = setting("CQE_ANALYTICS_MEMORY_MB", 256, read.whole(32))
+    analytics_threads: int = setting("CQE_ANALYTICS_THREADS", 2, read.whole(1))
     metrics_listen: tuple[str, int] | None = setting(
         "CQE_METRICS_LISTEN", None, read.listen_address
     )

@@ -1,4 +1,4 @@
-"""Judging once more what was judged before: the same words and facts, another revision."""
+"""Re-evaluation of one source: the same transcript and context, as the next revision."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from app.evaluations.transcripts import store as transcripts
 from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
-# Whoever waits for a fresh judgement goes before a re-evaluation of many.
+# New conversations go before bulk re-evaluations.
 URGENT, PATIENT = 0, -1
 
 _CARRIED_OVER = (
@@ -49,7 +49,7 @@ def request(
 ) -> Evaluation:
     """Open the next revision of an evaluation and queue its judgement.
 
-    What was found stays current until the new revision is completed.
+    The old revision stays current until the new one is completed.
 
     Args:
         scorecard_id: the same scorecard unless said.
@@ -59,9 +59,9 @@ def request(
         NotFound: there is no such evaluation.
         Conflict: it is not the current one, a judgement of its source is under way, or there are
             no words to judge.
-        InvalidInput: there is no such scorecard or version, or it is made for another channel.
+        InvalidInput: the scorecard or version does not exist or is for another channel.
     """
-    # Who asks at the same time waits here, and then sees the revision that was opened meanwhile.
+    # A simultaneous request waits here and then sees the revision of the first one.
     former = service.find(session, evaluation_id, for_update=True)
     scorecard = scorecards.resolve(
         session,
@@ -74,9 +74,9 @@ def request(
     )
     current = next(each for each in of_source if each.is_current)
     if current is not former:
-        raise Conflict(f"{current.id} is the current evaluation of this source; ask for that one.")
+        raise Conflict(f"{current.id} is the current evaluation of this source; request that one.")
     if any(each.status not in ENDED for each in of_source):
-        raise Conflict("A judgement of this source is under way; ask again when it has ended.")
+        raise Conflict("An evaluation of this source is running; try again when it has ended.")
     evaluation = open_again(session, former, scorecard, priority=URGENT)
     ring_after_commit(session, judgements.bell())
     return evaluation
@@ -92,16 +92,16 @@ def open_again(
 ) -> Evaluation:
     """Open the next revision of an evaluation that is current and has ended, and queue it.
 
-    It keeps its place in time: lists and trends show it where the former one stood.
+    It keeps its place in time: lists and trends show it at the date of the old one.
 
     Raises:
-        Conflict: there are no words to judge, or no longer.
+        Conflict: there is no transcript, or it was erased.
     """
     transcript = transcripts.judged_by(session, former)
     if transcript is None:
         raise Conflict("There is no transcript to judge.")
     if transcript.erased_at is not None:
-        raise Conflict("What was said has been erased.")
+        raise Conflict("The transcript has been erased.")
     carried_over: dict[str, Any] = {name: getattr(former, name) for name in _CARRIED_OVER}
     evaluation = service.open_evaluation(
         session,
@@ -119,7 +119,7 @@ def open_again(
 
 
 def accepted(evaluation: Evaluation, *, status_url: str) -> dict[str, Any]:
-    """Show what was asked for and where it can be followed."""
+    """Show the request and the URL of its progress."""
     return {
         "id": evaluation.id,
         "revision": evaluation.revision,

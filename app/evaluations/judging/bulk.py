@@ -33,7 +33,7 @@ def count(
     scorecard_id: str | None = None,
     scorecard_version: int | None = None,
 ) -> int:
-    """Count what would be judged again.
+    """Count the evaluations that match.
 
     Raises:
         InvalidInput: there is no such scorecard or version.
@@ -50,7 +50,7 @@ def start(
     scorecard_id: str | None = None,
     scorecard_version: int | None = None,
 ) -> dict[str, Any]:
-    """Keep what is asked for; the workers take it on when nothing else is due.
+    """Store the request; workers run it when nothing else is due.
 
     Args:
         selected: what `count` has told just before. Of many evaluations that takes seconds, for
@@ -65,7 +65,7 @@ def start(
     scorecard = _scorecard(session, scorecard_id, scorecard_version)
     waiting = select(func.count()).where(ReEvaluation.state.in_(OPEN_STATES))
     if (session.scalar(waiting) or 0) >= MOST_OPEN:
-        raise Conflict(f"{MOST_OPEN} re-evaluations wait; ask again when some have ended.")
+        raise Conflict(f"{MOST_OPEN} re-evaluations wait; try again when some have ended.")
     row = ReEvaluation(
         id=new_id("reev"),
         filters=_stored(filters),
@@ -83,7 +83,7 @@ def start(
 
 
 def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
-    """Show how far a re-evaluation is; `NotFound` where there is none."""
+    """Show the progress of a re-evaluation."""
     row = session.get(ReEvaluation, re_evaluation_id)
     if row is None:
         raise NotFound("There is no such re-evaluation.")
@@ -97,7 +97,7 @@ def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
     ended = {status.value: by_status.get(status, 0) for status in ENDED}
     waiting = opened - sum(ended.values())
     is_taken_on = row.state not in OPEN_STATES
-    # What was still being judged when they were counted may have ended before its turn came.
+    # Evaluations that were running when they were counted may have ended since.
     selected = max(row.selected, opened)
     to_open = selected - opened
     return {
@@ -118,13 +118,13 @@ def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
 
 
 def next_id(session: Session) -> str | None:
-    """Return the re-evaluation that waits longest, of those that are not all taken on."""
+    """Return the oldest re-evaluation with evaluations left to open."""
     waiting = select(ReEvaluation.id).where(ReEvaluation.state.in_(OPEN_STATES))
     return session.scalar(waiting.order_by(ReEvaluation.created_at, ReEvaluation.id).limit(1))
 
 
 def open_next(session: Session, re_evaluation_id: str) -> bool:
-    """Open the next few judgements, and move the cursor; False when somebody else does it."""
+    """Open the next few evaluations and move the cursor; False when another worker does."""
     row = _locked(session, re_evaluation_id)
     if row is None:
         return False
@@ -153,7 +153,7 @@ def open_next(session: Session, re_evaluation_id: str) -> bool:
 
 
 def note_failure(session: Session, re_evaluation_id: str) -> None:
-    """Count a batch that could not be opened; after a few the rest is given up."""
+    """Count a batch that could not be opened; after a few the re-evaluation fails."""
     row = _locked(session, re_evaluation_id)
     if row is None:
         return

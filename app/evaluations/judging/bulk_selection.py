@@ -1,4 +1,4 @@
-"""Which evaluations can be judged again: current ones that have ended and whose words are kept."""
+"""Selection of bulk re-evaluations: current evaluations that have ended and kept their text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,15 +11,15 @@ from app.evaluations import listing
 from app.evaluations.enums import ENDED, Status
 from app.evaluations.models import Evaluation, StoredTranscript
 
-# How many are found at once, and how many rows are looked through for them: who opens them holds
-# the write lock for some tens of milliseconds.
+# Evaluations selected at once, and rows read for them: opening them holds the write lock for some
+# tens of milliseconds.
 BATCH, LOOKED_AT = 10, 1_000
 _OF = Evaluation.__table__.c
 _OPEN = [status for status in Status if status not in ENDED]
 
 
 def count(session: Session, filters: Mapping[str, Any], *, channel: str | None) -> int:
-    """Count those that the filters mean; `channel` is the one of a scorecard, where one is named."""
+    """Count the evaluations that match; `channel` is the one of the scorecard, if any."""
     wanted = _wanted(filters, channel)
     return (
         session.scalar(select(func.count()).select_from(Evaluation.__table__).where(*wanted)) or 0
@@ -35,7 +35,7 @@ def next_ids(
     last: str,
     not_of: str,
 ) -> tuple[Sequence[str], str]:
-    """Return the next few ids up to `last`, and the id up to which was looked for them.
+    """Return the next few ids up to `last`, and the id up to which rows were read.
 
     Args:
         not_of: a re-evaluation; what it has opened itself is never its own to open again, whatever
@@ -44,8 +44,8 @@ def next_ids(
     between = (_OF.id > after, _OF.id <= last)
     in_order = select(_OF.id).where(*between).order_by(_OF.id)
     end = session.scalar(in_order.offset(LOOKED_AT - 1).limit(1)) or last
-    # A window that the filters look into: left to itself, SQLite goes through an index of theirs
-    # from its begin, and sorts all that it finds, for every few rows.
+    # The filters apply to a window of rows: without it, SQLite scans an index of a filter from its
+    # start and sorts all matches for every few rows.
     window = select(*_OF).where(*between).order_by(_OF.id).limit(LOOKED_AT).subquery()
     meant = [*_wanted(filters, channel), _OF.re_evaluation_id.is_distinct_from(not_of)]
     found = session.scalars(
@@ -76,7 +76,7 @@ def _wanted(filters: Mapping[str, Any], channel: str | None) -> list[ColumnEleme
 
 
 def _of(window: Subquery, condition: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Say of the rows of a window what a condition says of those of the table."""
+    """Apply a condition on the table to the rows of a window."""
 
     def replace(element: ExternallyTraversible, **_: Any) -> ExternallyTraversible | None:
         if isinstance(element, Column) and element.table is Evaluation.__table__:

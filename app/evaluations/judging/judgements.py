@@ -1,4 +1,4 @@
-"""Asking for a judgement: the words are kept as they are now, and a job waits for a worker."""
+"""Evaluation requests: the transcript is stored as it is now, and a job waits for a worker."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,7 +26,7 @@ QUEUE = "evaluations"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be judged, read once: then no transaction is open while it is done."""
+    """The input of a judgement, read once, so that no transaction is open while it runs."""
 
     transcript_id: str
     scorecard_id: str
@@ -35,7 +35,7 @@ class Task:
 
 
 def bell() -> Bell:
-    """Return the bell that tells a worker of judgements to make; it makes all that are due."""
+    """Return the bell of the queue; a worker judges everything that is due."""
     return Bell(QUEUE)
 
 
@@ -50,14 +50,14 @@ def request(
 ) -> Evaluation:
     """Open the next revision of a source's evaluation and queue its judgement.
 
-    A judgement of the same source that nobody has begun is canceled: its words are old.
+    A queued evaluation of the same source is canceled: its transcript is outdated.
 
     Args:
-        raw_text_id: where what was masked in the transcript is kept.
-        source: what `service.open_evaluation` takes beside the scorecard.
+        raw_text_id: the row with the originals of masked texts.
+        source: the other arguments of `service.open_evaluation`.
 
     Raises:
-        InvalidInput: there is no such scorecard, or it is made for another channel.
+        InvalidInput: the scorecard does not exist or is for another channel.
     """
     scorecard = references.scorecard_for(
         session,
@@ -91,12 +91,12 @@ def request(
 
 
 def claim(session: Session, job_id: str) -> Lease[EvaluationJob] | None:
-    """Take a judgement to make: this one, or the one that waits longest."""
+    """Claim this evaluation, or the one that waits longest."""
     return leases.claim(session, EvaluationJob, job_id)
 
 
 def begin(session: Session, lease: Lease[EvaluationJob]) -> Task | None:
-    """Read what is to be judged; None when the evaluation has ended without us."""
+    """Read the input; None when the evaluation has ended meanwhile."""
     job = leases.held(session, lease)
     try:
         evaluation = service.set_status(session, lease.job_id, Status.EVALUATING)

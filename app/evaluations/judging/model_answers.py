@@ -1,4 +1,4 @@
-"""Answers of language models, kept by the hash of what was asked, so that nothing is asked twice."""
+"""Stored answers of language models, by the hash of the prompt, so that none is paid for twice."""
 
 import logging
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ from typing import Any
 
 import orjson
 from sqlalchemy import JSON, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import utc_now
 from app.core.database.session import Database, Table, UtcDateTime
+from app.core.database.upserts import upsert_into
 from app.core.errors import ServiceUnavailable
 from app.evaluations.enums import ENDED
 from app.evaluations.models import Evaluation
@@ -24,7 +24,7 @@ _A_BATCH = 1000
 
 
 class ModelAnswer(Table):
-    """One answer; it quotes the conversation, so it names the evaluation that it was asked for.
+    """One answer; it quotes the conversation, so it names its evaluation.
 
     `key` is the SHA-256 over the prompt, the model and where it is.
     """
@@ -38,18 +38,18 @@ class ModelAnswer(Table):
 
 
 class StoredAnswers:
-    """Finds and keeps answers, each in a short transaction of its own."""
+    """Finds and stores answers, each in a short transaction of its own."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     def find(self, key: str) -> Mapping[str, Any] | None:
-        """Return what was kept."""
+        """Return the stored answer."""
         with self._db.reading() as session:
             return session.scalar(select(ModelAnswer.document).where(ModelAnswer.key == key))
 
     def keep(self, key: str, kept: Mapping[str, Any], *, evaluation_id: str | None) -> None:
-        """Keep a document that is not too long; the first one of a key stays.
+        """Store a document unless it is too long; the first one of a key stays.
 
         An answer that comes when its evaluation has ended is not kept: the words that it quotes may
         have been erased meanwhile. A database that is too busy for it costs a question asked twice,
@@ -60,15 +60,14 @@ class StoredAnswers:
         try:
             self._insert(key, kept, evaluation_id)
         except ServiceUnavailable as error:
-            logger.warning("a model's answer was not kept: %s", error)
+            logger.warning("an answer of the language model was not stored: %s", error)
 
     def _insert(self, key: str, kept: Mapping[str, Any], evaluation_id: str | None) -> None:
         with self._db.writing() as session:
             if evaluation_id is not None and not _is_open(session, evaluation_id):
                 return
-            upsert = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
             session.execute(
-                upsert.insert(ModelAnswer)
+                upsert_into(session, ModelAnswer)
                 .values(
                     key=key, evaluation_id=evaluation_id, document=dict(kept), created_at=utc_now()
                 )
@@ -77,13 +76,13 @@ class StoredAnswers:
 
 
 def _is_open(session: Session, evaluation_id: str) -> bool:
-    """Whether an evaluation has not ended, nor will before the commit."""
+    """Whether an evaluation is open, and stays open until the commit."""
     status = select(Evaluation.status).where(Evaluation.id == evaluation_id)
     return session.scalar(status.with_for_update(read=True)) not in (None, *ENDED)
 
 
 def purge(session: Session, *, before: datetime, most: int = MOST_ROWS) -> int:
-    """Delete a batch of the oldest answers: those from before a moment, and those beyond `most`."""
+    """Delete a batch of the oldest answers: those before a moment, and those beyond `most`."""
     newest_first = select(ModelAnswer.created_at).order_by(ModelAnswer.created_at.desc())
     surplus = session.scalar(newest_first.offset(most).limit(1))
     limit = before if surplus is None else max(before, surplus)

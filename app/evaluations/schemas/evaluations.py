@@ -1,4 +1,4 @@
-"""Shapes of evaluations (contract B4)."""
+"""Schemas of evaluations and of the filters of their list."""
 
 from typing import Any
 
@@ -71,11 +71,11 @@ class EvaluationQuery(PeriodQuery):
     @validates_schema
     def _check_scores(self, data: dict[str, Any], **_: Any) -> None:
         if data.get("min_score", 0) > data.get("max_score", 100):
-            raise reject("maxScore", "maxScore may not be below minScore.", code=RANGE)
+            raise reject("maxScore", "maxScore must not be less than minScore.", code=RANGE)
 
 
 class ResultsQuery(CamelSchema):
-    """Which results are meant."""
+    """The query of results."""
 
     as_judged = QueryFlag(
         load_default=False,
@@ -84,14 +84,14 @@ class ResultsQuery(CamelSchema):
 
 
 class FailureSchema(CamelSchema):
-    """Why there is no result."""
+    """The reason of a failed evaluation."""
 
     code = Choice(list(ErrorCode), required=True)
     message = fields.String(required=True)
 
 
 class EvaluationSchema(CamelSchema):
-    """One revision of an evaluation; names and ids as they were at the time."""
+    """One revision of an evaluation; names and ids as they were when it was opened."""
 
     id = fields.String(required=True, metadata={"example": "eval_01k9zq4v2me8wb7xq3s5ndt6ha"})
     engagement_id = fields.String(required=True, allow_none=True)
@@ -143,6 +143,6 @@ class EvaluationSchema(CamelSchema):
 
 
 class EvaluationDetailSchema(EvaluationSchema):
-    """The same with its summary."""
+    """An evaluation with its summary."""
 
     summary = Nested(SummarySchema, required=True, allow_none=True)

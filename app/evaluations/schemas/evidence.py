@@ -1,4 +1,4 @@
-"""The shape of evidence (contract B6)."""
+"""Schema of evidence."""
 
 from marshmallow import fields
 

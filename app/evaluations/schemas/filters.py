@@ -1,4 +1,4 @@
-"""The filters of the list of evaluations, in the body of a request."""
+"""Schemas of evaluation filters in the body of a request."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from app.web.shapes import CamelSchema, reject
 
 
 class Words(fields.Field[list[str]]):
-    """Words of a closed list, as a comma list or as a list; loads as a list."""
+    """Values of an enum, as a comma-separated string or an array; loads as a list."""
 
     def __init__(self, choices: list[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -34,7 +34,7 @@ class Words(fields.Field[list[str]]):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[str]:
         words = value.split(",") if isinstance(value, str) else value
         if not isinstance(words, list) or not words:
-            raise ValidationError(Message(TYPE, "This must be a text or a list of texts."))
+            raise ValidationError(Message(TYPE, "This must be a string or an array of strings."))
         for word in words:
             if word not in self._choices:
                 raise ValidationError(
@@ -44,7 +44,7 @@ class Words(fields.Field[list[str]]):
 
 
 class EvaluationFilters(CamelSchema):
-    """The filters of GET /evaluations but for `current` and the period."""
+    """The filters of GET /evaluations except `current` and the period."""
 
     engagement_id = Reference("eng")
     campaign_id = Reference("camp")
@@ -73,11 +73,11 @@ class EvaluationFilters(CamelSchema):
     @validates_schema
     def _check_scores(self, data: dict[str, Any], **_: Any) -> None:
         if data.get("min_score", 0) > data.get("max_score", 100):
-            raise reject("maxScore", "maxScore may not be below minScore.", code=RANGE)
+            raise reject("maxScore", "maxScore must not be less than minScore.", code=RANGE)
 
 
 class CurrentFilters(EvaluationFilters):
-    """Which current evaluations are meant; `from` and `to` bound createdAt."""
+    """Filters of current evaluations; `from` and `to` bound createdAt."""
 
     start = Moment(data_key="from", allow_date=True)
     end = Moment(data_key="to", allow_date=True)

@@ -1,4 +1,4 @@
-"""Shapes of how a judgement itself went."""
+"""Schemas of the quality of a judgement: confidence, fallbacks and costs."""
 
 from marshmallow import fields
 
@@ -9,7 +9,7 @@ from app.web.shapes import StoredSchema
 
 
 class CalibrationNoteSchema(StoredSchema):
-    """Which calibration profile made the score, or why the active one did not."""
+    """The calibration profile of the score, or the reason why it was not applied."""
 
     profile_id = fields.String(required=True)
     version = fields.Integer(required=True)
@@ -23,14 +23,14 @@ class CalibrationNoteSchema(StoredSchema):
 
 
 class FallbackSchema(StoredSchema):
-    """Why the rules have judged alone where a language model should have."""
+    """The reason why the rules judged without the language model."""
 
     reason = Choice(list(Reason), required=True)
     message = fields.String(required=True)
 
 
 class ModelUseSchema(StoredSchema):
-    """How a language model was asked about this conversation, and what it returned."""
+    """The use of the language model for this conversation."""
 
     returned_model = fields.String(required=True, allow_none=True)
     request_id = fields.String(required=True, allow_none=True)
@@ -59,7 +59,7 @@ class ModelUseSchema(StoredSchema):
 
 
 class QualitySchema(StoredSchema):
-    """How the judgement itself went."""
+    """The quality of the judgement itself."""
 
     unverified_evidence_count = fields.Integer(required=True)
     model_calls = fields.Integer(

@@ -1,4 +1,4 @@
-"""Shapes of judging once more: one evaluation, or many."""
+"""Schemas of re-evaluations, of one evaluation or in bulk."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ STATUSES = ("queued", "running", "completed", "failed")
 
 
 class ReEvaluateBody(CamelSchema):
-    """By which scorecard an evaluation is judged again."""
+    """The scorecard of a re-evaluation."""
 
     scorecard_id = Reference("sc", metadata={"description": "The same scorecard unless said."})
     scorecard_version = Whole(
@@ -23,7 +23,7 @@ class ReEvaluateBody(CamelSchema):
 
 
 class ReEvaluateMany(ReEvaluateBody):
-    """Which evaluations are judged again, and by which scorecard."""
+    """The evaluations of a bulk re-evaluation, and its scorecard."""
 
     filters = Nested(
         CurrentFilters,
@@ -35,11 +35,11 @@ class ReEvaluateMany(ReEvaluateBody):
     @validates_schema
     def _check_version(self, data: dict[str, Any], **_: Any) -> None:
         if "scorecard_version" in data and "scorecard_id" not in data:
-            raise reject("scorecardId", "A version needs its scorecard.", code=REQUIRED)
+            raise reject("scorecardId", "scorecardVersion requires scorecardId.", code=REQUIRED)
 
 
 class ReEvaluationAcceptedSchema(CamelSchema):
-    """The next revision, and where it can be followed."""
+    """The next revision and the URL of its progress."""
 
     id = fields.String(required=True, metadata={"example": "eval_01k9zq4v2me8wb7xq3s5ndt6ha"})
     revision = fields.Integer(required=True)
@@ -51,7 +51,7 @@ class ReEvaluationAcceptedSchema(CamelSchema):
 
 
 class ReEvaluationCounts(CamelSchema):
-    """What has become of them; all but `selected` sum to it."""
+    """Numbers of evaluations; the others add up to `selected`."""
 
     selected = fields.Integer(
         required=True, metadata={"description": "How many were meant when it was asked for."}
@@ -68,14 +68,14 @@ class ReEvaluationCounts(CamelSchema):
 
 
 class ReEvaluationErrorSchema(CamelSchema):
-    """Why the rest was given up."""
+    """The reason why a bulk re-evaluation failed."""
 
     code = Choice(("INTERNAL",), required=True)
     message = fields.String(required=True)
 
 
 class ReEvaluationSchema(CamelSchema):
-    """A re-evaluation of many, and how far it is."""
+    """A bulk re-evaluation and its progress."""
 
     id = fields.String(required=True, metadata={"example": "reev_01k9zq4v2me8wb7xq3s5ndt6ha"})
     status = Choice(STATUSES, required=True)
@@ -88,7 +88,7 @@ class ReEvaluationSchema(CamelSchema):
 
 
 class ReEvaluationManyAcceptedSchema(CamelSchema):
-    """How many are meant; of a dry run nothing but that."""
+    """The number of matching evaluations; a dry run has nothing else."""
 
     count = fields.Integer(required=True)
     dry_run = fields.Boolean(required=True)

@@ -1,4 +1,4 @@
-"""Shapes of the results of an evaluation (contract B6); they are stored as they are shown."""
+"""Schemas of the results of an evaluation; they are stored in this form."""
 
 from marshmallow import fields
 
@@ -19,7 +19,7 @@ class AutoFailSchema(StoredSchema):
 
 
 class ScorecardReferenceSchema(StoredSchema):
-    """Which version of which scorecard was asked."""
+    """The scorecard of an evaluation, with its version."""
 
     id = fields.String(required=True)
     version = fields.Integer(required=True)
@@ -27,7 +27,7 @@ class ScorecardReferenceSchema(StoredSchema):
 
 
 class EngineSchema(StoredSchema):
-    """What judged."""
+    """The engine that judged."""
 
     kind = Choice(("rules", "model", "hybrid"), required=True)
     provider = fields.String(required=True, allow_none=True)
@@ -36,7 +36,7 @@ class EngineSchema(StoredSchema):
 
 
 class SectionSchema(StoredSchema):
-    """The score of one section, 0 to 100; null where nothing in it applied."""
+    """The score of one section, 0 to 100; null where no criterion applied."""
 
     key = fields.String(required=True)
     title = fields.String(required=True)
@@ -49,7 +49,7 @@ class SectionSchema(StoredSchema):
 
 
 class CriterionSchema(StoredSchema):
-    """The answer to one question of the scorecard."""
+    """The answer to one criterion of the scorecard."""
 
     key = fields.String(required=True)
     title = fields.String(required=True)
@@ -78,7 +78,7 @@ class CriterionSchema(StoredSchema):
 
 
 class DimensionsSchema(StoredSchema):
-    """Seven views of the conversation, 0 to 1 (1 is good) or null."""
+    """Seven dimensions of quality, 0 to 1 (1 is good) or null."""
 
     resolution = fields.Float(required=True, allow_none=True)
     effort = fields.Float(required=True, allow_none=True)
@@ -90,14 +90,14 @@ class DimensionsSchema(StoredSchema):
 
 
 class MissingMetricSchema(StoredSchema):
-    """Why a metric is null."""
+    """The reason why a metric is null."""
 
     metric = fields.String(required=True)
     reason = fields.String(required=True)
 
 
 class SideSentimentSchema(StoredSchema):
-    """How one side felt, -1 to 1."""
+    """The sentiment of one side, -1 to 1."""
 
     overall = fields.Float(required=True, allow_none=True)
     by_quarter = fields.List(fields.Float(allow_none=True), required=True)
@@ -117,7 +117,7 @@ class SentimentPointSchema(StoredSchema):
 
 
 class SentimentSchema(StoredSchema):
-    """The sentiment of both sides and its course."""
+    """The sentiment of both sides, over time."""
 
     customer = Nested(SideSentimentSchema, required=True)
     agent = Nested(SideSentimentSchema, required=True)
@@ -125,7 +125,7 @@ class SentimentSchema(StoredSchema):
 
 
 class ResolutionSchema(StoredSchema):
-    """Whether the customer's concern was settled."""
+    """Whether the customer's issue was resolved."""
 
     status = Choice(RESOLUTIONS, required=True)
     probability = fields.Float(required=True, allow_none=True)
@@ -136,7 +136,7 @@ class ResolutionSchema(StoredSchema):
 
 
 class SummarySchema(StoredSchema):
-    """The conversation in short."""
+    """A short summary of the conversation."""
 
     overview = fields.String(required=True, allow_none=True)
     issue = fields.String(required=True, allow_none=True)
@@ -145,7 +145,7 @@ class SummarySchema(StoredSchema):
 
 
 class MomentSchema(StoredSchema):
-    """A moment worth looking at."""
+    """A moment worth listening to."""
 
     type = Choice(
         (
@@ -174,7 +174,7 @@ class MomentSchema(StoredSchema):
 
 
 class AdviceSchema(StoredSchema):
-    """One strength, or one thing to improve."""
+    """One strength or one improvement."""
 
     text = fields.String(required=True)
     criterion_key = fields.String(required=True, allow_none=True)
@@ -182,14 +182,14 @@ class AdviceSchema(StoredSchema):
 
 
 class CoachingSchema(StoredSchema):
-    """What to keep and what to work on."""
+    """Strengths and improvements for the agent."""
 
     strengths = fields.List(Nested(AdviceSchema), required=True)
     improvements = fields.List(Nested(AdviceSchema), required=True)
 
 
 class ResultsSchema(StoredSchema):
-    """The whole judgement; objects are null and lists empty until it is completed."""
+    """The results of an evaluation; objects are null and lists empty until it is completed."""
 
     evaluation_id = fields.String(required=True)
     status = Choice(list(Status), required=True)

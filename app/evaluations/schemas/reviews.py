@@ -1,4 +1,4 @@
-"""Shapes of what people say of a judgement; they are stored as they are shown."""
+"""Schemas of reviews; they are stored in this form."""
 
 from marshmallow import fields
 
@@ -9,7 +9,7 @@ from app.web.shapes import StoredSchema
 
 
 class OriginalAnswerSchema(StoredSchema):
-    """The judge's own answer, where a person has overridden it."""
+    """The judge's answer before a reviewer changed it."""
 
     applicable = fields.Boolean(required=True)
     answer = fields.Raw(required=True, allow_none=True, metadata={"type": ["string", "number"]})
@@ -20,7 +20,7 @@ class OriginalAnswerSchema(StoredSchema):
 
 
 class ReviewedCriterionSchema(StoredSchema):
-    """What a person answers to one question of the scorecard."""
+    """A reviewer's answer to one criterion."""
 
     key = fields.String(required=True)
     applicable = fields.Boolean(required=True)
@@ -31,7 +31,7 @@ class ReviewedCriterionSchema(StoredSchema):
 
 
 class ReviewSchema(StoredSchema):
-    """One review, as it was given; it is never changed."""
+    """One review; it never changes."""
 
     id = fields.String(required=True, metadata={"example": "rev_01k9zq4v2me8wb7xq3s5ndt6ha"})
     evaluation_id = fields.String(required=True)

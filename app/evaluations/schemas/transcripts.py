@@ -1,4 +1,4 @@
-"""Shapes of transcripts, of evaluations and of recordings alike (contract B5)."""
+"""Schemas of the transcripts of evaluations and recordings."""
 
 from marshmallow import fields
 
@@ -10,7 +10,7 @@ from app.web.shapes import CamelSchema, StoredSchema
 
 
 class TranscriptQuery(CamelSchema):
-    """How much of a transcript is wanted."""
+    """The query of a transcript."""
 
     include_words = QueryFlag(
         load_default=False, metadata={"description": "With the words of each segment."}
@@ -25,14 +25,14 @@ class TranscriptQuery(CamelSchema):
 
 
 class LanguageShareSchema(StoredSchema):
-    """A language and its share of the words, 0 to 1; `und` is what could not be told."""
+    """A language and its share of the words, 0 to 1; `und` is undetermined."""
 
     code = fields.String(required=True, metadata={"example": "en"})
     share = fields.Float(required=True)
 
 
 class ParticipantSchema(StoredSchema):
-    """Who takes part."""
+    """A participant."""
 
     id = fields.String(required=True)
     role = Choice(ROLES, required=True)
@@ -43,7 +43,7 @@ class ParticipantSchema(StoredSchema):
 
 
 class RedactionSchema(StoredSchema):
-    """What was taken out of a text, and where its stand-in stands."""
+    """Personal data that was masked: its type and the position of its placeholder."""
 
     entity_type = Choice(ENTITY_TYPES, required=True)
     char_start = fields.Integer(required=True)
@@ -60,7 +60,7 @@ class WordSchema(StoredSchema):
 
 
 class SegmentSchema(StoredSchema):
-    """A stretch of speech or a message; ids are stable over revisions of the evaluation."""
+    """A stretch of speech or a message; its id is the same in all revisions."""
 
     id = fields.String(required=True, metadata={"example": "seg_0001"})
     index = fields.Integer(required=True, metadata={"description": "Its place, from 0."})
@@ -87,7 +87,7 @@ class SegmentSchema(StoredSchema):
 
 
 class TranscriptSchema(CamelSchema):
-    """What was said. While it is pending there are no segments."""
+    """A transcript; it has no segments while it is pending."""
 
     source_type = fields.String(required=True)
     source_id = fields.String(required=True)

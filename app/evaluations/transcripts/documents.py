@@ -1,4 +1,4 @@
-"""Transcripts as documents: from what transcribers make to what is stored and shown, and back."""
+"""Conversion of transcripts to the documents that are stored and shown, and back."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from app.redaction.redactor import documents_of, redactions_from
 
 
 def participants_of(transcript: Transcript) -> list[dict[str, Any]]:
-    """Shape the participants (contract B5)."""
+    """Return the participants as documents."""
     return [
         {
             "id": each.id,
@@ -28,7 +28,7 @@ def participants_of(transcript: Transcript) -> list[dict[str, Any]]:
 
 
 def segments_of(transcript: Transcript) -> list[dict[str, Any]]:
-    """Shape the segments, words included (contract B5); the judge's sentiment comes later."""
+    """Return the segments as documents with words; the sentiment is added when they are shown."""
     return [
         {
             "id": each.id,
@@ -60,7 +60,7 @@ def segments_of(transcript: Transcript) -> list[dict[str, Any]]:
 
 
 def languages_of(transcript: Transcript) -> list[dict[str, Any]]:
-    """Share out the words over the languages they were said in, the largest share first.
+    """Return the share of words of each language, the largest first.
 
     `und` stands for what could not be told.
     """
@@ -77,7 +77,7 @@ def languages_of(transcript: Transcript) -> list[dict[str, Any]]:
 
 
 def entities_of(transcript: Transcript) -> dict[str, int]:
-    """Count what was masked, by type."""
+    """Count the redactions by type."""
     masked = (each.entity_type for segment in transcript.segments for each in segment.redactions)
     return dict(sorted(Counter(masked).items()))
 
@@ -85,7 +85,7 @@ def entities_of(transcript: Transcript) -> dict[str, int]:
 def unmasked(
     segments: Sequence[Mapping[str, Any]], said: Mapping[str, Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Put back what segments said, and what their words were, by the id of the segment."""
+    """Restore the original texts and words of segments, by segment id."""
     return [
         {
             **each,
@@ -103,7 +103,7 @@ def unmasked(
 
 
 def origin_of(transcript: Transcript) -> dict[str, Any]:
-    """Keep what judges need and the API does not show."""
+    """Return the parts that the judge needs and the API does not show."""
     return {
         "languageConfidence": transcript.language_confidence,
         "modelDigest": transcript.model_digest,
@@ -121,7 +121,7 @@ def transcript_from(
     origin: Mapping[str, Any],
     **header: Any,
 ) -> Transcript:
-    """Build the transcript again; times of messages come back with their milliseconds."""
+    """Rebuild the transcript from its documents."""
     return Transcript(
         segments=tuple(_segment(index, each) for index, each in enumerate(segments)),
         participants=tuple(
@@ -151,7 +151,7 @@ def shown_segments(
     sentiments: Mapping[str, tuple[str, float]],
     include_words: bool,
 ) -> list[dict[str, Any]]:
-    """Number the segments from 0 and add the judge's sentiment; words only when asked for."""
+    """Number the segments from 0 and add the sentiment; words only on request."""
     shown = []
     for index, segment in enumerate(segments):
         label, score = sentiments.get(segment["id"], (None, None))

@@ -1,4 +1,4 @@
-"""Transcripts as the API shows them: masked, or as they were said where that is asked."""
+"""Transcripts as the API shows them: masked, or in the original where that is requested."""
 
 from typing import Any
 
@@ -32,12 +32,12 @@ def get_transcript(
     include_words: bool = False,
     redacted: bool = True,
 ) -> dict[str, Any]:
-    """Show the newest transcript of a source (contract B5).
+    """Show the newest transcript of a source.
 
-    A source without one is shown too: no segments, and a status that tells why.
+    A source without one has no segments, and a status that gives the reason.
 
     Args:
-        redacted: False shows what was said before it was masked, as far as that is kept.
+        redacted: False shows the original words as far as they are kept.
     """
     evaluation = session.scalar(
         select(Evaluation).where(
@@ -59,7 +59,7 @@ def of_evaluation(
     include_words: bool = False,
     redacted: bool = True,
 ) -> dict[str, Any]:
-    """Show the transcript that an evaluation was judged on, or will be, as `get_transcript` does."""
+    """Show the transcript of an evaluation, as `get_transcript` does."""
     source_type, source_id = evaluation.source_type, evaluation.source_id
     if evaluation.transcript_id is None:
         row = transcripts.find(

@@ -1,4 +1,4 @@
-"""Transcripts of sources: stored as they were judged, and read back for people and for judges."""
+"""Storage of transcripts: written as they were judged, read back for people and the judge."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -73,19 +73,19 @@ def load(session: Session, *, source_type: str, source_id: str) -> Transcript:
 
 
 def load_stored(session: Session, transcript_id: str) -> Transcript:
-    """Build one stored transcript again; `NotFound` where there is none."""
+    """Load a stored transcript; raise `NotFound` where there is none."""
     return _transcript(stored(session, transcript_id))
 
 
 def judged_by(session: Session, evaluation: Evaluation) -> StoredTranscript | None:
-    """Return what an evaluation was opened for, else the newest transcript of its source."""
+    """Return the transcript of an evaluation, or the newest one of its source."""
     if evaluation.transcript_id is not None:
         return session.get(StoredTranscript, evaluation.transcript_id)
     return find(session, source_type=evaluation.source_type, source_id=evaluation.source_id)
 
 
 def message_sentiments(session: Session, evaluation_id: str) -> dict[str, tuple[str, float]]:
-    """Map the ids of messages to the judge's label and score, where it has scored them."""
+    """Return the sentiment label and score of messages by id."""
     evaluation = session.get(Evaluation, evaluation_id)
     felt = sentiments(session, evaluation)
     if evaluation is None or evaluation.transcript_id is None or not felt:
@@ -102,7 +102,7 @@ def _transcript(row: StoredTranscript | None) -> Transcript:
     if row is None:
         raise NotFound("There is no transcript.")
     if row.erased_at is not None:
-        raise NotFound("What was said has been erased.")
+        raise NotFound("The transcript has been erased.")
     return documents.transcript_from(
         segments=row.segments,
         participants=row.participants,
@@ -133,7 +133,7 @@ def find(
 
 
 def stored(session: Session, transcript_id: str) -> StoredTranscript | None:
-    """Read a row with its segments, also where this session has it without them."""
+    """Load a row with its segments, also if the session has it without them."""
     return session.get(
         StoredTranscript,
         transcript_id,
@@ -143,7 +143,7 @@ def stored(session: Session, transcript_id: str) -> StoredTranscript | None:
 
 
 def sentiments(session: Session, evaluation: Evaluation | None) -> Mapping[str, Any]:
-    """Return the judge's label and score of each segment that it scored."""
+    """Return the sentiment label and score of each scored segment."""
     if evaluation is None:
         return {}
     felt = select(EvaluationResult.segment_sentiments)

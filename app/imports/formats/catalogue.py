@@ -25,7 +25,7 @@ FORMATS = tuple(READERS)
 ONE_A_FILE = frozenset({"vtt", "srt", "contact_lens", "vcon"})
 HEAD_BYTES = 64 * 1024
 _BY_NAME = {".vtt": "vtt", ".srt": "srt", ".csv": "csv", ".tsv": "csv", ".vcon": "vcon"}
-_SRT = re.compile(r"\s*(\d+\s*\r?\n)?\s*\d{1,3}:\d\d:\d\d[,.]\d{1,3}\s*-->")
+_SRT = re.compile(r"(?:\d{1,9}\s{0,9}\n)?\s{0,9}\d{1,3}:\d\d:\d\d[,.]\d{1,3}\s{0,9}-->")
 _KEY = re.compile(
     r'"(vcon|Transcript|Participants|CustomerMetadata|externalId|kind|messages|content)"\s*:'
 )

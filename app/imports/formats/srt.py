@@ -28,7 +28,7 @@ def _said(cue: Cue, roles: Roles) -> list[tuple[str, str, str]]:
     said: list[tuple[str, str, str]] = []
     for index, text in enumerate(cue.texts):
         line = cue.line + index
-        shown = plain(_STYLE.sub("", text))
+        shown = plain(_STYLE.sub("", text), line)
         prefix = _PREFIX.fullmatch(shown)
         if prefix is not None:
             name = (prefix[1] or prefix[2]).strip()

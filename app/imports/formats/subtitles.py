@@ -68,9 +68,17 @@ def cue_of(block: Block) -> Cue:
     raise Unreadable(Fault.MALFORMED, "There is a text without times.", block.line)
 
 
-def plain(text: str) -> str:
-    """Take out tags, write out entities, and make one line of it."""
-    return " ".join(html.unescape(_TAG.sub("", text)).split())
+def plain(text: str, line: int = 0) -> str:
+    """Remove tags, resolve character references, and join the lines.
+
+    Raises:
+        Unreadable: the number of a character reference is too long to be read.
+    """
+    try:
+        return " ".join(html.unescape(_TAG.sub("", text)).split())
+    except ValueError as error:
+        message = "A character reference is not valid."
+        raise Unreadable(Fault.MALFORMED, message, line) from error
 
 
 def shared(cue: Cue, said: list[tuple[str, str, str]]) -> Iterator[Turn]:

@@ -9,7 +9,7 @@ from app.imports.formats.roles import Roles
 from app.imports.formats.spoken import Turn
 from app.imports.formats.subtitles import Block, Cue, cue_of, one_record, plain, shared
 
-_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]+([^<>]*)>")
+_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]([^<>]*)>")
 _ASIDE = re.compile(r"(NOTE|STYLE|REGION)(\s|$)")
 
 
@@ -30,8 +30,8 @@ def _turns(blocks: Iterator[Block], roles: Roles) -> Iterator[Turn]:
 
 def _said(cue: Cue, roles: Roles) -> Iterator[tuple[str, str, str]]:
     before, *parts = _VOICE.split(" ".join(cue.texts))
-    if plain(before):
+    if plain(before, cue.line):
         roles.of(line=cue.line)
-    for name, text in zip(parts[::2], parts[1::2], strict=True):
-        if plain(text):
-            yield roles.of(plain(name), line=cue.line), plain(text), plain(name)
+    for name, text in zip(*2 * [(plain(part, cue.line) for part in parts)], strict=True):
+        if text:
+            yield roles.of(name, line=cue.line), text, name

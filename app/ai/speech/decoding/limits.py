@@ -1,4 +1,4 @@
-"""Limits that decoding one recording must keep."""
+"""Limits of decoding one recording."""
 
 from dataclasses import dataclass
 
@@ -14,10 +14,10 @@ _MIB = 1 << 20
 class DecodingLimits:
     """Limits of one decoding process.
 
-    Time is granted with the sound: `cpu_s` and `wall_s` at the start, and more for each minute of
-    each channel that was decoded. Ordinary recordings need 40 MiB above the 130 MiB of the
-    interpreter and its libraries, and 0.1 to 0.4 s for a minute. `min_free_bytes` stay free on the
-    disk of the spool.
+    `cpu_s` and `wall_s` are granted at the start, and more for each decoded minute of each channel.
+    An ordinary recording needs 130 to 200 MiB of address space, and 0.03 to 0.2 s of processor time
+    for a minute of stereo.
+    `min_free_bytes` of the disk stay free.
     """
 
     duration_s: float = DEFAULT_MAX_DURATION_S
@@ -30,15 +30,15 @@ class DecodingLimits:
 
     @property
     def channel_samples(self) -> int:
-        """The samples of all channels together: two channels of the longest duration."""
+        """Maximum of samples over all channels: two channels of the longest duration."""
         return int(2 * self.duration_s * SAMPLE_RATE_HZ)
 
     def cpu_allowance_s(self, decoded_bytes: int) -> float:
-        """Return the processor time that may be spent on this much sound."""
+        """Return the processor time that this much sound allows."""
         return self.cpu_s + self.cpu_s_per_minute * _minutes(decoded_bytes)
 
     def wall_allowance_s(self, decoded_bytes: int) -> float:
-        """Return the time that may pass for this much sound."""
+        """Return the time that this much sound allows."""
         return self.wall_s + self.wall_s_per_minute * _minutes(decoded_bytes)
 
 

@@ -1,4 +1,4 @@
-"""Checks what the boxes of an MP4 file claim, before FFmpeg allocates memory for it."""
+"""Check of the claims in an MP4 file, before FFmpeg allocates memory for them."""
 
 import os
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from app.ai.speech.errors import UnsupportedMedia
 # GSM in QuickTime files counts 160 samples for 33 bytes; no other format here has more for a byte.
 _MAX_SAMPLES_PER_BYTE = 8
 _PARENTS = {b"moov", b"trak", b"mdia", b"minf", b"stbl", b"moof", b"traf"}
-# Position of the sample count behind the header of the box.
+# Position of the sample count after the header of the box.
 _COUNT_AT = {b"stsz": 8, b"stz2": 8, b"trun": 4}
-# FFmpeg's own bound.
+# The same limit as in FFmpeg.
 _MAX_DEPTH = 10
 _HEADER_BYTES = 8
 _LARGE_HEADER_BYTES = 16

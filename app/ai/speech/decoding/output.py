@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 SAMPLE_RATE_HZ = 16_000
 SAMPLE_BYTES = 2
-# Code of a report, next to those of the errors of transcription.
+# Error code of a report, in addition to the codes of `errors`.
 DISK_FULL = "disk_full"
 
 

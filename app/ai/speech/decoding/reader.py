@@ -1,4 +1,4 @@
-"""Reads an uploaded recording with FFmpeg: one demuxer chosen by the file's first bytes."""
+"""Reader of uploaded recordings: FFmpeg with one demuxer, chosen by the first bytes."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,7 +55,7 @@ def read(
         UnsupportedMedia: not one of the known containers, not what `content_type` says, damaged
             beyond reading, truncated, or more costly than `limits` allow.
         NoAudioStream: readable, but without a sample of sound.
-        TooLong: longer than `limits` allow, found while decoding and not by the header.
+        TooLong: longer than `limits` allow, measured while decoding.
     """
     with _opened(file, content_type) as (kind, container, declared_s):
         stream = container.streams.audio[0]
@@ -66,7 +66,7 @@ def read(
             length.add(samples, resampler.channels)
             write(samples)
         codec = stream.codec_context.name
-    _refuse_broken(length.samples, packets, declared_s)
+    _require_complete(length.samples, packets, declared_s)
     return SourceFormat(
         container=kind.name.lower(),
         codec=codec,
@@ -108,7 +108,7 @@ class _PacketCounts:
             raise UnsupportedMedia("Most of the recording is damaged.")
 
 
-def _refuse_broken(samples: int, packets: _PacketCounts, declared_s: float) -> None:
+def _require_complete(samples: int, packets: _PacketCounts, declared_s: float) -> None:
     if packets.damaged > packets.total * _DAMAGED_SHARE:
         raise UnsupportedMedia("Most of the recording is damaged.")
     if declared_s - samples / SAMPLE_RATE_HZ > max(_MISSING_S, declared_s * _MISSING_SHARE):

@@ -13,7 +13,7 @@ class SpoolFull(Exception):
 
 
 class Spool:
-    """Writes sound while the disk has room; the sound that is there grants more processor time."""
+    """Writes sound while the disk has room, and raises the limit of processor time with it."""
 
     def __init__(self, descriptor: int, limits: DecodingLimits) -> None:
         self._descriptor = descriptor

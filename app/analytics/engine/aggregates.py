@@ -1,0 +1,142 @@
+"""Aggregates: what reports know about the completed evaluations of a group."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from app.analytics.engine import score_means
+from app.analytics.engine.database import Row
+from app.analytics.engine.questions import Question
+from app.analytics.engine.reader import FactReader
+from app.analytics.engine.score_means import ScoreMeans
+from app.analytics.engine.statements import Aggregation
+
+# The column of a part, where it is not named like the measure.
+MEASURES: Mapping[str, str] = {
+    "score": "score",
+    "passed": "passed::INTEGER",
+    "auto_failed": "auto_failed::INTEGER",
+    "compliance_score": "compliance_score",
+    "customer_sentiment": "customer_sentiment",
+    "duration_seconds": "duration_seconds",
+    "talk_ratio": "talk_ratio",
+    "silence_percent": "silence_percent",
+    "dead_air_count": "dead_air_count",
+    "interruptions": "interruptions",
+    "agent_wpm": "agent_wpm",
+    "first_response_seconds": "first_response_seconds",
+}
+# Below this a sentiment is neither positive nor negative, as in the scorecards' sentiment trend.
+_NEUTRAL = 0.1
+
+
+def sum_and_count(name: str) -> tuple[str, str]:
+    """Return the SQL for the sum of a measure, and for how many facts have it."""
+    return f"coalesce(sum({MEASURES[name]}), 0)", f"count({name})"
+
+
+_NUMBERS = (
+    "count(*)",
+    f"count(*) FILTER (customer_sentiment >= {_NEUTRAL})",
+    f"count(*) FILTER (customer_sentiment <= -{_NEUTRAL})",
+    *(number for name in MEASURES for number in sum_and_count(name)),
+)
+# An engine that cannot say leaves them out.
+_SENTIMENT_TREND = "coalesce(sentiment_trend, 'not_calculated')"
+_RESOLUTION = "coalesce(resolution, 'unknown')"
+# NULL where no fact has any.
+_FIRST_RESPONSES = ("quantile_cont(first_response_seconds::DOUBLE, [0.5, 0.9])",)
+
+
+@dataclass(slots=True)
+class Aggregate:
+    """Counts and sums over completed evaluations; `Groups.add_details` fills in what follows `totals`.
+
+    `totals` has the sum of each measure, and how many evaluations have it.
+    """
+
+    evaluations: int = 0
+    positive: int = 0
+    negative: int = 0
+    totals: dict[str, tuple[Decimal | int, int]] = field(
+        default_factory=lambda: dict.fromkeys(MEASURES, (0, 0))
+    )
+    scores: Counter[int] = field(default_factory=Counter)
+    first_response_median: float | None = None
+    first_response_p90: float | None = None
+    sentiment_trends: Counter[str] = field(default_factory=Counter)
+    resolutions: Counter[str] = field(default_factory=Counter)
+    score_means: ScoreMeans = field(default_factory=ScoreMeans)
+
+    def add(self, other: "Aggregate") -> None:
+        """Add the counts and sums of another one; details are left as they are."""
+        self.evaluations += other.evaluations
+        self.positive += other.positive
+        self.negative += other.negative
+        for name, (total, count) in other.totals.items():
+            before, known = self.totals[name]
+            self.totals[name] = (before + total, known + count)
+
+
+def completed(by: str | None) -> str:
+    """Return the SQL condition for completed evaluations that belong to some group."""
+    return "status = 'completed'" + (f" AND {by} IS NOT NULL" if by else "")
+
+
+class Groups:
+    """The completed evaluations of a question, grouped by a column, or under None all together.
+
+    Args:
+        among: values that are allowed in columns, besides the filters of the question.
+    """
+
+    def __init__(
+        self,
+        facts: FactReader,
+        question: Question,
+        by: str | None = None,
+        among: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self._facts, self._question, self._by, self._among = facts, question, by, among
+
+    def aggregates(self) -> dict[Any, Aggregate]:
+        """Count and sum up every group that has evaluations."""
+        return {key: _aggregate(*numbers) for key, _, numbers in self._rows(numbers=_NUMBERS)}
+
+    def add_details(self, found: Mapping[Any, Aggregate]) -> None:
+        """Fill in the details of the aggregates of all these groups."""
+        for key, (score,), (count,) in self._rows("score"):
+            if score is not None:
+                found[key].scores[score] = count
+        for key, _, (percentiles,) in self._rows(numbers=_FIRST_RESPONSES, combine=None):
+            median, p90 = percentiles or (None, None)
+            found[key].first_response_median, found[key].first_response_p90 = median, p90
+        for key, (trend, resolution), (count,) in self._rows(_SENTIMENT_TREND, _RESOLUTION):
+            found[key].sentiment_trends[trend] += count
+            found[key].resolutions[resolution] += count
+        scores = self._rows("score_layout_id", numbers=score_means.numbers(self._facts.score_count))
+        for key, (layout_id,), numbers in sorted(scores, key=lambda row: row[1][0] or 0):
+            found[key].score_means.add(self._facts.layouts.get(layout_id, []), numbers)
+
+    def last_completed(self) -> dict[Any, datetime]:
+        """Return when the last evaluation of each group was completed."""
+        last = ("max(coalesce(completed_at, created_at))",)
+        rows = self._rows(numbers=last, combine=max)
+        return {key: moment.replace(tzinfo=UTC) for key, _, (moment,) in rows}
+
+    def _rows(self, *columns: str, **how: Any) -> Iterator[tuple[Any, Row, Row]]:
+        """Yield the group, the values of further columns, and the numbers."""
+        keys = (self._by,) if self._by else ()
+        wanted = Aggregation((*keys, *columns), condition=completed(self._by), **how)
+        rows = self._facts.aggregate(self._question, wanted, self._among)
+        for values, numbers in rows.items():
+            yield values[0] if keys else None, values[len(keys) :], numbers
+
+
+def _aggregate(evaluations: int, positive: int, negative: int, *totals: Decimal | int) -> Aggregate:
+    counts = (int(count) for count in totals[1::2])
+    named = zip(MEASURES, zip(totals[::2], counts, strict=True), strict=True)
+    return Aggregate(evaluations, positive, negative, dict(named))

@@ -1,0 +1,91 @@
+"""Facts of the SQL table as a temporary DuckDB table with the columns of a part."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, Text, cast
+
+from app.analytics.engine.database import Row
+from app.analytics.models import EvaluationFact
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Fractions are exact, so that sums are the same in any order.
+_COLUMNS: Mapping[str, str] = {
+    "id": "BIGINT",
+    "created_at": "TIMESTAMP",
+    "completed_at": "TIMESTAMP",
+    "status": "VARCHAR",
+    "source_type": "VARCHAR",
+    "channel": "VARCHAR",
+    "engagement_id": "VARCHAR",
+    "campaign_id": "VARCHAR",
+    "call_center_id": "VARCHAR",
+    "executive_id": "VARCHAR",
+    "scorecard_id": "VARCHAR",
+    "score": "SMALLINT",
+    "passed": "BOOLEAN",
+    "auto_failed": "BOOLEAN",
+    "compliance_score": "DECIMAL(9, 4)",
+    "customer_sentiment": "DECIMAL(9, 4)",
+    "sentiment_trend": "VARCHAR",
+    "resolution": "VARCHAR",
+    "duration_seconds": "BIGINT",
+    "talk_ratio": "DECIMAL(9, 4)",
+    "silence_percent": "DECIMAL(9, 4)",
+    "dead_air_count": "BIGINT",
+    "interruptions": "BIGINT",
+    "agent_wpm": "DECIMAL(18, 4)",
+    "first_response_seconds": "DECIMAL(18, 2)",
+    "score_layout_id": "BIGINT",
+}
+_MOMENTS = ("created_at", "completed_at")
+# These come as JSON texts.
+_LISTS = {"topics": "VARCHAR[]", "scores": "DECIMAL(7, 4)[]"}
+_GIVEN = (*_COLUMNS, *_LISTS)
+# Rows are read from the facts table so many at a time.
+STREAMED = {"yield_per": 2_000}
+
+
+def selected() -> list[ColumnElement[Any]]:
+    """Return the columns of the facts table that `insert` needs, in its order."""
+    table = EvaluationFact.__table__.c
+    return [cast(table[name], Text) if name in _LISTS else table[name] for name in _GIVEN]
+
+
+def score_column(place: int) -> str:
+    """Return the name of the column of a part for one place of the scores."""
+    return f"score_{place}"
+
+
+def create_table(cursor: "duckdb.DuckDBPyConnection", name: str, *, score_count: int) -> None:
+    """Create an empty temporary table with the columns of a part."""
+    columns = [
+        *(f"{column} {kind}" for column, kind in _COLUMNS.items()),
+        "topics VARCHAR[]",
+        *(f"{score_column(place)} DECIMAL(7, 4)" for place in range(score_count)),
+    ]
+    cursor.execute(f"CREATE TEMP TABLE {name} ({', '.join(columns)})")
+
+
+def insert(
+    cursor: "duckdb.DuckDBPyConnection", name: str, rows: Sequence[Row], *, score_count: int
+) -> None:
+    """Add rows of the `selected` columns to a table that `create_table` has created."""
+    values = dict(zip(_GIVEN, zip(*rows, strict=True), strict=False))
+    given = [f"unnest(${column}::{kind}[]) AS {column}" for column, kind in _COLUMNS.items()]
+    given += [
+        f"CAST(unnest(${column}::JSON[]) AS {kind}) AS {column}" for column, kind in _LISTS.items()
+    ]
+    columns = [*_COLUMNS, "topics"]
+    columns += [f"scores[{place + 1}]" for place in range(score_count)]
+    cursor.execute(
+        f"INSERT INTO {name} SELECT {', '.join(columns)} FROM (SELECT {', '.join(given)})",
+        {**values, **{name: [*map(_naive, values[name])] for name in _MOMENTS}},
+    )
+
+
+def _naive(moment: datetime | None) -> datetime | None:
+    return None if moment is None else moment.astimezone(UTC).replace(tzinfo=None)

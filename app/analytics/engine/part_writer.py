@@ -1,0 +1,163 @@
+"""Writing of parts: pending facts move into the files of their months, beside readers and writers."""
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, func, select, text, update
+from sqlalchemy.orm import Session
+
+from app.analytics.engine import layouts, loading, parts
+from app.analytics.engine.database import FactDatabase, spill_folder
+from app.analytics.engine.parts import Part
+from app.analytics.models import EvaluationFact
+from app.core.database.session import Database
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Bounds the memory of one turn, and how long it holds up writers at its end.
+_AT_ONCE = 20_000
+# A file that is no longer registered is kept for those who read it.
+_KEPT_S = 600
+_SPILL_KEPT_S = 86_400
+_FACT = EvaluationFact.__table__.c
+_MARK = (
+    update(EvaluationFact)
+    .where(_FACT.id == bindparam("fact_id"))
+    .values(part=bindparam("month"), is_pending=_FACT.version != bindparam("written_version"))
+)
+_KEPT_ROWS = "SELECT * FROM read_parquet($former) WHERE id NOT IN (SELECT id FROM changed)"
+_CHANGED_ROWS = "SELECT * FROM changed WHERE strftime(created_at, '%Y-%m') = $month"
+_FORMAT = "FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE 122880"
+
+
+def pending_count(session: Session) -> int:
+    """Count the facts that are to be moved into parts."""
+    counted = select(func.count()).select_from(EvaluationFact).where(EvaluationFact.is_pending)
+    return session.scalar(counted) or 0
+
+
+def write_pending(db: Database, database: FactDatabase) -> int:
+    """Move pending facts, the newest first and at most 20,000, into parts; return how many.
+
+    New files are written and synced first; one transaction then registers them and marks the
+    facts. After a kill in between the facts are pending as before, and nobody reads the files.
+    """
+    with db.reading() as session:
+        rows = _pending(session)
+        former = {part.month: part for part in parts.registered(session, database.folder)}
+        score_count = layouts.widest(session)
+    if not rows:
+        return 0
+    months = {row.id: parts.month_of(row.created_at) for row in rows}
+    touched = {*months.values(), *(row.part for row in rows if row.part)}
+    with closing(database.cursor()) as cursor:
+        loading.create_table(cursor, "changed", score_count=score_count)
+        loading.insert(cursor, "changed", rows, score_count=score_count)
+        written = {
+            month: _write(cursor, database.folder, month, former.get(month)) for month in touched
+        }
+    marks = [
+        {"fact_id": row.id, "month": months[row.id], "written_version": row.version} for row in rows
+    ]
+    with db.writing() as session:
+        if not _is_current(session, database.folder, former, touched):
+            return 0
+        for month, part in written.items():
+            parts.register(session, month, part)
+        session.connection().execute(_MARK, marks)
+    for month in touched & former.keys():
+        os.utime(former[month].path)
+    return len(rows)
+
+
+def delete_unused(db: Database, folder: Path, *, kept_s: float = _KEPT_S) -> int:
+    """Delete files that are no longer registered, and what killed processes left; return how many."""
+    now = time.time()
+    unused = [
+        *(file for file in folder.glob("*.parquet") if file.stat().st_mtime < now - kept_s),
+        *(file for file in folder.glob("spill-*") if file.stat().st_mtime < now - _SPILL_KEPT_S),
+    ]
+    with db.reading() as session:
+        kept = {part.path for part in parts.registered(session, folder)}
+    kept.add(spill_folder(folder, os.getpid()))
+    unused = [file for file in unused if file not in kept]
+    for file in unused:
+        shutil.rmtree(file) if file.is_dir() else file.unlink()
+    return len(unused)
+
+
+def discard_lost(db: Database, folder: Path) -> None:
+    """Drop the parts whose files are missing or cut off; their facts are pending from now on."""
+    with db.reading() as session:
+        lost = [part for part in parts.registered(session, folder) if not part.is_readable]
+    if lost:
+        with db.writing() as session:
+            for part in lost:
+                parts.discard(session, part.month)
+
+
+def _pending(session: Session) -> Any:
+    return session.execute(
+        select(*loading.selected(), _FACT.version, _FACT.part)
+        .where(_FACT.is_pending)
+        .order_by(_FACT.created_at.desc())
+        .limit(_AT_ONCE)
+    ).all()
+
+
+def _write(
+    cursor: "duckdb.DuckDBPyConnection", folder: Path, month: str, former: Part | None
+) -> Part | None:
+    """Write a new file for a month; None when no fact is left in it."""
+    path = folder / f"{month}-{secrets.token_hex(8)}.parquet"
+    given: dict[str, Any] = {"month": month}
+    rows = _CHANGED_ROWS
+    if former is not None:
+        rows = f"{_KEPT_ROWS} UNION ALL BY NAME {_CHANGED_ROWS}"
+        given["former"] = [str(former.path)]
+    cursor.execute(f"COPY ({rows} ORDER BY created_at, id) TO '{path}' ({_FORMAT})", given)
+    cursor.execute(
+        "SELECT count(*), min(created_at), max(created_at) FROM read_parquet($path)",
+        {"path": [str(path)]},
+    )
+    count, first_at, last_at = cursor.fetchone() or (0, None, None)
+    if not count:
+        path.unlink()
+        return None
+    _sync(path)
+    _sync(folder)
+    return Part(
+        month,
+        path,
+        path.stat().st_size,
+        count,
+        first_at.replace(tzinfo=UTC),
+        last_at.replace(tzinfo=UTC),
+    )
+
+
+def _is_current(
+    session: Session, folder: Path, former: Mapping[str, Part], months: Iterable[str]
+) -> bool:
+    """Whether the parts that new ones were made of are still registered."""
+    if session.get_bind().dialect.name == "postgresql":
+        # Shorter than the wait for a deadlock to be noticed: this ends, and not another writer.
+        session.execute(text("SET LOCAL lock_timeout = '500ms'"))
+    now = {part.month: part for part in parts.registered(session, folder)}
+    return all(now.get(month) == former.get(month) for month in months)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

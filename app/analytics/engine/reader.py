@@ -1,0 +1,178 @@
+"""Aggregates of facts as of one moment: over parts, and over the rows of the table that they lack."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
+
+from app.analytics.engine import layouts, loading, parts
+from app.analytics.engine.database import FactDatabase, Row, fact_database
+from app.analytics.engine.parts import Part
+from app.analytics.engine.periods import Period
+from app.analytics.engine.questions import Question
+from app.analytics.engine.statements import Aggregation, Statement, naive
+from app.analytics.models import EvaluationFact
+from app.core.runtime import Runtime
+
+_FACT = EvaluationFact.__table__.c
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """Where the facts of a period are.
+
+    `whole` parts lie within the period and are as the facts table is; of `cut` parts some rows do
+    not count. `table` has the facts that no part has as they are now.
+    """
+
+    whole: Sequence[Part]
+    cut: Sequence[Part]
+    table: str
+    changed_ids: Sequence[int]
+
+
+class FactReader:
+    """Aggregates the facts as they are in one transaction; close it after use.
+
+    Whole parts give the same numbers every time: these are remembered.
+    """
+
+    def __init__(self, session: Session, database: FactDatabase) -> None:
+        self.session = session
+        self._database = database
+        self._cursor = database.cursor()
+        self.layouts = layouts.all_layouts(session)
+        self.score_count = max(map(len, self.layouts.values()), default=0)
+        self._sources: dict[Period, _Sources] = {}
+
+    def close(self) -> None:
+        """Free the temporary tables."""
+        self._cursor.close()
+
+    def aggregate(
+        self,
+        question: Question,
+        aggregation: Aggregation,
+        among: Mapping[str, Sequence[str]] | None = None,
+    ) -> dict[Row, Row]:
+        """Compute the numbers of every group that has facts.
+
+        Args:
+            among: values that are allowed in columns, besides the filters of the question.
+        """
+        period, combine = question.period, aggregation.combine
+        if period not in self._sources:
+            self._sources[period] = self._open(period)
+        sources = self._sources[period]
+        statement = Statement(aggregation, {**question.filters(), **(among or {})})
+        key_count, groups = len(aggregation.keys), dict[Row, Row]()
+        for row in self._rows(sources, statement, period):
+            key, numbers = row[:key_count], row[key_count:]
+            if combine is not None and key in groups:
+                numbers = tuple(map(combine, groups[key], numbers))
+            groups[key] = numbers
+        return groups
+
+    def _open(self, period: Period) -> _Sources:
+        table = f"facts_{len(self._sources)}"
+        while True:
+            registered = parts.registered(self.session, self._database.folder)
+            readable = [part for part in registered if part.is_readable]
+            lost = [part.month for part in registered if not part.is_readable]
+            changed = self._changed()
+            loading.create_table(self._cursor, table, score_count=self.score_count)
+            self._load(table, period, lost)
+            # Where each statement sees what is committed by then, a part may have been written
+            # between them.
+            if parts.registered(self.session, self._database.folder) == registered:
+                break
+            self._cursor.execute(f"DROP TABLE {table}")
+        touched = [
+            part for part in readable if part.first_at < period.end and part.last_at >= period.start
+        ]
+        whole = [
+            part
+            for part in touched
+            if part.first_at >= period.start
+            and part.last_at < period.end
+            and part.month not in changed.values()
+        ]
+        return _Sources(
+            whole, [part for part in touched if part not in whole], table, list(changed)
+        )
+
+    def _changed(self) -> dict[int, str]:
+        """Map facts that have changed since to the month of the part that has them."""
+        # In a form that keeps SQLite from the index on `part`, as nearly every fact has one.
+        has_part = func.coalesce(_FACT.part, "") != ""
+        rows = self.session.execute(select(_FACT.id, _FACT.part).where(_FACT.is_pending, has_part))
+        return {row.id: row.part for row in rows}
+
+    def _load(self, table: str, period: Period, lost: Sequence[str]) -> None:
+        rows = self.session.execute(
+            select(*loading.selected()).where(
+                or_(_FACT.is_pending, _FACT.part.in_(lost)) if lost else _FACT.is_pending,
+                _FACT.created_at >= period.start,
+                _FACT.created_at < period.end,
+            ),
+            execution_options=loading.STREAMED,
+        )
+        for some in rows.partitions():
+            loading.insert(self._cursor, table, some, score_count=self.score_count)
+
+    def _rows(self, sources: _Sources, statement: Statement, period: Period) -> Iterator[Row]:
+        """Yield the rows of each whole part, remembered or not, and those of all other facts."""
+        computed: dict[str, list[Row]] = {}
+        for part in sources.whole:
+            rows = self._database.remembered((part.path, statement.identity))
+            if rows is None:
+                computed[str(part.path)] = []
+            else:
+                yield from rows
+        source, given = _source(sources, [*computed], period, by_file=statement.is_combined)
+        values = {**given, **statement.values, **statement.buckets(period.start, period.end)}
+        for file, *row in self._cursor.execute(statement.sql(source), values).fetchall():
+            computed.setdefault(file, []).append(tuple(row))
+        for part in sources.whole if statement.is_combined else ():
+            if str(part.path) in computed:
+                rows = computed[str(part.path)]
+                self._database.remember((part.path, statement.identity), rows)
+        yield from chain.from_iterable(computed.values())
+
+
+def _source(
+    sources: _Sources, whole: Sequence[str], period: Period, *, by_file: bool
+) -> tuple[str, dict[str, Any]]:
+    """Return the SQL and the values of a source: the table, files of whole parts, and cut parts.
+
+    Its column `file` is empty, but for facts in whole parts when these are told apart.
+    """
+    several, given = [f"SELECT *, '' AS file FROM {sources.table}"], dict[str, Any]()
+    if whole:
+        file = "filename" if by_file else "''"
+        several.append(f"SELECT *, {file} AS file FROM read_parquet($whole, union_by_name = true)")
+        given["whole"] = whole
+    if sources.cut:
+        cut = (
+            "SELECT *, '' AS file FROM read_parquet($cut, union_by_name = true) "
+            "WHERE created_at >= $begin AND created_at < $end"
+        )
+        given["cut"] = [str(part.path) for part in sources.cut]
+        given |= {"begin": naive(period.start), "end": naive(period.end)}
+        if sources.changed_ids:
+            cut += " AND id NOT IN (SELECT unnest($changed_ids::BIGINT[]))"
+            given["changed_ids"] = sources.changed_ids
+        several.append(cut)
+    return " UNION ALL BY NAME ".join(several), given
+
+
+@contextmanager
+def open_facts(runtime: Runtime) -> Iterator[FactReader]:
+    """Open the facts of this moment for reading."""
+    database = fact_database(runtime.settings)
+    with runtime.db.reading() as session, closing(FactReader(session, database)) as facts:
+        yield facts

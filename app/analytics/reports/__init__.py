@@ -1,0 +1,1 @@
+"""Reports over facts: the summary, leaderboards and trends."""

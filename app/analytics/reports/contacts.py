@@ -1,0 +1,52 @@
+"""Contacts that have no evaluation: they count in the totals, at the moment they came in."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
+
+from app.analytics.engine.questions import Question
+from app.audio_files.enums import AudioStatus
+from app.audio_files.models import AudioFile
+from app.conversations.models import Conversation
+from app.evaluations.enums import Channel
+from app.voice_calls.enums import CallStatus
+from app.voice_calls.models import VoiceCall
+
+# What is not evaluated for want of anything said is not a contact: a call that nobody took, an
+# upload that never came.
+_KINDS: dict[str, tuple[Channel, Any, tuple[ColumnElement[bool], ...]]] = {
+    "conversations": (Channel.CHAT, Conversation, (Conversation.evaluation_id.is_(None),)),
+    "voice_calls": (
+        Channel.VOICE_BOT,
+        VoiceCall,
+        (VoiceCall.evaluation_id.is_(None), VoiceCall.status == CallStatus.COMPLETED),
+    ),
+    "audio_files": (Channel.VOICE, AudioFile, (AudioFile.status == AudioStatus.UPLOADED,)),
+}
+
+
+def unevaluated(session: Session, question: Question) -> dict[str, int]:
+    """Count the contacts without an evaluation that are meant; none belongs to a scorecard."""
+    return {
+        name: 0 if _is_left_out(question, channel) else _count(session, question, table, where)
+        for name, (channel, table, where) in _KINDS.items()
+    }
+
+
+def _is_left_out(question: Question, channel: Channel) -> bool:
+    if question.scorecard_id is not None:
+        return True
+    return bool(question.channel) and channel not in question.channel
+
+
+def _count(
+    session: Session, question: Question, table: Any, where: tuple[ColumnElement[bool], ...]
+) -> int:
+    statement = select(func.count()).where(
+        table.created_at >= question.period.start,
+        table.created_at < question.period.end,
+        *where,
+        *(getattr(table, name) == key for name, key in question.ids().items()),
+    )
+    return session.scalar(statement) or 0

@@ -1,0 +1,156 @@
+"""Leaderboards of campaigns, call centres and executives: measured, ranked, and cut to a page."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from app.analytics.engine.aggregates import Aggregate, Groups
+from app.analytics.engine.questions import Question
+from app.analytics.engine.reader import FactReader
+from app.analytics.engine.score_means import ScoreMean
+from app.analytics.reports import measures, names
+from app.analytics.reports.statistics import rounded
+from app.core.database.paging import Page, PageRequest
+
+# So many evaluations of average score are added to everybody's, so that few good ones don't lead.
+_PRIOR = 5
+_CHANGED = ("mean_score", "pass_rate")
+_SORTED_BY = ("mean_score", "pass_rate", "auto_fail_rate")
+
+
+def campaigns(facts: FactReader, question: Question, request: PageRequest, **how: Any) -> Page[Any]:
+    """List the campaigns that have completed evaluations (see `_leaderboard`)."""
+    return _leaderboard(facts, question, request, "campaign", **how)
+
+
+def call_centers(
+    facts: FactReader, question: Question, request: PageRequest, **how: Any
+) -> Page[Any]:
+    """List the call centres that have completed evaluations (see `_leaderboard`)."""
+    return _leaderboard(facts, question, request, "call_center", **how)
+
+
+def executives(
+    facts: FactReader, question: Question, request: PageRequest, **how: Any
+) -> Page[Any]:
+    """List the executives that have completed evaluations; people and bots are ranked apart."""
+    return _leaderboard(facts, question, request, "executive", **how)
+
+
+def _leaderboard(
+    facts: FactReader,
+    question: Question,
+    request: PageRequest,
+    group: str,
+    *,
+    min_evaluations: int,
+    compare: bool,
+) -> Page[Any]:
+    """Measure every member of the group, rank those with enough evaluations, return one page.
+
+    Args:
+        min_evaluations: the number of completed evaluations that a rank requires.
+        compare: adds the change since the period before.
+    """
+    column = f"{group}_id"
+    found = Groups(facts, question, column).aggregates()
+    members = _members(facts, group, found)
+    for kind in dict.fromkeys(member["kind"] for member in members):
+        rank([member for member in members if member["kind"] == kind], min_evaluations)
+    members = _sorted(members, request.sort)
+    offset = (request.page - 1) * request.page_size
+    shown = members[offset : offset + request.page_size]
+    if shown:
+        among = {column: [member["id"] for member in shown]}
+        groups = Groups(facts, question, column, among)
+        before = Groups(facts, question.before(), column, among) if compare else None
+        _add_details(groups, shown, found, min_evaluations)
+        _add_change(shown, before.aggregates() if before else None)
+    if group == "executive":
+        names.add_executives(facts.session, question, shown)
+    return Page(shown, request.page, request.page_size, len(members))
+
+
+def rank(members: Sequence[dict[str, Any]], min_evaluations: int) -> None:
+    """Adjust the scores of one kind and rank the eligible by them; equals share a rank."""
+    total = sum(each["evaluations"] for each in members)
+    overall = sum(each["score_sum"] for each in members) / total if total else 0.0
+    for each in members:
+        number = each["evaluations"]
+        each["adjusted"] = (each["score_sum"] + _PRIOR * overall) / (number + _PRIOR)
+        each["adjusted_score"] = rounded(each["adjusted"], measures.SCORE_PLACES)
+        each["rank_eligible"] = number >= min_evaluations
+        each["rank"] = None
+    eligible = sorted(
+        (each for each in members if each["rank_eligible"]), key=lambda each: -each["adjusted"]
+    )
+    for place, each in enumerate(eligible):
+        tied = place and eligible[place - 1]["adjusted"] == each["adjusted"]
+        each["rank"] = eligible[place - 1]["rank"] if tied else place + 1
+
+
+def _members(facts: FactReader, group: str, found: Mapping[str, Aggregate]) -> list[dict[str, Any]]:
+    """Describe every member by what it may be sorted and ranked by."""
+    described = names.of_group(facts.session, group, found)
+    return [
+        {
+            "id": key,
+            "kind": "human",
+            **described[key],
+            "evaluations": aggregate.evaluations,
+            "score_sum": int(aggregate.totals["score"][0]),
+            **{name: measures.LEADERBOARD[name](aggregate) for name in _SORTED_BY},
+        }
+        for key, aggregate in found.items()
+    ]
+
+
+def _sorted(members: list[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
+    """Sort by one value and then by id; what has no value comes last, whichever the direction."""
+    field, descending = sort.lstrip("-"), sort.startswith("-")
+    value: Callable[[dict[str, Any]], Any] = lambda each: (  # noqa: E731 - named for its type
+        each[field].casefold() if field == "name" else each[field]
+    )
+    known = [each for each in members if each[field] is not None]
+    known.sort(key=lambda each: each["id"], reverse=descending)
+    known.sort(key=value, reverse=descending)
+    missing = [each for each in members if each[field] is None]
+    return known + sorted(missing, key=lambda each: each["id"], reverse=descending)
+
+
+def _add_details(
+    groups: Groups,
+    members: Sequence[dict[str, Any]],
+    found: Mapping[str, Aggregate],
+    at_least: int,
+) -> None:
+    groups.add_details(found)
+    last = groups.last_completed()
+    for member in members:
+        aggregate = found[member["id"]]
+        member.update({name: measure(aggregate) for name, measure in measures.LEADERBOARD.items()})
+        member["last_evaluation_at"] = last[member["id"]]
+        member["sections"] = [
+            {"key": section.key, "mean_score": rounded(section.mean, measures.SCORE_PLACES)}
+            for section in aggregate.score_means.sections
+        ]
+        weakest = aggregate.score_means.weakest(at_least=at_least, limit=1)
+        strongest = aggregate.score_means.strongest(at_least=at_least)
+        member["top_strength"] = _criterion(strongest) if strongest else None
+        member["top_weakness"] = _criterion(weakest[0]) if weakest else None
+
+
+def _criterion(mean: ScoreMean) -> dict[str, Any]:
+    return {
+        "key": mean.key,
+        "title": mean.title,
+        "mean_score": rounded(mean.mean, measures.SCORE_PLACES),
+    }
+
+
+def _add_change(members: Sequence[dict[str, Any]], before: Mapping[str, Aggregate] | None) -> None:
+    for member in members:
+        member["change"] = None
+        if before is not None:
+            former = before.get(member["id"], Aggregate())
+            values = {name: measures.LEADERBOARD[name](former) for name in _CHANGED}
+            member["change"] = measures.change(member, values)

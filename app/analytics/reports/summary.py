@@ -1,0 +1,153 @@
+"""The summary of a period: everything at a glance (contract B11)."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from app.analytics.engine.aggregates import Aggregate, Groups
+from app.analytics.engine.questions import Question
+from app.analytics.engine.reader import FactReader
+from app.analytics.engine.score_means import ScoreMeans
+from app.analytics.engine.statements import Aggregation
+from app.analytics.reports import contacts, measures
+from app.analytics.reports.statistics import rounded, share
+from app.evaluations.enums import RESOLUTIONS, Channel
+
+_PENDING = ("queued", "transcribing", "evaluating")
+_COUNTED = {
+    "conversations": "conversation",
+    "voice_calls": "voice_call",
+    "audio_files": "audio_file",
+}
+
+
+def summarize(
+    facts: FactReader, question: Question, *, min_evaluations: int, compare: bool
+) -> dict[str, Any]:
+    """Summarize the current evaluations that a question is about.
+
+    Args:
+        min_evaluations: how often a criterion must have applied to count among the weakest.
+        compare: adds the change since the period before.
+    """
+    by_channel = Groups(facts, question, "channel").aggregates()
+    overall = _sum(by_channel)
+    Groups(facts, question).add_details({None: overall})
+    totals = _totals(facts, question)
+    return {
+        "period": question.period.shown(),
+        "totals": totals,
+        "coverage": _coverage(totals),
+        "score": {
+            **measures.scores(overall),
+            "distribution": measures.distribution(overall.scores),
+        },
+        "sentiment": measures.sentiment(overall),
+        "resolution": {word: overall.resolutions[word] for word in RESOLUTIONS},
+        "speech": _speech(overall),
+        "response": {
+            "first_response_seconds_median": rounded(overall.first_response_median, 2),
+            "first_response_seconds_p90": rounded(overall.first_response_p90, 2),
+        },
+        "by_channel": _by_channel(by_channel),
+        "top_topics": _top_topics(facts, question, overall),
+        "weakest_criteria": _weakest(overall.score_means, min_evaluations),
+        "change": _change(facts, question, overall) if compare else None,
+    }
+
+
+def _sum(several: Mapping[Any, Aggregate]) -> Aggregate:
+    total = Aggregate()
+    for aggregate in several.values():
+        total.add(aggregate)
+    return total
+
+
+def _totals(facts: FactReader, question: Question) -> dict[str, int]:
+    groups = facts.aggregate(question, Aggregation(("source_type", "status"), condition="true"))
+    sources: Counter[str] = Counter()
+    statuses: Counter[str] = Counter()
+    for (source_type, status), (count,) in groups.items():
+        sources[source_type] += count
+        statuses[status] += count
+    others = contacts.unevaluated(facts.session, question)
+    return {
+        **{name: sources[source] + others[name] for name, source in _COUNTED.items()},
+        "evaluations": statuses.total(),
+        "completed": statuses["completed"],
+        "failed": statuses["failed"],
+        "pending": sum(statuses[status] for status in _PENDING),
+    }
+
+
+def _coverage(totals: Mapping[str, int]) -> float | None:
+    contacts = sum(totals[name] for name in _COUNTED)
+    return rounded(share(totals["completed"], contacts), measures.SHARE_PLACES)
+
+
+def _speech(aggregate: Aggregate) -> dict[str, float | None]:
+    return {
+        "talk_ratio": measures.mean(aggregate, "talk_ratio"),
+        "silence_percent": measures.mean(aggregate, "silence_percent", 2),
+        "dead_air_per_call": measures.mean(aggregate, "dead_air_count"),
+        "interruptions_per_call": measures.mean(aggregate, "interruptions"),
+        "agent_wpm": measures.mean(aggregate, "agent_wpm", 2),
+    }
+
+
+def _by_channel(several: Mapping[str, Aggregate]) -> list[dict[str, Any]]:
+    return [
+        {
+            "channel": channel,
+            "evaluations": several[channel].evaluations,
+            **_headline(several[channel]),
+        }
+        for channel in Channel
+        if channel in several
+    ]
+
+
+def _headline(aggregate: Aggregate) -> dict[str, Any]:
+    return {
+        "mean_score": measures.mean(aggregate, "score", measures.SCORE_PLACES),
+        "pass_rate": measures.pass_rate(aggregate),
+        "auto_fail_rate": measures.mean(aggregate, "auto_failed"),
+        "compliance_mean": measures.mean(aggregate, "compliance_score", measures.SCORE_PLACES),
+        "mean_customer_sentiment": measures.mean(aggregate, "customer_sentiment"),
+    }
+
+
+def _top_topics(facts: FactReader, question: Question, overall: Aggregate) -> list[dict[str, Any]]:
+    groups = facts.aggregate(question, Aggregation(("topic",), by_topic=True))
+    counted = [(topic, count) for (topic,), (count,) in groups.items()]
+    return [
+        {
+            "topic": topic,
+            "count": count,
+            "share": rounded(share(count, overall.evaluations), measures.SHARE_PLACES),
+        }
+        for topic, count in sorted(counted, key=lambda each: (-each[1], each[0]))[:10]
+    ]
+
+
+def _weakest(means: ScoreMeans, at_least: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "key": criterion.key,
+            "title": criterion.title,
+            "section": criterion.section,
+            "mean_score": rounded(criterion.mean, measures.SCORE_PLACES),
+            "evaluations": criterion.count,
+        }
+        for criterion in means.weakest(at_least=at_least, limit=5)
+    ]
+
+
+def _change(facts: FactReader, question: Question, overall: Aggregate) -> dict[str, Any]:
+    former = question.before()
+    before = _sum(Groups(facts, former, "channel").aggregates())
+    return {
+        "period": former.period.shown(),
+        "evaluations": overall.evaluations - before.evaluations,
+        **measures.change(_headline(overall), _headline(before)),
+    }

@@ -1,0 +1,223 @@
+"""Trends: one figure over time, of all facts or group by group (contract B11)."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+from app.analytics.engine import score_means
+from app.analytics.engine.aggregates import completed, sum_and_count
+from app.analytics.engine.periods import Granularity, bucket_starts
+from app.analytics.engine.questions import Question
+from app.analytics.engine.reader import FactReader
+from app.analytics.engine.score_means import ScoreMeans
+from app.analytics.engine.statements import Aggregation
+from app.analytics.reports import names
+from app.analytics.reports.statistics import rounded, slope
+
+
+class Metric(StrEnum):
+    """What a trend may show; each is a mean but for the count of evaluations."""
+
+    SCORE = "score"
+    PASS_RATE = "passRate"  # noqa: S105 - a rate of passing
+    AUTO_FAIL_RATE = "autoFailRate"
+    COMPLIANCE_SCORE = "complianceScore"
+    CUSTOMER_SENTIMENT = "customerSentiment"
+    EVALUATIONS = "evaluations"
+    TALK_RATIO = "talkRatio"
+    SILENCE_PERCENT = "silencePercent"
+    INTERRUPTIONS = "interruptions"
+    AGENT_WPM = "agentWpm"
+    FIRST_RESPONSE_SECONDS = "firstResponseSeconds"
+    RESOLUTION_RATE = "resolutionRate"
+    DURATION_SECONDS = "durationSeconds"
+
+
+class GroupBy(StrEnum):
+    """What each series of a trend is of; sections have scores alone."""
+
+    NONE = "none"
+    CAMPAIGN = "campaign"
+    CALL_CENTER = "callCenter"
+    EXECUTIVE = "executive"
+    CHANNEL = "channel"
+    SECTION = "section"
+    TOPIC = "topic"
+
+
+# SQL for the sum of a metric, and for how many evaluations have it.
+_NUMBERS = {
+    **{
+        metric: sum_and_count(measure)
+        for metric, measure in (
+            (Metric.SCORE, "score"),
+            (Metric.PASS_RATE, "passed"),
+            (Metric.AUTO_FAIL_RATE, "auto_failed"),
+            (Metric.COMPLIANCE_SCORE, "compliance_score"),
+            (Metric.CUSTOMER_SENTIMENT, "customer_sentiment"),
+            (Metric.TALK_RATIO, "talk_ratio"),
+            (Metric.SILENCE_PERCENT, "silence_percent"),
+            (Metric.INTERRUPTIONS, "interruptions"),
+            (Metric.AGENT_WPM, "agent_wpm"),
+            (Metric.FIRST_RESPONSE_SECONDS, "first_response_seconds"),
+            (Metric.DURATION_SECONDS, "duration_seconds"),
+        )
+    },
+    Metric.EVALUATIONS: ("count(*)", "count(*)"),
+    Metric.RESOLUTION_RATE: (
+        "count(*) FILTER (resolution = 'resolved')",
+        "count(*) FILTER (resolution <> 'unknown')",
+    ),
+}
+_PLACES = {Metric.SCORE: 2, Metric.COMPLIANCE_SCORE: 2, Metric.AGENT_WPM: 2}
+_COLUMNS = {
+    GroupBy.CAMPAIGN: "campaign_id",
+    GroupBy.CALL_CENTER: "call_center_id",
+    GroupBy.EXECUTIVE: "executive_id",
+    GroupBy.CHANNEL: "channel",
+    GroupBy.TOPIC: "topic",
+}
+
+# A value, or None for a mean of nothing, and how many evaluations it is of.
+Point: TypeAlias = tuple[float | None, int]
+
+
+@dataclass(slots=True)
+class Series:
+    """The points of one group, by the start of their bucket; `name` is for people."""
+
+    key: str
+    name: str
+    points: dict[datetime, Point] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many evaluations it is of."""
+        return sum(count for _, count in self.points.values())
+
+
+def show(
+    facts: FactReader,
+    question: Question,
+    *,
+    metric: Metric,
+    granularity: Granularity,
+    group_by: GroupBy,
+    limit: int,
+) -> dict[str, Any]:
+    """Show a metric over time, for the groups with the most values, at most `limit`."""
+    period = question.period
+    starts = bucket_starts(period.start, period.end, period.zone, granularity)
+    if group_by is GroupBy.SECTION:
+        found = _by_section(facts, question, granularity)
+    elif group_by is GroupBy.NONE:
+        found = [_overall(facts, question, metric, granularity)]
+    else:
+        found = _by_group(facts, question, metric, granularity, group_by, limit)
+    found.sort(key=lambda series: (-series.count, series.key))
+    return {
+        "period": period.shown(),
+        "metric": metric,
+        "granularity": granularity,
+        "group_by": group_by,
+        "series": [_shown(series, metric, question, starts) for series in found[:limit]],
+    }
+
+
+def _overall(
+    facts: FactReader, question: Question, metric: Metric, granularity: Granularity
+) -> Series:
+    buckets = question.period.zone, granularity
+    wanted = Aggregation(("bucket_start",), _NUMBERS[metric], buckets=buckets)
+    groups = facts.aggregate(question, wanted)
+    points = {_utc(start): _point(metric, *numbers) for (start,), numbers in groups.items()}
+    return Series("all", "All", points)
+
+
+def _by_group(
+    facts: FactReader,
+    question: Question,
+    metric: Metric,
+    granularity: Granularity,
+    group_by: GroupBy,
+    limit: int,
+) -> list[Series]:
+    column, by_topic = _COLUMNS[group_by], group_by is GroupBy.TOPIC
+    _, counted = _NUMBERS[metric]
+    groups = facts.aggregate(
+        question, Aggregation((column,), (counted,), completed(column), by_topic=by_topic)
+    )
+    counts = {key: count for (key,), (count,) in groups.items() if count}
+    largest = sorted(counts, key=lambda key: (-counts[key], key))[:limit]
+    if not largest:
+        return []
+    wanted = Aggregation(
+        (column, "bucket_start"),
+        _NUMBERS[metric],
+        by_topic=by_topic,
+        buckets=(question.period.zone, granularity),
+    )
+    named = _names(facts, group_by, largest)
+    found = {key: Series(key, named[key]) for key in largest}
+    for (key, start), numbers in facts.aggregate(question, wanted, {column: largest}).items():
+        found[key].points[_utc(start)] = _point(metric, *numbers)
+    return list(found.values())
+
+
+def _by_section(facts: FactReader, question: Question, granularity: Granularity) -> list[Series]:
+    wanted = Aggregation(
+        ("bucket_start", "score_layout_id"),
+        score_means.numbers(facts.score_count),
+        "status = 'completed' AND score_layout_id IS NOT NULL",
+        buckets=(question.period.zone, granularity),
+    )
+    means: dict[datetime, ScoreMeans] = defaultdict(ScoreMeans)
+    for (start, layout_id), numbers in sorted(facts.aggregate(question, wanted).items()):
+        means[start].add(facts.layouts[layout_id], numbers)
+    found: dict[str, Series] = {}
+    for start, several in means.items():
+        for section in several.sections:
+            series = found.setdefault(section.key, Series(section.key, section.title))
+            series.points[_utc(start)] = rounded(section.mean, 2), section.count
+    return list(found.values())
+
+
+def _names(facts: FactReader, group_by: GroupBy, keys: Sequence[str]) -> Mapping[str, str]:
+    if group_by in (GroupBy.TOPIC, GroupBy.CHANNEL):
+        return {key: key for key in keys}
+    group = _COLUMNS[group_by].removesuffix("_id")
+    return {
+        key: described["name"]
+        for key, described in names.of_group(facts.session, group, keys).items()
+    }
+
+
+def _point(metric: Metric, total: Any, count: int) -> Point:
+    if metric is Metric.EVALUATIONS:
+        return count, count
+    return rounded(float(total / count), _PLACES.get(metric, 4)) if count else None, count
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC)
+
+
+def _shown(
+    series: Series, metric: Metric, question: Question, starts: Sequence[datetime]
+) -> dict[str, Any]:
+    nothing: Point = (0 if metric is Metric.EVALUATIONS else None), 0
+    points = [series.points.get(start, nothing) for start in starts]
+    cuts = [question.period.start, *starts[1:], question.period.end]
+    return {
+        "key": series.key,
+        "name": series.name,
+        "points": [
+            {"period_start": start, "period_end": end, "value": value, "count": count}
+            for (start, end), (value, count) in zip(pairwise(cuts), points, strict=True)
+        ],
+        "slope_per_period": rounded(slope([value for value, _ in points]), 6),
+    }

@@ -1,0 +1,1 @@
+"""Processing of recordings: requests, stages, steps and failures."""

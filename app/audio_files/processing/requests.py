@@ -1,0 +1,169 @@
+"""Requests to process recordings: one open job each, depending on the status."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.audio_files.enums import AudioStatus, Stage
+from app.audio_files.models import AudioFile, ProcessingJob
+from app.audio_files.processing import stages
+from app.core.clock import utc_now
+from app.core.database.session import ring_after_commit
+from app.core.errors import Conflict, NotFound
+from app.core.ids import new_id
+from app.core.jobs.leases import OPEN_STATES
+from app.core.queue import Bell
+from app.evaluations import references
+from app.evaluations import service as evaluations
+from app.evaluations.enums import Channel, SourceType
+from app.evaluations.erasure import require_kept
+from app.evaluations.transcripts import store as transcripts
+
+QUEUE = "audio"
+PRIORITIES = {"normal": 0, "high": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessingRequest:
+    """Options of a processing request; None keeps the value of the recording."""
+
+    language: str | None = None
+    scorecard_id: str | None = None
+    channel_map: Mapping[str, int] | None = None
+    redact: bool | None = None
+    force: bool = False
+    priority: str = "normal"
+
+
+def bell(job_id: str) -> Bell:
+    """Return the bell that notifies a worker of a job."""
+    return Bell(QUEUE, job_id)
+
+
+def request_processing(
+    session: Session,
+    audio_file_id: str,
+    options: ProcessingRequest | None = None,
+    *,
+    redact_by_default: bool,
+) -> tuple[AudioFile, ProcessingJob]:
+    """Queue the processing of a recording; if a job is open already, return that one.
+
+    Raises:
+        NotFound: there is no such recording.
+        Conflict: it was not uploaded, or it was processed and `force` is not set.
+        InvalidInput: the scorecard does not exist or is for another channel.
+    """
+    options = options or ProcessingRequest()
+    audio = session.get(AudioFile, audio_file_id, with_for_update=True)
+    if audio is None:
+        raise NotFound("There is no such audio file.")
+    require_kept(audio.erased_at)
+    running = open_job(session, audio_file_id)
+    if running is not None:
+        return audio, running
+    _require_ready(audio, options)
+    redact = redact_by_default if options.redact is None else options.redact
+    job = _queue(session, audio, options, redact=redact)
+    ring_after_commit(session, bell(job.id))
+    return audio, job
+
+
+def open_job(session: Session, audio_file_id: str) -> ProcessingJob | None:
+    """Return the queued or running job of a recording."""
+    return session.scalar(
+        select(ProcessingJob).where(
+            ProcessingJob.audio_file_id == audio_file_id, ProcessingJob.state.in_(OPEN_STATES)
+        )
+    )
+
+
+def latest_job(session: Session, audio_file_id: str) -> ProcessingJob | None:
+    """Return the newest job of a recording."""
+    return session.scalar(
+        select(ProcessingJob)
+        .where(ProcessingJob.audio_file_id == audio_file_id)
+        .order_by(ProcessingJob.queued_at.desc(), ProcessingJob.id.desc())
+        .limit(1)
+    )
+
+
+def _require_ready(audio: AudioFile, options: ProcessingRequest) -> None:
+    if audio.status in (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED):
+        raise Conflict(f"There is nothing to process: the upload is {audio.status}.")
+    if audio.status == AudioStatus.PROCESSED and not options.force:
+        raise Conflict("This recording has been processed: set force to process it again.")
+
+
+def _queue(
+    session: Session, audio: AudioFile, options: ProcessingRequest, *, redact: bool
+) -> ProcessingJob:
+    now = utc_now()
+    scorecard = references.scorecard_for(
+        session,
+        scorecard_id=options.scorecard_id,
+        campaign_id=audio.campaign_id,
+        channel=Channel.VOICE,
+    )
+    retranscribe = _apply(audio, options)
+    evaluation = evaluations.open_evaluation(
+        session,
+        **references.named(session, audio),
+        **_source(audio),
+        scorecard_id=scorecard.id,
+        scorecard_version=scorecard.version,
+        scorecard_name=scorecard.name,
+    )
+    job = ProcessingJob(
+        id=new_id("job"),
+        audio_file_id=audio.id,
+        evaluation_id=evaluation.id,
+        scorecard_id=scorecard.id,
+        scorecard_version=scorecard.version,
+        priority=PRIORITIES[options.priority],
+        transcribe=retranscribe or not _has_transcript(session, audio, redacted=redact),
+        redact=redact,
+        stage=Stage.UPLOAD,
+        stages=stages.initial(audio.uploaded_at),
+        due_at=now,
+        queued_at=now,
+    )
+    session.add(job)
+    audio.status = AudioStatus.QUEUED
+    audio.error = None
+    audio.updated_at = now
+    session.flush()
+    return job
+
+
+def _apply(audio: AudioFile, options: ProcessingRequest) -> bool:
+    """Update the recording with the options; return whether it must be transcribed again."""
+    changed = False
+    if options.language is not None and options.language != audio.language:
+        audio.language, changed = options.language, True
+    if options.channel_map is not None and options.channel_map != audio.channel_map:
+        audio.channel_map, changed = dict(options.channel_map), True
+    return changed
+
+
+def _has_transcript(session: Session, audio: AudioFile, *, redacted: bool) -> bool:
+    """Return whether there is a transcript that is masked or unmasked as requested."""
+    transcript = transcripts.find(session, source_type=SourceType.AUDIO_FILE, source_id=audio.id)
+    return transcript is not None and transcript.redacted == redacted
+
+
+def _source(audio: AudioFile) -> dict[str, Any]:
+    return {
+        "source_type": SourceType.AUDIO_FILE,
+        "source_id": audio.id,
+        "channel": Channel.VOICE,
+        "language": audio.language,
+        "direction": audio.direction,
+        "started_at": audio.recorded_at,
+        "duration_seconds": audio.duration_seconds,
+        "external_id": audio.external_id,
+        "labels": audio.labels,
+    }

@@ -1,0 +1,231 @@
+"""Steps of processing: each writes in one transaction, and only while the lease is held."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from app.ai.judge import Judgement
+from app.ai.speech.transcriber import TranscriptionOptions
+from app.ai.transcript import AudioInfo, Role, Transcript
+from app.audio_files.enums import AudioStatus, Stage, StageStatus
+from app.audio_files.models import AudioFile, ProcessingJob
+from app.audio_files.processing import stages
+from app.audio_files.processing.failures import Failure
+from app.campaigns import service as campaigns
+from app.core.clock import utc_now
+from app.core.errors import Conflict, NotFound
+from app.core.jobs import leases
+from app.core.jobs.leases import JobState, Lease, end
+from app.evaluations import service as evaluations
+from app.evaluations.enums import SourceType, Status
+from app.evaluations.transcripts import store as transcripts
+from app.events.catalogue import EventType
+from app.events.outbox import publish
+from app.events.payloads import AudioProcessed, AudioTranscribed
+from app.redaction import raw_texts
+from app.redaction.redactor import Sealed
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessingTask:
+    """Input of one processing, read in one transaction before it starts."""
+
+    audio_file_id: str
+    evaluation_id: str
+    transcribe: bool
+    redact: bool
+    options: TranscriptionOptions
+    scorecard_id: str
+    scorecard_version: int
+
+
+def start(
+    session: Session, lease: Lease[ProcessingJob], *, max_duration_s: float
+) -> ProcessingTask:
+    """Start the first stage that is not done, and return the task."""
+    job = leases.held(session, lease)
+    audio = session.get_one(AudioFile, job.audio_file_id)
+    if job.transcribe:
+        _set_status(audio, AudioStatus.TRANSCRIBING)
+        _start_stage(job, Stage.DECODE)
+        evaluations.set_status(session, job.evaluation_id, Status.TRANSCRIBING)
+    options = TranscriptionOptions(
+        language=audio.language,
+        channel_roles=_roles(audio.channel_map),
+        content_type=audio.content_type,
+        max_duration_s=max_duration_s,
+    )
+    return ProcessingTask(
+        job.audio_file_id,
+        job.evaluation_id,
+        job.transcribe,
+        job.redact,
+        options,
+        job.scorecard_id,
+        job.scorecard_version,
+    )
+
+
+def store_audio_info(session: Session, lease: Lease[ProcessingJob], info: AudioInfo) -> None:
+    """Store the properties that decoding has found, and start transcription."""
+    job = leases.held(session, lease)
+    audio = session.get_one(AudioFile, job.audio_file_id)
+    audio.duration_seconds = _seconds(info.duration_ms)
+    audio.sample_rate_hz, audio.channels = info.sample_rate_hz, info.channels
+    audio.codec = info.codec
+    audio.updated_at = utc_now()
+    job.stages = stages.complete(job.stages, Stage.DECODE, utc_now())
+    _start_stage(job, Stage.TRANSCRIBE)
+
+
+def store_transcript(
+    session: Session, lease: Lease[ProcessingJob], transcript: Transcript, raw: Sealed | None
+) -> None:
+    """Store the transcript and publish `audio.transcribed`; a later attempt only evaluates.
+
+    Args:
+        raw: sealed originals of the masked texts.
+    """
+    audio = _store_transcript(session, lease, transcript, raw)
+    publish(
+        session,
+        EventType.AUDIO_TRANSCRIBED,
+        AudioTranscribed(
+            audio_file_id=audio.id,
+            engagement_id=audio.engagement_id or "",
+            campaign=campaigns.name_of(session, audio.campaign_id) or "",
+            language=transcript.language,
+            duration_seconds=audio.duration_seconds or 0,
+            segment_count=len(transcript.segments),
+            confidence=transcript.confidence,
+        ),
+    )
+
+
+def fail_without_speech(
+    session: Session, lease: Lease[ProcessingJob], transcript: Transcript, failure: Failure
+) -> None:
+    """Store the empty transcript and fail, without an event."""
+    _store_transcript(session, lease, transcript, None)
+    fail(session, lease, failure)
+
+
+def start_evaluation(session: Session, lease: Lease[ProcessingJob]) -> None:
+    """Start the evaluation."""
+    job = leases.held(session, lease)
+    if not job.transcribe and job.stages[Stage.TRANSCRIBE]["status"] != StageStatus.DONE:
+        job.stages = stages.skip(job.stages, Stage.DECODE, Stage.TRANSCRIBE, Stage.REDACT)
+    _set_status(session.get_one(AudioFile, job.audio_file_id), AudioStatus.EVALUATING)
+    _start_stage(job, Stage.EVALUATE)
+    evaluations.set_status(session, job.evaluation_id, Status.EVALUATING)
+
+
+def complete(
+    session: Session, lease: Lease[ProcessingJob], transcript: Transcript, judgement: Judgement
+) -> None:
+    """Complete the evaluation, then the recording, and publish both events in this order.
+
+    A judgement without a score fails both, without events.
+    """
+    job = leases.held(session, lease)
+    audio = session.get_one(AudioFile, job.audio_file_id)
+    evaluation = evaluations.complete(
+        session,
+        job.evaluation_id,
+        judgement=judgement,
+        language=transcript.language,
+        duration_seconds=audio.duration_seconds,
+        turn_count=len(transcript.segments),
+    )
+    if evaluation.score is None:
+        _fail(job, audio, evaluation.error or {})
+        return
+    _set_status(audio, AudioStatus.PROCESSED)
+    now = audio.processed_at = audio.updated_at
+    publish(
+        session,
+        EventType.AUDIO_PROCESSED,
+        AudioProcessed(
+            audio_file_id=audio.id,
+            evaluation_id=evaluation.id,
+            engagement_id=audio.engagement_id or "",
+            campaign=evaluation.campaign or "",
+            score=evaluation.score,
+            duration_seconds=audio.duration_seconds or 0,
+        ),
+    )
+    records = stages.complete(job.stages, Stage.EVALUATE, now)
+    records = stages.start(records, Stage.NOTIFY, now)
+    job.stages = stages.complete(records, Stage.NOTIFY, now)
+    job.stage, job.progress = Stage.NOTIFY, 100
+    end(job, JobState.SUCCEEDED, now)
+
+
+def fail(session: Session, lease: Lease[ProcessingJob], failure: Failure) -> None:
+    """Fail the job and its evaluation; earlier evaluations are kept."""
+    job = leases.held(session, lease)
+    audio = session.get_one(AudioFile, job.audio_file_id)
+    _fail(job, audio, {"code": str(failure.code), "message": failure.message})
+    # An evaluation that was canceled or deleted meanwhile must not keep the job open.
+    with suppress(Conflict, NotFound):
+        evaluations.fail(
+            session, job.evaluation_id, code=failure.evaluation_code, message=failure.message
+        )
+
+
+def _fail(job: ProcessingJob, audio: AudioFile, error: dict[str, str]) -> None:
+    _set_status(audio, AudioStatus.FAILED)
+    audio.error = job.error = error
+    job.stages = stages.fail(job.stages, Stage(job.stage), error, audio.updated_at)
+    end(job, JobState.FAILED, audio.updated_at)
+
+
+def _store_transcript(
+    session: Session, lease: Lease[ProcessingJob], transcript: Transcript, raw: Sealed | None
+) -> AudioFile:
+    job = leases.held(session, lease)
+    audio = session.get_one(AudioFile, job.audio_file_id)
+    transcripts.store_transcript(
+        session,
+        source_type=SourceType.AUDIO_FILE,
+        source_id=audio.id,
+        transcript=transcript,
+        raw_text_id=raw_texts.store(session, audio.id, raw),
+    )
+    audio.has_transcript = True
+    audio.detected_language = transcript.language
+    if transcript.duration_ms is not None:
+        audio.duration_seconds = _seconds(transcript.duration_ms)
+    _set_status(audio, AudioStatus.TRANSCRIBED)
+    now = audio.updated_at
+    job.transcribe = False
+    records = stages.complete(job.stages, Stage.TRANSCRIBE, now)
+    if transcript.redacted:
+        records = stages.start(records, Stage.REDACT, now)
+        job.stages = stages.complete(records, Stage.REDACT, now)
+    else:
+        job.stages = stages.skip(records, Stage.REDACT)
+    job.progress = stages.START_PERCENT[Stage.EVALUATE]
+    return audio
+
+
+def _set_status(audio: AudioFile, status: AudioStatus) -> None:
+    audio.status = status
+    audio.updated_at = utc_now()
+
+
+def _start_stage(job: ProcessingJob, stage: Stage) -> None:
+    job.stage = stage
+    job.progress = stages.START_PERCENT[stage]
+    job.stages = stages.start(job.stages, stage, utc_now())
+
+
+def _roles(channel_map: Mapping[str, int] | None) -> dict[int, Role]:
+    chosen = channel_map or {"agent": 0, "customer": 1}
+    return {channel: Role(role) for role, channel in chosen.items()}
+
+
+def _seconds(milliseconds: int) -> int:
+    return (milliseconds + 500) // 1000

@@ -1,0 +1,123 @@
+"""Queries of recordings: one, a filtered page, or a download link."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import RowMapping, ScalarSelect, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from app.audio_files.models import AudioFile
+from app.audio_files.uploads.links import RecordingLinks
+from app.core.database.filters import (
+    Filters,
+    at_least,
+    at_most,
+    before,
+    conditions,
+    contains,
+    equal,
+    language,
+)
+from app.core.database.paging import Page, PageRequest, select_page
+from app.core.errors import Conflict, NotFound
+from app.evaluations.enums import SourceType
+from app.evaluations.models import Evaluation
+
+_HIDDEN = ("auto_process", "search_text", "erased_at", "purge_bytes")
+_SORTABLE = {
+    "created_at": AudioFile.created_at,
+    "recorded_at": AudioFile.recorded_at,
+    "duration_seconds": AudioFile.duration_seconds,
+    "size_bytes": AudioFile.size_bytes,
+}
+
+
+def _current(column: InstrumentedAttribute[Any]) -> ScalarSelect[Any]:
+    return (
+        select(column)
+        .where(
+            Evaluation.source_id == AudioFile.id,
+            Evaluation.source_type == SourceType.AUDIO_FILE,
+            Evaluation.is_current,
+        )
+        .scalar_subquery()
+    )
+
+
+# Re-evaluations and reviews change these, so they are read from the evaluation.
+_COLUMNS = select(
+    *(
+        getattr(AudioFile, column.key)
+        for column in AudioFile.__table__.columns
+        if column.key not in _HIDDEN
+    ),
+    _current(Evaluation.id).label("evaluation_id"),
+    _current(Evaluation.score).label("score"),
+)
+
+
+_FILTERS: Filters = {
+    "status": AudioFile.status.in_,
+    "engagement_id": equal(AudioFile.engagement_id),
+    "campaign_id": equal(AudioFile.campaign_id),
+    "call_center_id": equal(AudioFile.call_center_id),
+    "executive_id": equal(AudioFile.executive_id),
+    "language": language(AudioFile.language, AudioFile.detected_language),
+    "min_duration": at_least(AudioFile.duration_seconds),
+    "max_duration": at_most(AudioFile.duration_seconds),
+    "has_transcript": AudioFile.has_transcript.is_,
+    "q": contains(AudioFile.search_text),
+    "start": at_least(AudioFile.created_at),
+    "end": before(AudioFile.created_at),
+}
+
+
+def list_page(
+    session: Session, request: PageRequest, **filters: str | int | bool | Sequence[str]
+) -> Page[Any]:
+    """Return a page of recordings, newest first by default.
+
+    Args:
+        filters: values for `_FILTERS`; `start` and `end` bound `created_at`.
+    """
+    statement = _COLUMNS.where(*conditions(_FILTERS, filters))
+    return select_page(session, statement, request, sortable=_SORTABLE, tail=AudioFile.id)
+
+
+def show(session: Session, audio_file_id: str) -> RowMapping:
+    """Return a recording for the API; raises `NotFound`."""
+    row = session.execute(_COLUMNS.where(AudioFile.id == audio_file_id)).mappings().first()
+    if row is None:
+        raise NotFound("There is no such audio file.")
+    return row
+
+
+def find(session: Session, audio_file_id: str) -> AudioFile:
+    """Return the row of a recording; raises `NotFound`."""
+    audio = session.get(AudioFile, audio_file_id)
+    if audio is None:
+        raise NotFound("There is no such audio file.")
+    return audio
+
+
+def download_link(session: Session, audio_file_id: str, *, links: RecordingLinks) -> dict[str, Any]:
+    """Return a signed download link.
+
+    Raises:
+        NotFound: there is no such recording, or its file was deleted.
+        Conflict: it has not been uploaded.
+    """
+    audio = find(session, audio_file_id)
+    if audio.erased_at is not None or audio.purge_bytes:
+        raise NotFound("The file of this recording was deleted.")
+    if audio.uploaded_at is None:
+        raise Conflict(f"There is nothing to download: the upload is {audio.status}.")
+    expires_at = links.expiry()
+    return {
+        "audio_file_id": audio.id,
+        "download_url": links.download(audio, expires_at),
+        "expires_at": expires_at,
+        "content_type": audio.content_type,
+        "size_bytes": audio.size_bytes,
+        "file_name": audio.file_name,
+    }

@@ -1,0 +1,1 @@
+"""Uploads of recordings: reservation, signed links, limits and stored objects."""

@@ -1,0 +1,211 @@
+"""Lifecycle of uploads: reserved with a link, then stored, or expired and purged."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from app.audio_files.enums import AudioStatus
+from app.audio_files.models import AudioFile
+from app.audio_files.processing import requests
+from app.audio_files.uploads.limits import UploadLimits, stored_bytes
+from app.audio_files.uploads.links import RecordingLinks
+from app.campaigns import service as campaigns
+from app.campaigns.enums import CampaignCount
+from app.core.clock import utc_now
+from app.core.errors import AppError, Conflict, NotFound
+from app.core.ids import new_id
+from app.core.storage import StoredObject
+from app.evaluations import references
+from app.usage import service as usage
+
+logger = logging.getLogger(__name__)
+
+_AWAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED)
+
+
+def reserve(
+    session: Session, *, links: RecordingLinks, limits: UploadLimits, **fields: Any
+) -> dict[str, Any]:
+    """Create a recording and return the link for its upload.
+
+    Args:
+        fields: columns of the recording.
+
+    Raises:
+        InvalidInput: the recording is too large, or a reference does not exist.
+        Conflict: there is a recording with this external id, or the plan's storage is used up.
+        DiskFull: too little disk space is free.
+    """
+    limits.check(session, fields["size_bytes"])
+    references.require(session, fields)
+    now, expires_at = utc_now(), links.expiry()
+    external_id = fields.get("external_id")
+    audio = AudioFile(
+        **fields,
+        id=new_id("aud"),
+        status=AudioStatus.PENDING_UPLOAD,
+        created_at=now,
+        updated_at=now,
+        expires_at=expires_at,
+        search_text=f"{fields['file_name']}\n{external_id or ''}".casefold(),
+    )
+    _add(session, audio)
+    return {
+        "audio_file_id": audio.id,
+        "upload_url": links.upload(audio, expires_at),
+        "method": "PUT",
+        "headers": {"Content-Type": audio.content_type},
+        "expires_at": expires_at,
+        "max_size_bytes": audio.size_bytes,
+        "status": audio.status,
+    }
+
+
+def mark_uploaded(
+    session: Session, audio_file_id: str, stored: StoredObject, *, redact: bool
+) -> None:
+    """Record a finished upload, and queue its processing if `autoProcess` was set.
+
+    A second call changes nothing. An upload that started in time counts, even if it ends after the
+    reservation has expired.
+
+    Args:
+        redact: whether the transcript is masked.
+
+    Raises:
+        NotFound: the recording was deleted.
+    """
+    audio = session.get(AudioFile, audio_file_id, with_for_update=True)
+    if audio is None or audio.erased_at is not None:
+        raise NotFound("There is no such audio file.")
+    if audio.status not in _AWAITED:
+        return
+    now = utc_now()
+    audio.status = AudioStatus.UPLOADED
+    audio.size_bytes, audio.sha256 = stored.size_bytes, stored.sha256
+    audio.uploaded_at = audio.updated_at = now
+    audio.expires_at = None
+    session.flush()
+    if audio.campaign_id is not None:
+        campaigns.count(session, audio.campaign_id, CampaignCount.AUDIO_FILES)
+    usage.note_storage(session, size_bytes=stored_bytes(session), now=now)
+    if audio.auto_process:
+        _process(session, audio_file_id, redact=redact)
+
+
+def exists(session: Session, audio_file_id: str) -> bool:
+    """Return whether the recording exists and its file was not deleted."""
+    audio = session.get(AudioFile, audio_file_id)
+    return audio is not None and audio.erased_at is None and not audio.purge_bytes
+
+
+def awaits_upload(session: Session, audio_file_id: str) -> bool:
+    """Return whether the recording exists and its upload is not recorded."""
+    audio = session.get(AudioFile, audio_file_id)
+    return audio is not None and audio.status in _AWAITED
+
+
+def awaited(session: Session, *, limit: int = 1000) -> Sequence[str]:
+    """Return the ids of reserved recordings, oldest first."""
+    return session.scalars(
+        select(AudioFile.id)
+        .where(AudioFile.status == AudioStatus.PENDING_UPLOAD)
+        .order_by(AudioFile.created_at, AudioFile.id)
+        .limit(limit)
+    ).all()
+
+
+def awaited_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[str]:
+    """Return the ids of these recordings whose upload would still count, even if expired."""
+    return session.scalars(
+        select(AudioFile.id).where(
+            AudioFile.id.in_(audio_file_ids),
+            AudioFile.status.in_(_AWAITED),
+            AudioFile.erased_at.is_(None),
+        )
+    ).all()
+
+
+def orphaned_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[str]:
+    """Return the ids of these recordings that should have no stored file."""
+    return session.scalars(
+        select(AudioFile.id).where(
+            AudioFile.id.in_(audio_file_ids),
+            AudioFile.uploaded_at.is_(None),
+            or_(AudioFile.erased_at.is_not(None), AudioFile.status.not_in(_AWAITED)),
+        )
+    ).all()
+
+
+def expire(session: Session, now: datetime, *, limit: int = 1000) -> int:
+    """Expire reservations whose links have expired; return their number.
+
+    An upload that is still running is recorded when it ends (see `mark_uploaded`).
+    """
+    late = session.scalars(
+        select(AudioFile)
+        .where(AudioFile.status == AudioStatus.PENDING_UPLOAD, AudioFile.expires_at <= now)
+        .order_by(AudioFile.created_at, AudioFile.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    ).all()
+    for audio in late:
+        audio.status = AudioStatus.EXPIRED
+        audio.updated_at = now
+    session.flush()
+    return len(late)
+
+
+def purge_expired(session: Session, *, before: datetime, limit: int = 500) -> int:
+    """Delete recordings that expired before a moment; return their number.
+
+    A recording that a voice call refers to is kept.
+    """
+    old = session.scalars(
+        select(AudioFile.id)
+        .where(AudioFile.status == AudioStatus.EXPIRED, AudioFile.updated_at < before)
+        .order_by(AudioFile.created_at, AudioFile.id)
+        .limit(limit)
+    ).all()
+    return sum(_delete_unreferenced(session, audio_file_id) for audio_file_id in old)
+
+
+def _delete_unreferenced(session: Session, audio_file_id: str) -> bool:
+    try:
+        with session.begin_nested():
+            session.execute(delete(AudioFile).where(AudioFile.id == audio_file_id))
+    except IntegrityError:
+        return False
+    return True
+
+
+def _process(session: Session, audio_file_id: str, *, redact: bool) -> None:
+    """Queue the processing; if it cannot be queued, the upload is kept."""
+    try:
+        with session.begin_nested():
+            requests.request_processing(session, audio_file_id, redact_by_default=redact)
+    except AppError as error:
+        logger.warning(
+            "%s was uploaded, but its processing was not queued: %s", audio_file_id, error
+        )
+
+
+def _add(session: Session, audio: AudioFile) -> None:
+    """Insert the row; an expired reservation gives its external id up."""
+    session.execute(
+        update(AudioFile)
+        .where(AudioFile.external_id == audio.external_id, AudioFile.status == AudioStatus.EXPIRED)
+        .values(external_id=None)
+    )
+    try:
+        with session.begin_nested():
+            session.add(audio)
+    except IntegrityError as error:
+        if audio.external_id is None:
+            raise
+        raise Conflict("There is an audio file with this externalId.") from error

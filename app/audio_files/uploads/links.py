@@ -1,0 +1,80 @@
+"""Absolute links to recordings: signed upload and download links, and the status link."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Self
+
+from app.audio_files.enums import ContentType
+from app.audio_files.models import AudioFile
+from app.core.clock import utc_now
+from app.core.runtime import Runtime
+from app.core.secrets.signed_urls import Grant, UrlSigner
+
+CREATE, READ = "c", "r"
+_EXTENSIONS: Mapping[str, tuple[str, ...]] = {
+    ContentType.WAV: (".wav", ".wave"),
+    ContentType.MPEG: (".mp3",),
+    ContentType.MP4: (".m4a", ".mp4"),
+    ContentType.OGG: (".ogg", ".oga", ".opus"),
+    ContentType.FLAC: (".flac",),
+    ContentType.WEBM: (".webm", ".weba"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingLinks:
+    """Builds links below a base URL; upload and download links expire after `ttl_s` seconds."""
+
+    signer: UrlSigner
+    base: str
+    ttl_s: int
+
+    @classmethod
+    def of(cls, runtime: Runtime, base: str) -> Self:
+        """Return the links of a runtime."""
+        return cls(runtime.urls, base, runtime.settings.url_ttl_s)
+
+    def expiry(self) -> datetime:
+        """Return when a link that is built now expires, in the whole seconds that are signed."""
+        return (utc_now() + timedelta(seconds=self.ttl_s)).replace(microsecond=0)
+
+    def upload(self, audio: AudioFile, expires_at: datetime) -> str:
+        """Return the link for one upload of the recording."""
+        return self._signed(CREATE, audio, expires_at, sha256=audio.sha256 or "")
+
+    def download(self, audio: AudioFile, expires_at: datetime) -> str:
+        """Return the link that downloads the recording under its file name."""
+        return self._signed(READ, audio, expires_at, file_name=_with_extension(audio))
+
+    def status(self, audio_file_id: str) -> str:
+        """Return the link to the processing status."""
+        return f"{self.base}/api/v1/audio-files/{audio_file_id}/processing-status"
+
+    def _signed(
+        self,
+        permission: str,
+        audio: AudioFile,
+        expires_at: datetime,
+        *,
+        file_name: str = "",
+        sha256: str = "",
+    ) -> str:
+        grant = Grant(
+            permission=permission,
+            object_id=audio.id,
+            expires_at=expires_at,
+            content_type=audio.content_type,
+            size_bytes=audio.size_bytes,
+            file_name=file_name,
+            sha256=sha256,
+        )
+        return self.base + self.signer.path_for(grant)
+
+
+def _with_extension(audio: AudioFile) -> str:
+    """Return the file name with an extension of its type, so that it cannot pose as another type."""
+    extensions = _EXTENSIONS[audio.content_type]
+    if audio.file_name.casefold().endswith(extensions):
+        return audio.file_name
+    return audio.file_name + extensions[0]

@@ -1,0 +1,61 @@
+"""Sealed documents of queued imports: they hold texts that are not masked yet."""
+
+from collections.abc import Mapping, Sequence
+
+import orjson
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from app.core.secrets.encryption import Keyring
+from app.imports.models import Import
+
+# Enough of a token to read the id of its master key.
+_HEAD_CHARS = 100
+Documents = Sequence[Mapping[str, str | None]]
+
+
+def seal(keyring: Keyring, import_id: str, documents: Documents) -> str:
+    """Encrypt the documents of an import; the token is bound to its id."""
+    return keyring.encrypt(orjson.dumps(documents), purpose=_purpose_of(import_id))
+
+
+def unseal(keyring: Keyring, import_id: str, token: str | None) -> Documents:
+    """Decrypt the documents of an import; none are left once it has ended.
+
+    Raises:
+        UnknownMasterKey: the keyring lacks the key that sealed them.
+    """
+    if token is None:
+        return []
+    documents: Documents = orjson.loads(keyring.decrypt(token, purpose=_purpose_of(import_id)))
+    return documents
+
+
+def rewrap(session: Session, keyring: Keyring, *, batch: int = 20) -> int:
+    """Seal the documents of up to `batch` imports again that an older master key sealed."""
+    rows = session.scalars(
+        select(Import)
+        .where(Import.sealed_documents.is_not(None))
+        .where(Import.sealed_documents.not_like(f"v1.{keyring.current_id}.%"))
+        .limit(batch)
+        .with_for_update()
+    ).all()
+    for row in rows:
+        documents = unseal(keyring, row.id, row.sealed_documents)
+        row.sealed_documents = seal(keyring, row.id, documents)
+    return len(rows)
+
+
+def unreadable_key_ids(session: Session, keyring: Keyring) -> set[str]:
+    """Return the ids of master keys that queued imports need and the keyring lacks."""
+    tokens = session.scalars(
+        select(func.substr(Import.sealed_documents, 1, _HEAD_CHARS))
+        .where(Import.sealed_documents.is_not(None))
+        .distinct()
+    )
+    key_ids = {keyring.key_id_of(token) for token in tokens}
+    return {key_id for key_id in key_ids if not keyring.has(key_id)}
+
+
+def _purpose_of(import_id: str) -> str:
+    return f"import:{import_id}"

@@ -1,0 +1,35 @@
+"""Orphaned objects: files of the storage that no row needs, left behind by a crash."""
+
+import logging
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from app.analytics import jobs as exports
+from app.audio_files import jobs as audio_files
+from app.core.runtime import Runtime
+
+logger = logging.getLogger(__name__)
+
+# The storage is searched in this many parts, one an hour.
+PARTS = 24
+_OLDER_THAN_S = 86_400.0
+_BATCH = 500
+# By id prefix: returns those of the given objects that no row needs.
+_FIND_ORPHANED: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
+    "aud": audio_files.orphaned,
+    "exp": exports.unkept,
+}
+
+
+def delete_orphans(runtime: Runtime, part: int) -> int:
+    """Delete the orphans of one part of the storage that are older than a day; return how many."""
+    count = 0
+    object_ids = sorted(runtime.storage.object_ids(part, PARTS))
+    for prefix, ids in groupby(object_ids, key=lambda each: each.partition("_")[0]):
+        known = list(ids) if prefix in _FIND_ORPHANED else []
+        for first in range(0, len(known), _BATCH):
+            for object_id in _FIND_ORPHANED[prefix](runtime, known[first : first + _BATCH]):
+                count += runtime.storage.delete_old(object_id, older_than_s=_OLDER_THAN_S)
+    if count:
+        logger.info("deleted %d orphaned objects of the storage", count)
+    return count

@@ -1,0 +1,85 @@
+"""Periodic tasks of the scheduler: what runs every so many seconds besides the job queues."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from sqlalchemy.orm import Session
+
+from app.analytics import jobs as exports
+from app.audio_files import jobs as audio_files
+from app.core.clock import utc_now
+from app.core.database import idempotency
+from app.core.process import heartbeat
+from app.core.runtime import Runtime
+from app.evaluations.judging import model_answers
+from app.imports import jobs as imports
+from app.operations import database_files, orphans
+from app.operations.processes.scheduler import PeriodicTask
+from app.privacy import retention
+from app.usage import jobs as usage
+from app.webhooks import history as deliveries
+
+_BETWEEN_BATCHES_S = 0.05
+_PARTIAL_UPLOADS_KEPT_S = 86_400
+
+
+def _purge_partial_uploads(runtime: Runtime) -> None:
+    runtime.storage.purge_partial(older_than_s=_PARTIAL_UPLOADS_KEPT_S)
+
+
+def _delete_orphans(runtime: Runtime) -> None:
+    orphans.delete_orphans(runtime, int(time.time() // 3600) % orphans.PARTS)
+
+
+def _purge_request_state(runtime: Runtime) -> None:
+    runtime.state.purge(time.time())
+
+
+def _purge_idempotency_answers(runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
+        idempotency.purge(session, utc_now())
+
+
+def _purge_deliveries(runtime: Runtime) -> None:
+    before = utc_now() - timedelta(days=runtime.settings.retention_deliveries_days)
+    _purge_in_batches(runtime, lambda session: deliveries.purge(session, before=before))
+
+
+def _purge_model_answers(runtime: Runtime) -> None:
+    before = utc_now() - timedelta(days=runtime.settings.retention_model_answers_days)
+    _purge_in_batches(runtime, lambda session: model_answers.purge(session, before=before))
+
+
+def _purge_in_batches(runtime: Runtime, purge: Callable[[Session], int]) -> None:
+    """Purge in short transactions, with pauses in which others can write."""
+    while True:
+        with runtime.db.writing() as session:
+            count = purge(session)
+        if not count:
+            return
+        time.sleep(_BETWEEN_BATCHES_S)
+
+
+TASKS: tuple[PeriodicTask, ...] = (
+    PeriodicTask("heartbeat", 2, lambda runtime: heartbeat.beat(runtime.settings.data_dir)),
+    PeriodicTask("meter", 5, usage.flush_meter),
+    PeriodicTask("quotas", 5, usage.check_quotas),
+    PeriodicTask("storage", 300, usage.measure_storage),
+    PeriodicTask("counted batches", 3600, usage.purge_batches),
+    PeriodicTask("uploads", 10, audio_files.expire_uploads),
+    PeriodicTask("expired uploads", 3600, audio_files.purge_expired_uploads),
+    PeriodicTask("request state", 60, _purge_request_state),
+    PeriodicTask("checkpoint", 60, lambda runtime: database_files.checkpoint(runtime.settings)),
+    PeriodicTask("exports", 60, exports.purge_exports),
+    PeriodicTask("export rows", 3600, exports.purge_export_rows),
+    PeriodicTask("analytics parts", 5, exports.write_parts),
+    PeriodicTask("replaced analytics parts", 300, exports.tidy_parts),
+    PeriodicTask("partial uploads", 3600, _purge_partial_uploads),
+    PeriodicTask("orphaned files", 3600, _delete_orphans),
+    PeriodicTask("idempotency answers", 3600, _purge_idempotency_answers),
+    PeriodicTask("deliveries", 3600, _purge_deliveries),
+    PeriodicTask("model answers", 3600, _purge_model_answers),
+    PeriodicTask("imports", 3600, imports.purge),
+    PeriodicTask("retention", 3600, retention.run),
+)

@@ -1,0 +1,37 @@
+"""Process that loads the demo next to a running service, and then ends."""
+
+import logging
+from functools import partial
+
+import click
+
+from app.core.errors import AppError, ServiceUnavailable
+from app.core.runtime import Runtime
+from app.demo import loading, messages
+from app.operations.processes.supervisor import Service
+
+logger = logging.getLogger(__name__)
+
+
+def service(runtime: Runtime, *, with_worker: bool) -> Service:
+    """Describe the process; it is started again if the database was away."""
+    return Service("demo", partial(_load, runtime, with_worker=with_worker), once=True)
+
+
+def _load(runtime: Runtime, *, with_worker: bool) -> None:
+    try:
+        report = loading.load(runtime)
+    except ServiceUnavailable:
+        raise
+    except AppError as error:
+        # A second try would fail in the same way.
+        logger.warning("the demo was not loaded: %s", error.message)
+        return
+    for refused in report.refused:
+        logger.warning("a record of the demo was refused: %s", refused)
+    click.echo(messages.loaded(report.new))
+    if not with_worker:
+        click.echo("No worker is running: start `flask worker` to have the demo evaluated.")
+    elif report.total:
+        click.echo("The worker evaluates the demo; the recordings take a minute.")
+    click.echo("\n".join(messages.places_to_look()))

@@ -1,0 +1,138 @@
+"""Forking: child processes that lead a process group each and end when their parent ends."""
+
+import ctypes
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+
+from app.core.errors import AppError
+from app.core.process import stopping
+from app.core.settings import SettingsError
+from app.operations.failure import CannotRun
+
+logger = logging.getLogger(__name__)
+
+_PR_SET_NAME = 15
+_ALL_SIGNALS = frozenset(signal.valid_signals())
+_RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+
+
+def fork(
+    run: Callable[[], None],
+    *,
+    name: str,
+    output: int | None = None,
+    private: Sequence[int] = (),
+) -> int:
+    """Run a function in a child process and return the process id; the child never returns.
+
+    Call it from the main thread only: the child is signalled when the thread that forked it ends.
+
+    Args:
+        name: what `ps -o comm` shows, up to 15 characters.
+        output: file descriptor for the child's output; by default the parent's output.
+        private: file descriptors that the child closes, such as the reading end of a pipe that it
+            writes to. A child that held it open would block after the parent's death.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    parent = os.getpid()
+    # A signal between the fork and the reset of handlers would run the parent's handler in the child.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ALL_SIGNALS)
+    pid = os.fork()
+    if pid:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        return pid
+    code = 1
+    try:
+        _become_child(parent, name, output)
+        for descriptor in private:
+            os.close(descriptor)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        run()
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        logger.exception("a child process failed")
+    finally:
+        os._exit(code)
+
+
+def call_in_child(function: Callable[[], Any]) -> Any:
+    """Call a function in a child process and return its result, which must be JSON.
+
+    What the function imports and opens ends with the child.
+
+    Raises:
+        CannotRun: the function failed; the text says why.
+    """
+    read_end, write_end = os.pipe()
+    pid = fork(lambda: _send_result(function, write_end), name="cqe: prepare")
+    os.close(write_end)
+    with os.fdopen(read_end, "rb") as pipe:
+        sent = pipe.read()
+    os.waitpid(pid, 0)
+    if not sent:
+        raise CannotRun("the preparation ended without a result; see the log above")
+    answer = orjson.loads(sent)
+    if "error" in answer:
+        raise CannotRun(answer["error"])
+    return answer["result"]
+
+
+def reap(pid: int) -> int | None:
+    """Return the exit code of a child that has ended (negative: a signal), or None."""
+    try:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return 0
+    return os.waitstatus_to_exitcode(status) if ended else None
+
+
+def signal_process(pid: int, number: signal.Signals) -> None:
+    """Send a signal to a process, which may have ended."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+
+
+def signal_group(pid: int, number: signal.Signals) -> None:
+    """Send a signal to a child and to all processes of its group."""
+    try:
+        os.killpg(pid, number)
+    except (ProcessLookupError, PermissionError):
+        # macOS answers EPERM for a group of which only a zombie is left.
+        return
+
+
+def _send_result(function: Callable[[], Any], write_end: int) -> None:
+    try:
+        answer = {"result": function()}
+    except (CannotRun, SettingsError) as error:
+        answer = {"error": str(error)}
+    except AppError as error:
+        answer = {"error": error.message}
+    os.write(write_end, orjson.dumps(answer))
+
+
+def _become_child(parent: int, name: str, output: int | None) -> None:
+    os.setpgid(0, 0)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
+    signal.set_wakeup_fd(-1)
+    for number in _RESET:
+        signal.signal(number, signal.SIG_DFL)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    if output is not None:
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+    stopping.follow(parent)

@@ -1,0 +1,53 @@
+"""Scheduler process: sweeps the job queues every second, and runs periodic tasks when due."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from app.core.process import heartbeat, stopping
+from app.core.runtime import Runtime
+from app.operations.processes.sweep import JobQueue, Sweeper
+
+logger = logging.getLogger(__name__)
+
+_TICK_S = 1.0
+_STEP_S = 0.1
+_STOP_WITHIN_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodicTask:
+    """A short task that runs every so many seconds; a failure is logged and tried again."""
+
+    name: str
+    every_s: float
+    run: Callable[[Runtime], object]
+
+
+def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQueue]) -> None:
+    """Run until SIGTERM; the sweeper's own jobs are then finished or released."""
+    stopping.listen()
+    sweeper = Sweeper(runtime, queues)
+    due_at = dict.fromkeys(tasks, 0.0)
+    while not stopping.requested():
+        began_at = time.monotonic()
+        sweeper.tick()
+        for task in tasks:
+            if time.monotonic() >= due_at[task] and not stopping.requested():
+                _run_task(task, runtime)
+                due_at[task] = time.monotonic() + task.every_s
+        while time.monotonic() - began_at < _TICK_S and not stopping.requested():
+            time.sleep(_STEP_S)
+    sweeper.stop(_STOP_WITHIN_S)
+    heartbeat.stop(runtime.settings.data_dir)
+
+
+def _run_task(task: PeriodicTask, runtime: Runtime) -> None:
+    try:
+        task.run(runtime)
+    except Exception:
+        # The failure of one task must not end the others.
+        logger.warning(
+            "%s failed and is tried again in %g s", task.name, task.every_s, exc_info=True
+        )

@@ -1,0 +1,64 @@
+"""Web server: gunicorn around the application."""
+
+import os
+from typing import Any
+
+from flask import Flask
+from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
+
+from app.core.process import stopping
+from app.core.settings import Settings
+
+
+def _follow_parent(_: Any, worker: Any) -> None:
+    stopping.follow(worker.ppid)
+
+
+GUNICORN_OPTIONS: dict[str, Any] = {
+    "worker_class": "app.operations.processes.web_worker.WebWorker",
+    # Below the usual limit of 1,024 open files, with room for the database and stored files.
+    "worker_connections": 500,
+    # Answers go through the buffers of the worker's sockets.
+    "sendfile": False,
+    "timeout": 30,
+    "graceful_timeout": 20,
+    "keepalive": 5,
+    "max_requests": 20_000,
+    "max_requests_jitter": 2_000,
+    "limit_request_line": 4094,
+    "control_socket_disable": True,
+    # The application is built once, and its memory shared by the workers.
+    "preload_app": True,
+    # The application decides which proxies it trusts (CQE_TRUSTED_PROXIES).
+    "forwarded_allow_ips": "",
+    "accesslog": "-",
+    "logger_class": "app.operations.processes.access_log.AccessLog",
+    "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108
+    "post_fork": _follow_parent,
+}
+
+
+class _WebServer(BaseApplication):  # type: ignore[misc]
+    """Gunicorn with options from code instead of from a command line."""
+
+    def __init__(self, application: Flask, options: dict[str, Any]) -> None:
+        self._application = application
+        self._options = options
+        super().__init__()
+
+    def load_config(self) -> None:
+        for name, value in self._options.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Flask:
+        return self._application
+
+
+def serve(application: Flask, settings: Settings, listener: int) -> None:
+    """Serve on a listening socket until SIGTERM; requests in flight are finished."""
+    options = {
+        "bind": f"fd://{listener}",
+        "workers": settings.workers,
+        "threads": settings.threads,
+    }
+    _WebServer(application, {**GUNICORN_OPTIONS, **options}).run()

@@ -1,0 +1,219 @@
+"""Web worker: gunicorn's threads, given only requests that have arrived."""
+
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from gunicorn.errors import ConfigError  # type: ignore[import-untyped]
+from gunicorn.http import get_parser  # type: ignore[import-untyped]
+from gunicorn.http.errors import NoMoreData  # type: ignore[import-untyped]
+from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]
+
+from app.operations.processes.client_socket import ClientSocket
+
+_MAX_HELD_BYTES = 64 * 1024 * 1024
+_SWEEP_EVERY_S = 0.5
+_LINGER_S = 2.0
+_STOPPING_LINGER_S = 1.0
+_TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+
+class Connection:
+    """A client connection as gunicorn's request handling knows it."""
+
+    def __init__(self, cfg: Any, sock: ClientSocket, client: Any, server: Any) -> None:
+        self.sock = sock
+        self.client = client
+        self.server = server
+        self.parser = get_parser(cfg, sock, client)
+        self.keep = True
+        self.held_bytes = 0
+        self.is_idle = False
+
+
+class WebWorker(ThreadWorker):  # type: ignore[misc]
+    """Gunicorn's threaded worker, whose threads do not wait for slow peers.
+
+    The poller (the main thread) reads every request up to its last byte, or up to the end of its
+    head where the body is large, and sends what a peer did not take of its answer. Peers that are
+    too slow are cut off. When there are too many connections, or when they hold too much memory,
+    the one that waits longest, or holds most, is closed.
+
+    It replaces what `ThreadWorker` does with a connection before and after a request: `accept`,
+    `handle`, `finish_request` and `murder_pending`. The rest is gunicorn's: the loop, the threads,
+    signals, parsing and WSGI.
+    """
+
+    @classmethod
+    def check_config(cls, cfg: Any, log: Any) -> None:
+        """Refuse TLS settings: TLS belongs to a proxy in front.
+
+        Raises:
+            ConfigError: a certificate is set.
+        """
+        if cfg.is_ssl:
+            raise ConfigError("This web server speaks plain HTTP: end TLS at a proxy in front.")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._watched: dict[Connection, None] = {}  # the one that waits longest comes first
+        self._held_bytes = 0
+        self._next_sweep = 0.0
+
+    def set_accept_enabled(self, enabled: bool) -> None:
+        """Close the port when a stop begins.
+
+        Otherwise the kernel goes on taking connections, which nobody answers, while the last
+        requests are finished.
+        """
+        super().set_accept_enabled(enabled)
+        if not self.alive:
+            for listener in self.sockets:
+                listener.close()
+
+    def accept(self, listener: socket.socket) -> None:
+        """Take a new connection, which gets a thread when its request has arrived."""
+        try:
+            accepted, client = listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return
+        if self._watched and self.nr_conns + 1 >= self.worker_connections:
+            self._drop(next(iter(self._watched)))
+        self.nr_conns += 1
+        # The address that the peer reached: the listener's may be a wildcard.
+        server = accepted.getsockname()
+        connection = Connection(self.cfg, ClientSocket(accepted), client, server)
+        self._watch(connection, selectors.EVENT_READ, self._on_readable)
+
+    def handle(self, conn: Connection) -> bool:
+        """Serve one request in a thread; return whether the connection can serve another."""
+        request, keep = None, False
+        conn.sock.begin()
+        try:
+            request = next(conn.parser)
+            keep = self.handle_request(request, conn) and conn.parser.finish_body()
+        except (StopIteration, NoMoreData, OSError) as error:
+            self.log.debug("A connection ended: %s", error)
+        except Exception as error:  # noqa: BLE001 - gunicorn answers what it cannot read
+            self.handle_error(request, conn.sock, conn.client, error)
+        with suppress(OSError):
+            conn.sock.flush()
+        return keep
+
+    def finish_request(self, conn: Connection, fs: "Future[bool]") -> None:
+        """Send the rest of the answer, then wait for the next request or close."""
+        conn.keep = not fs.cancelled() and fs.exception() is None and fs.result()
+        try:
+            if conn.sock.has_unsent:
+                conn.sock.patience.renew()
+                self._watch(conn, selectors.EVENT_WRITE, self._on_writable)
+            else:
+                self._after_answer(conn)
+        except (OSError, ValueError):  # closed meanwhile
+            self._drop(conn)
+
+    def murder_pending(self) -> None:
+        """Close the connections whose peers are too slow; gunicorn calls this in its loop."""
+        now = time.monotonic()
+        if now < self._next_sweep:
+            return
+        self._next_sweep = now + _SWEEP_EVERY_S
+        for conn in list(self._watched):
+            if not self.alive and conn.is_idle:
+                conn.sock.patience.left_s = min(conn.sock.patience.left_s, _STOPPING_LINGER_S)
+            if conn.sock.patience.is_over(now):
+                self._time_out(conn)
+
+    def _watch(self, conn: Connection, event: int, callback: Callable[[Connection], None]) -> None:
+        self.poller.register(conn.sock, event, partial(self._notice, conn, callback))
+        self._watched[conn] = None
+        self._account(conn, conn.sock.held_bytes)
+
+    def _unwatch(self, conn: Connection) -> None:
+        if conn in self._watched:
+            del self._watched[conn]
+            self.poller.unregister(conn.sock)
+        self._account(conn, 0)
+
+    def _account(self, conn: Connection, held_bytes: int) -> None:
+        self._held_bytes += held_bytes - conn.held_bytes
+        conn.held_bytes = held_bytes
+        while self._held_bytes > _MAX_HELD_BYTES:
+            self._drop(max(self._watched, key=lambda each: each.held_bytes))
+
+    def _notice(
+        self, conn: Connection, callback: Callable[[Connection], None], _: ClientSocket
+    ) -> None:
+        if conn in self._watched:  # else it was closed by an earlier event of the same round
+            callback(conn)
+
+    def _on_readable(self, conn: Connection) -> None:
+        try:
+            is_open = conn.sock.receive()
+        except OSError:
+            is_open = False
+        conn.is_idle = False
+        if not is_open:
+            self._drop(conn)
+        elif conn.sock.has_request():
+            self._unwatch(conn)
+            self.enqueue_req(conn)
+        else:
+            self._account(conn, conn.sock.held_bytes)
+
+    def _on_writable(self, conn: Connection) -> None:
+        conn.sock.patience.spend()
+        try:
+            is_sent = conn.sock.flush()
+        except OSError:
+            self._drop(conn)
+            return
+        if is_sent:
+            self._unwatch(conn)
+            self._after_answer(conn)
+        else:
+            self._account(conn, conn.sock.held_bytes)
+
+    def _on_leftover(self, conn: Connection) -> None:
+        with suppress(OSError):
+            if conn.sock.discard():
+                return
+        self._drop(conn)
+
+    def _after_answer(self, conn: Connection) -> None:
+        if conn.keep:
+            self._await_request(conn)
+        else:
+            self._linger(conn)
+
+    def _await_request(self, conn: Connection) -> None:
+        conn.sock.begin(conn.parser.unreader.take_buffered())
+        if conn.sock.has_request():  # sent together with the last one
+            self.enqueue_req(conn)
+            return
+        conn.is_idle = not conn.sock.has_received
+        if conn.is_idle:
+            conn.sock.patience.renew(self.cfg.keepalive)
+        self._watch(conn, selectors.EVENT_READ, self._on_readable)
+
+    def _linger(self, conn: Connection) -> None:
+        """Close once the peer has seen the answer: one that still sends would lose it otherwise."""
+        conn.sock.shutdown(socket.SHUT_WR)
+        conn.sock.patience.renew(_LINGER_S)
+        self._watch(conn, selectors.EVENT_READ, self._on_leftover)
+
+    def _time_out(self, conn: Connection) -> None:
+        if conn.sock.has_received and not conn.sock.has_unsent:
+            with suppress(OSError):
+                conn.sock.send(_TIMED_OUT)
+        self._drop(conn)
+
+    def _drop(self, conn: Connection) -> None:
+        self._unwatch(conn)
+        self.nr_conns -= 1
+        conn.sock.close()

@@ -1,0 +1,65 @@
+"""Worker processes: the webhook sender, the queue workers and the scheduler."""
+
+import logging
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from app.core.database.schema_revision import is_at_head
+from app.core.process import stopping
+from app.core.queue import redis_url, work
+from app.core.runtime import Runtime
+from app.operations.processes import scheduler
+from app.operations.processes.scheduler import PeriodicTask
+from app.operations.processes.supervisor import Service, Supervisor
+from app.operations.processes.sweep import JobQueue
+from app.webhooks.sender_process import run_sender
+
+logger = logging.getLogger(__name__)
+
+
+def services(
+    runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQueue]
+) -> list[Service]:
+    """List the worker's processes; without a queue server the sweep runs all jobs."""
+    url = redis_url(runtime.settings)
+    listed = [
+        Service("sender", partial(_send_webhooks, runtime)),
+        Service("scheduler", partial(scheduler.run, runtime, tasks, queues)),
+    ]
+    if url:
+        listed += [
+            Service(
+                f"{queue.queue} {number}",
+                partial(work, queue.queue, url, partial(queue.run, runtime)),
+            )
+            for queue in queues
+            for number in range(1, runtime.settings.worker_processes + 1)
+        ]
+    return listed
+
+
+def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQueue]) -> None:
+    """Keep the worker's processes running until SIGTERM; wait for up-to-date tables first."""
+    supervisor = Supervisor()
+    supervisor.handle_signals()
+    is_logged = False
+    while not supervisor.is_stopping and not _tables_are_ready(runtime):
+        if not is_logged:
+            logger.warning("the tables are not up to date: waiting for `flask db upgrade`")
+            is_logged = True
+        time.sleep(1)
+    runtime.db.engine.dispose()
+    if not supervisor.is_stopping:
+        supervisor.start(services(runtime, tasks, queues))
+        supervisor.run()
+
+
+def _send_webhooks(runtime: Runtime) -> None:
+    stopping.listen()
+    run_sender(runtime, stopping.requested)
+
+
+def _tables_are_ready(runtime: Runtime) -> bool:
+    with runtime.db.reading() as session:
+        return is_at_head(session)

@@ -1,0 +1,65 @@
+"""What a crash left between the bytes and the row: noted where it counts, deleted where it does not."""
+
+import io
+import os
+import time
+from datetime import timedelta
+
+from sqlalchemy import update
+
+from app.analytics import jobs as exports
+from app.audio_files import jobs
+from app.audio_files.models import AudioFile
+from app.core.clock import utc_now
+from app.core.ids import new_id
+from app.core.runtime import Runtime
+from app.operations import orphans
+from app.privacy import erasing, service
+from tests.caller import Caller
+from tests.recordings import reserve, show, upload
+from tests.running import running_runtime
+
+
+def left_behind(runtime: Runtime, object_id: str) -> str:
+    """Write an object as a process does that is killed before it has noted it."""
+    runtime.storage.write(object_id, io.BytesIO(b"bytes"), size_bytes=5)
+    return object_id
+
+
+def sweep(runtime: Runtime) -> int:
+    return sum(orphans.delete_orphans(runtime, part) for part in range(orphans.PARTS))
+
+
+def test_what_nothing_keeps_is_deleted_after_a_day(client: Caller, runtime: Runtime) -> None:
+    kept, erased = upload(client, b"kept"), upload(client, b"erased")
+    waiting, late = reserve(client, 5)["audioFileId"], reserve(client, 5)["audioFileId"]
+    with runtime.db.writing() as session:
+        service.erase_recordings(session, [erased])
+        session.execute(
+            update(AudioFile)
+            .where(AudioFile.id == late)
+            .values(expires_at=utc_now() - timedelta(seconds=1))
+        )
+    erasing.purge_bytes(runtime)
+    jobs.expire_uploads(runtime)
+    assert show(client, late)["status"] == "expired"
+    asked = client.post("/analytics/export", {"dataset": "usage", "format": "csv"}).json()["data"]
+    exports.run_export(running_runtime(), asked["jobId"])
+    offered = {each for each in runtime.storage.object_ids() if each.startswith("exp_")}
+    assert len(offered) == 1
+
+    half = left_behind(runtime, f"{asked['jobId']}_0123456789ab")
+    restored = left_behind(runtime, new_id("aud"))
+    left_behind(runtime, late)
+    left_behind(runtime, erased)
+    assert sweep(runtime) == 0
+    assert show(client, late)["status"] == "uploaded"
+    everything = {kept, late, erased, half, restored, *offered}
+    assert {*runtime.storage.object_ids()} == everything
+
+    long_ago = time.time() - 90_000
+    for object_id in everything:
+        os.utime(runtime.storage.path(object_id) or "", (long_ago, long_ago))
+    assert sweep(runtime) == 2
+    assert {*runtime.storage.object_ids()} == everything - {half, erased}
+    assert show(client, waiting)["status"] == "pending_upload"

@@ -1,0 +1,36 @@
+"""Changes facts and writes parts until it is killed: `python -m tests.part_writer_process`."""
+
+import itertools
+import os
+import sys
+
+from sqlalchemy import select
+
+from app.analytics import jobs
+from app.core.settings import Settings
+from app.evaluations import revisions
+from app.evaluations.models import Evaluation
+from app.wiring import build_runtime
+
+
+def main() -> None:
+    """Give one evaluation after the other the next higher score, and write the parts each time.
+
+    Each time it prints a line.
+    """
+    runtime = build_runtime(Settings.from_env(os.environ))
+    with runtime.db.reading() as session:
+        ids = session.scalars(select(Evaluation.id).order_by(Evaluation.created_at)).all()
+    for evaluation_id in itertools.cycle(ids):
+        with runtime.db.writing() as session:
+            evaluation = session.get_one(Evaluation, evaluation_id)
+            evaluation.score = ((evaluation.score or 0) + 1) % 101
+            session.flush()
+            revisions.notify_changed(session, evaluation)
+        jobs.write_parts(runtime, at_least=1)
+        sys.stdout.write("written\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

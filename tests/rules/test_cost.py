@@ -1,0 +1,101 @@
+"""Masking and the import readers take linear time, whatever they are given."""
+
+import io
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+
+from app.ai.redaction.masking import mask_turns
+from app.ai.redaction.talk import Turn
+from app.imports.formats.catalogue import READERS, detect
+from app.imports.formats.items import Reading
+from tests.growth import cost_s, is_linear
+
+# Without these words most of the masking is skipped.
+_CUES = "my name is Bob at com pin card address born password iban passport 12 1234 "
+_MASKED = (
+    *("a", "1", " ", "-", ".", "@", ":", "a ", "1 ", "Ab ", "1-", "a@", "a dot a at "),
+    *("at com @ 1-1-1-", "@ aaaa", "a @ ", "1.1.1.1 ", "1:", "pin 1234 ", "1234 is my pin "),
+    *("card 4111 1111 1111 1111 ", "4 ", "+1 ", "DE89 ", "password is a1 ", "12 A, ", "1 Main St "),
+    *("my name is Bob ", "My name is Abc. ", "I am A ", "born 1 ", "may 1 ", "one ", "oh ", "(1"),
+)
+_HOSTILE = {
+    "vtt": (
+        *("<v", "<v ", "<v.a", "<v \t", "<v B>a", "<", "&#", "&#1", "a ", "a\n"),
+        *("-->", "\n\n-->\n", "\n\n00:01.000 --> 00:02.000\n<v B>a", "NOTE", "NOTE\n\n", "\n"),
+    ),
+    "srt": (
+        *("[a", "[a]", "a:", "- ", "{\\", "{\\a}", "&#1;", "a\n", "1\n", "\n\n1\n-->\n"),
+        *("\n\n1\n00:00:01,000 --> 00:00:02,000\nAgent: a",),
+    ),
+    "csv": ('"', '""', ",", "a,", "\n", "a\n", '"\n', "1,agent,a\n", "1,agent\n", '1,agent,"a\n'),
+    "native": ("[", "{", '{"a":', "\n", "a", "{}\n", '{"externalId":"a"}\n', '"', "\\u0000"),
+    "openai": ("[", '{"messages":[', "{}\n", '{"messages":[]}\n', '"'),
+    "contact_lens": ("[", "{", '{"Transcript":[]}\n', '"'),
+    "vcon": ("[", "{", '{"vcon":"1"}\n', '"'),
+}
+_HEADS = {
+    "vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Bob>",
+    "srt": "1\n00:00:01,000 --> 00:00:02,000\nAgent: ",
+    "csv": "conversation_id,role,text\n1,agent,",
+}
+
+
+@pytest.mark.parametrize("unit", _MASKED, ids=ascii)
+def test_masking_of_one_text_is_linear(unit: str) -> None:
+    def make(length: int) -> list[Turn]:
+        return [Turn("a", _CUES + (unit * length)[:length])]
+
+    assert is_linear(mask_turns, make, 2_000, enough_s=0.02)
+
+
+def test_masking_of_many_turns_is_linear() -> None:
+    for unit in ("a ", "12 ", "o ", "card? 1 ", "my name is Abc ", "pin? "):
+        for speakers in (2, 1_000_000):
+
+            def make(turns: int, unit: str = unit, speakers: int = speakers) -> list[Turn]:
+                return [
+                    Turn(str(place % min(speakers, turns // 2)), unit) for place in range(turns)
+                ]
+
+            assert is_linear(mask_turns, make, 250, enough_s=0.02), (unit, speakers)
+
+
+def test_masking_of_many_names_is_linear() -> None:
+    def make(turns: int) -> list[Turn]:
+        names = ("".join(chr(97 + int(digit)) for digit in f"{place:06}") for place in range(turns))
+        return [Turn("a", f"My name is {name.capitalize()}.") for name in names]
+
+    assert is_linear(mask_turns, make, 250, enough_s=0.02)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_reading_of_a_file_is_linear(name: str) -> None:
+    slow = [unit for unit in _HOSTILE[name] if not _is_read_in_linear_time(name, unit)]
+    assert slow == []
+
+
+def _is_read_in_linear_time(name: str, unit: str) -> bool:
+    def make(length: int) -> bytes:
+        return (_HEADS.get(name, "") + (unit * length)[:length]).encode()
+
+    def read(content: bytes) -> Sequence[object]:
+        return list(READERS[name](io.BytesIO(content), Reading({}, None, None)))
+
+    return is_linear(read, make, 16_000, enough_s=0.02)
+
+
+@pytest.mark.parametrize("unit", ["1\n", "1 \n", "\n", " ", '"vcon" ', "{", "a,", "1:", ";"])
+def test_telling_the_format_of_a_file_is_linear(unit: str) -> None:
+    assert is_linear(
+        detect, lambda length: (unit * length)[:length].encode(), 16_000, enough_s=0.02
+    )
+
+
+def test_hostile_addresses_cost_little() -> None:
+    for unit in ("at com @ 1-1-1-", "@ aaaa", "a @ ", "a dot a at a "):
+        turns = [Turn("a", (unit * 20_000)[:20_000])]
+        cost = min(map(partial(cost_s, mask_turns), [turns] * 3))
+        plain = min(map(partial(cost_s, mask_turns), [[Turn("a", "at com 1 " * 2_222)]] * 3))
+        assert cost < 20 * plain

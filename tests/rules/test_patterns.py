@@ -1,0 +1,59 @@
+"""No regular expression of the service takes quadratic time, whatever text it is given."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.growth import is_linear
+from tests.hostile_texts import makers
+from tests.patterns import Known, Patterns
+
+_LENGTH = 1_000
+_ENOUGH_S = 0.004
+# Patterns built while the service runs. They are texts that were escaped, or pieces that are read
+# elsewhere: the fields of the schemas and the lexicons are searched as objects.
+_BUILT_LATER = {
+    "app.ai.facts.spoken_phrases._letters_of",
+    "app.ai.insights.topics._pattern",
+    "app.ai.languages.phrases._compiled",
+    "app.ai.languages.phrases.phrase_from",
+    "app.ai.rules.opening._brand",
+    "app.analytics.formats.csv_cells._texts",
+    "app.web.fields.__init__",
+}
+
+
+@pytest.fixture(scope="module")
+def patterns() -> Patterns:
+    return Patterns()
+
+
+def test_no_pattern_escapes_the_search(patterns: Patterns) -> None:
+    assert len(patterns.known) > 250
+    assert patterns.unreadable == _BUILT_LATER
+
+
+def test_every_pattern_is_linear(patterns: Patterns) -> None:
+    slow = [text for known in patterns.known.values() for text in _slow(known)]
+    assert slow == []
+
+
+def test_a_quadratic_pattern_is_found() -> None:
+    for pattern, way in ((r"a+b", "finditer"), (r"x\s*\s*y", "match"), (r"(a|b)*c", "finditer")):
+        assert any(_slow(Known("here", re.compile(pattern), {way}))), pattern
+
+
+def _slow(known: Known) -> Iterator[str]:
+    def run(text: str) -> None:
+        if "finditer" in known.ways:
+            for _ in known.pattern.finditer(text):
+                pass
+        if "match" in known.ways:
+            known.pattern.match(text)
+        if "fullmatch" in known.ways:
+            known.pattern.fullmatch(text)
+
+    for make in makers(known.pattern):
+        if not is_linear(run, make, _LENGTH, enough_s=_ENOUGH_S):
+            yield f"{known.where} on {make(40)!r}"
