@@ -17,6 +17,7 @@ from app.operations import commands
 from app.operations.environment import settings_here
 from app.operations.failure import plain_errors
 from app.operations.judge_command import judge
+from app.operations.processes.model_server import model
 from app.privacy.cli import privacy
 from app.reviews.cli import calibrate
 from app.scorecards.cli import scorecards
@@ -31,6 +32,7 @@ STANDALONE_COMMANDS: tuple[click.Command, ...] = (
     commands.doctor,
     commands.db,
     judge,
+    model,
     commands.openapi,
     signing,
 )

@@ -19,17 +19,25 @@ from app.core.clock import iso_utc
 
 
 def judgement_of(
-    facts: Facts, scorecard: Scorecard, score: Score, engine: Engine, quality: Quality
+    facts: Facts,
+    scorecard: Scorecard,
+    score: Score,
+    engine: Engine,
+    quality: Quality,
+    summary: dict[str, Any] | None = None,
 ) -> Judgement:
     """Put a judgement together from what was judged and measured.
 
-    A judge that knows more than rules do replaces what it judges better.
+    Args:
+        summary: one that a language model wrote; without it sentences are quoted.
     """
     outcome = outcome_of(facts, score)
     topics = topics_of(facts, scorecard.topics)
     turns, duration = facts.measures.get("turnCount"), facts.measures.get("durationSeconds")
     customer = facts.sentiment.customer
     results = _document(facts, scorecard, score, engine, quality, outcome, topics)
+    if summary is not None:
+        results["summary"] = summary
     return Judgement(
         problem=score.problem,
         score=score.score,

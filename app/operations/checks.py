@@ -18,12 +18,13 @@ from sqlalchemy import text
 
 from app import __version__
 from app.ai.judges import endpoint_of, open_sender
-from app.ai.language_model.endpoint import Unanswered
+from app.ai.language_model.endpoint import ModelError
 from app.core import queue
 from app.core.clock import iso_utc, utc_now
 from app.core.database.schema_revision import needed_revision, stored_revision
 from app.core.database.session import Database
 from app.core.errors import AppError
+from app.core.private_files import is_private
 from app.core.process import heartbeat
 from app.core.secrets.encryption import load_keyring
 from app.core.settings import EMBEDDED, Settings, SettingsError
@@ -104,7 +105,7 @@ def _data_dir(settings: Settings) -> Finding:
         return Finding("data folder", Verdict.WARN, f"{folder} does not exist yet: run `./run`")
     if not os.access(folder, os.W_OK):
         return Finding("data folder", Verdict.FAIL, f"{folder} cannot be written to")
-    if folder.stat().st_mode & 0o077:
+    if not is_private(folder.stat()):
         return Finding(
             "data folder", Verdict.WARN, f"other users may read {folder}: run `chmod 700 {folder}`"
         )
@@ -194,7 +195,7 @@ def _judge(settings: Settings) -> Finding:
     try:
         with closing(open_sender(settings)) as sender:
             reply = endpoint_of(settings).complete(sender, question, timeout_s=_MODEL_WITHIN_S)
-    except Unanswered as error:
+    except ModelError as error:
         detail = f" ({error.detail})" if error.detail else ""
         return Finding("judge", Verdict.FAIL, f"{where}: {error.message}{detail}")
     took_s = time.monotonic() - began_at

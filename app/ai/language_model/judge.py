@@ -9,15 +9,15 @@ from app.ai.context import Context
 from app.ai.embedded import Ruled, checked, ruled_by, score_by_rules, too_little
 from app.ai.facts.gathering import Facts, facts_of
 from app.ai.judge import Engine, Fallback, Judgement, ModelUse, Quality
-from app.ai.language_model.accounts import quality_of
-from app.ai.language_model.answers import BY, answers_of
-from app.ai.language_model.asking import Asking, Limits, Tally
-from app.ai.language_model.endpoint import Endpoint, Reason, Unanswered
+from app.ai.language_model.answers import BY, answers_of, summary_of
+from app.ai.language_model.asking import Asking, Limits, ModelUsage
+from app.ai.language_model.cost import quality_of
+from app.ai.language_model.endpoint import Endpoint, ModelError, Reason
 from app.ai.language_model.endpoint_memory import EndpointMemory
 from app.ai.language_model.fusion import answer_of_both
-from app.ai.language_model.inquiry import Inquiry, inquiry_of
 from app.ai.language_model.kept_answers import AnswerStore
 from app.ai.language_model.prompt import shipped_prompt
+from app.ai.language_model.prompt_request import PromptRequest, prompt_request_of
 from app.ai.language_model.reading import problems_of
 from app.ai.results import judgement_of
 from app.ai.rules.applicability import unmet
@@ -25,6 +25,7 @@ from app.ai.scorecard.values import Criterion, Scorecard
 from app.ai.scoring.answers import Answer, unjudged
 from app.ai.scoring.score import ErrorCode, Problem, Score, score_of, unscored
 from app.ai.transcript import Transcript
+from app.ai.wording.sentences import sentence
 from app.core.outbound import Sender
 from app.core.process.stopping import never_stop
 from app.core.settings import TokenPrices
@@ -49,12 +50,12 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
+class _Verdict:
     """The model's document, and what it took to get it."""
 
     document: Mapping[str, Any]
     use: ModelUse
-    tally: Tally
+    usage: ModelUsage
 
 
 class LanguageModelJudge:
@@ -87,16 +88,16 @@ class LanguageModelJudge:
             return judgement_of(facts, scorecard, by_rules, embedded.ENGINE, quality)
         asking = self._asking(should_stop)
         try:
-            inquiry = inquiry_of(
+            prompt_request = prompt_request_of(
                 facts.dialogue,
                 criteria,
                 input_tokens=self._access.input_tokens,
                 mask=self._access.mask,
             )
-            heard = self._heard(asking, inquiry, context.evaluation_id)
-        except Unanswered as error:
-            return self._by_rules_alone(facts, scorecard, ruled, criteria, error, asking.tally)
-        return self._judged(facts, scorecard, ruled, by_rules, inquiry, heard)
+            verdict = self._ask(asking, prompt_request, context.evaluation_id)
+        except ModelError as error:
+            return self._by_rules_alone(facts, scorecard, ruled, criteria, error, asking.usage)
+        return self._judged(facts, scorecard, ruled, by_rules, prompt_request, verdict)
 
     def _asked(self, facts: Facts, scorecard: Scorecard, ruled: Ruled) -> list[Criterion]:
         if too_little(facts, scorecard) or not facts.dialogue.service:
@@ -118,28 +119,35 @@ class LanguageModelJudge:
             access.endpoint, access.memory, access.limits, access.open_sender, should_stop
         )
 
-    def _heard(self, asking: Asking, inquiry: Inquiry, evaluation_id: str | None) -> _Heard:
+    def _ask(
+        self, asking: Asking, prompt_request: PromptRequest, evaluation_id: str | None
+    ) -> _Verdict:
         access = self._access
-        key = inquiry.key(access.endpoint, access.limits.output_tokens)
+        key = prompt_request.key(access.endpoint, access.limits.output_tokens)
         shown = ModelUse(
-            messages_omitted=inquiry.excerpt.omitted,
-            messages_shortened=inquiry.excerpt.shortened,
-            masked_count=inquiry.masked_count,
+            messages_omitted=prompt_request.excerpt.omitted,
+            messages_shortened=prompt_request.excerpt.shortened,
+            masked_count=prompt_request.masked_count,
         )
         kept = access.store.find(key)
         if kept is not None:
             use = replace(
                 shown, returned_model=kept["model"], request_id=kept["requestId"], cached=True
             )
-            return _Heard(kept["document"], use, asking.tally)
-        told = asking.ask(inquiry.messages(), inquiry.questions)
+            return _Verdict(kept["document"], use, asking.usage)
+        told = asking.ask(prompt_request.messages(), prompt_request.questions)
         answers = told.document["answers"]
-        document = {"answers": {each.id: answers.get(each.id) for each in inquiry.questions}}
-        if not problems_of(document, inquiry.questions):
+        document = {
+            "answers": {
+                question.id: answers.get(question.id) for question in prompt_request.questions
+            },
+            "summary": told.document.get("summary"),
+        }
+        if not problems_of(document, prompt_request.questions):
             kept = {"document": document, "model": told.model, "requestId": told.request_id}
             access.store.keep(key, kept, evaluation_id=evaluation_id)
         use = replace(shown, returned_model=told.model, request_id=told.request_id)
-        return _Heard(document, use, asking.tally)
+        return _Verdict(document, use, asking.usage)
 
     def _judged(
         self,
@@ -147,10 +155,12 @@ class LanguageModelJudge:
         scorecard: Scorecard,
         ruled: Ruled,
         by_rules: Score,
-        inquiry: Inquiry,
-        heard: _Heard,
+        prompt_request: PromptRequest,
+        verdict: _Verdict,
     ) -> Judgement:
-        told, dropped = answers_of(heard.document, inquiry.questions, inquiry.sources)
+        told, dropped = answers_of(
+            verdict.document, prompt_request.questions, prompt_request.sources
+        )
         told, unfound = checked(told, facts.dialogue.transcript)
         known = too_little(facts, scorecard)
 
@@ -167,8 +177,8 @@ class LanguageModelJudge:
 
         by_model, final = score(hybrid=False), score(hybrid=self._hybrid)
         quality = quality_of(
-            heard.tally,
-            replace(heard.use, model_score=by_model.score, embedded_score=by_rules.score),
+            verdict.usage,
+            replace(verdict.use, model_score=by_model.score, embedded_score=by_rules.score),
             self._access.prices,
             dropped=ruled.dropped + dropped + unfound,
         )
@@ -178,8 +188,10 @@ class LanguageModelJudge:
             model=self._access.endpoint.model,
             prompt_version=shipped_prompt().version,
         )
-        judgement = judgement_of(facts, scorecard, final, engine, quality)
-        return replace(judgement, needs_review=_differ(by_model, by_rules))
+        summary = summary_of(verdict.document)
+        judgement = judgement_of(facts, scorecard, final, engine, quality, summary)
+        steered = any(source.addresses_judge for source in prompt_request.sources.values())
+        return replace(judgement, needs_review=steered or _differ(by_model, by_rules))
 
     def _by_rules_alone(
         self,
@@ -187,10 +199,10 @@ class LanguageModelJudge:
         scorecard: Scorecard,
         ruled: Ruled,
         criteria: list[Criterion],
-        error: Unanswered,
-        tally: Tally,
+        error: ModelError,
+        usage: ModelUsage,
     ) -> Judgement:
-        told = f"The language model did not judge this. {error.message}"
+        told = sentence("model.outage", reason=error.message)
         missing = [item for item in criteria if ruled.answers[item.key].unjudged]
         answers = ruled.answers | {item.key: unjudged(told, by=BY) for item in missing}
         score = score_by_rules(facts, scorecard, answers)
@@ -198,7 +210,7 @@ class LanguageModelJudge:
             score = unscored(score, _of_outage(error))
         quality = replace(
             quality_of(
-                tally,
+                usage,
                 ModelUse(embedded_score=score.score),
                 self._access.prices,
                 dropped=ruled.dropped,
@@ -220,7 +232,7 @@ def _outweigh(missing: list[Criterion], score: Score) -> bool:
     return sum(item.weight for item in missing) > judged
 
 
-def _of_outage(error: Unanswered) -> Problem:
+def _of_outage(error: ModelError) -> Problem:
     invalid = error.reason is Reason.INVALID_OUTPUT
     code = ErrorCode.ENGINE_OUTPUT_INVALID if invalid else ErrorCode.ENGINE_UNAVAILABLE
     return Problem(code, f"{error.message} Rules alone can judge too little of the scorecard.")

@@ -14,7 +14,7 @@ import orjson
 from app.ai.language_model.excerpt import Excerpt
 from app.ai.language_model.questions import Question
 
-PROMPT_FILE = Path(__file__).parent / "prompts" / "judge-1.toml"
+PROMPT_FILE = Path(__file__).parent / "prompts" / "judge-2.toml"
 ChatMessages: TypeAlias = list[dict[str, str]]
 
 

@@ -10,6 +10,7 @@ NOT_APPLICABLE = "not_applicable"
 CANNOT_TELL = "cannot_tell"
 FULFILLED = ("yes", "partly", "no", "unknown")
 HOW = ("directly", "with detours", "with a struggle", "not at all")
+SUMMARY_PARTS = ("issue", "done", "outcome", "next")
 POLARITIES = ("supports", "contradicts")
 # Words and their numbers: every server can hold a model to a list of words.
 CONFIDENCE = {"low": 0.4, "medium": 0.7, "high": 0.9}
@@ -61,7 +62,8 @@ def answer_schema(questions: Sequence[Question]) -> dict[str, Any]:
     goal = _object(goal=_TEXT, fulfilled=_one_of(FULFILLED), how=_one_of(HOW))
     return _object(
         goals={"type": "array", "items": goal},
-        answers=_object(**{each.id: _answer(each) for each in questions}),
+        answers=_object(**{question.id: _answer(question) for question in questions}),
+        summary=_object(**dict.fromkeys(SUMMARY_PARTS, _TEXT)),
     )
 
 

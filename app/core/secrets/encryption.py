@@ -6,12 +6,12 @@ import hashlib
 import hmac
 import os
 import secrets
-import stat
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from app.core.private_files import is_private, write_private_file
 from app.core.settings import Settings, SettingsError
 
 KEY_FILE = "master.keys"
@@ -81,22 +81,18 @@ def load_keyring(settings: Settings) -> Keyring:
         raise SettingsError(
             f"there are no master keys: run `./run`, which makes {KEY_FILE}, or set CQE_MASTER_KEYS"
         )
-    if stat.S_IMODE(file.stat().st_mode) & 0o077:
+    if not is_private(file.stat()):
         raise SettingsError(f"others may read {file}: run `chmod 600 {file}`")
     return Keyring(_parse(file.read_text().strip()))
 
 
 def create_key_file(data_dir: Path) -> bool:
     """Create the master key file with mode 0600 unless it exists; return whether it was created."""
-    file = data_dir / KEY_FILE
+    key = base64.b64encode(secrets.token_bytes(32)).decode()
     try:
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        write_private_file(data_dir / KEY_FILE, f"k1:{key}\n")
     except FileExistsError:
         return False
-    with os.fdopen(handle, "w") as out:
-        out.write(f"k1:{base64.b64encode(secrets.token_bytes(32)).decode()}\n")
-        out.flush()
-        os.fsync(out.fileno())
     return True
 
 

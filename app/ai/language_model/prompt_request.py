@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import Dialogue
 from app.ai.language_model.answers import Source
-from app.ai.language_model.endpoint import Endpoint, Reason, Unanswered
+from app.ai.language_model.endpoint import Endpoint, ModelError, Reason
 from app.ai.language_model.excerpt import Excerpt, Message, excerpt_of, tokens_of
 from app.ai.language_model.masking import masked_texts
 from app.ai.language_model.prompt import chat_messages, shipped_prompt, system_text
@@ -19,7 +20,7 @@ _LEAST_TOKENS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
+class PromptRequest:
     """The questions about a conversation, and what is shown of it.
 
     `masked_count` is how many stretches of the shown messages are masked.
@@ -49,15 +50,15 @@ class Inquiry:
         )
 
 
-def inquiry_of(
+def prompt_request_of(
     dialogue: Dialogue, criteria: Sequence[Criterion], *, input_tokens: int, mask: bool
-) -> Inquiry:
+) -> PromptRequest:
     """Prepare the questions about a dialogue.
 
     A message bears the number of its segment: 3 is `seg_0003`.
 
     Raises:
-        Unanswered: the questions leave no room for the conversation.
+        ModelError: the questions leave no room for the conversation.
     """
     questions = questions_of(criteria)
     system = system_text(questions)
@@ -70,11 +71,17 @@ def inquiry_of(
     excerpt = excerpt_of(shown, budget) if budget >= _LEAST_TOKENS else None
     if excerpt is None:
         told = "The questions leave no room for the conversation: raise CQE_JUDGE_INPUT_TOKENS."
-        raise Unanswered(Reason.INPUT_TOO_LONG, told)
+        raise ModelError(Reason.INPUT_TOO_LONG, told)
     segments = {line.segment.index + 1: line.segment for line in dialogue.lines}
+    steering = {line.segment.index + 1 for line in lines_with_instructions(dialogue.lines)}
     sources = {
-        each.number: Source(each, segments[each.number], texts[segments[each.number].id])
-        for each in excerpt.messages
+        message.number: Source(
+            message,
+            segments[message.number],
+            texts[segments[message.number].id],
+            addresses_judge=message.number in steering,
+        )
+        for message in excerpt.messages
     }
     masked_count = sum(len(each.masked.masked) for each in sources.values())
-    return Inquiry(questions, system, excerpt, sources, masked_count)
+    return PromptRequest(questions, system, excerpt, sources, masked_count)

@@ -1,0 +1,23 @@
+"""Files that only their owner can access."""
+
+import os
+import stat
+from pathlib import Path
+
+
+def write_private_file(file: Path, text: str) -> None:
+    """Write a new file for its owner alone, and sync it to the disk.
+
+    Raises:
+        FileExistsError: there is such a file; it stays as it is.
+    """
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w") as out:
+        out.write(text)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def is_private(status: os.stat_result) -> bool:
+    """Whether neither the group nor other users have any access."""
+    return stat.S_IMODE(status.st_mode) & 0o077 == 0
