@@ -1,8 +1,6 @@
 """Application factory: the Flask application with its blueprints behind authentication."""
 
 import os
-from collections.abc import Callable
-from typing import Any
 
 from flask import Flask
 
@@ -30,11 +28,11 @@ from app.reviews import routes as reviews
 from app.scorecards import routes as scorecards
 from app.usage import routes as usage
 from app.voice_calls import routes as voice_calls
-from app.web import current, docs, errors, request_id, request_times
+from app.web import current, errors, request_id, request_times
 from app.web.api import Blueprint, OrjsonProvider, register
-from app.web.blobs import Blobs
 from app.web.health import Health
-from app.web.url_rules import FindingRule
+from app.web.openapi import pages
+from app.web.transfers.endpoints import Blobs
 from app.webhooks import routes as webhooks
 from app.wiring import build_runtime
 
@@ -57,16 +55,6 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
 )
 
 
-class Service(Flask):
-    """The application; no view or hook of it is asynchronous."""
-
-    url_rule_class = FindingRule
-
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function as it is; Flask would inspect each one on every request."""
-        return func
-
-
 def create_app(settings: Settings | None = None, runtime: Runtime | None = None) -> Flask:
     """Build the web application; nothing connects before the first request.
 
@@ -76,7 +64,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     settings = settings or Settings.from_env(os.environ)
     log.configure(settings.log_level)
     runtime = runtime or build_runtime(settings)
-    app = Service("app", static_folder=None, template_folder="web/templates")
+    app = Flask("app", static_folder=None)
     current.install(app, runtime)
     app.json = OrjsonProvider(app)
     app.url_map.merge_slashes = False
@@ -88,7 +76,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     _health(runtime).install(app)
     Blobs(runtime, {"aud": AudioObjects(runtime), "exp": ExportFiles(runtime)}).install(app)
     register(app, BLUEPRINTS)
-    docs.install(app, BLUEPRINTS)
+    pages.install(app, BLUEPRINTS)
     return app
 
 

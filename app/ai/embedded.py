@@ -1,9 +1,11 @@
 """The judge that runs inside the service: rules, metrics and two linear models of our own, no network."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from app.ai.context import Context
+from app.ai.cpu_limit import CpuLimit
 from app.ai.dialogue.evidence import verified
 from app.ai.facts.gathering import Facts, facts_of
 from app.ai.judge import Engine, Judgement, Quality
@@ -24,7 +26,14 @@ ENGINE = Engine(kind="rules", provider="embedded", model="rules-6")
 
 
 class EmbeddedJudge:
-    """Judges what rules can honestly judge; the rest is not applicable, with that reason."""
+    """Judges what rules can honestly judge; the rest is not applicable, with that reason.
+
+    Raises:
+        CpuLimitExceeded: the rules need more processor time than is allowed.
+    """
+
+    def __init__(self, cpu_limit_s: float = math.inf) -> None:
+        self._cpu_limit_s = cpu_limit_s
 
     def judge(
         self,
@@ -35,8 +44,9 @@ class EmbeddedJudge:
         should_stop: Callable[[], bool] = never_stop,
     ) -> Judgement:
         """Judge a conversation; the same input gives the same judgement."""
+        limit = CpuLimit(self._cpu_limit_s)
         facts = facts_of(transcript, scorecard, context)
-        ruled = ruled_by(facts, scorecard)
+        ruled = ruled_by(facts, scorecard, limit)
         score = score_by_rules(facts, scorecard, ruled.answers)
         return judgement_of(facts, scorecard, score, ENGINE, Quality(ruled.dropped))
 
@@ -49,9 +59,13 @@ class Ruled:
     dropped: int
 
 
-def ruled_by(facts: Facts, scorecard: Scorecard) -> Ruled:
+def ruled_by(facts: Facts, scorecard: Scorecard, limit: CpuLimit) -> Ruled:
     """Answer every criterion by its rule, or say why none does."""
-    answers = {item.key: judging.answer(facts, item) for item in scorecard.criteria}
+    answers = {}
+    for item in scorecard.criteria:
+        limit.check()
+        answers[item.key] = judging.answer(facts, item)
+    limit.check()
     return Ruled(*checked(answers, facts.dialogue.transcript))
 
 

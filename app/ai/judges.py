@@ -17,7 +17,7 @@ from app.core.settings import EMBEDDED, Settings
 def build_judge(settings: Settings, store: AnswerStore) -> Judge:
     """Make the judge; nothing connects before it is asked. Threads may share it."""
     if settings.judge == EMBEDDED:
-        return EmbeddedJudge()
+        return EmbeddedJudge(settings.evaluation_cpu_s)
     endpoint = endpoint_of(settings)
     access = Access(
         endpoint=endpoint,
@@ -33,7 +33,9 @@ def build_judge(settings: Settings, store: AnswerStore) -> Judge:
         prices=settings.judge_prices,
         mask=settings.judge_mask,
     )
-    return LanguageModelJudge(access, hybrid=settings.judge == "hybrid")
+    return LanguageModelJudge(
+        access, hybrid=settings.judge == "hybrid", cpu_limit_s=settings.evaluation_cpu_s
+    )
 
 
 def endpoint_of(settings: Settings) -> Endpoint:

@@ -4,8 +4,8 @@ from marshmallow import fields
 
 from app.analytics.query_shapes import AnalyticsQuery
 from app.analytics.schemas import AnalyticsPeriodSchema
-from app.web.fields import Choice, Nested
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Nested
 
 
 class AgreementQuery(AnalyticsQuery):

@@ -6,8 +6,8 @@ from marshmallow import fields
 
 from app.analytics.query_fields import Day, Zone
 from app.evaluations.schemas.filters import EvaluationFilters
-from app.web.fields import Choice, Flag, Items, Moment, Nested, Text
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Flag, Items, Moment, Nested, Text
 
 DATASETS = (
     "evaluations",

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from marshmallow import fields
 
-from app.web.fields import BASE_MESSAGES, Moment
-from app.web.messages import FORMAT, TYPE, Message
+from app.web.schemas.fields import BASE_MESSAGES, Moment
+from app.web.schemas.messages import FORMAT, TYPE, Message
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 

@@ -4,9 +4,9 @@ from zoneinfo import ZoneInfo
 
 from app.analytics.query_fields import Day, Zone
 from app.evaluations.enums import Channel
-from app.web.fields import Choice, Reference
-from app.web.query_fields import Choices, QueryWhole
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Reference
+from app.web.schemas.query_fields import Choices, QueryWhole
 
 
 class AnalyticsQuery(CamelSchema):

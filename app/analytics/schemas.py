@@ -6,11 +6,11 @@ from marshmallow import fields, validates_schema
 
 from app.analytics.query_shapes import AnalyticsQuery
 from app.evaluations.enums import Channel
-from app.web.fields import Choice, Moment, Nested
-from app.web.messages import ENUM
-from app.web.pagination import PageQuery, sort_field
-from app.web.query_fields import QueryWhole
-from app.web.shapes import CamelSchema, reject
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import Choice, Moment, Nested
+from app.web.schemas.messages import ENUM
+from app.web.schemas.pagination import PageQuery, sort_field
+from app.web.schemas.query_fields import QueryWhole
 
 METRICS = (
     "score",

@@ -6,9 +6,8 @@ from app.api_keys import credentials, records, schemas, service
 from app.api_keys.escalation import Caller
 from app.core.database.paging import Page, PageRequest
 from app.core.database.session import after_commit
-from app.web.api import Blueprint
+from app.web.api import Blueprint, if_match
 from app.web.current import current_runtime
-from app.web.etag import if_match
 from app.web.principal import KEYS, current_principal, require_scope
 
 blp = Blueprint(

@@ -6,7 +6,8 @@ from marshmallow import fields, validate, validates_schema
 
 from app.audio_files.enums import AudioStatus, ContentType, Stage, StageStatus
 from app.evaluations.enums import DIRECTIONS
-from app.web.fields import (
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import (
     Choice,
     Flag,
     Labels,
@@ -18,10 +19,9 @@ from app.web.fields import (
     Text,
     Whole,
 )
-from app.web.messages import FORMAT, RANGE, Message
-from app.web.pagination import PeriodQuery, sort_field
-from app.web.query_fields import Choices, QueryFlag, QueryWhole
-from app.web.shapes import CamelSchema, reject
+from app.web.schemas.messages import FORMAT, RANGE, Message
+from app.web.schemas.pagination import PeriodQuery, sort_field
+from app.web.schemas.query_fields import Choices, QueryFlag, QueryWhole
 
 _MAX_CHANNELS = 8
 

@@ -2,9 +2,9 @@
 
 from marshmallow import fields
 
-from app.web.fields import Choice, Moment, Nested, Reference
-from app.web.pagination import PageQuery, sort_field
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Moment, Nested, Reference
+from app.web.schemas.pagination import PageQuery, sort_field
 
 
 class CalibrationProfileQuery(PageQuery):

@@ -3,10 +3,10 @@
 from marshmallow import fields
 
 from app.campaigns.enums import CHANNELS, CampaignStatus, CampaignType
-from app.web.fields import Choice, Moment, Nested, Reference, Text
-from app.web.pagination import PeriodQuery, sort_field
-from app.web.query_fields import Choices
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Moment, Nested, Reference, Text
+from app.web.schemas.pagination import PeriodQuery, sort_field
+from app.web.schemas.query_fields import Choices
 
 
 class CampaignQuery(PeriodQuery):

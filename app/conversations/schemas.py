@@ -4,10 +4,10 @@ from marshmallow import fields
 
 from app.conversations.enums import PLATFORMS, ROLES, ConversationStatus
 from app.evaluations.schemas.transcripts import RedactionSchema
-from app.web.fields import Choice, LanguageTag, Moment, Nested, Reference, Text
-from app.web.pagination import PageQuery, PeriodQuery, sort_field
-from app.web.query_fields import Choices, QueryFlag, QueryWhole
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, LanguageTag, Moment, Nested, Reference, Text
+from app.web.schemas.pagination import PageQuery, PeriodQuery, sort_field
+from app.web.schemas.query_fields import Choices, QueryFlag, QueryWhole
 
 
 class ConversationQuery(PeriodQuery):

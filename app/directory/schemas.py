@@ -3,8 +3,8 @@
 from marshmallow import fields
 
 from app.directory.enums import ExecutiveKind
-from app.web.fields import Choice, Moment
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Moment
 
 
 class CallCenterSchema(CamelSchema):

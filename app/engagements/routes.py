@@ -4,9 +4,8 @@ from typing import Any
 
 from app.core.database.paging import PageRequest
 from app.engagements import schemas, service
-from app.web.api import SHAPE_B, Blueprint
+from app.web.api import SHAPE_B, Blueprint, if_match
 from app.web.current import current_runtime
-from app.web.etag import if_match
 from app.web.principal import require_scope
 
 blp = Blueprint(

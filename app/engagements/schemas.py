@@ -3,9 +3,9 @@
 from marshmallow import fields
 
 from app.engagements.enums import EngagementStatus
-from app.web.fields import Choice, Moment, Pattern, Text
-from app.web.pagination import PageQuery, sort_field
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Moment, Pattern, Text
+from app.web.schemas.pagination import PageQuery, sort_field
 
 
 class EngagementCreate(CamelSchema):

@@ -17,7 +17,7 @@ from app.evaluations.enums import ENDED
 from app.evaluations.judging import again, bulk
 from app.evaluations.schemas import filters as filter_shapes
 from app.web.current import current_runtime
-from app.web.messages import details_of
+from app.web.schemas.messages import details_of
 
 _LOOK_AGAIN_S = 0.25
 

@@ -6,6 +6,7 @@ from functools import partial
 
 from sqlalchemy.orm import Session
 
+from app.ai.cpu_limit import CpuLimitExceeded
 from app.ai.judge import Judge
 from app.ai.judges import build_judge, requests_at_once
 from app.core.errors import NotFound, ServiceUnavailable
@@ -33,7 +34,7 @@ def judge(runtime: Runtime, job_id: str = "") -> None:
         ),
         fail=_fail,
         release=judgements.release,
-        is_final=lambda error: isinstance(error, NotFound),
+        is_final=lambda error: isinstance(error, NotFound | CpuLimitExceeded),
     )
 
     def run_one() -> bool:
@@ -90,4 +91,6 @@ def _fail(session: Session, lease: Lease[EvaluationJob], error: Exception) -> No
         message = "The evaluation was interrupted too often; request it again."
     if isinstance(error, NotFound):
         message = error.message
+    if isinstance(error, CpuLimitExceeded):
+        message = str(error)
     judgements.fail(session, lease, ErrorCode.INTERNAL, message)

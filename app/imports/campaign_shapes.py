@@ -6,7 +6,8 @@ from marshmallow import validates_schema
 
 from app.campaigns.enums import CHANNELS, CampaignStatus, CampaignType
 from app.imports.shapes import NamedUpsert
-from app.web.fields import (
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import (
     Choice,
     Items,
     LanguageTag,
@@ -17,8 +18,7 @@ from app.web.fields import (
     Text,
     Whole,
 )
-from app.web.messages import RANGE
-from app.web.shapes import CamelSchema, reject
+from app.web.schemas.messages import RANGE
 
 _MOST_CALL_CENTERS = 100
 

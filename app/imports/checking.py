@@ -19,9 +19,9 @@ from app.imports.preparing import Checked
 from app.imports.voice_call_shapes import VoiceCallUpsert
 from app.redaction.redactor import Redactor
 from app.voice_calls.preparation import prepare_voice_call
-from app.web.fields import Text
-from app.web.messages import REQUIRED, details_of
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Text
+from app.web.schemas.messages import REQUIRED, details_of
 
 
 class _Names(CamelSchema):

@@ -9,7 +9,8 @@ from marshmallow import ValidationError, fields, validate, validates_schema
 from app.core.clock import utc_now
 from app.imports.external_ids import FORM, HINT
 from app.imports.names import FIELDS
-from app.web.fields import (
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import (
     BASE_MESSAGES,
     MAX_INTEGER,
     Labels,
@@ -19,9 +20,8 @@ from app.web.fields import (
     Reference,
     Text,
 )
-from app.web.messages import FORMAT, LENGTH, RANGE, TYPE, Message
-from app.web.query_fields import QueryFlag
-from app.web.shapes import CamelSchema, reject
+from app.web.schemas.messages import FORMAT, LENGTH, RANGE, TYPE, Message
+from app.web.schemas.query_fields import QueryFlag
 
 # The clocks of other systems may be ahead of ours, but not by a day.
 _AHEAD = timedelta(days=1)

@@ -7,8 +7,18 @@ from marshmallow import validates_schema
 from app.conversations.enums import PLATFORMS, ROLES, ConversationStatus
 from app.imports.contact_shapes import ContactUpsert, PastMoment, Speech, Values
 from app.imports.formats.items import MOST_MESSAGES
-from app.web.fields import Choice, Flag, Items, LanguageTag, Nested, Number, Reference, Text, Whole
-from app.web.shapes import CamelSchema, reject
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import (
+    Choice,
+    Flag,
+    Items,
+    LanguageTag,
+    Nested,
+    Number,
+    Reference,
+    Text,
+    Whole,
+)
 
 _MOST_TAGS = 50
 _MOST_ATTACHMENTS = 20

@@ -4,8 +4,8 @@ from marshmallow import validate
 
 from app.directory.enums import ExecutiveKind
 from app.imports.shapes import NamedUpsert
-from app.web.fields import Choice, Reference, Text
-from app.web.messages import FORMAT, Message
+from app.web.schemas.fields import Choice, Reference, Text
+from app.web.schemas.messages import FORMAT, Message
 
 
 class CallCenterUpsert(NamedUpsert):

@@ -7,9 +7,9 @@ from marshmallow import fields, validates_schema
 from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.roles import OURS
 from app.imports.options import ON_CONFLICT
-from app.web.fields import Choice, Flag, Items, LanguageTag, Moment, Nested, Reference, Text
-from app.web.messages import REQUIRED
-from app.web.shapes import CamelSchema, reject
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import Choice, Flag, Items, LanguageTag, Moment, Nested, Reference, Text
+from app.web.schemas.messages import REQUIRED
 
 STATUSES = ("queued", "running", "completed", "completed_with_errors", "failed")
 _MOST_ITEMS = 10_000

@@ -1,8 +1,8 @@
 """What the shapes of all kinds share."""
 
 from app.imports.external_ids import FORM, HINT
-from app.web.fields import Labels, Pattern, Text
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Labels, Pattern, Text
 
 
 class NamedUpsert(CamelSchema):

@@ -8,9 +8,19 @@ from app.evaluations.enums import DIRECTIONS
 from app.imports.contact_shapes import ContactUpsert, PastMoment, Speech, Values, require_order
 from app.imports.formats.items import MOST_MESSAGES
 from app.voice_calls.enums import ENDED_BY, OUTCOMES, ROLES, CallStatus
-from app.web.fields import Choice, Flag, Items, Nested, Number, Pattern, Reference, Text, Whole
-from app.web.messages import RANGE, TYPE, Message
-from app.web.shapes import CamelSchema, reject
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import (
+    Choice,
+    Flag,
+    Items,
+    Nested,
+    Number,
+    Pattern,
+    Reference,
+    Text,
+    Whole,
+)
+from app.web.schemas.messages import RANGE, TYPE, Message
 
 _LONGEST_S = 7 * 86_400
 _LONGEST_MS = 1000 * _LONGEST_S

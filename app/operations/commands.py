@@ -19,7 +19,7 @@ from app.operations import worker as worker_command
 from app.operations.environment import settings_here
 from app.operations.failure import CannotRun, plain_errors
 from app.web.current import current_runtime
-from app.web.docs import document_of
+from app.web.openapi.pages import document_of
 
 
 @click.command("up")

@@ -2,8 +2,8 @@
 
 from marshmallow import fields
 
-from app.web.fields import Choice, Moment, Nested, Text
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Moment, Nested, Text
 
 
 class EraseRequest(CamelSchema):

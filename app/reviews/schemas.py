@@ -5,10 +5,10 @@ from typing import Any
 from marshmallow import ValidationError, fields, validates_schema
 
 from app.evaluations.enums import RESOLUTIONS, REVIEW_ACTIONS, ReviewAction
-from app.web.fields import BASE_MESSAGES, Choice, Flag, Items, Nested, Number, Text, Whole
-from app.web.messages import LENGTH, REQUIRED, TYPE, UNKNOWN, Message
-from app.web.pagination import PageQuery, sort_field
-from app.web.shapes import CamelSchema, reject
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import BASE_MESSAGES, Choice, Flag, Items, Nested, Number, Text, Whole
+from app.web.schemas.messages import LENGTH, REQUIRED, TYPE, UNKNOWN, Message
+from app.web.schemas.pagination import PageQuery, sort_field
 
 _MAX_QUOTE_LENGTH = 10_000
 _RATING_FIELDS = ("criteria", "confirms_others")

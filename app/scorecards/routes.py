@@ -4,9 +4,8 @@ from typing import Any
 
 from app.scorecards import authoring, service
 from app.scorecards.schemas import scorecards as schemas
-from app.web.api import Blueprint
+from app.web.api import Blueprint, if_match
 from app.web.current import current_runtime
-from app.web.etag import if_match
 from app.web.principal import require_scope
 
 blp = Blueprint(

@@ -3,9 +3,9 @@
 from marshmallow import fields
 
 from app.usage.metrics import UNITS, Metric
-from app.web.fields import Choice, Flag, Moment, Nested, Number, Pattern, Reference, Whole
-from app.web.pagination import PageQuery, sort_field
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Flag, Moment, Nested, Number, Pattern, Reference, Whole
+from app.web.schemas.pagination import PageQuery, sort_field
 
 _TYPES = tuple(Metric)
 

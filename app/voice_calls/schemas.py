@@ -6,10 +6,10 @@ from app.evaluations.enums import DIRECTIONS
 from app.evaluations.schemas.evidence import EvidenceSchema
 from app.evaluations.schemas.results import AdviceSchema, EngineSchema
 from app.voice_calls.enums import ENDED_BY, OUTCOMES, CallStatus, EpaStatus
-from app.web.fields import Choice, Moment, Nested, Reference, Text
-from app.web.pagination import PeriodQuery, sort_field
-from app.web.query_fields import Choices, QueryFlag
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Moment, Nested, Reference, Text
+from app.web.schemas.pagination import PeriodQuery, sort_field
+from app.web.schemas.query_fields import Choices, QueryFlag
 
 
 class VoiceCallQuery(PeriodQuery):

@@ -15,11 +15,10 @@ from werkzeug.routing import BaseConverter
 from app.core.database.paging import Page
 from app.core.database.row_versions import etag_of
 from app.web import envelope
-from app.web.dumping import dump
-from app.web.errors import ErrorSchema
 from app.web.idempotency import answer_once
 from app.web.parser import StrictParser
 from app.web.principal import check_scope
+from app.web.schemas.dump import dump
 
 SHAPE_A, SHAPE_B, BARE = "a", "b", "bare"
 BASES = ("/api/v1", "/v1")
@@ -41,21 +40,6 @@ class OrjsonProvider(JSONProvider):
     def loads(self, s: str | bytes, **_: Any) -> Any:
         """Read a text or bytes."""
         return loads(s)
-
-    def response(self, *args: Any, **kwargs: Any) -> Response:
-        """Build the JSON answer."""
-        body = dumps(self._prepare_response_obj(args, kwargs))
-        return Response(body, content_type="application/json")
-
-
-class Api(flask_smorest.Api):
-    """What collects the OpenAPI document; errors are ours."""
-
-    ERROR_SCHEMA = ErrorSchema
-    DEFAULT_ERROR_RESPONSE_NAME = "DEFAULT_ERROR"
-
-    def _register_error_handlers(self) -> None:
-        """Leave the handlers to `app.web.errors`."""
 
 
 class Blueprint(flask_smorest.Blueprint):
@@ -115,6 +99,11 @@ class Blueprint(flask_smorest.Blueprint):
             return documented
 
         return decorator
+
+
+def if_match() -> str | None:
+    """Return the If-Match header of the request, or None."""
+    return request.headers.get("If-Match")
 
 
 def register(app: Flask, blueprints: Sequence[Blueprint]) -> None:

@@ -6,9 +6,9 @@ from marshmallow import Schema, fields
 
 from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page
-from app.web.fields import Moment, Nested, Whole
 from app.web.request_id import request_id
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Moment, Nested, Whole
 
 
 class MetaSchema(CamelSchema):

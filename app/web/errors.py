@@ -11,7 +11,7 @@ from app.core import errors
 from app.core.clock import utc_now
 from app.core.secrets.encryption import UnknownMasterKey
 from app.web.request_id import request_id
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
 
 logger = logging.getLogger(__name__)
 

@@ -4,9 +4,8 @@ from typing import Any
 
 from app.core.database.paging import Page, PageRequest
 from app.events.catalogue import described_types
-from app.web.api import Blueprint
+from app.web.api import Blueprint, if_match
 from app.web.current import current_runtime
-from app.web.etag import if_match
 from app.web.principal import EXPENSIVE, require_scope
 from app.webhooks import deliveries, history, recovery, schemas, service
 from app.webhooks.policy import check_url

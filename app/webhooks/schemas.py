@@ -6,10 +6,10 @@ from marshmallow import ValidationError, fields, validates
 
 from app.core.addresses import MAX_URL_LENGTH
 from app.events.catalogue import EventType
-from app.web.fields import Choice, Flag, Items, Moment, Nested, Text, Whole
-from app.web.messages import FORMAT, Message
-from app.web.pagination import PageQuery, PeriodQuery, sort_field
-from app.web.shapes import PlainSchema
+from app.web.schemas.base import PlainSchema
+from app.web.schemas.fields import Choice, Flag, Items, Moment, Nested, Text, Whole
+from app.web.schemas.messages import FORMAT, Message
+from app.web.schemas.pagination import PageQuery, PeriodQuery, sort_field
 
 _TYPES = tuple(each.value for each in EventType)
 _STATUSES = ("pending", "delivering", "succeeded", "failed", "canceled")

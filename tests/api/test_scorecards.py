@@ -159,6 +159,26 @@ def test_a_name_is_taken_once(client: Caller, make_caller: Any, base: str) -> No
     assert error_code(reader.post("/scorecards", draft(name="New"))) == "INSUFFICIENT_SCOPE"
 
 
+def test_a_scorecard_may_have_so_many_phrases_and_words(client: Caller) -> None:
+    def scorecard(criteria: int, words: int) -> dict[str, Any]:
+        phrase = " ".join(["a"] * words)
+        return draft(*(says(f"own.c{n}", *[phrase] * 20, weight=1) for n in range(criteria)))
+
+    answer = client.post("/scorecards", scorecard(100, 6))
+    assert findings(answer) == {"criteria": "LENGTH"}
+    [detail] = answer.json()["error"]["details"]
+    told = "A scorecard may have at most 10,000 words in phrases; this one has 12,000."
+    assert detail["message"] == told
+    topics = [{"name": f"topic {n}", "anyOf": ["a"] * 200} for n in range(10)]
+    many = client.post("/scorecards", {**scorecard(100, 1), "topics": topics})
+    assert findings(many) == {"criteria": "LENGTH"}
+    assert "at most 2,000 phrases; this one has 4,000" in many.text
+    place = "criteria[0].judge.parameters.statements[0].anyOf[0]"
+    long = draft(says("own.long", " ".join(["a"] * 41), weight=100))
+    assert findings(client.post("/scorecards", long)) == {place: "LENGTH"}
+    assert client.post("/scorecards", scorecard(100, 5)).status_code == 201
+
+
 def test_an_own_scorecard_judges_with_evidence(client: Caller) -> None:
     own = create(
         client,

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from app.ai.facts.phrase_index import PhraseIndex
 from app.ai.redaction.masking import mask_turns
 from app.ai.redaction.talk import Turn
 from app.imports.formats.catalogue import READERS, detect
@@ -99,3 +100,31 @@ def test_hostile_addresses_cost_little() -> None:
         cost = min(map(partial(cost_s, mask_turns), [turns] * 3))
         plain = min(map(partial(cost_s, mask_turns), [[Turn("a", "at com 1 " * 2_222)]] * 3))
         assert cost < 20 * plain
+
+
+def test_looking_for_phrases_is_linear() -> None:
+    nested = [" ".join(["a"] * words) for words in range(1, 41)]
+    alike = [f"a a b{number}" for number in range(500)]
+    unspaced = ["\u0e01" * letters for letters in range(1, 41)]
+    for phrases, word in ((nested, "a "), (alike, "a "), (unspaced, "\u0e01")):
+
+        def search(texts: list[str], phrases: list[str] = phrases) -> int:
+            index = PhraseIndex(texts, phrases)
+            return sum(1 for phrase in phrases for _ in index.find([phrase], (0, 0), len(texts)))
+
+        def make(texts: int, word: str = word) -> list[str]:
+            return [word * 100] * texts
+
+        assert is_linear(search, make, 10, enough_s=0.02), phrases[0]
+
+
+def test_the_cost_of_phrases_does_not_grow_with_their_number() -> None:
+    texts = ["a b c d e f " * 100] * 50
+
+    def search(phrases: list[str]) -> PhraseIndex:
+        return PhraseIndex(texts, phrases)
+
+    few, many = ([f"a b x{number}" for number in range(count)] for count in (1, 200))
+    assert min(cost_s(search, many) for _ in range(3)) < 5 * min(
+        cost_s(search, few) for _ in range(3)
+    )

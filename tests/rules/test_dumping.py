@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from marshmallow import fields
 
-from app.web.dumping import dump
-from app.web.fields import Choice, Flag, Labels, Moment, Number, Text, Whole
-from app.web.shapes import CamelSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.dump import dump
+from app.web.schemas.fields import Choice, Flag, Labels, Moment, Number, Text, Whole
 
 
 class Inner(CamelSchema):

@@ -14,13 +14,12 @@ _ENOUGH_S = 0.004
 # Patterns built while the service runs. They are texts that were escaped, or pieces that are read
 # elsewhere: the fields of the schemas and the lexicons are searched as objects.
 _BUILT_LATER = {
-    "app.ai.facts.spoken_phrases._letters_of",
     "app.ai.insights.topics._pattern",
     "app.ai.languages.phrases._compiled",
     "app.ai.languages.phrases.phrase_from",
     "app.ai.rules.opening._brand",
     "app.analytics.formats.csv_cells._texts",
-    "app.web.fields.__init__",
+    "app.web.schemas.fields.__init__",
 }
 
 

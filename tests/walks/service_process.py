@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.caller import Caller
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -41,6 +43,7 @@ class ServiceProcess:
         **variables: str,
     ) -> None:
         self.port = port or free_port()
+        self.data_dir = data_dir
         self.output = data_dir.parent / f"output-{time.monotonic_ns()}.txt"
         command = command or [sys.executable, "-P", "-m", "app.cli", "up"]
         variables = {"CQE_PORT": str(self.port), "CQE_WORKERS": "1", **variables}
@@ -72,6 +75,21 @@ class ServiceProcess:
         wait_until(lambda: "is ready" in self.text or self.process.poll() is not None, 60)
         assert "is ready" in self.text, self.text
         return self
+
+    def caller(self) -> Caller:
+        """Make an API key with every scope and return a client that uses it."""
+        made = subprocess.run(
+            [
+                *(sys.executable, "-P", "-m", "app.cli", "keys", "create", "--json"),
+                *("--name", "walk", "--scopes", "*"),
+            ],
+            env=environment(self.data_dir),
+            cwd=self.data_dir.parent,
+            capture_output=True,
+            check=True,
+        )
+        pair = json.loads(made.stdout)
+        return Caller(f"http://127.0.0.1:{self.port}", pair["apiKey"], pair["secret"])
 
     def children(self) -> dict[int, str]:
         """Every living process below, with its short name."""

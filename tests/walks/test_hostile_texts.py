@@ -1,8 +1,5 @@
 """Hostile texts over HTTP: whoever sends them, other clients are answered meanwhile."""
 
-import json
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -11,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.caller import Caller
-from tests.walks.service_process import ServiceProcess, environment, wait_until
+from tests.walks.service_process import ServiceProcess, wait_until
 
 # Each made the masking of addresses, names or numbers quadratic once, or is costly for its length.
 UNITS = ("at com @ 1-1-1-", "@ aaaa", "a dot a at a ", "my name is Abc ", "1 ", "card 4 ")
@@ -28,32 +25,8 @@ def service(tmp_path: Path) -> Iterator[ServiceProcess]:
     started.end()
 
 
-def caller_of(service: ServiceProcess) -> Caller:
-    made = subprocess.run(
-        [
-            sys.executable,
-            "-P",
-            "-m",
-            "app.cli",
-            "keys",
-            "create",
-            "--name",
-            "walk",
-            "--scopes",
-            "*",
-            "--json",
-        ],
-        env=environment(service.output.parent / "instance"),
-        cwd=service.output.parent,
-        capture_output=True,
-        check=True,
-    )
-    pair = json.loads(made.stdout)
-    return Caller(f"http://127.0.0.1:{service.port}", pair["apiKey"], pair["secret"])
-
-
 def test_bystanders_are_answered_beside_hostile_messages(service: ServiceProcess) -> None:
-    bystander = caller_of(service)
+    bystander = service.caller()
     answers: list[int] = []
 
     def send(sender: int) -> None:

@@ -11,6 +11,7 @@ from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, beginning,
 from app.ai.dialogue.turns import Dialogue, Line, Side, dialogue_of
 from app.ai.facts.measures import Measures
 from app.ai.facts.metrics import measure, measure_feelings
+from app.ai.facts.phrase_index import SpokenPhrases
 from app.ai.facts.reading import Reading, reading_of
 from app.ai.facts.sentiment import Sentiment, sentiment_of
 from app.ai.facts.timing import Timing, timing_of
@@ -41,6 +42,7 @@ class Facts:
     reading: Reading | None
     context: Context
     settings: MetricSettings
+    phrases: SpokenPhrases
 
     def said(self, kind: str, lines: Sequence[Line] | None = None) -> list[Cue]:
         """List the cues that the service side says; anybody's where the sides are unknown."""
@@ -109,6 +111,7 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
         reading=reading_of(dialogue, cues) if read else None,
         context=context,
         settings=scorecard.metrics,
+        phrases=SpokenPhrases(dialogue, scorecard),
     )
 
 

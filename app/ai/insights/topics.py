@@ -2,10 +2,11 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from app.ai.facts.gathering import Facts
+from app.ai.facts.phrase_index import PhraseIndex
 from app.ai.insights.summary import issue_of
 from app.ai.languages.phrases import folded
 from app.ai.languages.words import holds_unspaced, phrase_pattern, words_in
@@ -51,17 +52,23 @@ def topics_of(facts: Facts, own: Iterable[Topic]) -> tuple[str, ...]:
     The scorecard's own are looked for in every language, ours in those that are read.
     """
     lines = [line.text for line in facts.dialogue.lines]
+    found = list(_named_in(lines, tuple(own)))
     if facts.dialogue.readable:
         # The issue is a line already, and says the same as one more.
-        lines.append(issue_of(facts) or "")
-    texts = [folded(line) for line in lines]
-    holding = _holding(texts)
-    found = [topic.name for topic in own if _lines_with(topic, texts, holding)]
-    if facts.dialogue.readable:
+        texts = [folded(line) for line in (*lines, issue_of(facts) or "")]
+        holding = _holding(texts)
         counted = [(topic.name, _lines_with(topic, texts, holding)) for topic in DEFAULTS]
         ranked = sorted(counted, key=lambda pair: -pair[1])
         found += [name for name, count in ranked if count >= _LEAST_LINES]
     return tuple(dict.fromkeys(found))[:_MOST]
+
+
+def _named_in(lines: Sequence[str], own: Sequence[Topic]) -> Iterator[str]:
+    """Yield the scorecard's own topics of which a phrase is said."""
+    index = PhraseIndex(lines, {phrase for topic in own for phrase in topic.any_of})
+    for topic in own:
+        if any(index.find(topic.any_of, (0, 0), len(lines))):
+            yield topic.name
 
 
 def _holding(texts: Sequence[str]) -> dict[str, list[int]]:

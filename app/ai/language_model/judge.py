@@ -6,6 +6,7 @@ from typing import Any
 
 from app.ai import embedded
 from app.ai.context import Context
+from app.ai.cpu_limit import CpuLimit
 from app.ai.embedded import Ruled, checked, ruled_by, score_by_rules, too_little
 from app.ai.facts.gathering import Facts, facts_of
 from app.ai.judge import Engine, Fallback, Judgement, ModelUse, Quality
@@ -66,9 +67,10 @@ class LanguageModelJudge:
     Where it is not known who speaks, or there is too little to judge, nothing is asked.
     """
 
-    def __init__(self, access: Access, *, hybrid: bool) -> None:
+    def __init__(self, access: Access, *, hybrid: bool, cpu_limit_s: float) -> None:
         self._access = access
         self._hybrid = hybrid
+        self._cpu_limit_s = cpu_limit_s
 
     def judge(
         self,
@@ -79,8 +81,9 @@ class LanguageModelJudge:
         should_stop: Callable[[], bool] = never_stop,
     ) -> Judgement:
         """Judge a conversation; raise `Stopped` when the work has to end before the model answers."""
+        limit = CpuLimit(self._cpu_limit_s)
         facts = facts_of(transcript, scorecard, context)
-        ruled = ruled_by(facts, scorecard)
+        ruled = ruled_by(facts, scorecard, limit)
         criteria = self._asked(facts, scorecard, ruled)
         by_rules = score_by_rules(facts, scorecard, ruled.answers)
         if not criteria:

@@ -5,7 +5,7 @@ from typing import Any
 
 from app.ai.facts.gathering import Facts
 from app.ai.facts.moments import event_types
-from app.ai.facts.spoken_phrases import ANYONE, is_known_to_be, said, turns_of
+from app.ai.facts.spoken_phrases import ANYONE, is_known_to_be, window_of
 from app.ai.languages.detection import UNKNOWN, name_of, primary_language
 from app.ai.rules.own import holds, spelled
 from app.ai.scorecard.shapes import WRITTEN_EVENTS
@@ -85,14 +85,14 @@ def _events(facts: Facts, events: list[str]) -> Answer | None:
 
 def _said(facts: Facts, wanted: Mapping[str, Any]) -> Answer | None:
     by = wanted.get("by", ANYONE)
-    if next(said(turns_of(facts, by), wanted["anyOf"]), None) is None:
+    if window_of(facts, by).first_said(wanted["anyOf"]) is None:
         return _only("said", who=_WHO[by])
     return None if is_known_to_be(facts, by) else _unknown_speaker()
 
 
 def _not_said(facts: Facts, unwanted: Mapping[str, Any]) -> Answer | None:
     by = unwanted.get("by", ANYONE)
-    if next(said(turns_of(facts, by), unwanted["anyOf"]), None) is None:
+    if window_of(facts, by).first_said(unwanted["anyOf"]) is None:
         return None
     if not is_known_to_be(facts, by):
         return _unknown_speaker()

@@ -1,13 +1,14 @@
 """The rules of criteria that an author writes: phrases that must or must not be said, and metrics."""
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS
 from app.ai.dialogue.turns import Line, Turn
 from app.ai.facts.gathering import Facts, distinct, examined
 from app.ai.facts.measures import NO_CUSTOMER
-from app.ai.facts.spoken_phrases import Found, is_known_to_be, said, statement_said, turns_of
+from app.ai.facts.spoken_phrases import Window, is_known_to_be, window_of
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged, yes_or_no
 from app.ai.wording.sentences import part, sentence
@@ -20,19 +21,19 @@ _LEVELS = (("full", 1.0), ("half", 0.5))
 def required_phrases(facts: Facts, criterion: Criterion) -> Answer:
     """Answer yes when each statement is made in one of its phrases, in their order if so asked."""
     parameters = criterion.parameters
-    turns, reason = _window(facts, parameters)
+    window, reason = _window(facts, parameters)
     if reason is not None:
         return reason
     statements = parameters["statements"]
     found, after = [], (-1, -1)
     for statement in statements:
-        place = statement_said(turns, statement, after)
+        place = window.first_said(statement["anyOf"], after)
         found.append(place)
         if place is not None and parameters.get("inOrder", False):
             after = place.place
     pairs = list(zip(statements, found, strict=True))
     missing = [statement for statement, place in pairs if place is None]
-    early = [item["title"] for item in missing if statement_said(turns, item) is not None]
+    early = [item["title"] for item in missing if window.first_said(item["anyOf"]) is not None]
     never = [item["title"] for item in missing if item["title"] not in early]
     made = [place for place in found if place is not None]
     evidence = [piece for place in made for piece in place.evidence()]
@@ -45,23 +46,23 @@ def required_phrases(facts: Facts, criterion: Criterion) -> Answer:
         not missing,
         " ".join(problems) or sentence("required_phrases.complete"),
         confidence=facts.sure(0.7 if missing else 0.95),
-        evidence=distinct(evidence) or examined(_first_lines(turns)),
+        evidence=distinct(evidence) or examined(_first_lines(window.turns)),
     )
 
 
 def forbidden_phrases(facts: Facts, criterion: Criterion) -> Answer:
     """Answer no when one of the phrases is said."""
     parameters = criterion.parameters
-    turns, reason = _window(facts, parameters)
+    window, reason = _window(facts, parameters)
     if reason is not None:
         return reason
-    found = _first(said(turns, parameters["anyOf"]))
+    found = list(islice(window.said(parameters["anyOf"]), _QUOTES))
     if not found:
         return yes_or_no(
             True,
             sentence("forbidden_phrases.none"),
             confidence=facts.sure(0.9),
-            evidence=examined(_first_lines(turns), SUPPORTS),
+            evidence=examined(_first_lines(window.turns), SUPPORTS),
         )
     if not is_known_to_be(facts, _by(parameters)):
         return unjudged(sentence("not_judged.phrase_by_unknown"))
@@ -112,13 +113,13 @@ def spelled(bounds: Mapping[str, Any]) -> str:
     return " and ".join(f"{word} {bounds[name]:g}" for name, word in words if name in bounds)
 
 
-def _window(facts: Facts, parameters: Mapping[str, Any]) -> tuple[tuple[Turn, ...], Answer | None]:
-    """Return the turns to look in, or why there is nothing to be told from them."""
+def _window(facts: Facts, parameters: Mapping[str, Any]) -> tuple[Window, Answer | None]:
+    """Return the turns to look in, and the answer where nothing can be told from them."""
     by, within = _by(parameters), parameters.get("within")
+    window = window_of(facts, by, within)
     if within and not facts.dialogue.attributed:
-        return (), unjudged(sentence("not_judged.turns_not_counted"))
-    turns = turns_of(facts, by, within)
-    return turns, None if turns else not_applicable(NO_CUSTOMER)
+        return window, unjudged(sentence("not_judged.turns_not_counted"))
+    return window, None if window.turns else not_applicable(NO_CUSTOMER)
 
 
 def _first_lines(turns: Iterable[Turn]) -> list[Line]:
@@ -127,7 +128,3 @@ def _first_lines(turns: Iterable[Turn]) -> list[Line]:
 
 def _by(parameters: Mapping[str, Any]) -> str:
     return str(parameters.get("by", "agent"))
-
-
-def _first(found: Any) -> list[Found]:
-    return [place for place, _ in zip(found, range(_QUOTES), strict=False)]

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.ai.languages.words import words_in
 from app.ai.scorecard.metric_names import KNOWN_METRICS
 from app.ai.scorecard.shapes import (
     BOUNDS,
     MOST_CHARS,
     MOST_NAMED,
     MOST_PHRASE_CHARS,
+    MOST_PHRASE_WORDS,
     MOST_PHRASES,
     WORDS,
     Shape,
@@ -135,6 +137,9 @@ def phrases(where: str, items: list[Any]) -> list[Finding]:
         if not is_one or len(phrase) > MOST_PHRASE_CHARS:
             message = f"This must be a phrase of 1 to {MOST_PHRASE_CHARS} characters."
             found.append(Finding(f"{where}[{index}]", "FORMAT", message))
+        elif len(words_in(phrase)) > MOST_PHRASE_WORDS:
+            message = f"This must have at most {MOST_PHRASE_WORDS} words."
+            found.append(Finding(f"{where}[{index}]", "LENGTH", message))
     return found
 
 

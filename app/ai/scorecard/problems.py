@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from app.ai.languages.words import words_in
 from app.ai.scorecard.criterion_problems import problems_of_criterion
 from app.ai.scorecard.findings import (
     Finding,
@@ -23,12 +24,15 @@ from app.ai.scorecard.shapes import (
     MINIMUM,
     MINIMUM_OPTIONAL,
     MOST_CRITERIA,
+    MOST_PHRASE_WORDS_IN_ALL,
+    MOST_PHRASES_IN_ALL,
     MOST_SECTIONS,
     MOST_TOPICS,
     MOST_WORDS,
     SCORECARD,
     SCORECARD_OPTIONAL,
     TOPIC,
+    phrases_in,
 )
 
 # A day: beyond it a length in ms is a slip.
@@ -103,7 +107,21 @@ def _together(document: Mapping[str, Any]) -> list[Finding]:
         found.append(Finding("bands", "RANGE", message))
     for index, section in enumerate(sections):
         found += texts(f"sections[{index}]", section, "key", "title")
+    found += _phrases(document)
     return found + _weights(criteria) + _sections(criteria, {item["key"] for item in sections})
+
+
+def _phrases(document: Mapping[str, Any]) -> list[Finding]:
+    every = [*phrases_in(document["criteria"]), *phrases_in(document.get("topics", []))]
+    found = []
+    for number, most, unit in (
+        (len(every), MOST_PHRASES_IN_ALL, "phrases"),
+        (sum(len(words_in(each)) for each in every), MOST_PHRASE_WORDS_IN_ALL, "words in phrases"),
+    ):
+        if number > most:
+            message = f"A scorecard may have at most {most:,} {unit}; this one has {number:,}."
+            found.append(Finding("criteria", "LENGTH", message))
+    return found
 
 
 def _weights(criteria: list[Mapping[str, Any]]) -> list[Finding]:

@@ -1,7 +1,8 @@
 """What a scorecard document is made of: its fields, its closed lists and the known rules."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Kind: TypeAlias = type | tuple[type, ...]
 Shape: TypeAlias = dict[str, Kind]
@@ -181,6 +182,10 @@ MOST_TOPICS = 100
 MOST_STATEMENTS = 20
 MOST_PHRASES = 200
 MOST_PHRASE_CHARS = 200
+MOST_PHRASE_WORDS = 40
+# Over all criteria and topics of a scorecard.
+MOST_PHRASES_IN_ALL = 2_000
+MOST_PHRASE_WORDS_IN_ALL = 10_000
 MOST_OPTIONS = 10
 MOST_WORDS = 200
 MOST_NAMED = 100
@@ -196,3 +201,13 @@ MOST_CHARS = {
     "section": 64,
     "answer": 64,
 }
+
+
+def phrases_in(part: Any) -> Iterator[str]:
+    """Yield every phrase of a part of a scorecard document: the members of each `anyOf`."""
+    if isinstance(part, Mapping):
+        for name, inner in part.items():
+            yield from inner if name == "anyOf" else phrases_in(inner)
+    elif isinstance(part, list | tuple):
+        for inner in part:
+            yield from phrases_in(inner)

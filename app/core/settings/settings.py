@@ -105,6 +105,7 @@ class Settings:
 
     # The judge and its language model
     judge: str = setting("CQE_JUDGE", EMBEDDED, read.one_of(EMBEDDED, "openai", "hybrid"))
+    evaluation_cpu_s: float = setting("CQE_EVALUATION_CPU_SECONDS", 60.0, read.seconds)
     judge_url: str = setting("CQE_JUDGE_URL", "", read.model_url)
     judge_model: str = setting("CQE_JUDGE_MODEL", "", str)
     judge_api_key: str = setting("CQE_JUDGE_API_KEY", "", read.header_token, secret=True)

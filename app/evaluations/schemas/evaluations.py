@@ -16,11 +16,11 @@ from app.evaluations.enums import (
     Status,
 )
 from app.evaluations.schemas.results import EngineSchema, SummarySchema
-from app.web.fields import Choice, LanguageTag, Moment, Nested, Pattern, Reference, Text
-from app.web.messages import RANGE
-from app.web.pagination import PeriodQuery, sort_field
-from app.web.query_fields import Choices, QueryFlag, QueryWhole
-from app.web.shapes import CamelSchema, reject
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import Choice, LanguageTag, Moment, Nested, Pattern, Reference, Text
+from app.web.schemas.messages import RANGE
+from app.web.schemas.pagination import PeriodQuery, sort_field
+from app.web.schemas.query_fields import Choices, QueryFlag, QueryWhole
 
 
 class EvaluationQuery(PeriodQuery):

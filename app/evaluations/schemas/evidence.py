@@ -3,8 +3,8 @@
 from marshmallow import fields
 
 from app.evaluations.enums import ROLES
-from app.web.fields import Choice
-from app.web.shapes import StoredSchema
+from app.web.schemas.base import StoredSchema
+from app.web.schemas.fields import Choice
 
 
 class EvidenceSchema(StoredSchema):

@@ -12,9 +12,9 @@ from app.evaluations.enums import (
     SourceType,
     Status,
 )
-from app.web.fields import Flag, LanguageTag, Moment, Pattern, Reference, Text, Whole
-from app.web.messages import ENUM, RANGE, TYPE, Message
-from app.web.shapes import CamelSchema, reject
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import Flag, LanguageTag, Moment, Pattern, Reference, Text, Whole
+from app.web.schemas.messages import ENUM, RANGE, TYPE, Message
 
 
 class Words(fields.Field[list[str]]):

@@ -4,8 +4,8 @@ from marshmallow import fields
 
 from app.ai.language_model.asking import FORMS
 from app.ai.language_model.endpoint import Reason
-from app.web.fields import Choice, Nested
-from app.web.shapes import StoredSchema
+from app.web.schemas.base import StoredSchema
+from app.web.schemas.fields import Choice, Nested
 
 
 class CalibrationNoteSchema(StoredSchema):

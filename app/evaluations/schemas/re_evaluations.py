@@ -6,9 +6,9 @@ from marshmallow import fields, validates_schema
 
 from app.evaluations.enums import Status
 from app.evaluations.schemas.filters import CurrentFilters
-from app.web.fields import Choice, Flag, Moment, Nested, Reference, Whole
-from app.web.messages import REQUIRED
-from app.web.shapes import CamelSchema, reject
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import Choice, Flag, Moment, Nested, Reference, Whole
+from app.web.schemas.messages import REQUIRED
 
 STATUSES = ("queued", "running", "completed", "failed")
 

@@ -6,8 +6,8 @@ from app.evaluations.enums import BANDS, RESOLUTIONS, ROLES, TRENDS, Status
 from app.evaluations.schemas.evidence import EvidenceSchema
 from app.evaluations.schemas.quality import QualitySchema
 from app.evaluations.schemas.reviews import OriginalAnswerSchema, ReviewSchema
-from app.web.fields import Choice, Moment, Nested
-from app.web.shapes import StoredSchema
+from app.web.schemas.base import StoredSchema
+from app.web.schemas.fields import Choice, Moment, Nested
 
 
 class AutoFailSchema(StoredSchema):

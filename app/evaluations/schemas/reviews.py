@@ -4,8 +4,8 @@ from marshmallow import fields
 
 from app.evaluations.enums import RESOLUTIONS, REVIEW_ACTIONS, ReviewStatus
 from app.evaluations.schemas.evidence import EvidenceSchema
-from app.web.fields import Choice, Nested
-from app.web.shapes import StoredSchema
+from app.web.schemas.base import StoredSchema
+from app.web.schemas.fields import Choice, Nested
 
 
 class OriginalAnswerSchema(StoredSchema):

@@ -4,9 +4,9 @@ from marshmallow import fields
 
 from app.evaluations.enums import ROLES, TranscriptStatus
 from app.redaction.redactor import ENTITY_TYPES
-from app.web.fields import Choice, Moment, Nested
-from app.web.query_fields import QueryFlag
-from app.web.shapes import CamelSchema, StoredSchema
+from app.web.schemas.base import CamelSchema, StoredSchema
+from app.web.schemas.fields import Choice, Moment, Nested
+from app.web.schemas.query_fields import QueryFlag
 
 
 class TranscriptQuery(CamelSchema):

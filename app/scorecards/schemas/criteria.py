@@ -16,7 +16,8 @@ from app.ai.scorecard.shapes import (
     MOST_WORDS,
     WORDS,
 )
-from app.web.fields import (
+from app.web.schemas.base import StoredSchema
+from app.web.schemas.fields import (
     MAX_INTEGER,
     Choice,
     Items,
@@ -28,8 +29,7 @@ from app.web.fields import (
     Text,
     Whole,
 )
-from app.web.messages import TYPE, Message
-from app.web.shapes import StoredSchema
+from app.web.schemas.messages import TYPE, Message
 
 _KEY = ("[a-z0-9_]+([.][a-z0-9_]+)*", "This must be words of a-z, 0-9 and _, parted by dots.")
 _LANGUAGE = (

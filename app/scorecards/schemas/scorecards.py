@@ -18,10 +18,10 @@ from app.scorecards.schemas.criteria import (
     SectionShape,
     TopicShape,
 )
-from app.web.fields import Choice, Items, Moment, Nested, Pattern, Text, Whole
-from app.web.pagination import PageQuery, sort_field
-from app.web.query_fields import QueryWhole
-from app.web.shapes import CamelSchema, StoredSchema
+from app.web.schemas.base import CamelSchema, StoredSchema
+from app.web.schemas.fields import Choice, Items, Moment, Nested, Pattern, Text, Whole
+from app.web.schemas.pagination import PageQuery, sort_field
+from app.web.schemas.query_fields import QueryWhole
 
 CHANNELS = ("voice", "chat", "voice_bot")
 _LANGUAGE = Pattern(

@@ -11,7 +11,7 @@ from marshmallow import fields, validate
 
 from app.core.clock import iso_utc
 from app.core.ids import is_id
-from app.web.messages import ENUM, FORMAT, LENGTH, RANGE, REQUIRED, TYPE, Message
+from app.web.schemas.messages import ENUM, FORMAT, LENGTH, RANGE, REQUIRED, TYPE, Message
 
 MAX_INTEGER = 2**53 - 1
 BASE_MESSAGES = {

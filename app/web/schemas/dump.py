@@ -11,7 +11,7 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from app.core.clock import iso_utc
-from app.web.fields import Moment
+from app.web.schemas.fields import Moment
 
 Convert = Callable[[Any], Any]
 
@@ -61,4 +61,4 @@ def _converter(field: fields.Field[Any]) -> Convert | None:
         return list if convert is None else lambda rows: [convert(row) for row in rows]
     if isinstance(field, _AS_IS):
         return None
-    raise TypeError(f"{type(field).__name__} has no compiled form: add it to app.web.dumping")
+    raise TypeError(f"{type(field).__name__} has no compiled form: add it to app.web.schemas.dump")

@@ -8,7 +8,7 @@ from pathlib import Path
 from flask import Blueprint, Flask, Response, render_template, send_from_directory
 
 from app.web import api
-from app.web.openapi import build_document
+from app.web.openapi.document import build_document
 
 _ASSETS = Path(__file__).parent / "static"
 _EXTENSION = "cqe-openapi"
@@ -43,7 +43,7 @@ class _Document:
 
 def install(app: Flask, blueprints: Sequence[api.Blueprint]) -> None:
     """Serve the document and the pages that show it."""
-    pages = Blueprint("docs", __name__)
+    pages = Blueprint("docs", __name__, template_folder="templates")
     built = _Document(app, blueprints)
 
     @pages.get("/openapi.json")

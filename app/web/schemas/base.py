@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import RAISE, Schema, ValidationError, fields
 
-from app.web.messages import FORMAT, TYPE, UNKNOWN, Message
+from app.web.schemas.messages import FORMAT, TYPE, UNKNOWN, Message
 
 
 class PlainSchema(Schema):

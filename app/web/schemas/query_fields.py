@@ -6,8 +6,8 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from app.web.fields import BASE_MESSAGES, Flag, Number, Whole
-from app.web.messages import ENUM, TYPE, Message
+from app.web.schemas.fields import BASE_MESSAGES, Flag, Number, Whole
+from app.web.schemas.messages import ENUM, TYPE, Message
 
 
 class QueryWhole(Whole):

@@ -5,10 +5,10 @@ from typing import Any
 from marshmallow import post_load, validates_schema
 
 from app.core.database.paging import PageRequest
-from app.web.fields import Choice, Moment
-from app.web.messages import RANGE
-from app.web.query_fields import QueryWhole
-from app.web.shapes import CamelSchema, reject
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import Choice, Moment
+from app.web.schemas.messages import RANGE
+from app.web.schemas.query_fields import QueryWhole
 
 _DEEPEST = 1_000_000
 

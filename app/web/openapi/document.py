@@ -4,11 +4,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import flask_smorest
 from flask import Flask
 
 from app import __version__
-from app.web.api import BASES, Api, Blueprint
-from app.web.openapi_examples import exemplify
+from app.web.api import BASES, Blueprint
+from app.web.errors import ErrorSchema
+from app.web.openapi.examples import exemplify
 
 _TITLE = "CQE, the Conversation Quality Evaluation Service"
 _METHODS = ("get", "post", "put", "patch", "delete")
@@ -55,10 +57,18 @@ _MORE_TAGS = {
 _BEARER_TAGS = ("engagements", "usage")
 
 
+class _DocumentedApi(flask_smorest.Api):
+    """Collects what the decorators of the blueprints say."""
+
+    ERROR_SCHEMA = ErrorSchema
+
+
 def build_document(app: Flask, blueprints: Sequence[Blueprint]) -> dict[str, Any]:
     """Return the whole document as a plain dict; it shows the first base of each blueprint."""
-    api = Api(
-        app, spec_kwargs={"title": _TITLE, "version": __version__, "openapi_version": "3.1.0"}
+    # An application of its own, because flask-smorest would register its error handlers with ours.
+    api = _DocumentedApi(
+        Flask("openapi"),
+        spec_kwargs={"title": _TITLE, "version": __version__, "openapi_version": "3.1.0"},
     )
     for each in blueprints:
         each.register_views_in_doc(api, app, api.spec, name=each.name, parameters=None)

@@ -11,9 +11,9 @@ from app.core import errors
 from app.core.runtime import Runtime
 from app.core.secrets.signed_urls import Grant, UrlRefused
 from app.core.storage import ObjectExists, StoredObject, UploadIncomplete
-from app.web import blob_answers
 from app.web.envelope import shape_a
 from app.web.parser import MAX_JSON_BYTES
+from app.web.transfers import file_responses
 
 # The web server takes and sends as much without a thread that waits for the peer.
 _FREE_BYTES = MAX_JSON_BYTES
@@ -73,7 +73,7 @@ class Blobs:
             self._storage.delete(object_id)
             raise
         body = shape_a({"sizeBytes": stored.size_bytes, "sha256": stored.sha256})
-        return blob_answers.created(jsonify(body), object_id)
+        return file_responses.created(jsonify(body), object_id)
 
     def get(self, object_id: str) -> Response:
         """Send the object, or the asked range of it; HEAD tells its headers."""
@@ -83,8 +83,8 @@ class Blobs:
         if path is None:
             raise errors.NotFound("There is no such object.")
         if request.method == "HEAD":
-            return blob_answers.head(grant, path)
-        return blob_answers.content(grant, path, self._take_slot(path.stat().st_size))
+            return file_responses.head(grant, path)
+        return file_responses.content(grant, path, self._take_slot(path.stat().st_size))
 
     def _take(self, object_id: str) -> StoredObject:
         grant = self._grant(object_id, permission="c")

@@ -1,0 +1,181 @@
+"""Index of where the phrases of a scorecard occur, built in one pass over what was said.
+
+A trie holds all phrases, so that the cost grows with the length of the conversation and of the
+longest phrase, and not with the number of phrases.
+"""
+
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import merge
+from itertools import takewhile
+from typing import NamedTuple
+from unicodedata import normalize
+
+from app.ai.dialogue.turns import Dialogue, Side, Turn
+from app.ai.languages.phrases import folded
+from app.ai.languages.words import LETTER, holds_unspaced
+from app.ai.scorecard.shapes import phrases_in
+from app.ai.scorecard.values import Scorecard
+
+_WORD = re.compile(rf"(?:{LETTER})++")
+# Follows the items of each text. No item equals it, so that no phrase goes on into the next text.
+_END = "\0"
+# A voicing mark after the last letter makes it another letter.
+_VOICING_MARKS = frozenset("\u3099\u309a")
+
+
+class Place(NamedTuple):
+    """An occurrence of a phrase: the number of the text, and its offsets in that text."""
+
+    text: int
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class _Node:
+    """A node of a trie; `places` are the first items of the phrase of `length` that ends here."""
+
+    length: int = 0
+    next: dict[str, "_Node"] = field(default_factory=dict)
+    places: "array[int]" = field(default_factory=lambda: array("l"))
+
+    def add(self, items: Sequence[str]) -> "_Node":
+        node = self
+        for item in items:
+            node = node.next.setdefault(item, _Node(node.length + 1))
+        return node
+
+
+class _Layer:
+    """Texts divided into items, words or characters, and a trie of phrases over these items."""
+
+    def __init__(self) -> None:
+        self.trie = _Node()
+        self._items: list[str] = []
+        self._starts, self._ends = array("l"), array("l")
+        self._firsts = [0]
+
+    def append(self, items: Iterable[tuple[str, int, int]]) -> None:
+        """Append the items of the next text, each with its offsets."""
+        for item, start, end in items:
+            self._items.append(item)
+            self._starts.append(start)
+            self._ends.append(end)
+        self._items.append(_END)
+        self._starts.append(-1)
+        self._ends.append(-1)
+        self._firsts.append(len(self._items))
+
+    def search(self, phrase_ends: Iterable[_Node]) -> None:
+        """Record where the phrases occur that end in these nodes."""
+        ends, items, first = set(map(id, phrase_ends)), self._items, self.trie.next
+        for place, item in enumerate(items):
+            node, after = first.get(item), place + 1
+            while node is not None:
+                if id(node) in ends and items[after] not in _VOICING_MARKS:
+                    node.places.append(place)
+                node, after = node.next.get(items[after]), after + 1
+
+    def occurrences(self, node: _Node, begin: tuple[int, int]) -> Iterator[Place]:
+        """Yield the occurrences of a phrase from a text and an offset in it on."""
+        text, offset = begin
+        if text >= len(self._firsts) - 1:
+            return
+        # The last item of a text is its end, which has no offset.
+        first = bisect_left(self._starts, offset, self._firsts[text], self._firsts[text + 1] - 1)
+        for place in node.places[bisect_left(node.places, first) :]:
+            number = bisect_right(self._firsts, place) - 1
+            yield Place(number, self._starts[place], self._ends[place + node.length - 1])
+
+
+class PhraseIndex:
+    """Occurrences of phrases in texts: whole words, in any case, whatever stands between them.
+
+    Phrases of scripts without spaces between words are found among any letters.
+    """
+
+    def __init__(self, texts: Sequence[str], phrases: Iterable[str]) -> None:
+        self._words, self._letters = _Layer(), _Layer()
+        self._nodes = {phrase: list(self._added(phrase)) for phrase in phrases}
+        for layer, items_of in ((self._words, _words_of), (self._letters, _letters_of)):
+            ends = [node for nodes in self._nodes.values() for each, node in nodes if each is layer]
+            if ends:
+                for text in texts:
+                    layer.append(items_of(text))
+                layer.search(ends)
+
+    def find(self, phrases: Iterable[str], begin: tuple[int, int], end: int) -> Iterator[Place]:
+        """Yield the places of any of the phrases in order, each once.
+
+        Args:
+            begin: the text, and the offset in it, of the first place that is wanted.
+            end: the number of the first text that is not searched.
+        """
+        nodes = {
+            id(node): (layer, node) for phrase in phrases for layer, node in self._nodes[phrase]
+        }
+        places = merge(*(layer.occurrences(node, begin) for layer, node in nodes.values()))
+        last = None
+        for place in takewhile(lambda place: place.text < end, places):
+            if place != last:
+                yield place
+            last = place
+
+    def _added(self, phrase: str) -> Iterator[tuple[_Layer, _Node]]:
+        if holds_unspaced(phrase):
+            for form in {normalize(form, phrase.strip()) for form in ("NFC", "NFD")}:
+                yield (
+                    self._letters,
+                    self._letters.trie.add([item for item, *_ in _letters_of(form)]),
+                )
+        elif words := [folded(match[0]) for match in _WORD.finditer(phrase)]:
+            yield self._words, self._words.trie.add(words)
+
+
+def _words_of(text: str) -> Iterator[tuple[str, int, int]]:
+    fold = str.casefold if text.isascii() else folded
+    for match in _WORD.finditer(text):
+        yield fold(match[0]), match.start(), match.end()
+
+
+def _letters_of(text: str) -> Iterator[tuple[str, int, int]]:
+    for place, character in enumerate(text):
+        yield character.lower(), place, place + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The turns of a side, and the index of phrases in them."""
+
+    turns: tuple[Turn, ...]
+    index: PhraseIndex
+
+
+class SpokenPhrases:
+    """The phrases of a scorecard in what each side says, and anyone; indexed when first asked for."""
+
+    def __init__(self, dialogue: Dialogue, scorecard: Scorecard) -> None:
+        self._dialogue, self._scorecard = dialogue, scorecard
+        self._of: dict[Side | None, Spoken] = {}
+
+    def of(self, side: Side | None) -> Spoken:
+        """Return the turns of a side, or of anyone, with the index of the phrases in them."""
+        if side not in self._of:
+            turns = tuple(
+                turn for turn in self._dialogue.turns if side is None or turn.side is side
+            )
+            texts = [" ".join(line.text for line in turn.lines) for turn in turns]
+            self._of[side] = Spoken(turns, PhraseIndex(texts, self._phrases()))
+        return self._of[side]
+
+    def _phrases(self) -> set[str]:
+        return {
+            phrase
+            for criterion in self._scorecard.criteria
+            for part in (criterion.parameters, criterion.applies_when)
+            for phrase in phrases_in(part)
+        }

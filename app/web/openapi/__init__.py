@@ -1,0 +1,1 @@
+"""OpenAPI document and the pages that show it."""

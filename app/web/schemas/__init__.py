@@ -1,0 +1,1 @@
+"""Schemas of requests and answers: base classes, fields, messages and serialisation."""
