@@ -27,7 +27,7 @@ _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
 
 
 class Outcome(StrEnum):
-    """How an attempt ended (contract B12)."""
+    """How an attempt ended."""
 
     SUCCESS = "success"
     HTTP_ERROR = "http_error"

@@ -32,7 +32,7 @@ class Health:
             app.add_url_rule(f"{base}/health", "health", self.show, methods=["GET"])
 
     def show(self) -> Response:
-        """Answer ok or degraded; 503 when a vital part is down (contract B14)."""
+        """Answer ok or degraded; 503 when a vital part is down."""
         found = self._look()
         if not all(found[name] for name in self._vital):
             raise ServiceUnavailable("The service is not ready.", retry_after_s=1)

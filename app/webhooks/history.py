@@ -114,7 +114,7 @@ def _attempts(session: Session, delivery_ids: Sequence[str]) -> dict[str, list[R
 
 
 def _record(row: RowMapping, attempts: Sequence[RowMapping]) -> dict[str, Any]:
-    """Shape a delivery as contract B12 says; a running attempt is not counted yet."""
+    """Shape a delivery; a running attempt is not counted yet."""
     running = row["state"] == DeliveryState.DELIVERING
     return {
         "id": row["id"],

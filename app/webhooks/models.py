@@ -10,7 +10,7 @@ from app.core.database.session import Table, UtcDateTime
 
 
 class DeliveryState(StrEnum):
-    """Where a delivery stands (contract B12)."""
+    """Where a delivery stands."""
 
     PENDING = "pending"
     DELIVERING = "delivering"

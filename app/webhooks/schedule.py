@@ -1,4 +1,4 @@
-"""When the next attempt is due (contract A6; Retry-After within bounds)."""
+"""When the next attempt is due (docs/webhooks.md)."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence

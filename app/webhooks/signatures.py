@@ -1,4 +1,4 @@
-"""Signing secrets, and the headers that prove where a delivery comes from (contract B12)."""
+"""Signing secrets, and the headers that prove where a delivery comes from."""
 
 import base64
 import hashlib

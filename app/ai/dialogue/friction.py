@@ -1,4 +1,4 @@
-"""How hard a conversation is for the customer: obstacles counted by hand-set weights."""
+"""Friction of a conversation for the customer: obstacles with hand-set weights."""
 
 import math
 import re

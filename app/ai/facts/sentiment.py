@@ -49,8 +49,9 @@ class SideSentiment:
     """One side's feeling over the four quarters of its own time, each -1 to 1 or None.
 
     `overall` weighs the mean of the lines, the lowest or highest of them and the last two. `begin`
-    and `end` are the first and the last quarter that have data, `shift` is end - begin. Trend: no_change, slightly_improving, improving,
-    slightly_declining, declining or not_calculated (scorecards.md, section 2).
+    and `end` are the first and the last quarter that have data, `shift` is end - begin. Trend:
+    no_change, slightly_improving, improving, slightly_declining, declining or not_calculated
+    (docs/metrics.md).
     """
 
     overall: float | None = None

@@ -1,4 +1,4 @@
-"""What a conversation comes to: whether it was resolved, and how satisfied a reader would call it."""
+"""Outcome of a conversation: its resolution and the predicted satisfaction."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is wrong with one criterion of a scorecard: its texts, its judge and its conditions."""
+"""Problems of one criterion: its texts, its rule and its conditions."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

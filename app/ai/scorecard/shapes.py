@@ -1,4 +1,4 @@
-"""What a scorecard document is made of: its fields, its closed lists and the known rules."""
+"""Format of a scorecard document: its fields, enums and known rules."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ DIMENSIONS = (
     "procedure",
     "policyCompliance",
 )
-# Events that a condition may name: moments of the conversation (contract B6).
+# Events that a condition may name: moments of the conversation.
 WRITTEN_EVENTS = (
     *("escalation_request", "complaint", "commitment", "opt_out", "profanity"),
     *("rudeness", "danger"),

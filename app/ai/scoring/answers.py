@@ -1,4 +1,4 @@
-"""What a judge answers to one criterion, and the four ways in which an answer comes about."""
+"""Answers of a judge to a criterion, and the four kinds of an answer."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

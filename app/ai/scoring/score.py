@@ -1,4 +1,4 @@
-"""From answers to a score: weights, sections, critical criteria and bands (scorecards.md, 1)."""
+"""From answers to a score: weights, sections, critical criteria and bands (docs/scorecards.md)."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from app.ai.wording.sentences import sentence
 
 
 class ErrorCode(StrEnum):
-    """Why an evaluation has no score (contract B4)."""
+    """Why an evaluation has no score."""
 
     EMPTY_TRANSCRIPT = "EMPTY_TRANSCRIPT"
     INSUFFICIENT_CONTENT = "INSUFFICIENT_CONTENT"
