@@ -35,8 +35,10 @@ def _metric(parameters: Shape, **optional: Kind) -> KnownRule:
 KNOWN_RULES: dict[str, KnownRule] = {
     "abuse": _scale(),
     "bot_identity": _binary({"agentTurns": int, "automationDisclosureRequired": bool}),
+    "clarity": _scale(),
     "clean_close": _binary({"lastTurns": int}),
     "completeness": _scale(halfAt=NUMBER, weights=dict),
+    "courtesy": _scale(),
     "data_handling": _binary({"minWords": int}),
     "third_party": _binary({}),
     "dead_air": _metric({"maxDeadAirCount": int}),
@@ -59,6 +61,7 @@ KNOWN_RULES: dict[str, KnownRule] = {
             "minSpeechMs": int,
         }
     ),
+    "probing": _scale(),
     "purpose": _binary({"agentTurns": int}),
     "recap": _scale({"lastTurns": int, "fullElements": int, "halfElements": int}),
     "resolution_confirmed": _binary({"lastTurns": int}),
