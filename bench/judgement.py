@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from app.ai.judge import Judgement
+from bench.judgement_bands import print_bands
 from bench.judgement_probes import Row, judge, masked, outputs, probe
 from training.examples import examples_of, records_in
 from training.families import unseen_families
@@ -29,7 +30,9 @@ def main() -> None:
     parser.add_argument("data_dir", type=Path)
     parser.add_argument("--split", choices=("train", "dev"), help="all unless said")
     parser.add_argument("--quick", action="store_true", help="no unseen families, no changes")
+    parser.add_argument("--misses", action="store_true", help="name conversations out of a band")
     options = parser.parse_args()
+    print_bands(misses=options.misses)
     quotes, every = [0, 0], []
     for file, measure in SOURCES.items():
         path = options.data_dir / f"{file}.jsonl"

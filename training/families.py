@@ -1,4 +1,4 @@
-"""How a recipe does on families of tasks that it was not fitted to: the figure for new customers."""
+"""Evaluation of a recipe on families of tasks that it was not trained on."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
 from app.ai.conduct.classifier import SCALE, features_of
-from app.ai.conduct.sentences import sentences_of
+from app.ai.conduct.sentences import whole_of
 
 BANK = Path(__file__).parent / "data" / "bank.jsonl"
 LABELS = {
@@ -43,16 +43,17 @@ _NEGATIVE = frozenset({"anger", "disapp", "sarcasm"})
 _TEACHING = {
     "sarcasm": {"bank", "starc"},
     "empathy": {"bank", "star"},
-    "dismissive": {"bank", "star"},
-    "stall": {"bank"},
+    "dismissive": {"bank", "star", "go"},
+    "stall": {"bank", "go"},
+    "refusal": {"bank", "go"},
     "nores": {"star"},
     "greet": {"bank"},
     "next": {"bank"},
     "apology": {"bank"},
-    "refusal": {"bank"},
     "warm": {"bank", "star"},
     "unclear": {"bank"},
 }
+_EVERY_SOURCE, _SERVICE = {"bank", "go", "mdg", "starc"}, {"bank", "star"}
 _LEAST_ROWS = {"customer": 6, "agent": 4}
 _LEAST_BANK_ROWS = 2
 _PENALTY = 20.0
@@ -74,21 +75,27 @@ class Row:
 
 
 def rows_in(file: Path, side: str) -> list[Row]:
-    """Read the turns of one side from JSON lines, `source` being bank where none is given."""
+    """Read the turns that teach the labels of a side, `source` being bank where none is given.
+
+    Forum posts without a negative feeling teach what rude, stalling and refusing agents don't say.
+    """
     content = file.read_bytes()
     text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode()
-    records = [record for record in map(json.loads, text.splitlines()) if record["side"] == side]
-    return [_row(record) for record in records]
+    return [_row(record) for record in map(json.loads, text.splitlines()) if _teaches(record, side)]
+
+
+def _teaches(record: dict[str, Any], side: str) -> bool:
+    friendly = record.get("src") == "go" and {"none", "sat"}.issuperset(record["labels"])
+    return record["side"] == side or (side == "agent" and friendly)
 
 
 def _row(record: dict[str, Any]) -> Row:
     labels = frozenset(record["labels"])
-    whole = sentences_of(record["text"])[-1:]
     return Row(
         source=record.get("src", "bank"),
         labels=labels | {"neg"} if labels & _NEGATIVE else labels,
         weight=record["w"],
-        features=Counter(feature for sentence in whole for feature in features_of(sentence)),
+        features=Counter(features_of(whole_of(record["text"]))),
     )
 
 
@@ -139,8 +146,8 @@ def _matrix(rows: Sequence[Row], places: dict[str, int]) -> csr_matrix:
 
 
 def _fit(label: str, rows: Sequence[Row], matrix: csr_matrix) -> tuple[Any, float]:
-    teaching = _TEACHING.get(label)
-    used = np.array([teaching is None or row.source in teaching for row in rows])
+    teaching = _TEACHING.get(label, _EVERY_SOURCE if label in LABELS["customer"] else _SERVICE)
+    used = np.array([row.source in teaching for row in rows])
     given = np.array([label in row.labels for row in rows])[used]
     weights = np.array([row.weight for row in rows])[used]
     yes, no = weights[given].sum(), weights[~given].sum()

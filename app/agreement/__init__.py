@@ -1,1 +1,1 @@
-"""How well raters agree: the statistics of it, over plain values and without any table."""
+"""Agreement statistics over plain values, without any table."""

@@ -1,4 +1,4 @@
-"""What is known of a conversation beside its words: how it came, went and ended."""
+"""Context of a conversation besides its words: its channel, its times and its end."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -112,7 +112,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The outcome of an evaluation: the values of its row, and `results` of contract B6 as JSON.
+    """The outcome of an evaluation: the values of its row, and `results` as JSON.
 
     With a `problem` there is no score, and score, passed and band are None; metrics, sentiment and
     whatever criteria were judged are in `results` all the same. Where too little of the scorecard's

@@ -1,4 +1,4 @@
-"""Which judge the settings ask for."""
+"""Choice of the judge by the settings."""
 
 from functools import partial
 

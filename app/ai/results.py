@@ -1,4 +1,4 @@
-"""The judgement as contract B6 tells it: scored criteria, facts and moments in one document."""
+"""The results document: scored criteria, facts and moments in one document."""
 
 from typing import Any
 

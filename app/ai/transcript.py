@@ -1,4 +1,4 @@
-"""What was said, when and by whom: the shape that transcribers make and judges read."""
+"""Transcript of a conversation: words, times and speakers."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _WIDTH = 20
-# From here on kappa is called good (scorecards, section 3).
+# From here on kappa is called good (docs/reviews.md).
 _GOOD = 0.6
 _OF_SCORE = (
     ("mean distance", "mae"),

@@ -1,4 +1,4 @@
-"""Shapes of leaderboards (contract B11)."""
+"""Shapes of leaderboards."""
 
 from marshmallow import fields
 

@@ -1,4 +1,4 @@
-"""Shapes of exports (contract B11)."""
+"""Shapes of exports."""
 
 from zoneinfo import ZoneInfo
 

@@ -1,4 +1,4 @@
-"""Query parameters that every view of analytics takes (contract B11)."""
+"""Query parameters that every view of analytics takes."""
 
 from zoneinfo import ZoneInfo
 

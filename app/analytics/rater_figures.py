@@ -11,7 +11,7 @@ from app.agreement.alpha import Units
 from app.agreement.bootstrap import Estimate, estimates
 from app.agreement.categories import Pair, Pairs
 
-# Below this a figure says more of chance than of the judge (scorecards, section 3).
+# Below this a figure says more of chance than of the judge (docs/reviews.md).
 LEAST_PAIRS = 20
 _PLACES = 4
 _SAME = "One side always says the same, so there is nothing to compare."

@@ -1,4 +1,4 @@
-"""Shapes of summaries, leaderboards and trends (contract B11)."""
+"""Shapes of summaries, leaderboards and trends."""
 
 from typing import Any
 

@@ -109,7 +109,7 @@ def list_page(
 
     Args:
         current: only the current revision of each source; else every revision.
-        filters: the names of contract B4 in snake_case, lists where a comma list is taken;
+        filters: the names of the API in snake_case, lists where a comma list is taken;
             `start` and `end` bound `created_at`.
     """
     wanted = conditions(current=current, **filters)

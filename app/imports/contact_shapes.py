@@ -1,4 +1,4 @@
-"""What the shapes of conversations and of voice calls share."""
+"""Schema fields that conversations and voice calls share."""
 
 import re
 from datetime import datetime, timedelta

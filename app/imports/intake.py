@@ -1,4 +1,4 @@
-"""What a request brings, as documents that a worker can read again from the start."""
+"""Request parsing of imports: documents that a worker can read again."""
 
 import json
 from collections.abc import Mapping, Sequence

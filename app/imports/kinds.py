@@ -1,4 +1,4 @@
-"""How each kind of record is written, and what asks for its evaluation."""
+"""Record writers: one for each kind of record, with the request of its evaluation."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol

@@ -1,4 +1,4 @@
-"""What one run has to remember of each record, kept on disk once it is much."""
+"""Seen keys of an import run, kept on disk when there are many."""
 
 import hashlib
 import sqlite3

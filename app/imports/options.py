@@ -1,4 +1,4 @@
-"""What the caller asks of an import, beside the records themselves."""
+"""Options of an import."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

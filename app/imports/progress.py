@@ -1,4 +1,4 @@
-"""How far the files of a command are read, as a bar where somebody looks at a terminal."""
+"""Progress bar of the import command on a terminal."""
 
 import sys
 from collections.abc import Sequence

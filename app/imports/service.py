@@ -1,4 +1,4 @@
-"""What is done with imports: asked for, claimed, moved on, ended, and shown."""
+"""Imports: request, claim, progress, end and view."""
 
 from dataclasses import dataclass
 from datetime import datetime

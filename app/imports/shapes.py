@@ -1,4 +1,4 @@
-"""What the shapes of all kinds share."""
+"""Schema fields that all records share."""
 
 from app.imports.external_ids import FORM, HINT
 from app.web.schemas.base import CamelSchema

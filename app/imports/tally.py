@@ -1,4 +1,4 @@
-"""What became of records: counts that sum to what was received, and the first errors."""
+"""Import counts by outcome, and the first errors."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Which of the awaited evaluations have ended."""
+"""Awaited evaluations: those that have ended."""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,1 @@
-"""How the service is run: one command, its processes, its queue server, its database files."""
+"""Operations: starting, supervising, checking and backing up the service."""

@@ -1,1 +1,1 @@
-"""What was masked: the texts that come in are, and what they were is kept apart and sealed."""
+"""Redaction: masked texts, and their originals in encrypted form."""

@@ -1,4 +1,4 @@
-"""Default scorecards: one for each channel, read once from their files."""
+"""Default scorecards: one for each channel, in every version that shipped."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,14 +14,22 @@ IDS: Mapping[str, str] = {
     "chat": "sc_01m7y8wdeyext86rqr0n83rs5t",
     "voice_bot": "sc_01m7y8wdfpemkrvt1s16v4bvav",
 }
-SHIPPED_AT = datetime(2026, 11, 1, tzinfo=UTC)
+# Every version stays, for the evaluations that were made with it; the last is the current one.
+SHIPPED_AT: Mapping[int, datetime] = {
+    1: datetime(2026, 11, 1, tzinfo=UTC),
+    2: datetime(2026, 11, 22, tzinfo=UTC),
+}
+CURRENT = max(SHIPPED_AT)
 
 
 @cache
-def document_of(channel: str) -> dict[str, Any]:
-    """Return the default document of a channel; KeyError for an unknown channel."""
-    scorecard_id = IDS[channel]
-    file = files("app.scorecards") / "defaults" / f"{channel}.json"
+def document_of(channel: str, version: int = CURRENT) -> dict[str, Any]:
+    """Return a version of a channel's default; KeyError where there is no such channel or version."""
+    scorecard_id, folder = IDS[channel], files("app.scorecards") / "defaults"
+    if version not in SHIPPED_AT:
+        raise KeyError(version)
+    current = folder / f"{channel}.json"
+    file = current if version == CURRENT else folder / "earlier" / f"{channel}-{version}.json"
     return {**orjson.loads(file.read_bytes()), "id": scorecard_id}
 
 

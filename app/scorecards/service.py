@@ -44,7 +44,12 @@ class ResolvedScorecard:
 @cache
 def current_default(channel: str) -> ResolvedScorecard:
     """Return the default scorecard of a channel."""
-    return _resolved(defaults.document_of(channel))
+    return _default(channel, defaults.CURRENT)
+
+
+@cache
+def _default(channel: str, version: int) -> ResolvedScorecard:
+    return _resolved(defaults.document_of(channel, version))
 
 
 def resolve(
@@ -85,13 +90,10 @@ def find(session: Session, scorecard_id: str, *, version: int | None = None) -> 
 
 
 def version_of(session: Session, scorecard_id: str, version: int) -> ResolvedScorecard:
-    """Return one version, current or not; `NotFound` where it is not kept.
-
-    Of a default, only the shipped version is kept.
-    """
+    """Return one version, current or not; `NotFound` where there is none."""
     channel = defaults.channel_of(scorecard_id)
-    if channel is not None and current_default(channel).version == version:
-        return current_default(channel)
+    if channel is not None and version in defaults.SHIPPED_AT:
+        return _default(channel, version)
     row = session.get(ScorecardVersion, (scorecard_id, version))
     if row is None:
         raise NotFound(_NO_VERSION)
@@ -106,9 +108,9 @@ def get(session: Session, scorecard_id: str, *, version: int | None = None) -> d
     """
     channel = defaults.channel_of(scorecard_id)
     if channel is not None:
-        if version not in (None, current_default(channel).version):
+        if version is not None and version not in defaults.SHIPPED_AT:
             raise NotFound(_NO_VERSION)
-        return _default_record(channel)
+        return _default_record(channel, version or defaults.CURRENT)
     row = session.get(StoredScorecard, scorecard_id)
     if row is None:
         raise NotFound(_NO_SCORECARD)
@@ -124,7 +126,7 @@ def list_page(session: Session, request: PageRequest, *, channel: str | None = N
     There are dozens at most, so the page is taken in memory.
     """
     current = _LISTED.where(ScorecardVersion.version == StoredScorecard.version)
-    records = [_default_record(each) for each in defaults.IDS]
+    records = [_default_record(each, defaults.CURRENT) for each in defaults.IDS]
     records += [dict(row) for row in session.execute(current).mappings()]
     wanted = [each for each in records if channel in (None, each["channel"])]
     name, descending = request.sort.lstrip("-"), request.sort.startswith("-")
@@ -139,7 +141,10 @@ def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> 
     offset = (request.page - 1) * request.page_size
     channel = defaults.channel_of(scorecard_id)
     if channel is not None:
-        return Page([_default_record(channel)][offset:], request.page, request.page_size, 1)
+        versions = sorted(defaults.SHIPPED_AT, reverse=True)
+        shown = versions[offset : offset + request.page_size]
+        records = [_default_record(channel, version) for version in shown]
+        return Page(records, request.page, request.page_size, len(versions))
     of_scorecard = ScorecardVersion.scorecard_id == scorecard_id
     total = session.scalar(select(func.count()).where(of_scorecard)) or 0
     if total == 0:
@@ -168,7 +173,7 @@ def listed_of(document: Mapping[str, Any]) -> dict[str, Any]:
 def _current_version(session: Session, scorecard_id: str) -> int | None:
     channel = defaults.channel_of(scorecard_id)
     if channel is not None:
-        return current_default(channel).version
+        return defaults.CURRENT
     wanted = select(StoredScorecard.version).where(StoredScorecard.id == scorecard_id)
     return session.scalar(wanted)
 
@@ -178,14 +183,14 @@ def _resolved(document: Mapping[str, Any]) -> ResolvedScorecard:
     return ResolvedScorecard(document["id"], scorecard.version, scorecard.name, scorecard)
 
 
-def _default_record(channel: str) -> dict[str, Any]:
-    document = defaults.document_of(channel)
+def _default_record(channel: str, version: int) -> dict[str, Any]:
+    document = defaults.document_of(channel, version)
     return {
         "id": document["id"],
         "version": document["version"],
         "is_default": True,
-        "created_at": defaults.SHIPPED_AT,
-        "updated_at": defaults.SHIPPED_AT,
+        "created_at": min(defaults.SHIPPED_AT.values()),
+        "updated_at": defaults.SHIPPED_AT[version],
         **_told_by(document),
     }
 

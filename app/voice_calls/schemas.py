@@ -114,7 +114,7 @@ class EpaSubjectSchema(CamelSchema):
 
 
 class EpaDimensionSchema(CamelSchema):
-    """A dimension of the performance, 0 to 100; null if none of its criteria was judged."""
+    """A dimension of performance from 0 to 100; null if none of its criteria was judged."""
 
     key = fields.String(required=True)
     title = fields.String(required=True)

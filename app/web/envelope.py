@@ -1,4 +1,4 @@
-"""Envelope shapes A and B, and how each is documented (contract A2)."""
+"""Envelope shapes A and B, and how each is documented."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""GET /health: whether the service can do its work, with no detail that helps an attacker."""
+"""Health endpoint: whether the service works, without details that help an attacker."""
 
 import threading
 import time
@@ -32,7 +32,7 @@ class Health:
             app.add_url_rule(f"{base}/health", "health", self.show, methods=["GET"])
 
     def show(self) -> Response:
-        """Answer ok or degraded; 503 when a vital part is down (contract B14)."""
+        """Answer ok or degraded; 503 when a vital part is down."""
         found = self._look()
         if not all(found[name] for name in self._vital):
             raise ServiceUnavailable("The service is not ready.", retry_after_s=1)

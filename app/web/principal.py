@@ -1,4 +1,4 @@
-"""Who is asking: the authenticated key, and the scope that each endpoint needs."""
+"""Principal of a request: its API key, and the scope that each endpoint needs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

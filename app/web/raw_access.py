@@ -1,4 +1,4 @@
-"""Who may see texts as they were before they were masked, and a note of each who has."""
+"""Access to original texts: the scope it needs, and its log entry."""
 
 import logging
 

@@ -91,7 +91,7 @@ def test_a_default_is_shown_and_stays_as_it_is(client: Caller) -> None:
     shown = get(client, f"/scorecards/{shipped}")
     assert sum(each["weight"] for each in shown["definition"]["criteria"]) == 100
     assert shown["criteriaCount"] == len(shown["definition"]["criteria"])
-    assert [each["version"] for each in get(client, f"/scorecards/{shipped}/versions")] == [1]
+    assert [each["version"] for each in get(client, f"/scorecards/{shipped}/versions")] == [2, 1]
     refused = client.post(f"/scorecards/{shipped}/versions", draft(channel="voice"))
     assert error_code(refused) == "CONFLICT"
     for path in ("", "/versions"):
@@ -102,6 +102,17 @@ def test_a_default_is_shown_and_stays_as_it_is(client: Caller) -> None:
     copied["criteria"][0]["weight"] += 1
     copied["criteria"][1]["weight"] -= 1
     assert client.post("/scorecards", copied).status_code == 201
+
+
+def test_an_earlier_version_of_a_default_is_shown(client: Caller) -> None:
+    path = f"/scorecards/{service.current_default('chat').id}"
+    first = client.get(path, params={"version": 1}).json()["data"]
+    weights = {each["key"]: each["weight"] for each in first["definition"]["criteria"]}
+    assert (first["version"], weights["discovery.probing"]) == (1, 7)
+    current = get(client, path)["definition"]["criteria"]
+    assert [each["weight"] for each in current if each["key"] == "discovery.probing"] == [0]
+    missing = client.get(path, params={"version": 3})
+    assert error_code(missing) == "RESOURCE_NOT_FOUND"
 
 
 def test_mistakes_are_named_and_nothing_is_kept(client: Caller) -> None:

@@ -33,7 +33,7 @@ BYE = ("c", "Thanks, bye.")
         ("I could not book the table.", ["failure"]),
         ("The reservation did not go through.", ["failure"]),
         ("There are no tables on Friday.", ["no_result"]),
-        ("I apologize. It was unsuccessful.", ["apology", "failure"]),
+        ("I apologize. It was unsuccessful.", ["failure"]),
         ("Your table is booked.", []),
         ("I cannot wait to see you there.", []),
         ("If I cannot find it, I will write.", []),

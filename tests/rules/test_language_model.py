@@ -27,7 +27,7 @@ from tests.talks import chat, scorecard
 CARD = scorecard("chat")
 ACCURACY = CARD.criterion("resolution.accuracy")
 CONFIRMED = CARD.criterion("resolution.confirmed")
-CLARITY = CARD.criterion("communication.clarity")
+COURTESY = CARD.criterion("communication.courtesy")
 TEXT = "Call me at 555-0100 or write to a@b.example now."
 
 
@@ -53,9 +53,9 @@ def test_the_schema_is_one_that_strict_servers_take() -> None:
 
 
 def test_what_may_be_answered_follows_from_the_criterion() -> None:
-    accuracy, clarity = questions_of([ACCURACY, CLARITY])
+    accuracy, courtesy = questions_of([ACCURACY, COURTESY])
     assert accuracy.choices == ("0", "1", "2", "not_applicable", "cannot_tell")
-    assert clarity.choices == ("0", "1", "2", "cannot_tell")
+    assert courtesy.choices == ("0", "1", "2", "cannot_tell")
     assert {each["answer"] for each in accuracy.as_json()["answers"]} == set(accuracy.choices)
 
 
@@ -174,7 +174,7 @@ def test_without_a_quote_only_a_plain_no_counts() -> None:
     plain, _ = hear(CONFIRMED, answer="no")
     assert (plain.score, plain.confidence) == (0, 0.5)
     assert hear(CONFIRMED, answer="yes")[0].failure == "low_confidence"
-    assert hear(CLARITY, answer="0")[0].failure == "low_confidence"
+    assert hear(COURTESY, answer="0")[0].failure == "low_confidence"
     critical = replace(CONFIRMED, criticality="section")
     assert hear(critical, answer="no")[0].failure == "low_confidence"
 
@@ -257,7 +257,7 @@ QUOTED = [beginning(Segment("seg_0001", 0, "a", Role.AGENT, "said"))]
 def test_two_answers_become_one(
     rule: Answer, model: Answer, hybrid: bool, score: float | None
 ) -> None:
-    assert answer_of_both(rule, model, CLARITY, hybrid=hybrid).score == score
+    assert answer_of_both(rule, model, COURTESY, hybrid=hybrid).score == score
 
 
 def test_a_mean_says_both_and_shows_the_nearest_answer() -> None:

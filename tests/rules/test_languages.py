@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.ai.conduct.readings import readings_of
 from app.ai.context import Context
+from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.embedded import EmbeddedJudge
 from app.ai.facts.gathering import facts_of
@@ -172,7 +174,7 @@ def test_what_rests_on_a_first_lexicon_says_so_and_is_less_sure() -> None:
     )
     assert data["confidence"] < 0.8
     assert answers["closing.recap"]["normalizedScore"] == 1
-    assert answers["discovery.understanding"]["applicable"] is False
+    assert answers["discovery.understanding"]["normalizedScore"] == 1
     assert found["sentiment"]["customer"]["end"] > 0 > found["sentiment"]["customer"]["begin"]
 
 
@@ -245,7 +247,8 @@ def test_a_negation_turns_a_feeling_around_on_either_side() -> None:
         dialogue = dialogue_of(
             chat(("c", 0, text), language="hi-Latn"), channel="chat", language=None
         )
-        return sentiment_of(dialogue, CHAT.metrics).segments[0].score
+        readings = readings_of(dialogue, find_cues(dialogue))
+        return sentiment_of(dialogue, readings, CHAT.metrics).segments[0].score
 
     assert score("Service accha hai") > 0 > score("Service accha nahi hai")
     assert score("Service ghatiya hai") < 0

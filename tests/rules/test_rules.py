@@ -196,12 +196,10 @@ def test_disclosure_does_not_apply_without_a_list() -> None:
     assert judge("compliance.disclosure", GOOD_CALL).applicable is False
 
 
-def test_abuse_is_judged_and_clarity_without_it_is_not() -> None:
-    found = judge("communication.clarity", spoken(("a", "You are an idiot."), ("c", "What?")))
-    assert found.score == 0
-    without = judge("communication.clarity", GOOD_CALL)
-    assert without.explanation == NEEDS_MODEL
-    assert without.failure is None
+def test_abuse_fails_courtesy_and_with_it_the_whole_call() -> None:
+    lines = spoken(("a", "You are an idiot."), ("c", "What?"))
+    assert judge("communication.courtesy", lines).score == 0
+    assert judge("communication.courtesy", GOOD_CALL).score == 1
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,13 @@ WEIGHTS = {
         "opening.greeting": 5,
         "opening.verification": 5,
         "discovery.listening": 8,
-        "discovery.probing": 7,
+        "discovery.probing": 0,
         "resolution.accuracy": 12,
-        "resolution.completeness": 12,
+        "resolution.completeness": 18,
         "resolution.confirmed": 6,
         "communication.empathy": 8,
-        "communication.clarity": 7,
+        "communication.courtesy": 8,
+        "communication.clarity": 0,
         "communication.pace": 5,
         "compliance.disclosure": 8,
         "compliance.data_handling": 5,
@@ -30,13 +31,14 @@ WEIGHTS = {
     },
     "chat": {
         "opening.greeting": 5,
-        "discovery.understanding": 8,
-        "discovery.probing": 7,
+        "discovery.understanding": 9,
+        "discovery.probing": 0,
         "resolution.accuracy": 15,
-        "resolution.completeness": 14,
+        "resolution.completeness": 19,
         "resolution.confirmed": 6,
         "communication.empathy": 8,
-        "communication.clarity": 7,
+        "communication.courtesy": 8,
+        "communication.clarity": 0,
         "communication.language": 5,
         "responsiveness.first_response": 5,
         "responsiveness.gaps": 5,
@@ -87,7 +89,7 @@ def test_the_critical_criteria_of_a_call_are_those_of_the_table() -> None:
     assert critical == {
         "opening.verification": "section",
         "resolution.accuracy": "section",
-        "communication.clarity": "evaluation",
+        "communication.courtesy": "evaluation",
         "compliance.disclosure": "evaluation",
         "compliance.data_handling": "evaluation",
         "compliance.third_party": "evaluation",
@@ -107,7 +109,7 @@ def test_weights_must_sum_to_exactly_100() -> None:
 
 def test_weights_in_tenths_sum_exactly() -> None:
     changed = document("chat")
-    for item, weight in zip(changed["criteria"][:3], (5.1, 7.8, 7.1), strict=True):
+    for item, weight in zip(changed["criteria"][:3], (5.1, 8.8, 0.1), strict=True):
         item["weight"] = weight
     assert scorecard_from(changed).criteria[0].weight == 5.1
 
@@ -148,7 +150,7 @@ def metric_rule(**parameters: object) -> dict:
         (("criteria", 0, "judge", "parameters"), {}, "parameters.agentTurns", "is required"),
         (("criteria", 0, "judge", "parameters", "agentTurn"), 2, "agentTurn", "no such field"),
         (("criteria", 0, "judge", "methods"), ["rule", "dice"], "methods[1]", "'dice' is not one"),
-        (("criteria", 3, "judge", "methods"), ["rule"], "criteria[3].judge.rule", "is required"),
+        (("criteria", 4, "judge", "methods"), ["rule"], "criteria[4].judge.rule", "is required"),
         (("criteria", 0, "judge", "rule"), "empathy", "judge.rule", "of the type scale only"),
         (("criteria", 0, "judge"), phrase_rule(anyOf=["?!"]), "anyOf[0]", "a phrase of 1 to 200"),
         (("criteria", 0, "judge"), phrase_rule(anyOf=["a"] * 201), "anyOf", "1 to 200 members"),
@@ -160,10 +162,10 @@ def metric_rule(**parameters: object) -> dict:
             "within.lastTurns",
             "from 1 to",
         ),
-        (("criteria", 9, "judge"), metric_rule(metric="charm"), "parameters.metric", "'charm'"),
-        (("criteria", 9, "judge"), metric_rule(half={}), "parameters.half", "atLeast, atMost"),
+        (("criteria", 10, "judge"), metric_rule(metric="charm"), "parameters.metric", "'charm'"),
+        (("criteria", 10, "judge"), metric_rule(half={}), "parameters.half", "atLeast, atMost"),
         (
-            ("criteria", 9, "judge"),
+            ("criteria", 10, "judge"),
             metric_rule(full={"atLeast": 9, "atMost": 1}),
             "full.atMost",
             "below atLeast",
@@ -181,7 +183,7 @@ def metric_rule(**parameters: object) -> dict:
         (("criteria", 0, "options"), [], "criteria[0].options", "has two options"),
         (("criteria", 2, "options"), [], "criteria[2].options", "at least two options"),
         (("criteria", 0, "dimension"), "charm", "dimension", "is not one of"),
-        (("criteria", 0, "weight"), -5, "criteria[0].weight", "must be over 0"),
+        (("criteria", 0, "weight"), -5, "criteria[0].weight", "must be from 0"),
         (("criteria", 0, "failsAt"), 1, "criteria[0].failsAt", "below 1"),
         (("metrics", "deadAirMs"), "ten", "metrics.deadAirMs", "must be a whole number"),
         (("metrics", "deadAirMs"), -1, "metrics.deadAirMs", "must be from 0"),

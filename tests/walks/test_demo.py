@@ -98,7 +98,7 @@ def test_a_recording_is_transcribed_and_evaluated(
     loaded: loading.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
     pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
-    assert len(audio_files.due_ids(runtime)) == 3
+    assert len(audio_files.due_ids(runtime)) == 4
     known = {each["externalId"]: each["id"] for each in rows(client, "/audio-files")}
     talked_over = known["demo-recording-talked-over"]
     audio_files.process_audio(runtime, progress(client, talked_over)["jobId"])

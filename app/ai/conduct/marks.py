@@ -48,6 +48,9 @@ _BY_CUE: Mapping[Side, Mapping[str, Mapping[str, float]]] = {
     },
 }
 
+# Phrases of the English lexicon that say as much as a classifier does.
+_SURE_IN_ENGLISH = frozenset({"empathy", "apology", "done", "success", "next_step", "commitment"})
+
 
 class Mark(NamedTuple):
     """How likely a line shows a label, 0 to 1, and `text[start:end]`, which shows it best."""
@@ -66,20 +69,27 @@ def likelihood(marks: Marks, label: str) -> float:
     return marks.get(label, _NO_MARK).probability
 
 
+def strongest(line: Line, marks: Marks, labels: Iterable[str]) -> Mark:
+    """Return the mark of the likeliest of the labels; the whole line where nothing shows any."""
+    found = [marks[label] for label in labels if label in marks]
+    return max(found, default=Mark(0.0, 0, len(line.text)))
+
+
 def marks_of(line: Line, cues: Iterable[Cue]) -> Marks:
     """Read the labels of a line of the customer or the service side; `cues` are those of the line."""
+    found: dict[str, Mark] = {}
     if line.language == ENGLISH:
         side = "customer" if line.side is Side.CUSTOMER else "agent"
-        return _classified(line.text[:_MOST_CHARS], shipped(side))
-    found: dict[str, Mark] = {}
+        found = _classified(line.text[:_MOST_CHARS], shipped(side))
+        cues = [cue for cue in cues if cue.kind in _SURE_IN_ENGLISH]
     for cue in cues:
         for label, probability in _BY_CUE[line.side].get(cue.kind, {}).items():
-            if label not in found or found[label].probability < probability:
+            if likelihood(found, label) < probability:
                 found[label] = Mark(probability, cue.start, cue.end)
     return found
 
 
-def _classified(text: str, classifier: Classifier) -> Marks:
+def _classified(text: str, classifier: Classifier) -> dict[str, Mark]:
     best: dict[str, Mark] = {}
     for sentence in sentences_of(text):
         for label, probability in classifier.probabilities(sentence).items():

@@ -3,23 +3,29 @@
 What a line shows depends on what came before: thanks for nothing after a cold reply are no thanks.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeAlias
 
-from app.ai.conduct.marks import Mark, Marks, likelihood, marks_of
+from app.ai.conduct.marks import Mark, Marks, likelihood, marks_of, strongest
 from app.ai.dialogue.cues import Cues
 from app.ai.dialogue.turns import Dialogue, Line, Side
 
+NEGATIVE_LABELS = ("neg", "anger", "disapp", "sarcasm")
 _COURTESIES = ("warm", "empathy", "apology", "offer", "greet")
 # A line shows a label where it is at least as likely as not.
 SHOWN = 0.5
+_FRIENDLY = 0.6
 # Words of closing soften what sounds negative by little, unless a complaint stands beside them.
 _CLOSING = frozenset({"thanks", "nothing_more", "closing", "acceptance"})
 _COMPLAINING = frozenset({"complaint", "still_broken", "gives_up", "rejection"})
 _STRONG = 0.75
 _SOFTENED = 0.4
+_RUDE, _MIXED = 0.4, 0.3
+# What is doubted of an agent whose customer stays calm.
+_CERTAIN, _CALM, _DOUBTED = 0.95, 0.3, 0.4
 _SOFT_DIFFERENCE = 0.2
 
 
@@ -42,10 +48,13 @@ class CustomerLine:
     @property
     def mixed(self) -> bool:
         """Tell whether the line shows satisfaction and its opposite."""
-        return min(self.negative, self.shows("sat")) >= SHOWN
+        return min(self.negative, self.shows("sat")) >= _MIXED
 
     def shows(self, label: str) -> float:
         return likelihood(self.marks, label)
+
+    def strongest(self, labels: Iterable[str]) -> Mark:
+        return strongest(self.line, self.marks, labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +72,22 @@ class AgentLine:
 
     @property
     def is_rude(self) -> bool:
-        return self.rude >= SHOWN
+        return self.rude >= _RUDE
 
     @property
     def is_cold(self) -> bool:
         """Tell whether the line puts the customer off, without being rude."""
         return self.shows("stall") >= SHOWN > max(self.rude, self.helpful)
+
+    @property
+    def score(self) -> float:
+        """Return the tone, -1 to 1."""
+        return _FRIENDLY * self.courteous * (1 - self.rude) - self.rude
+
+    @property
+    def mixed(self) -> bool:
+        """Tell whether the line is rude and courteous at once."""
+        return min(self.rude, self.courteous) >= SHOWN
 
     @property
     def courteous(self) -> float:
@@ -77,8 +96,20 @@ class AgentLine:
     def shows(self, label: str) -> float:
         return likelihood(self.marks, label)
 
+    def strongest(self, labels: Iterable[str]) -> Mark:
+        return strongest(self.line, self.marks, labels)
+
 
 SpokenLine: TypeAlias = CustomerLine | AgentLine
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A line of the agent right after one of the customer, and the customer's right after it."""
+
+    before: CustomerLine
+    agent: AgentLine
+    after: CustomerLine | None
 
 
 @dataclass(frozen=True)
@@ -95,6 +126,30 @@ class Readings:
     def agent(self) -> tuple[AgentLine, ...]:
         return tuple(line for line in self.lines if isinstance(line, AgentLine))
 
+    @cached_property
+    def replies(self) -> tuple[Reply, ...]:
+        after = (*self.lines[2:], None)
+        return tuple(
+            Reply(before, reply, following if isinstance(following, CustomerLine) else None)
+            for before, reply, following in zip(self.lines, self.lines[1:], after, strict=False)
+            if isinstance(before, CustomerLine) and isinstance(reply, AgentLine)
+        )
+
+    @cached_property
+    def manners(self) -> float:
+        """Return how well the agent behaves, 0 to 1: less with every rude or cold line."""
+        kept = math.prod(1 - 0.5 * max(0.0, line.rude - 0.25) / 0.75 for line in self.agent)
+        stalling = sum(
+            max(0.0, line.shows("stall") - 0.3) for line in self.agent if line.helpful < SHOWN
+        )
+        upset = any(line.negative >= SHOWN for line in self.customer)
+        return kept / (1 + 0.15 * stalling * (1.0 if upset else 0.3))
+
+    @property
+    def courtesy(self) -> float:
+        """Return the share of the agent's lines that are courteous, 0 to 1."""
+        return sum(line.courteous >= SHOWN for line in self.agent) / max(1, len(self.agent))
+
 
 def readings_of(dialogue: Dialogue, cues: Cues) -> Readings | None:
     """Read an attributed dialogue in known languages; None of any other."""
@@ -109,15 +164,31 @@ def readings_of(dialogue: Dialogue, cues: Cues) -> Readings | None:
         marks, kinds = marks_of(line, said), {cue.kind for cue in said}
         read = context.customer if line.side is Side.CUSTOMER else context.agent
         found.append(read(line, marks, kinds))
-    return Readings(tuple(found))
+    return Readings(_with_doubt(found))
+
+
+def _with_doubt(lines: Sequence[SpokenLine]) -> tuple[SpokenLine, ...]:
+    """Lower the rudeness of lines around which the customer stays calm, unless it is certain."""
+    around = zip(lines, (None, *lines), (*lines[1:], None), strict=False)
+    return tuple(
+        replace(line, rude=_DOUBTED * line.rude)
+        if isinstance(line, AgentLine) and line.rude < _CERTAIN and _calm(before, after)
+        else line
+        for line, before, after in around
+    )
+
+
+def _calm(*around: SpokenLine | None) -> bool:
+    feelings = [line.negative for line in around if isinstance(line, CustomerLine)]
+    return bool(feelings) and max(feelings) < _CALM
 
 
 class _Context:
-    """What the lines so far have left: the tension, and the agent's last line."""
+    """What the lines so far have left: the tension, and the last line."""
 
     def __init__(self) -> None:
         self._tension = 0.0
-        self._last: AgentLine | None = None
+        self._before: SpokenLine | None = None
 
     def agent(self, line: Line, marks: Marks, kinds: Collection[str]) -> AgentLine:
         likely = partial(likelihood, marks)
@@ -133,13 +204,13 @@ class _Context:
         found = AgentLine(
             line=line,
             marks=_of_fallback(marks) if fallback else marks,
-            rude=likely("dismissive") * (1 - 0.7 * softening),
+            rude=1.0 if "profanity" in kinds else likely("dismissive") * (1 - 0.7 * softening),
             helpful=0.0 if fallback else helpful,
             unhelpful=max(likely("dismissive"), 0.8 * likely("stall"), 0.6 * likely("refusal")),
         )
         if found.helpful >= SHOWN and found.rude < 0.4:
             self._tension /= 2
-        self._last = found
+        self._before = found
         return found
 
     def customer(self, line: Line, marks: Marks, kinds: Collection[str]) -> CustomerLine:
@@ -150,14 +221,18 @@ class _Context:
         positive = likely("sat") * (1 - 0.7 * negative)
         negative, positive = self._in_context(negative, positive)
         self._tension = max(self._tension * (0.6 if positive > SHOWN else 0.9), negative)
-        return CustomerLine(line, marks, negative, positive, self._tension)
+        found = CustomerLine(line, marks, negative, positive, self._tension)
+        self._before = found
+        return found
 
     def _in_context(self, negative: float, positive: float) -> tuple[float, float]:
         # Praise where nothing was given is meant the other way round.
-        last = self._last
-        if positive <= 0.4 or self._tension <= 0.45 or last is None or last.helpful >= SHOWN:
+        reply = self._before
+        if positive <= 0.4 or self._tension <= 0.45 or not isinstance(reply, AgentLine):
             return negative, positive
-        if last.unhelpful >= 0.3:
+        if reply.helpful >= SHOWN:
+            return negative, positive
+        if reply.unhelpful >= 0.3:
             return max(negative, 0.6), 0.0
         return negative, positive * (1 - self._tension)
 

@@ -5,21 +5,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _SENTENCE = re.compile(r"\S(?:[^.!?\n]|[.!?](?!\s|$))*(?:[.!?]+(?=\s|$))?")
-_TOKEN = re.compile(r"[a-z0-9']+|[?!]")
-_CAPITALISED = re.compile(r"[A-Za-z]{3,}")
-_MARKS = frozenset("?!")
+# A mask of personal data, a word, or what ends a sentence.
+_TOKEN = re.compile(r"\[[A-Z_]{2,20}\]|[A-Za-z0-9']+|[.!?\n]")
+_ENDS = frozenset(".!?\n")
+_NAME, _NUMBER = "@", "0"
+_NAME_MASKS = frozenset({"[NAME]", "[ADDRESS]", "[EMAIL]"})
 # Speech recognition writes no full stops: a longer sentence is read in overlapping windows.
 _MOST_WORDS = 20
 _WINDOW, _STEP = 16, 8
-_LEAST_SHOUTED = 2
+# Far more words than the training texts have would add up to certainty.
+_MOST_WORDS_AT_ONCE = 40
+_LEAST_SHOUTED, _LEAST_LETTERS = 2, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence, or a window of a long one, at `text[start:end]` of its line.
 
-    `words` are in lower case, with 0 for each number. `questions` and `exclamations` count marks;
-    `shouted` says that most of its longer words are in capitals.
+    `words` are in lower case, with 0 for a number and @ for a name that is known by its capital.
+    `questions` and `exclamations` count marks; `shouted` says that most of its longer words are in
+    capitals.
     """
 
     start: int
@@ -31,15 +36,22 @@ class Sentence:
 
 
 def sentences_of(text: str) -> list[Sentence]:
-    """List the sentences of a text and, where there are several, the whole text at the end."""
+    """List the sentences of a text and at the end the whole text, where it is several and short."""
     found = [
         window
         for match in _SENTENCE.finditer(text)
         for window in _windows(text, match.start(), match.end())
     ]
     if len(found) > 1:
-        found.append(_sentence(text, found[0].start, found[-1].end))
+        whole = whole_of(text)
+        if len(whole.words) <= _MOST_WORDS_AT_ONCE:
+            found.append(whole)
     return found
+
+
+def whole_of(text: str) -> Sentence:
+    """Read a text as one sentence, however long it is."""
+    return _sentence(text, 0, len(text))
 
 
 def _windows(text: str, start: int, end: int) -> Iterator[Sentence]:
@@ -53,20 +65,40 @@ def _windows(text: str, start: int, end: int) -> Iterator[Sentence]:
 
 
 def _sentence(text: str, start: int, end: int) -> Sentence:
-    written = text[start:end]
-    tokens = _TOKEN.findall(written.lower().replace("\u2019", "'"))
+    tokens = _TOKEN.findall(text[start:end].replace("\u2019", "'"))
     return Sentence(
         start=start,
         end=end,
-        words=tuple(
-            "0" if token[0].isdigit() else token for token in tokens if token not in _MARKS
-        ),
+        words=tuple(_words(tokens)),
         questions=tokens.count("?"),
         exclamations=tokens.count("!"),
-        shouted=_is_shouted(_CAPITALISED.findall(written)),
+        shouted=_is_shouted(tokens),
     )
 
 
-def _is_shouted(words: Sequence[str]) -> bool:
-    shouted = sum(word.isupper() for word in words)
-    return shouted >= _LEAST_SHOUTED and 2 * shouted >= len(words)
+def _words(tokens: Sequence[str]) -> Iterator[str]:
+    begins = True
+    for token in tokens:
+        if token in _ENDS:
+            begins = True
+            continue
+        if token.islower():
+            yield token
+        elif token[0].isdigit():
+            yield _NUMBER
+        elif token[0] == "[":
+            yield _NAME if token in _NAME_MASKS else _NUMBER
+        else:
+            yield token.lower() if begins or not _is_name(token) else _NAME
+        begins = False
+
+
+def _is_name(token: str) -> bool:
+    # I, I'm and shouting are none.
+    return len(token) > 1 and token[0].isupper() and token[1].islower()
+
+
+def _is_shouted(tokens: Sequence[str]) -> bool:
+    longer = [token for token in tokens if len(token) >= _LEAST_LETTERS and token.isalpha()]
+    shouted = sum(map(str.isupper, longer))
+    return shouted >= _LEAST_SHOUTED and 2 * shouted >= len(longer)

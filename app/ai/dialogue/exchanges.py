@@ -1,4 +1,4 @@
-"""What follows what in a dialogue: requests made again, answers given again, questions left open."""
+"""Exchanges of a dialogue: repeated requests, repeated answers, open questions."""
 
 import re
 from collections.abc import Sequence

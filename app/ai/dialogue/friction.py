@@ -1,4 +1,4 @@
-"""How hard a conversation is for the customer: obstacles counted by hand-set weights."""
+"""Friction of a conversation for the customer: obstacles with hand-set weights."""
 
 import math
 import re
@@ -10,11 +10,12 @@ from app.ai.dialogue.cues import Cue, Cues
 from app.ai.dialogue.turns import Dialogue, Line, Side
 
 # An obstacle counts once a line. What fails weighs most; what is merely not there, least. By these
-# weights the models were fitted; a scorecard may bring others for what it scores.
+# weights the models were fitted; a scorecard may bring others for what it scores. An apology is no
+# obstacle; the first excuse only tells apart conversations that are alike otherwise.
 WEIGHTS: Mapping[str, float] = {
     "failure": 2.0,
     "profanity": 2.0,
-    "apology": 1.0,
+    "apology": 0.1,
     "noResult": 1.0,
     "badNews": 0.3,
     "fallback": 0.5,
@@ -32,7 +33,6 @@ HALF_AT = 1.7329
 _SERVICE = {
     "failure": "failure",
     "profanity": "profanity",
-    "apology": "apology",
     "no_result": "noResult",
     "bad_news": "badNews",
     "fallback": "fallback",
@@ -57,6 +57,7 @@ _GROUNDS = re.compile(
 )
 _REFUSALS = ("failure", "refusal", "bad_news")
 _FAREWELLS = ("thanks", "closing", "nothing_more", "praise", "solved")
+_VOICED = ("problem", "complaint", "still_broken")
 _OBSTACLES = ("failure", "no_result", "bad_news")
 _NO = re.compile(r"\W*(?:no|nope|nah|nothing)\b", re.IGNORECASE)
 
@@ -65,12 +66,14 @@ _NO = re.compile(r"\W*(?:no|nope|nah|nothing)\b", re.IGNORECASE)
 class Friction:
     """`amount` is 0 without any obstacle and has no upper end; `obstacles` are in their order.
 
-    `refusals` name a rule or a ground, and are no obstacles.
+    `refusals` name a rule or a ground, and are no obstacles; nor are `excuses`, the agent's apologies
+    where the customer has voiced no problem.
     """
 
     amount: float
     obstacles: tuple[Cue, ...]
     refusals: tuple[Cue, ...]
+    excuses: tuple[Cue, ...]
     concessions: tuple[Cue, ...]
     ends_open: bool
     ends_on_failure: bool
@@ -109,12 +112,15 @@ def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = W
     concessions = _concessions(cues, met - grounded)
     ends_open = _ends_open(dialogue, cues, excused)
     ends_on_failure = _ends_on_failure(cues, grounded)
+    excuses = _excuses(cues)
     amount += weights["concession"] * len(concessions)
+    amount += weights["apology"] * bool(excuses)
     amount += weights["endsOpen"] * ends_open + weights["endsOnFailure"] * ends_on_failure
     return Friction(
         amount=round(amount, 4),
         obstacles=_in_order(obstacles.values()),
         refusals=_in_order(refusals),
+        excuses=excuses,
         concessions=concessions,
         ends_open=ends_open,
         ends_on_failure=ends_on_failure,
@@ -146,6 +152,14 @@ def _accepting(dialogue: Dialogue, cues: Cues) -> set[int]:
         if cues.of("handover_offer", told, Side.SERVICE)
         for line in reply
     }
+
+
+def _excuses(cues: Cues) -> tuple[Cue, ...]:
+    # Once a problem was voiced, to say sorry is to show sympathy.
+    voiced = [cue for kind in _VOICED for cue in cues.of(kind, None, Side.CUSTOMER)]
+    first = min((cue.line.position for cue in voiced), default=math.inf)
+    said = cues.of("apology", None, Side.SERVICE)
+    return tuple(cue for cue in said if cue.line.position < first)
 
 
 def _concessions(cues: Cues, met: set[int]) -> tuple[Cue, ...]:

@@ -1,1 +1,1 @@
-"""What is measured and read of a conversation before any criterion is judged."""
+"""Facts: measurements of a conversation, made before any criterion is judged."""

@@ -125,6 +125,10 @@ def features_of(
     ends = [[line for line in lines if line.position in end] for lines in (service, customer)]
     values |= {f"agentEnd.{kind}": _root(cues.of(kind, ends[0])) for kind in _LAST_SERVICE}
     values |= {f"customerEnd.{kind}": _root(cues.of(kind, ends[1])) for kind in _LAST_CUSTOMER}
+    values["agent.apology"] = _root(friction.excuses)
+    values["agentEnd.apology"] = _root(
+        [cue for cue in friction.excuses if cue.line.position in end]
+    )
     values |= _order(cues, ends[0])
     values["leftAsking"] = float(_left_asking(dialogue, cues))
     values["ending"] = _ending(values)
@@ -200,7 +204,7 @@ def _feeling(scores: Sequence[float]) -> dict[str, float]:
     }
 
 
-def _root(cues: list[Cue]) -> float:
+def _root(cues: Sequence[Cue]) -> float:
     return math.sqrt(len({cue.line.position for cue in cues}))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from app.ai.conduct.readings import Readings, readings_of
+from app.ai.conduct.readings import Readings, SpokenLine, readings_of
 from app.ai.context import Context
 from app.ai.dialogue.cues import Cue, Cues, find_cues
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, beginning, sentence_around
@@ -17,7 +17,7 @@ from app.ai.facts.sentiment import Sentiment, sentiment_of
 from app.ai.facts.timing import Timing, timing_of
 from app.ai.scorecard.values import MetricSettings, Scorecard
 from app.ai.transcript import Transcript
-from app.ai.wording.sentences import sentence
+from app.ai.wording.sentences import part, sentence
 
 # What is said by somebody unknown was said by the side it belongs to more often than not.
 _UNATTRIBUTED_CONFIDENCE = 0.6
@@ -82,6 +82,10 @@ class Facts:
             return "somebody"
         return "the caller" if self.dialogue.channel == "voice_bot" else "the customer"
 
+    def obstacle(self, kind: str) -> str:
+        """Write the clause that names an obstacle or a fault."""
+        return part(f"obstacle.{kind}", agent=self.agent, customer=self.customer)
+
     def sentence(self, key: str, **values: str | int) -> str:
         """Write a sentence of `app.ai.wording` about the two sides of this conversation."""
         return sentence(key, agent=self.agent, customer=self.customer, **values)
@@ -92,8 +96,8 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
     dialogue = dialogue_of(transcript, channel=scorecard.channel, language=context.language)
     cues = find_cues(dialogue)
     timing = timing_of(dialogue, cues, scorecard.metrics)
-    sentiment = sentiment_of(dialogue, scorecard.metrics)
-    feelings = [item.score for item in sentiment.segments if item.side is Side.CUSTOMER]
+    readings = readings_of(dialogue, cues)
+    sentiment = sentiment_of(dialogue, readings, scorecard.metrics)
     measures = measure(dialogue, timing, cues, context, scorecard.metrics)
     measure_feelings(measures, dialogue, sentiment)
     read = dialogue.english and dialogue.attributed
@@ -103,8 +107,8 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
         timing=timing,
         measures=measures,
         sentiment=sentiment,
-        readings=readings_of(dialogue, cues),
-        reading=reading_of(dialogue, cues, feelings) if read else None,
+        readings=readings,
+        reading=reading_of(dialogue, cues) if read else None,
         context=context,
         settings=scorecard.metrics,
         phrases=SpokenPhrases(dialogue, scorecard),
@@ -119,6 +123,12 @@ def quoted(cues: Iterable[Cue], polarity: str = SUPPORTS) -> tuple[Evidence, ...
 def examined(lines: Iterable[Line], polarity: str = CONTRADICTS) -> tuple[Evidence, ...]:
     """Quote the lines in which something was looked for, up to three of them."""
     return distinct(beginning(line.segment, polarity) for line in lines)
+
+
+def shown(read: SpokenLine, labels: Iterable[str], polarity: str = SUPPORTS) -> Evidence:
+    """Quote the sentence of a line that shows one of the labels best."""
+    mark = read.strongest(labels)
+    return sentence_around(read.line.segment, mark.start, mark.end, polarity)
 
 
 def distinct(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:

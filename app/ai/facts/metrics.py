@@ -20,7 +20,7 @@ _QUESTION = re.compile("[?\u061f\uff1f]+")
 def measure(
     dialogue: Dialogue, timing: Timing, cues: Cues, context: Context, settings: MetricSettings
 ) -> Measures:
-    """Measure a conversation by the formulae of scorecards.md, section 2.
+    """Measure a conversation as docs/metrics.md defines.
 
     The metrics of the channel are always all there: None with a reason where one can't be measured.
     Lengths are whole ms or seconds as the name says, ratios 0 to 1, percents 0 to 100.

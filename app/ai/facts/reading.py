@@ -25,9 +25,9 @@ class Reading:
     grams: set[str]
 
 
-def reading_of(dialogue: Dialogue, cues: Cues, scores: list[float] | None = None) -> Reading:
-    """Read an attributed English dialogue; `scores` are its customer's sentiments, if known."""
-    feelings = customer_scores(dialogue) if scores is None else scores
+def reading_of(dialogue: Dialogue, cues: Cues) -> Reading:
+    """Read an attributed English dialogue."""
+    feelings = customer_scores(dialogue)
     dialogue = _to_the_matter(dialogue, cues)
     exchanges = exchanges_of(dialogue)
     friction = friction_of(dialogue, cues)

@@ -1,4 +1,4 @@
-"""How long a customer waits in writing, by the formulae of scorecards.md, section 2."""
+"""Response times of written conversations (docs/metrics.md)."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,7 +1,7 @@
-"""How a conversation feels, from the words of each side: their scores over its quarters.
+"""Sentiment of each side: a score for every line, their course over the quarters, and one overall.
 
-English is scored by VADER, other languages by the words of their lexicon; without one there is no
-sentiment. Feeling is not quality: these numbers are told beside the score and are no part of it.
+English lines are scored by what they show (see `app.ai.conduct.readings`), lines of other languages
+by the words of their lexicon; without one there is no sentiment.
 """
 
 from collections import defaultdict
@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
+from app.ai.conduct.readings import Readings
 from app.ai.dialogue.turns import Dialogue, Line, Side
 from app.ai.languages.detection import ENGLISH
 from app.ai.languages.feelings import Polarity, polarity_of
@@ -20,6 +21,7 @@ from app.ai.languages.lexicon import lexicon_of
 from app.ai.scorecard.values import MetricSettings
 
 _MIXED_SHARE = 0.15
+_LOW, _LAST = -0.3, 2
 # The time that the analyzer takes grows with the square of the length.
 _MAX_CHARS = 1_000
 
@@ -46,9 +48,10 @@ class SegmentSentiment:
 class SideSentiment:
     """One side's feeling over the four quarters of its own time, each -1 to 1 or None.
 
-    `overall` is the mean of the quarters that have data; `begin` and `end` are the first and the
-    last of them, `shift` is end - begin. Trend: no_change, slightly_improving, improving,
-    slightly_declining, declining or not_calculated (scorecards.md, section 2).
+    `overall` weighs the mean of the lines, the lowest or highest of them and the last two. `begin`
+    and `end` are the first and the last quarter that have data, `shift` is end - begin. Trend:
+    no_change, slightly_improving, improving, slightly_declining, declining or not_calculated
+    (docs/metrics.md).
     """
 
     overall: float | None = None
@@ -91,7 +94,9 @@ class Sentiment:
         }
 
 
-def sentiment_of(dialogue: Dialogue, settings: MetricSettings) -> Sentiment:
+def sentiment_of(
+    dialogue: Dialogue, readings: Readings | None, settings: MetricSettings
+) -> Sentiment:
     """Score every line whose language is read; only the first 1,000 characters of it.
 
     The quarters of a call are those of its time. In a chat, whose pauses say nothing, and where a
@@ -99,11 +104,12 @@ def sentiment_of(dialogue: Dialogue, settings: MetricSettings) -> Sentiment:
     """
     if not dialogue.readable:
         return Sentiment(SideSentiment(), SideSentiment(), ())
+    polarities = {} if readings is None else _by_reading(readings)
     scored = []
     spans: dict[Side, list[tuple[int, int]]] = defaultdict(list)
     scores: dict[Side, list[float]] = defaultdict(list)
     for line, offset in offsets_ms(dialogue):
-        polarity = _polarity(line)
+        polarity = polarities.get(line.position) or _polarity(line)
         if polarity is None:
             continue
         scored.append(_scored(line, offset, polarity, settings))
@@ -119,7 +125,7 @@ def sentiment_of(dialogue: Dialogue, settings: MetricSettings) -> Sentiment:
 
 
 def customer_scores(dialogue: Dialogue) -> list[float]:
-    """Score the customer's lines of an English dialogue, each -1 to 1."""
+    """Score the customer's lines of an English dialogue by VADER's word list, each -1 to 1."""
     return [_of_english(line.text[:_MAX_CHARS]).score for line in dialogue.customer]
 
 
@@ -137,6 +143,14 @@ def offsets_ms(dialogue: Dialogue) -> list[tuple[Line, int | None]]:
         first = min(known, default=None)
         starts = [round((time - first).total_seconds() * 1000) for time in known if first]
     return list(zip(dialogue.lines, starts, strict=True))
+
+
+def _by_reading(readings: Readings) -> dict[int, Polarity]:
+    return {
+        read.line.position: Polarity(_round(read.score), read.mixed)
+        for read in readings.lines
+        if read.line.language == ENGLISH
+    }
 
 
 def _polarity(line: Line) -> Polarity | None:
@@ -188,13 +202,23 @@ def _side(
     shift = known[-1] - known[0] if min(len(known), len(scores)) > 1 else None
     enough = len(scores) >= settings.trend_segments
     return SideSentiment(
-        overall=_round(sum(known) / len(known)),
+        overall=_round(_overall(scores)),
         by_quarter=tuple(None if mean is None else _round(mean) for mean in means),
         begin=_round(known[0]),
         end=_round(known[-1]),
         shift=None if shift is None else _round(shift),
         trend="not_calculated" if shift is None or not enough else _trend(shift, settings),
     )
+
+
+def _overall(scores: Sequence[float]) -> float:
+    # One bad moment is remembered, and so is the end.
+    mean, lowest = sum(scores) / len(scores), min(scores)
+    ends = scores[-_LAST:]
+    end = sum(ends) / len(ends)
+    if lowest < _LOW:
+        return 0.4 * mean + 0.35 * lowest + 0.25 * end
+    return 0.5 * mean + 0.25 * max(scores) + 0.25 * end
 
 
 def _by_time(scores: Sequence[float], spans: Sequence[tuple[int, int]]) -> list[float | None]:

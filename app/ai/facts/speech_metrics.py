@@ -1,4 +1,4 @@
-"""The metrics of spoken conversations, by the formulae of scorecards.md, section 2."""
+"""The metrics of spoken conversations, as docs/metrics.md defines."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What happens in time in a spoken conversation: gaps, holds, overlaps and interruptions."""
+"""Timing of a spoken conversation: gaps, holds, overlaps and interruptions."""
 
 import re
 from bisect import bisect_right

@@ -1,1 +1,1 @@
-"""What a judgement tells beside the score: outcome, dimensions, topics and summary."""
+"""Insights besides the score: outcome, dimensions, topics and summary."""

@@ -2,18 +2,21 @@
 
 import math
 
+from app.ai.conduct.readings import Readings
 from app.ai.facts.gathering import Facts
 from app.ai.insights.outcome import Outcome
 from app.ai.scorecard.shapes import DIMENSIONS
 from app.ai.scoring.score import Score
 
-# The word list's share of the customer's sentiment; the rest is how unlikely annoyance is.
-_FEELING = 0.2
+# Weak negative feeling says little, and most customers are not annoyed.
+_DEAD_ZONE = 0.15
+_USUALLY_ANNOYED = 0.1
+_SURE = 0.001
+# What correct but unfriendly agents reach of the professionalism.
+_CORRECT = 0.72
 # The share of a course without obstacles in the resolution; the rest is how likely it is.
 _EASE = 2 / 3
 _HOSTILE = 0.35
-# How much the tone of the agent's words, -1 to 1, takes from or leaves of the professionalism.
-_TONE = 0.25
 _OPEN = 0.25
 
 
@@ -25,8 +28,9 @@ def dimensions_of(facts: Facts, score: Score, outcome: Outcome) -> dict[str, flo
         ease = reading.friction.ease
         found["resolution"] = _EASE * ease + (1 - _EASE) * outcome.probability
         found["effort"] = ease
-        found["professionalism"] = _professionalism(facts, found["professionalism"])
         found["responsiveness"] = _responsiveness(facts, found["responsiveness"])
+    if facts.readings is not None and facts.readings.agent:
+        found["professionalism"] = _professionalism(facts, facts.readings)
     found["customerSentiment"] = _feeling(facts, outcome)
     return {name: None if value is None else round(value, 4) for name, value in found.items()}
 
@@ -38,25 +42,28 @@ def _of_criteria(score: Score, name: str) -> float | None:
         if item.criterion.dimension == name and item.answer.score is not None
     ]
     total = math.fsum(weight for weight, _ in pairs)
-    return math.fsum(weight * share for weight, share in pairs) / total if pairs else None
+    return math.fsum(weight * share for weight, share in pairs) / total if total else None
 
 
 def _feeling(facts: Facts, outcome: Outcome) -> float | None:
     overall = facts.sentiment.customer.overall
-    if overall is None:
-        return None
-    if outcome.annoyed is None or facts.reading is None:
-        return (1 + overall) / 2
-    words = (1 + facts.reading.features["sentimentMean"]) / 2
-    return _FEELING * words + (1 - _FEELING) * (1 - outcome.annoyed)
+    if overall is None or facts.reading is None:
+        return None if overall is None else (1 + overall) / 2
+    beyond = -max(0.0, -overall - _DEAD_ZONE) / (1 - _DEAD_ZONE) if overall < 0 else overall / 2
+    words = facts.reading.features["sentimentMean"]
+    annoyed = _logit(_USUALLY_ANNOYED if outcome.annoyed is None else outcome.annoyed)
+    return 0.5 + 0.5 * math.tanh(0.6 * beyond + 0.6 * words - 0.09 * (annoyed + 2.5) + 0.1)
 
 
-def _professionalism(facts: Facts, of_criteria: float | None) -> float:
-    # Abuse pulls down whatever else was courteous, and so does, by far less, an unfriendly tone.
+def _logit(probability: float) -> float:
+    bounded = min(1 - _SURE, max(_SURE, probability))
+    return math.log(bounded / (1 - bounded))
+
+
+def _professionalism(facts: Facts, readings: Readings) -> float:
     abusive = {cue.line.position for cue in facts.said("profanity")}
-    manners = 1.0 if of_criteria is None else (1 + of_criteria) / 2
-    tone = facts.sentiment.agent.overall or 0.0
-    return manners * (1 - _TONE + _TONE * tone) * _HOSTILE ** len(abusive)
+    friendly = _CORRECT + (1 - _CORRECT) * min(1.0, 1.6 * readings.courtesy)
+    return friendly * readings.manners * _HOSTILE ** len(abusive)
 
 
 def _responsiveness(facts: Facts, of_criteria: float | None) -> float | None:

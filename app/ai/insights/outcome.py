@@ -1,10 +1,11 @@
-"""What a conversation comes to: whether it was resolved, and how satisfied a reader would call it."""
+"""Outcome of a conversation: its resolution and the predicted satisfaction."""
 
 from dataclasses import dataclass
 from typing import Any
 
+from app.ai.conduct.readings import NEGATIVE_LABELS, SHOWN
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
-from app.ai.facts.gathering import Facts, examined, quoted
+from app.ai.facts.gathering import Facts, examined, quoted, shown
 from app.ai.facts.reading import Reading
 from app.ai.insights.linear import shipped
 from app.ai.rules.closing import is_transferred
@@ -14,6 +15,17 @@ from app.ai.wording.words import percent, quote_at_end
 
 _RESOLVED, _UNRESOLVED = 0.7, 0.35
 _LEAST_LINES = 4
+# The probabilities that go with a status.
+_RANGES = {
+    "resolved": (0.6, 1.0),
+    "partially_resolved": (0.3, 0.7),
+    "escalated": (0.1, 0.7),
+    "unresolved": (0.0, 0.4),
+}
+# How much of the feeling in the line before the last still counts at the end.
+_EARLIER = 0.8
+_CALM, _HOT = 0.4, 0.75
+_SHORT = 5
 _MIDDLE, _SPREAD = 3.2, 0.45
 
 
@@ -44,55 +56,104 @@ class Outcome:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """`stated` says that somebody's words decide it, whatever the course made likely."""
+
+    status: str
+    explanation: str
+    evidence: tuple[Evidence, ...]
+    stated: bool = False
+
+
 def outcome_of(facts: Facts, score: Score) -> Outcome:
     """Judge the outcome: what is said outright decides the status, else the probability does."""
     reading = facts.reading
     probability = annoyed = satisfaction = None
     if reading is not None and facts.dialogue.customer and _enough(facts):
-        probability = round(shipped("resolved").probability(reading.features, reading.grams), 4)
+        probability = round(shipped("resolved").probability(reading.features, reading.grams), 6)
         annoyed = round(shipped("annoyed").probability(reading.features, reading.grams), 4)
         abusive = {cue.line.position for cue in facts.said("profanity")}
         satisfaction = _satisfaction(reading, probability, len(abusive))
-    status, explanation, evidence = _status(facts, score, probability)
+    verdict = _verdict(facts, score, probability)
     transferred = is_transferred(facts)
     readable = facts.dialogue.readable
     promised = bool(facts.said("commitment") or facts.said("next_step"))
     known = readable or facts.context.transferred is not None
     return Outcome(
-        status=status,
-        probability=probability,
+        status=verdict.status,
+        probability=_chance(probability, verdict),
         annoyed=annoyed,
         satisfaction=satisfaction,
-        explanation=explanation,
-        evidence=evidence,
+        explanation=verdict.explanation,
+        evidence=verdict.evidence,
         escalated=transferred if known else None,
         follow_up_promised=promised if readable else None,
     )
+
+
+def _chance(course: float | None, verdict: _Verdict) -> float | None:
+    """Return the probability of a resolution that goes with a verdict; None where none is claimed."""
+    if verdict.status not in _RANGES or not (verdict.stated or course is None):
+        return course
+    low, high = _RANGES[verdict.status]
+    return round(low + (high - low) * (0.5 if course is None else course), 6)
 
 
 def _enough(facts: Facts) -> bool:
     return bool(facts.dialogue.service) and len(facts.dialogue.lines) >= _LEAST_LINES
 
 
-def _status(
-    facts: Facts, score: Score, probability: float | None
-) -> tuple[str, str, tuple[Evidence, ...]]:
+def _verdict(facts: Facts, score: Score, probability: float | None) -> _Verdict:
     if is_transferred(facts):
-        return (
-            "escalated",
-            facts.sentence("no_occasion.transferred"),
-            quoted(facts.said("transfer")[:2]),
-        )
+        evidence = quoted(facts.said("transfer")[:2])
+        return _Verdict("escalated", facts.sentence("no_occasion.transferred"), evidence)
+    return _ending(facts, _course(facts, score, probability))
+
+
+def _course(facts: Facts, score: Score, probability: float | None) -> _Verdict:
     for item in score.judged:
         if item.criterion.rule == "resolution_confirmed" and item.answer.answer == "yes":
             if probability is not None and probability < _UNRESOLVED:
                 break
-            return "resolved", item.answer.explanation, item.answer.evidence
+            return _Verdict("resolved", item.answer.explanation, item.answer.evidence)
     if (remains := _remains(facts)) is not None:
         return remains
     if probability is None:
-        return "unknown", _why_unknown(facts), ()
+        return _Verdict("unknown", _why_unknown(facts), ())
     return _likely(facts, probability)
+
+
+def _ending(facts: Facts, course: _Verdict) -> _Verdict:
+    """Correct a verdict by the feelings at the end, which say more than the course did."""
+    readings = facts.readings
+    if readings is None or not readings.customer or not readings.agent:
+        return course
+    before, last = readings.customer[-2:][0], readings.customer[-1]
+    agent = readings.agent[-1]
+    upset = max(last.negative, _EARLIER * before.negative)
+    calm = last.negative < _CALM
+    pleased = last.positive >= SHOWN or (before is not last and before.positive >= 0.6 and calm)
+    helped = any(
+        max(line.shows("done"), line.shows("next")) >= SHOWN for line in readings.agent[-3:]
+    )
+    if pleased:
+        short = len(readings.lines) <= _SHORT
+        rude = any(line.is_rude for line in readings.agent)
+        if course.status in ("unknown", "unresolved") and not rude and (helped or short):
+            evidence = (shown(last if last.positive >= SHOWN else before, ("sat",)),)
+            return _Verdict("resolved", facts.sentence("resolution.ends_pleased"), evidence, True)
+        return course
+    if helped and upset < _HOT:
+        return course
+    if agent.is_rude:
+        evidence = (shown(agent, ("dismissive",), CONTRADICTS),)
+        return _Verdict("unresolved", facts.sentence("resolution.ends_rude"), evidence, True)
+    if upset >= SHOWN or (agent.shows("stall") >= SHOWN and last.negative >= 0.3):
+        line = last if last.negative >= _EARLIER * before.negative else before
+        evidence = (shown(line, NEGATIVE_LABELS, CONTRADICTS),)
+        return _Verdict("unresolved", facts.sentence("resolution.ends_upset"), evidence, True)
+    return course
 
 
 def _why_unknown(facts: Facts) -> str:
@@ -101,7 +162,7 @@ def _why_unknown(facts: Facts) -> str:
     return sentence("not_judged.too_short" if facts.reading is not None else "not_judged.not_read")
 
 
-def _remains(facts: Facts) -> tuple[str, str, tuple[Evidence, ...]] | None:
+def _remains(facts: Facts) -> _Verdict | None:
     # What the customer says last of it: after all that was done, or without any thanks for it.
     done = facts.said("success") + facts.said("done")
     pleased = [cue for kind in ("thanks", "praise", "solved") for cue in facts.heard(kind)]
@@ -110,11 +171,11 @@ def _remains(facts: Facts) -> tuple[str, str, tuple[Evidence, ...]] | None:
         cues = [cue for cue in facts.heard(kind) if cue.line.position >= answered]
         if cues:
             status = "partially_resolved" if done and kind == "still_broken" else "unresolved"
-            return status, facts.sentence(f"resolution.{kind}"), quoted(cues, CONTRADICTS)
+            return _Verdict(status, facts.sentence(f"resolution.{kind}"), quoted(cues, CONTRADICTS))
     return None
 
 
-def _likely(facts: Facts, probability: float) -> tuple[str, str, tuple[Evidence, ...]]:
+def _likely(facts: Facts, probability: float) -> _Verdict:
     done = facts.said("success") or facts.said("done")
     failed = sorted(
         facts.said("failure") + facts.said("no_result"),
@@ -124,16 +185,18 @@ def _likely(facts: Facts, probability: float) -> tuple[str, str, tuple[Evidence,
     if probability >= _RESOLVED:
         evidence = quoted(done[-1:]) or _last_words(facts)
         key = "resolution.probably" if done else "resolution.probably_unsaid"
-        return "resolved", _told(facts, key, chance, evidence), evidence
+        return _Verdict("resolved", _told(facts, key, chance, evidence), evidence)
     if probability < _UNRESOLVED:
         evidence = quoted(failed[-1:], CONTRADICTS) or _last_words(facts, CONTRADICTS)
         key = "resolution.hardly" if failed else "resolution.hardly_unsaid"
-        return "unresolved", _told(facts, key, chance, evidence), evidence
+        return _Verdict("unresolved", _told(facts, key, chance, evidence), evidence)
     if done and failed:
         evidence = quoted(done[-1:]) + quoted(failed[-1:], CONTRADICTS)
-        return "partially_resolved", _told(facts, "resolution.partly", chance, evidence), evidence
+        return _Verdict(
+            "partially_resolved", _told(facts, "resolution.partly", chance, evidence), evidence
+        )
     evidence = _last_words(facts)
-    return "unknown", _told(facts, "resolution.open", chance, evidence), evidence
+    return _Verdict("unknown", _told(facts, "resolution.open", chance, evidence), evidence)
 
 
 def _told(facts: Facts, key: str, chance: str, evidence: tuple[Evidence, ...]) -> str:

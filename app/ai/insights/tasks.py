@@ -1,4 +1,4 @@
-"""How alike a conversation is to the tasks that a model was fitted to, by the words of both sides."""
+"""Likeness of a conversation to the tasks that a model was trained on."""
 
 import math
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""What a conversation is about: topics known by their words, the scorecard's own among them."""
+"""Topics of a conversation, found by their words, with those of the scorecard."""
 
 import re
 from collections import defaultdict

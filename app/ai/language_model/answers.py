@@ -1,4 +1,4 @@
-"""What a model says of one criterion, held against the transcript before it counts."""
+"""Answers of a language model, verified against the transcript before they count."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

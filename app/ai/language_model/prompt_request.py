@@ -1,4 +1,4 @@
-"""What is asked of a model about one conversation: the questions, the messages, and their hash."""
+"""Prompt requests: the questions and messages about one conversation, and their hash."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

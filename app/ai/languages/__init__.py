@@ -1,1 +1,1 @@
-"""What is known of each language: its words, its phrases, and how it is told from others."""
+"""Languages: words, phrases, lexicons and detection."""

@@ -1,4 +1,4 @@
-"""Which language each line of a conversation is in: as declared, else by script and common words.
+"""Language detection of each line: as declared, otherwise by script and common words.
 
 What nothing speaks for stays unknown; it is never taken for the language that suits.
 """

@@ -1,4 +1,4 @@
-"""How a line feels by a lexicon of its language: the words that are known, and what turns them."""
+"""Sentiment of a line by the lexicon of its language."""
 
 import re
 from collections.abc import Iterator

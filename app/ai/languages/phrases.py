@@ -1,4 +1,4 @@
-"""How one kind of event is said in a conversation: patterns as data, made ready to be looked for."""
+"""Phrases of an event in a language: patterns as data, compiled for searching."""
 
 import re
 from collections.abc import Mapping

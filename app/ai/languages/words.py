@@ -1,4 +1,4 @@
-"""What a word is, in the scripts of the world: letters, digits and the marks that belong to them."""
+"""Words in all scripts: letters, digits and the marks that belong to them."""
 
 import re
 

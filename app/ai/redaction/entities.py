@@ -1,4 +1,4 @@
-"""What is taken out of texts: its kinds, and the words that stand in for it."""
+"""Entity types of personal data, and their placeholders."""
 
 from enum import StrEnum
 from typing import NamedTuple

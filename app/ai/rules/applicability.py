@@ -1,4 +1,4 @@
-"""Whether a criterion applies at all: the conditions that its author has set, which must all hold."""
+"""Applicability of a criterion: the conditions of its author, all of which must hold."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

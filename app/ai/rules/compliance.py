@@ -5,7 +5,7 @@ from app.ai.dialogue.turns import Line
 from app.ai.facts.gathering import Facts, distinct, examined, quoted
 from app.ai.facts.spoken_phrases import statement_evidence
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, unjudged, yes_or_no
+from app.ai.scoring.answers import Answer, not_applicable, unjudged, yes_or_no
 from app.ai.wording.sentences import sentence
 from app.ai.wording.words import in_quotes, listed
 
@@ -92,18 +92,4 @@ def third_party(facts: Facts, criterion: Criterion) -> Answer:
         facts.sentence("third_party.disclosed"),
         confidence=0.7,
         evidence=quoted([asked, told], CONTRADICTS),
-    )
-
-
-def abuse(facts: Facts, criterion: Criterion) -> Answer:
-    """Answer with the lowest level on abuse; without it, how clear the rest is is not judged."""
-    found = facts.said("profanity")
-    if not found:
-        return needs_model()
-    return judged(
-        0,
-        0.0,
-        facts.sentence("abuse.found"),
-        confidence=0.85,
-        evidence=quoted(found, CONTRADICTS),
     )

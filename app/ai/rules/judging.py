@@ -10,7 +10,17 @@ from app.ai.dialogue.turns import Line
 from app.ai.facts.gathering import Facts, examined
 from app.ai.facts.measures import NO_SERVICE, NO_TIMES
 from app.ai.facts.timing import words_of
-from app.ai.rules import applicability, closing, compliance, content, opening, own, timing
+from app.ai.rules import (
+    applicability,
+    closing,
+    communication,
+    completeness,
+    compliance,
+    discovery,
+    opening,
+    own,
+    timing,
+)
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, unjudged
 from app.ai.wording.sentences import part, sentence
@@ -140,7 +150,7 @@ _AGENT_WORDS = Needs.WORDS | Needs.ROLES
 _AGENT_TIMES = Needs.TIMES | Needs.ROLES
 
 RULES: dict[str, Rule] = {
-    "abuse": Rule(compliance.abuse, _AGENT_WORDS),
+    "abuse": Rule(communication.abuse, _AGENT_WORDS),
     "bot_identity": Rule(opening.bot_identity, _AGENT_WORDS),
     "clean_close": Rule(closing.clean_close, _AGENT_WORDS),
     "data_handling": Rule(compliance.data_handling, Needs.WORDS),
@@ -160,11 +170,14 @@ RULES: dict[str, Rule] = {
     "resolution_confirmed": Rule(closing.resolution_confirmed, Needs.WORDS),
     "third_party": Rule(compliance.third_party, _AGENT_WORDS),
     "turn_taking": Rule(timing.turn_taking, _AGENT_TIMES),
-    "completeness": Rule(content.completeness, _AGENT_WORDS),
-    "empathy": Rule(content.empathy, _AGENT_WORDS),
-    "listening": Rule(content.listening, _AGENT_WORDS),
-    "respect": Rule(content.respect, _AGENT_WORDS),
-    "understanding": Rule(content.understanding, _AGENT_WORDS),
+    "clarity": Rule(communication.clarity, _AGENT_WORDS),
+    "completeness": Rule(completeness.completeness, _AGENT_WORDS),
+    "courtesy": Rule(communication.courtesy, _AGENT_WORDS),
+    "empathy": Rule(communication.empathy, _AGENT_WORDS),
+    "listening": Rule(discovery.listening, _AGENT_WORDS),
+    "probing": Rule(discovery.probing, _AGENT_WORDS),
+    "respect": Rule(communication.courtesy, _AGENT_WORDS),
+    "understanding": Rule(discovery.understanding, _AGENT_WORDS),
     "forbidden_phrases": Rule(own.forbidden_phrases, Needs.NOTHING),
     "metric_range": Rule(own.metric_range, Needs.NOTHING),
     "required_phrases": Rule(own.required_phrases, Needs.NOTHING),

@@ -1,1 +1,1 @@
-"""What a scorecard is made of, and what is wrong with a document that should be one."""
+"""Scorecards as values, and the problems of their documents."""

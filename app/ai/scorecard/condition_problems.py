@@ -1,4 +1,4 @@
-"""What is wrong with the conditions under which a criterion applies."""
+"""Problems of the conditions of a criterion."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is wrong with one criterion of a scorecard: its texts, its judge and its conditions."""
+"""Problems of one criterion: its texts, its rule and its conditions."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -43,9 +43,7 @@ def problems_of_criterion(where: str, item: Any) -> list[Finding]:
         return found
     for name in ("type", "criticality", "errorClass"):
         found += one_of(path(where, name), item[name], name)
-    if not 0 < item["weight"] <= 100:
-        message = "This must be over 0 and at most 100."
-        found.append(Finding(f"{where}.weight", "RANGE", message))
+    found += between(f"{where}.weight", item["weight"], 0, 100)
     if item.get("dimension") is not None:
         found += one_of(f"{where}.dimension", item["dimension"], "dimension")
     if not 0 <= item.get("failsAt", 0) < 1:

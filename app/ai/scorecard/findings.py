@@ -1,4 +1,4 @@
-"""What is found about a scorecard document, and the checks of shape that find it."""
+"""Findings about a scorecard document, and the checks of its fields."""
 
 import math
 import re
@@ -34,7 +34,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`field` is a path such as `criteria[2].weight`, `code` one of contract B2's details.
+    """`field` is a path such as `criteria[2].weight`, `code` one of the codes in `error.details`.
 
     `message` is a sentence for the author.
     """

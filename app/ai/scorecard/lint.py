@@ -1,4 +1,4 @@
-"""What might be better about a scorecard that is right: questions that judges answer unevenly."""
+"""Linter of valid scorecards: warns of questions that judges answer unevenly."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What is measured on each channel: the keys of `metrics` in the results."""
+"""Metric names of each channel: the keys of `metrics` in results."""
 
 _EVERYWHERE = (
     "durationSeconds",

@@ -1,4 +1,4 @@
-"""What is wrong with a scorecard document: every problem at once, in words for its author."""
+"""Problems of a scorecard document, all at once, in words for its author."""
 
 from collections.abc import Mapping
 from decimal import Decimal

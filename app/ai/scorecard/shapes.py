@@ -1,4 +1,4 @@
-"""What a scorecard document is made of: its fields, its closed lists and the known rules."""
+"""Format of a scorecard document: its fields, enums and known rules."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -35,8 +35,10 @@ def _metric(parameters: Shape, **optional: Kind) -> KnownRule:
 KNOWN_RULES: dict[str, KnownRule] = {
     "abuse": _scale(),
     "bot_identity": _binary({"agentTurns": int, "automationDisclosureRequired": bool}),
+    "clarity": _scale(),
     "clean_close": _binary({"lastTurns": int}),
     "completeness": _scale(halfAt=NUMBER, weights=dict),
+    "courtesy": _scale(),
     "data_handling": _binary({"minWords": int}),
     "third_party": _binary({}),
     "dead_air": _metric({"maxDeadAirCount": int}),
@@ -59,6 +61,7 @@ KNOWN_RULES: dict[str, KnownRule] = {
             "minSpeechMs": int,
         }
     ),
+    "probing": _scale(),
     "purpose": _binary({"agentTurns": int}),
     "recap": _scale({"lastTurns": int, "fullElements": int, "halfElements": int}),
     "resolution_confirmed": _binary({"lastTurns": int}),
@@ -80,7 +83,7 @@ DIMENSIONS = (
     "procedure",
     "policyCompliance",
 )
-# Events that a condition may name: moments of the conversation (contract B6).
+# Events that a condition may name: moments of the conversation.
 WRITTEN_EVENTS = (
     *("escalation_request", "complaint", "commitment", "opt_out", "profanity"),
     *("rudeness", "danger"),

@@ -1,4 +1,4 @@
-"""What is asked of a conversation and how much it counts: a version of a scorecard as values."""
+"""Values of a scorecard version: criteria, weights and thresholds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -89,7 +89,7 @@ class Minimum:
 
 @dataclass(frozen=True, slots=True)
 class MetricSettings:
-    """The thresholds of the metrics, in the units that their names carry (scorecards.md, 2)."""
+    """The thresholds of the metrics, in the units that their names carry (docs/metrics.md)."""
 
     non_talk_gap_ms: int
     dead_air_ms: int

@@ -1,10 +1,12 @@
-"""What a judge answers to one criterion, and the four ways in which an answer comes about."""
+"""Answers of a judge to a criterion, and the four kinds of an answer."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.ai.dialogue.evidence import Evidence
 from app.ai.wording.sentences import sentence
+
+_FULL, _HALF = 0.8, 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,14 @@ def yes_or_no(
         evidence=evidence,
         advice=advice,
     )
+
+
+def scaled(
+    score: float, explanation: str, *, confidence: float, evidence: Iterable[Evidence] = ()
+) -> Answer:
+    """Answer a scale of 0 to 2 with the level nearest to a score."""
+    level = 2 if score >= _FULL else 1 if score >= _HALF else 0
+    return judged(level, score, explanation, confidence=confidence, evidence=evidence)
 
 
 def not_applicable(reason: str, *, by: str = "rule") -> Answer:

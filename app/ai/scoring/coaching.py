@@ -11,7 +11,7 @@ _MOST = 3
 # From this score on an answer is as good as the best one, and there is nothing to improve.
 _FULL = 0.8
 # Rules that are fulfilled by what was not said, which is no strength.
-_BY_ABSENCE = frozenset({"data_handling", "forbidden_phrases"})
+_BY_ABSENCE = frozenset({"clarity", "data_handling", "forbidden_phrases"})
 # A quote of fewer words tells nothing.
 _LEAST_WORDS = 3
 # What fails the whole evaluation, or its section, comes before what merely costs points.

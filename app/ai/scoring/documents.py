@@ -1,4 +1,4 @@
-"""Scored criteria and sections as contract B6 shows them."""
+"""Scored criteria and sections as results show them."""
 
 from typing import Any
 

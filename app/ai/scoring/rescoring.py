@@ -40,7 +40,7 @@ def rescored(
     moments and summary are not answers and stay.
 
     Args:
-        results: in the shape of contract B6, of the same scorecard version.
+        results: results of the same scorecard version.
 
     Raises:
         Unscorable: too little would be left to score.

@@ -1,4 +1,4 @@
-"""From answers to a score: weights, sections, critical criteria and bands (scorecards.md, 1)."""
+"""From answers to a score: weights, sections, critical criteria and bands (docs/scorecards.md)."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from app.ai.wording.sentences import sentence
 
 
 class ErrorCode(StrEnum):
-    """Why an evaluation has no score (contract B4)."""
+    """Why an evaluation has no score."""
 
     EMPTY_TRANSCRIPT = "EMPTY_TRANSCRIPT"
     INSUFFICIENT_CONTENT = "INSUFFICIENT_CONTENT"
@@ -30,11 +30,18 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A criterion with its answer; `points` of at most the weight, None where not applicable."""
+    """A criterion with its answer; `share` of its weight, 0 to 1, None where not applicable.
+
+    The share is 0 where a critical criterion has failed the section.
+    """
 
     criterion: Criterion
     answer: Answer
-    points: float | None
+    share: float | None
+
+    @property
+    def points(self) -> float | None:
+        return None if self.share is None else self.criterion.weight * self.share
 
     @property
     def failed(self) -> bool:
@@ -104,7 +111,7 @@ def score_of(
     failures = [item for item in judged if item.failed and item.criterion.criticality != "none"]
     scopes = {item.criterion.criticality for item in failures}
     evaluation_failed = "evaluation" in scopes
-    after = _mean((item.criterion.weight, _share(item)) for item in judged)
+    after = _mean((item.criterion.weight, item.share) for item in judged)
     score = 0 if evaluation_failed else round_half_up(after or 0)
     no_verdict = _no_verdict(scorecard, judged)
     has_verdict = problem is None and no_verdict is None
@@ -151,9 +158,7 @@ def _with_points(scorecard: Scorecard, answers: Mapping[str, Answer]) -> tuple[J
         for item in plain
         if item.failed and item.criterion.criticality == "section"
     }
-    return tuple(
-        Judged(item.criterion, item.answer, _points(item, failed_sections)) for item in plain
-    )
+    return tuple(replace(item, share=_share(item, failed_sections)) for item in plain)
 
 
 def _as_shown(answer: Answer) -> Answer:
@@ -161,23 +166,17 @@ def _as_shown(answer: Answer) -> Answer:
     return answer if answer.score is None else replace(answer, score=round(answer.score, 4))
 
 
-def _points(item: Judged, failed_sections: set[str]) -> float | None:
-    if item.answer.score is None:
-        return None
-    lost = item.criterion.section in failed_sections
-    return 0.0 if lost else item.criterion.weight * item.answer.score
-
-
-def _share(item: Judged) -> float | None:
-    return None if item.points is None else item.points / item.criterion.weight
+def _share(item: Judged, failed_sections: set[str]) -> float | None:
+    lost = item.answer.score is not None and item.criterion.section in failed_sections
+    return 0.0 if lost else item.answer.score
 
 
 def _mean(weighted: Iterable[tuple[float, float | None]]) -> float | None:
-    # 100 * sum(w * s) / sum(w) over what is applicable.
+    # 100 * sum(w * s) / sum(w) over what is applicable and has a weight.
     pairs = [(weight, score) for weight, score in weighted if score is not None]
-    if not pairs:
-        return None
     total = math.fsum(weight for weight, _ in pairs)
+    if not total:
+        return None
     return 100 * math.fsum(weight * score for weight, score in pairs) / total
 
 
@@ -234,7 +233,7 @@ def _sections(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Iterable[Sect
             key=section.key,
             title=section.title,
             weight=_round(math.fsum(item.criterion.weight for item in items)) or 0,
-            score=_round(_mean((item.criterion.weight, _share(item)) for item in items)),
+            score=_round(_mean((item.criterion.weight, item.share) for item in items)),
             raw_score=_round(_mean((item.criterion.weight, item.answer.score) for item in items)),
             auto_failed=any(item.failed and item.criterion.criticality != "none" for item in items),
             criteria_count=len(items),

@@ -1,4 +1,4 @@
-"""The dataset `criteria`: a row for each evaluation and criterion (contract B11)."""
+"""The dataset `criteria`: a row for each evaluation and criterion."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The dataset `evaluations`: a row for each evaluation (contract B11)."""
+"""The dataset `evaluations`: a row for each evaluation."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The dataset `usage`: a row for each day, key and operation (contract B13)."""
+"""The dataset `usage`: a row for each day, key and operation."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Cells that a spreadsheet would take for a formula (security, 7: CSV)."""
+"""Cells that a spreadsheet would take for a formula."""
 
 import re
 from typing import Any

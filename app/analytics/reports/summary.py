@@ -1,4 +1,4 @@
-"""The summary of a period: everything at a glance (contract B11)."""
+"""The summary of a period: everything at a glance."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Trends: one figure over time, of all facts or group by group (contract B11)."""
+"""Trends: one figure over time, of all facts or group by group."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Where outgoing requests may go: the form of a URL, and a verdict on every address behind it."""
+"""Address policy of outgoing requests: allowed URLs, and allowed addresses behind them."""
 
 import re
 import socket

@@ -1,7 +1,7 @@
 """What every request touches besides the database: nonce, limits, call counts, key version.
 
 One round trip does it all, atomically, in Redis or in a small SQLite file shared by the processes
-of this host. With Redis away the file takes over at once (security, section 3).
+of this host. With Redis away the file takes over at once.
 """
 
 import logging

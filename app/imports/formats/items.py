@@ -1,4 +1,4 @@
-"""What a reader gives: records in the native form, and what could not be read, each with its line."""
+"""Items of an import file: records in the native form, and unreadable lines."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ MOST_MESSAGES = 10_000
 
 
 class Kind(StrEnum):
-    """What a record is (contract C1)."""
+    """What a record is."""
 
     CONVERSATION = "conversation"
     VOICE_CALL = "voice_call"

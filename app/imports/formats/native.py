@@ -1,4 +1,4 @@
-"""The native form: one JSON object a line (contract C1)."""
+"""The native form: one JSON object a line."""
 
 from typing import Any, BinaryIO
 

@@ -1,4 +1,4 @@
-"""Who speaks: words that a format defines and names that the caller maps; nothing is guessed."""
+"""Roles of speakers: from the format or from the caller's mapping, never guessed."""
 
 from collections.abc import Iterable, Mapping
 

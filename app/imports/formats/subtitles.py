@@ -1,4 +1,4 @@
-"""What WebVTT and SRT share: blocks of lines, moments, and one record a file."""
+"""Subtitles: blocks, times and records that WebVTT and SRT share."""
 
 import html
 import re

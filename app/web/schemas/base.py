@@ -22,7 +22,7 @@ class PlainSchema(Schema):
 
 
 class CamelSchema(PlainSchema):
-    """The same with every name in camelCase (contract B1)."""
+    """The same with every name in camelCase."""
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         """Name the field in camelCase outside, unless it says otherwise."""

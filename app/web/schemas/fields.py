@@ -19,7 +19,7 @@ BASE_MESSAGES = {
     "null": Message(TYPE, "This field may not be null."),
     "validator_failed": Message(FORMAT, "This value is not acceptable."),
 }
-# Zero-width and direction-changing characters make two names look alike (security, 7).
+# Zero-width and direction-changing characters make two names look alike.
 _DECEPTIVE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
@@ -240,7 +240,7 @@ class Network(fields.String):
 
 
 class Labels(fields.Dict):
-    """A map of at most 20 names to texts (contract B1)."""
+    """A map of at most 20 names to texts."""
 
     default_error_messages = {
         **BASE_MESSAGES,

@@ -1,4 +1,4 @@
-"""Validation messages that know their code, so that `error.details` can name it (contract B2)."""
+"""Validation messages that know their code, so that `error.details` can name it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

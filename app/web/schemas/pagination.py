@@ -1,4 +1,4 @@
-"""Query parameters that every list shares: page, pageSize, sort, from and to (contract B1)."""
+"""Query parameters that every list shares: page, pageSize, sort, from and to."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How stored bytes are answered: as an attachment that no browser runs, whole or in one range."""
+"""Answers with stored bytes: attachments, whole or in one range."""
 
 import io
 import unicodedata

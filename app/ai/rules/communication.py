@@ -1,0 +1,156 @@
+"""Rules of how the agent speaks: empathy, courtesy, clarity."""
+
+from collections.abc import Iterator
+
+from app.ai.conduct.readings import NEGATIVE_LABELS, SHOWN, AgentLine, CustomerLine, Readings
+from app.ai.dialogue.evidence import CONTRADICTS, Evidence
+from app.ai.dialogue.exchanges import exchanges_of
+from app.ai.facts.gathering import Facts, distinct, examined, quoted, shown
+from app.ai.scorecard.values import Criterion
+from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, scaled, unjudged
+from app.ai.wording.sentences import capital, sentence
+from app.ai.wording.words import clauses
+
+_NEEDED = 0.6
+_WELCOME = 0.25
+_UNCLEAR, _CONFUSING, _REPEATED = 0.7, 0.4, 0.35
+_LEAST_WORDS = 4
+
+
+def empathy(facts: Facts, criterion: Criterion) -> Answer:
+    """Judge whether a problem or a feeling that the customer voices is acknowledged after it."""
+    if facts.readings is None:
+        return unjudged(sentence("not_judged.not_read"))
+    last = max((line.line.position for line in facts.readings.agent), default=-1)
+    voiced = [line for line in facts.readings.customer if line.negative >= _NEEDED]
+    answered = [line for line in voiced if line.line.position < last]
+    answered = answered or _comforted(facts.readings)
+    if not answered:
+        key = "empathy.no_reply" if voiced else "empathy.no_occasion"
+        return not_applicable(facts.sentence(key))
+    return _acknowledged(facts, answered, _replies(facts.readings, answered[0]))
+
+
+def _comforted(readings: Readings) -> list[CustomerLine]:
+    # Sympathy is never out of place: where it was shown, there was an occasion for it.
+    for line in readings.customer:
+        if max(line.negative, line.shows("conf") / 2) >= _WELCOME:
+            return [line] if _best(_replies(readings, line), "empathy") else []
+    return []
+
+
+def _replies(readings: Readings, to: CustomerLine) -> list[AgentLine]:
+    return [line for line in readings.agent if line.line.position > to.line.position]
+
+
+def _best(replies: list[AgentLine], label: str) -> AgentLine | None:
+    likely = [line for line in replies if line.shows(label) >= SHOWN]
+    return max(likely, key=lambda line: line.shows(label), default=None)
+
+
+def _acknowledged(facts: Facts, voiced: list[CustomerLine], replies: list[AgentLine]) -> Answer:
+    rude = [line for line in replies if line.is_rude]
+    for level, label, key in ((2, "empathy", "empathy.given"), (1, "apology", "empathy.stock")):
+        reply = _best(replies, label)
+        if reply is None or len(rude) > 1:
+            continue
+        before = [line for line in voiced if line.line.position < reply.line.position]
+        return judged(
+            level,
+            level / 2,
+            facts.sentence(key),
+            confidence=0.7,
+            evidence=(shown(before[-1], NEGATIVE_LABELS), shown(reply, (label,))),
+        )
+    worst = max(voiced, key=lambda line: line.negative)
+    against = [shown(line, ("dismissive",), CONTRADICTS) for line in rude]
+    following = (line.line for line in replies if line.line.position > worst.line.position)
+    return judged(
+        0,
+        0.0,
+        facts.sentence("empathy.missing"),
+        confidence=0.5,
+        evidence=distinct(
+            [shown(worst, NEGATIVE_LABELS, CONTRADICTS), *against, *examined(following)]
+        ),
+    )
+
+
+def courtesy(facts: Facts, criterion: Criterion) -> Answer:
+    """Answer with the lowest level on abuse; otherwise lower the score with each rude or cold line."""
+    abusive = facts.said("profanity")
+    if abusive:
+        return _abuse(facts, criterion)
+    if facts.readings is None:
+        return unjudged(sentence("not_judged.not_read"))
+    rude = sorted(
+        (line for line in facts.readings.agent if line.is_rude), key=lambda line: -line.rude
+    )
+    upset = any(line.negative >= SHOWN for line in facts.readings.customer)
+    cold = [line for line in facts.readings.agent if line.is_cold and upset]
+    if rude or cold:
+        faulty = [(line, "dismissive") for line in rude] + [(line, "stall") for line in cold]
+        return scaled(
+            facts.readings.manners,
+            facts.sentence("courtesy.rude" if rude else "courtesy.cold"),
+            confidence=0.7,
+            evidence=distinct(shown(line, (label,), CONTRADICTS) for line, label in faulty),
+        )
+    kind = sorted(facts.readings.agent, key=lambda line: -line.courteous)
+    return scaled(
+        1.0,
+        facts.sentence("courtesy.courteous" if kind[0].courteous >= SHOWN else "courtesy.correct"),
+        confidence=0.7,
+        evidence=distinct(
+            shown(line, ("warm", "empathy", "apology", "offer", "greet")) for line in kind[:2]
+        ),
+    )
+
+
+def clarity(facts: Facts, criterion: Criterion) -> Answer:
+    """Judge whether the agent's lines can be understood, and are understood by the customer."""
+    if facts.readings is None:
+        return unjudged(sentence("not_judged.not_read"))
+    found = list(_unclear(facts, facts.readings))
+    score = 1 / (1 + sum(weight for _, weight, _ in found))
+    if not found:
+        evidence = examined(line.line for line in facts.readings.agent)
+        return scaled(score, facts.sentence("clarity.clear"), confidence=0.5, evidence=evidence)
+    kinds = dict.fromkeys(kind for kind, _, _ in found)
+    return scaled(
+        score,
+        capital(clauses([facts.obstacle(kind) for kind in kinds])),
+        confidence=0.5,
+        evidence=distinct(evidence for _, _, evidence in found),
+    )
+
+
+def _unclear(facts: Facts, readings: Readings) -> Iterator[tuple[str, float, Evidence]]:
+    repeated = {line.position for line, _ in exchanges_of(facts.dialogue).repeated_answers}
+    for line in readings.agent:
+        if line.shows("unclear") >= 0.4:
+            yield "unclear_reply", _UNCLEAR, shown(line, ("unclear",), CONTRADICTS)
+        if line.line.position in repeated and line.shows("offer") < SHOWN:
+            (evidence,) = examined([line.line])
+            yield "repeated_answer", _REPEATED, evidence
+    for reply in readings.replies:
+        agent, after = reply.agent, reply.after
+        if after is None or after.shows("conf") < 0.75 or after.positive >= SHOWN:
+            continue
+        if agent.shows("greet") < SHOWN and len(agent.line.text.split()) >= _LEAST_WORDS:
+            yield "confusing_reply", _CONFUSING, shown(after, ("conf",), CONTRADICTS)
+
+
+def abuse(facts: Facts, criterion: Criterion) -> Answer:
+    """Answer with the lowest level on abuse; how clear the rest is, is not judged."""
+    return _abuse(facts, criterion) if facts.said("profanity") else needs_model()
+
+
+def _abuse(facts: Facts, criterion: Criterion) -> Answer:
+    return judged(
+        0,
+        0.0,
+        facts.sentence("abuse.found"),
+        confidence=0.85,
+        evidence=quoted(facts.said("profanity"), CONTRADICTS),
+    )

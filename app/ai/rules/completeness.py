@@ -1,0 +1,45 @@
+"""Rule of completeness: what stood in the way of what the customer asked for."""
+
+from app.ai.dialogue.cues import Cue
+from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS
+from app.ai.dialogue.friction import HALF_AT, WEIGHTS, friction_of
+from app.ai.facts.gathering import Facts, distinct, examined, quoted
+from app.ai.scorecard.values import Criterion
+from app.ai.scoring.answers import Answer, scaled, unjudged
+from app.ai.wording.sentences import capital, sentence
+from app.ai.wording.words import clauses
+
+_LEAST_LINES = 4
+_MOST_TOLD = 3
+
+
+def completeness(facts: Facts, criterion: Criterion) -> Answer:
+    """Judge whether what was asked for went through: the fewer and lighter obstacles, the better."""
+    if facts.reading is None:
+        return unjudged(sentence("not_judged.not_read"))
+    if len(facts.dialogue.lines) < _LEAST_LINES:
+        return unjudged(sentence("not_judged.too_short"))
+    weights = {**WEIGHTS, **criterion.parameters.get("weights", {})}
+    friction = friction_of(facts.dialogue, facts.cues, weights)
+    score = friction.fulfilment(criterion.parameters.get("halfAt", HALF_AT))
+    met = _of_each_kind([*friction.obstacles, *friction.concessions])
+    told = [facts.obstacle(cue.kind) for cue in met]
+    evidence = quoted(met, CONTRADICTS)
+    if friction.ends_open and len(told) < _MOST_TOLD:
+        told.append(facts.obstacle("ends_open"))
+        evidence += examined(facts.dialogue.customer[-1:])
+    if told:
+        explanation = capital(clauses(told))
+        return scaled(score, explanation, confidence=0.65, evidence=distinct(evidence))
+    done = facts.said("success") or facts.said("done")
+    return scaled(
+        score,
+        facts.sentence("completeness.smooth_and_done" if done else "completeness.smooth"),
+        confidence=0.7 if done else 0.5,
+        evidence=quoted(done) or examined(facts.dialogue.customer[-2:], SUPPORTS),
+    )
+
+
+def _of_each_kind(cues: list[Cue]) -> list[Cue]:
+    in_order = sorted(cues, key=lambda cue: (cue.line.position, cue.start), reverse=True)
+    return list({cue.kind: cue for cue in in_order}.values())[::-1][:_MOST_TOLD]

@@ -1,0 +1,165 @@
+"""Rules of how the need is found out: understanding, listening, probing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from app.ai.conduct.readings import SHOWN, AgentLine, Reply
+from app.ai.dialogue.cues import Cue
+from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
+from app.ai.dialogue.exchanges import Exchanges, exchanges_of
+from app.ai.dialogue.turns import Side
+from app.ai.facts.gathering import Facts, distinct, examined, quoted, shown
+from app.ai.scorecard.values import Criterion
+from app.ai.scoring.answers import Answer, not_applicable, scaled, unjudged
+from app.ai.wording.sentences import capital, sentence
+from app.ai.wording.words import clauses
+
+_LEAST_LINES = 4
+_MOST_TOLD = 3
+_OBSTACLES = ("failure", "no_result", "bad_news", "refusal")
+# How much each kind of miss weighs; the score is 1 / (1 + their sum).
+_REPAIR = 0.7
+_RUDE, _COLD, _REPEATED, _USELESS = 1.0, 0.8, 0.7, 0.6
+_LEAST_WORDS = 4
+_CONFUSED, _ANGRY = 0.75, 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class _Miss:
+    """One place where the need was missed; `kind` is a clause of `app.ai.wording`."""
+
+    position: int
+    kind: str
+    weight: float
+    evidence: Evidence
+
+
+def understanding(facts: Facts, criterion: Criterion) -> Answer:
+    """Judge how often the need was missed: corrected, asked again, or met with a useless reply."""
+    if facts.readings is None:
+        return unjudged(sentence("not_judged.not_read"))
+    if len(facts.dialogue.lines) < _LEAST_LINES:
+        return unjudged(sentence("not_judged.too_short"))
+    exchanges = exchanges_of(facts.dialogue)
+    misses = [*_repairs(facts, exchanges), *_useless_replies(facts, exchanges)]
+    if not misses:
+        evidence = examined(facts.dialogue.customer, SUPPORTS)
+        return scaled(1.0, facts.sentence("understanding.full"), confidence=0.6, evidence=evidence)
+    misses.sort(key=lambda miss: miss.position)
+    told = list({miss.kind: miss for miss in reversed(misses)}.values())[::-1][:_MOST_TOLD]
+    return scaled(
+        1 / (1 + sum(miss.weight for miss in misses)),
+        capital(clauses([facts.obstacle(miss.kind) for miss in told])),
+        confidence=0.6,
+        evidence=distinct(miss.evidence for miss in told),
+    )
+
+
+def listening(facts: Facts, criterion: Criterion) -> Answer:
+    """Judge as understanding; full marks are surer where the need was restated or confirmed."""
+    answer = understanding(facts, criterion)
+    restated = facts.said("recap") + facts.said("asks_confirmation")
+    if answer.score != 1 or not restated:
+        return answer
+    explanation = facts.sentence("understanding.confirmed")
+    return scaled(1.0, explanation, confidence=0.65, evidence=quoted(restated))
+
+
+def _repairs(facts: Facts, exchanges: Exchanges) -> Iterator[_Miss]:
+    # To amend what the agent reads back is no misunderstanding.
+    asked = _answering(facts, "asks_confirmation")
+    amended = [cue for cue in facts.heard("correction") if cue.line.position not in asked]
+    cues: dict[int, Cue] = {}
+    for cue in (*facts.said("fallback"), *facts.heard("restates"), *amended):
+        cues.setdefault(cue.line.position, cue)
+    for position, cue in cues.items():
+        (evidence,) = quoted([cue], CONTRADICTS)
+        yield _Miss(position, cue.kind, _REPAIR, evidence)
+    met = _answering(facts, *_OBSTACLES) | cues.keys()
+    for line, _ in exchanges.repeated_requests:
+        if line.position not in met:
+            yield _Miss(line.position, "repeated_request", _REPAIR, *examined([line]))
+
+
+def _answering(facts: Facts, *kinds: str) -> set[int]:
+    # Where the lines of the customer are that answer any of these.
+    said = {cue.line.position for kind in kinds for cue in facts.said(kind)}
+    return {
+        line.position
+        for before, reply in pairwise(facts.dialogue.turns)
+        if reply.side is Side.CUSTOMER and any(each.position in said for each in before.lines)
+        for line in reply.lines
+    }
+
+
+def _useless_replies(facts: Facts, exchanges: Exchanges) -> Iterator[_Miss]:
+    if facts.readings is None:
+        return
+    repeated = {line.position for line, _ in exchanges.repeated_answers}
+    for reply in facts.readings.replies:
+        agent = reply.agent
+        kind, weight = _fault(reply)
+        if kind:
+            label = "dismissive" if kind == "rude_reply" else "stall"
+            yield _Miss(agent.line.position, kind, weight, shown(agent, (label,), CONTRADICTS))
+        if agent.line.position in repeated and _says_something(agent):
+            yield _Miss(agent.line.position, "repeated_answer", _REPEATED, *examined([agent.line]))
+
+
+def _fault(reply: Reply) -> tuple[str, float]:
+    agent, before, after = reply.agent, reply.before, reply.after
+    if agent.is_rude:
+        return "rude_reply", _RUDE
+    if agent.helpful >= SHOWN:
+        return "", 0.0
+    upset = before.negative + (after.negative if after else 0.0)
+    if agent.shows("stall") >= 0.4 and upset >= SHOWN and (after is None or after.negative >= 0.4):
+        return "cold_reply", _COLD
+    if after is None:
+        return "", 0.0
+    confused = after.shows("conf") >= _CONFUSED and after.positive < 0.4
+    if confused and len(agent.line.text.split()) > _LEAST_WORDS:
+        return "confusing_reply", _USELESS
+    return ("angering_reply", _USELESS) if after.shows("anger") >= _ANGRY else ("", 0.0)
+
+
+def _says_something(agent: AgentLine) -> bool:
+    courtesy = max(agent.shows("offer"), agent.shows("warm"), agent.shows("greet"))
+    return courtesy < SHOWN and len(agent.line.text.split()) >= _LEAST_WORDS
+
+
+def probing(facts: Facts, criterion: Criterion) -> Answer:
+    """Judge whether the agent asks what is needed, and does so before refusing or dismissing."""
+    if facts.readings is None:
+        return unjudged(sentence("not_judged.not_read"))
+    agent, customer = facts.readings.agent, facts.readings.customer
+    asking = [line for index, line in enumerate(agent) if _asks(line, first=not index)]
+    if asking:
+        refused = [
+            line.line.position for line in agent if line.is_rude or line.shows("refusal") >= 0.6
+        ]
+        in_time = asking[0].line.position < min(refused, default=len(facts.dialogue.lines))
+        return scaled(
+            1.0 if in_time else 0.5,
+            facts.sentence("probing.asked" if in_time else "probing.late"),
+            confidence=0.6,
+            evidence=distinct(shown(line, ("probing", "verification", "recap")) for line in asking),
+        )
+    cold = sum(line.is_cold for line in agent)
+    left_upset = max((line.negative for line in customer[-2:]), default=0.0) >= 0.4
+    helped = any(max(line.shows("done"), line.shows("next")) >= SHOWN for line in agent)
+    if left_upset and not helped and (cold > 1 or any(line.is_rude for line in agent)):
+        evidence = examined(line.line for line in agent)
+        return scaled(0.0, facts.sentence("probing.missing"), confidence=0.5, evidence=evidence)
+    return not_applicable(facts.sentence("probing.not_needed"))
+
+
+def _asks(line: AgentLine, *, first: bool) -> bool:
+    if line.is_rude:
+        return False
+    if max(line.shows("probing"), line.shows("verification"), line.shows("recap")) >= SHOWN:
+        return True
+    courtesy = max(line.shows("offer"), line.shows("greet")) >= SHOWN
+    words = len(line.line.text.split())
+    return "?" in line.line.text and not courtesy and not first and words > _LEAST_WORDS
