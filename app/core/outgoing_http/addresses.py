@@ -183,10 +183,12 @@ def resolve(host: str, timeout_s: float) -> tuple[Address, ...]:
 
 def _addresses(host: str, flags: int) -> tuple[Address, ...]:
     try:
-        found = socket.getaddrinfo(host.encode("ascii"), None, type=socket.SOCK_STREAM, flags=flags)
+        entries = socket.getaddrinfo(
+            host.encode("ascii"), None, type=socket.SOCK_STREAM, flags=flags
+        )
     except (OSError, UnicodeError) as error:
         raise NameNotResolved(host) from error
-    return tuple(dict.fromkeys(ip_address(str(entry[4][0])) for entry in found))
+    return tuple(dict.fromkeys(ip_address(str(entry[4][0])) for entry in entries))
 
 
 def _target_of(url: str) -> Target:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from app.core.addresses import AddressPolicy, Target
+from app.core.outgoing_http.addresses import AddressPolicy, Target
 
 MAX_READ_BYTES = 65536
 _IDLE_S = 5.0
