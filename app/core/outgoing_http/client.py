@@ -1,4 +1,4 @@
-"""Outgoing HTTP: the only user of `requests`; a reply says what happened and never raises."""
+"""Client for outgoing requests, on `requests`: every request ends with a reply, never an error."""
 
 import logging
 import ssl
@@ -28,20 +28,20 @@ logger = logging.getLogger(__name__)
 
 
 class HttpClient(Protocol):
-    """Sends one POST; the seam between what is said and how it travels."""
+    """Sends POST requests."""
 
     def post(self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float) -> Reply:
-        """Send, and wait for status line and headers, `timeout_s` in all."""
+        """Send, and wait for the status line and the headers, `timeout_s` in all."""
 
     def close_idle(self) -> None:
-        """Let go of connections that nobody used for a while."""
+        """Close connections that were not used for a while."""
 
     def close(self) -> None:
-        """End everything, also requests that run."""
+        """Close every connection, also under running requests."""
 
 
 class RequestsClient:
-    """The sender of a process: one session, one TLS context, many threads."""
+    """The client of a process: one session and one TLS context, used by many threads."""
 
     def __init__(
         self, policy: AddressPolicy, *, ca_bundle: str = "", body: BodyLimit = EXCERPT
@@ -90,11 +90,11 @@ class RequestsClient:
         return _reply(response.raw, started)  # type: ignore[arg-type]  # what the adapter put there
 
     def close_idle(self) -> None:
-        """Let go of connections that nobody used for five seconds."""
+        """Close connections that were not used for five seconds."""
         self._pool.close_idle()
 
     def close(self) -> None:
-        """End everything, also requests that run."""
+        """Close every connection, also under running requests."""
         self._session.close()
 
 
@@ -105,7 +105,7 @@ class _Undelivered(requests.RequestException):
 
 
 class _VettedAdapter(BaseAdapter):
-    """Carries requests over connections whose address was judged.
+    """Sends requests over connections whose address the policy allows.
 
     No redirect is followed, no proxy asked and no encoding undone. The body of the answer is
     bounded here already: a session reads it whole before it looks at a redirect.
@@ -144,7 +144,7 @@ class _VettedAdapter(BaseAdapter):
 
 
 def _prepared(url: str, headers: Mapping[str, str], body: bytes) -> requests.PreparedRequest:
-    """Prepare a POST with nothing of the session in it; merging its nothing costs 0.1 ms."""
+    """Prepare a POST without the session: merging its empty settings takes 0.1 ms."""
     request = requests.PreparedRequest()
     request.method = "POST"
     request.url = _prepared_url(url)

@@ -1,4 +1,4 @@
-"""One request and its answer over a vetted connection, and the name of what went wrong."""
+"""Exchange of one request and its answer over a connection, and names for failures."""
 
 import errno
 import http.client
@@ -65,7 +65,7 @@ class Exchanger:
     ) -> Answer:
         """Send one request; raise one of `FAILURES` when there is no answer.
 
-        A kept connection that turns out to be closed is replaced by a new one, in silence.
+        A kept connection that turns out to be closed is replaced by a new one.
         """
         deadline = Deadline(timeout_s)
         target = self._policy.parse(url)
@@ -121,7 +121,7 @@ def is_internal(error: BaseException | None) -> bool:
 
 
 def classify(error: Exception) -> tuple[Outcome, str]:
-    """Name a failure for the history; the text tells nothing about our network."""
+    """Return the outcome and a sentence for the history, which says nothing about our network."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return Outcome.TLS_ERROR, f"The certificate was refused: {error.verify_message}."
     for kinds, outcome, text in _NAMES:
