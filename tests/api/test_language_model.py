@@ -207,10 +207,10 @@ def test_doctor_asks_the_model(client: Caller, server: ModelServer, runtime: Run
         return next(each for each in examine(runtime.settings) if each.check == "judge")
 
     assert finding().verdict is Verdict.OK
-    assert "test-model-2026-11-01" in finding().told
+    assert "test-model-2026-11-01" in finding().message
     server.answer_with(refusal(401, "Incorrect API key provided: sk-test-1234567890"))
     assert finding().verdict is Verdict.FAIL
-    assert "401" in finding().told
-    assert "sk-test" not in finding().told
+    assert "401" in finding().message
+    assert "sk-test" not in finding().message
     [body] = {json.dumps(each["messages"]) for each in server.prompts}
     assert not re.search("parcel|order", body)

@@ -77,6 +77,6 @@ def test_a_name_and_an_id_for_the_same_are_too_much() -> None:
     assert check(Kind.EXECUTIVE, fields).names == {"callCenter": "Pune"}
     assert check(Kind.EXECUTIVE, {**fields, "callCenter": None}).names == {}
     both = {**fields, "callCenterId": "cc_01k9zq2m5rt9w3x7b1f6e8nvha"}
-    with pytest.raises(InvalidInput, match="not acceptable") as refused:
+    with pytest.raises(InvalidInput, match="fields are invalid") as refused:
         check(Kind.EXECUTIVE, both)
     assert sentence(refused.value) == "callCenter: Give the name or the id, not both."
