@@ -53,6 +53,7 @@ def test_any_text_can_be_read(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "What a pain in the arse you lot are.",
         "That's not my problem.",
         "Then go to another company.",
     ],

@@ -61,7 +61,8 @@ class CustomerLine:
 class AgentLine:
     """`rude` is 0 to 1, and so is `helpful`: something is done, promised or felt with the customer.
 
-    `unhelpful` is 0 to 1 for a line that stalls, refuses or dismisses.
+    `unhelpful` is 0 to 1 for a line that stalls, refuses or dismisses, `courteous` for one that greets,
+    thanks, apologises or offers help.
     """
 
     line: Line
@@ -69,6 +70,7 @@ class AgentLine:
     rude: float
     helpful: float
     unhelpful: float
+    courteous: float
 
     @property
     def is_rude(self) -> bool:
@@ -88,10 +90,6 @@ class AgentLine:
     def mixed(self) -> bool:
         """Tell whether the line is rude and courteous at once."""
         return min(self.rude, self.courteous) >= SHOWN
-
-    @property
-    def courteous(self) -> float:
-        return max(map(self.shows, _COURTESIES))
 
     def shows(self, label: str) -> float:
         return likelihood(self.marks, label)
@@ -207,6 +205,7 @@ class _Context:
             rude=1.0 if "profanity" in kinds else likely("dismissive") * (1 - 0.7 * softening),
             helpful=0.0 if fallback else helpful,
             unhelpful=max(likely("dismissive"), 0.8 * likely("stall"), 0.6 * likely("refusal")),
+            courteous=max(map(likely, _COURTESIES)),
         )
         if found.helpful >= SHOWN and found.rude < 0.4:
             self._tension /= 2
