@@ -1,4 +1,4 @@
-"""Fills the tables with deliveries that ended long ago, to see whether they slow the sender."""
+"""Fills the tables with finished deliveries, to measure whether they slow the sender."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -1,9 +1,9 @@
-"""Kills senders and web processes with -9 while events flow, and counts what it cost.
+"""Kills senders and web processes with -9 while events flow, and counts lost and repeated events.
 
-`python -m bench.webhook_kills --events 5000 --kills 50`: first events published straight into the
-database while the sender is killed again and again, for a receiver that takes 10 ms and for one
-that takes none, then the same over HTTP while web workers and the sender are killed in turn. Every
-line of the report is about acknowledged events.
+`python -m bench.webhook_kills --events 5000 --kills 50` first publishes events straight into the
+database while the sender is killed again and again, for a receiver that answers after 10 ms and for
+one that answers at once; then it causes events over HTTP while web workers and the sender are
+killed in turn. The report counts acknowledged events.
 """
 
 import argparse
@@ -16,18 +16,16 @@ from pathlib import Path
 from app import tables  # noqa: F401
 from app.core.database.schema_revision import needed_revision
 from app.core.database.session import Table
-from app.core.runtime import build_runtime
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Rate, Settings
-from app.events import outbox
-from app.webhooks.deliveries import fan_out
-from tests import killing
+from app.wiring import build_runtime
+from tests import kill_scenarios
+from tests.delivery_audit import DeliveryAudit
 from tests.receiver import Receiver, write_ca_bundle
-from tests.sending import LOOPBACK, Desk
-from tests.toll import Toll
+from tests.webhook_harness import LOOPBACK, WebhookHarness
 
 
-def desk_in(folder: Path) -> Desk:
+def harness_in(folder: Path) -> WebhookHarness:
     data_dir = folder / "instance"
     data_dir.mkdir()
     create_key_file(data_dir)
@@ -45,38 +43,39 @@ def desk_in(folder: Path) -> Desk:
     with runtime.db.engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32))")
         connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{needed_revision()}')")
-    outbox.on_publish(fan_out)
-    return Desk(runtime, folder)
+    return WebhookHarness(runtime, folder)
 
 
-def report(name: str, kills: int, found: Toll, took_s: float) -> None:
+def report(name: str, kills: int, audit: DeliveryAudit, took_s: float) -> None:
     print(f"{name}: {kills} kills in {took_s:.0f} s")
-    print(f"  acknowledged {found.acknowledged}, lost {found.lost}, unsettled {found.unsettled}")
     print(
-        f"  requests {found.received}, duplicates {found.duplicates}"
-        f" ({found.duplicates / max(1, kills):.2f} a kill), unexplained {found.unexplained},"
-        f" differing {found.differing}"
+        f"  acknowledged {audit.acknowledged}, lost {audit.lost}, not delivered {audit.not_delivered}"
     )
-    print(f"  most counted attempts {found.most_attempts}; {'fair' if found.fair else 'NOT FAIR'}")
+    print(
+        f"  requests {audit.received}, duplicates {audit.duplicates}"
+        f" ({audit.duplicates / max(1, kills):.2f} a kill), unexplained {audit.unexplained},"
+        f" differing {audit.differing}"
+    )
+    print(f"  most counted attempts {audit.most_attempts}; {'fair' if audit.fair else 'NOT FAIR'}")
 
 
 def main(events: int, kills: int) -> int:
     fair = True
     for name, story in (
-        ("sender, answers after 10 ms", killing.senders),
-        ("sender, answers at once", partial(killing.senders, answer_after_s=0)),
-        ("web and sender", killing.web_and_senders),
+        ("sender, answers after 10 ms", kill_scenarios.senders),
+        ("sender, answers at once", partial(kill_scenarios.senders, answer_after_s=0)),
+        ("web and sender", kill_scenarios.web_and_senders),
     ):
         with tempfile.TemporaryDirectory() as folder:
-            receiver, desk = Receiver(), desk_in(Path(folder))
+            receiver, harness = Receiver(), harness_in(Path(folder))
             started = time.monotonic()
             try:
-                desk.subscribe(receiver.url())
-                done, found = story(desk, receiver, events=events, kills=kills)
-                report(name, done, found, time.monotonic() - started)
-                fair = fair and found.fair
+                harness.subscribe(receiver.url())
+                done, audit = story(harness, receiver, events=events, kills=kills)
+                report(name, done, audit, time.monotonic() - started)
+                fair = fair and audit.fair
             finally:
-                desk.close()
+                harness.close()
                 receiver.close()
     return 0 if fair else 1
 

@@ -1,4 +1,4 @@
-"""What the webhook figures are measured on: a service's side, and receivers in another process."""
+"""Stage of the webhook benches: the service's side, and receivers in another process."""
 
 import multiprocessing
 import threading
@@ -12,13 +12,13 @@ from typing import Any
 
 from app import tables  # noqa: F401
 from app.core.database.session import Table
-from app.core.runtime import Runtime, build_runtime
+from app.core.runtime import Runtime
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.events import outbox
 from app.events.catalogue import CATALOGUE, EventType
 from app.webhooks import service
-from app.webhooks.deliveries import fan_out
+from app.wiring import build_runtime
 from tests.receiver import Receiver, hang, status, write_ca_bundle
 from tests.sender_process import SenderProcess, environment_of
 
@@ -44,15 +44,15 @@ class Receivers:
         return f"https://localhost:{self._port}{path}"
 
     def count(self) -> int:
-        """Return how many requests came in, those that hang left out."""
+        """Return how many requests came in, except those that hang."""
         self._pipe.send("count")
         return int(self._pipe.recv())
 
     def arrivals(self) -> dict[str, list[float]]:
-        """Return when each event came in, by its id, those that hang left out."""
+        """Return when each event came in, by its id, except for requests that hang."""
         self._pipe.send("arrivals")
-        found: dict[str, list[float]] = self._pipe.recv()
-        return found
+        arrivals: dict[str, list[float]] = self._pipe.recv()
+        return arrivals
 
     def close(self) -> None:
         self._process.terminate()
@@ -65,15 +65,18 @@ def _receive(folder: Path, pipe: Connection) -> None:
     receiver.scripts = _Scripts()
     pipe.send(receiver.port)
     while True:
-        asked = pipe.recv()
-        answered = [each for each in list(receiver.requests) if not each.path.startswith("/hang")]
-        if asked == "count":
+        question = pipe.recv()
+        answered = [
+            request for request in list(receiver.requests) if not request.path.startswith("/hang")
+        ]
+        if question == "count":
             pipe.send(len(answered))
             continue
-        found: dict[str, list[float]] = {}
-        for each in answered:
-            found.setdefault(each.headers.get("x-webhook-id", ""), []).append(each.at)
-        pipe.send(found)
+        arrivals: dict[str, list[float]] = {}
+        for request in answered:
+            event_id = request.headers.get("x-webhook-id", "")
+            arrivals.setdefault(event_id, []).append(request.at)
+        pipe.send(arrivals)
 
 
 class _Scripts(dict[str, Any]):
@@ -85,7 +88,7 @@ class _Scripts(dict[str, Any]):
 
 
 class Stage:
-    """The database with its subscriptions, and the sender when it is started."""
+    """A database with subscriptions, and a sender when it is started."""
 
     def __init__(self, folder: Path, receivers: Receivers, redis_url: str) -> None:
         data_dir = folder / "instance"
@@ -102,19 +105,21 @@ class Stage:
         )
         self.runtime: Runtime = build_runtime(settings)
         Table.metadata.create_all(self.runtime.db.engine)
-        outbox.on_publish(fan_out)
 
     def subscribe(self, paths: Sequence[str]) -> list[str]:
-        """Make a subscription for each path; return their ids."""
-        made = []
+        """Create a subscription for each path; return their ids."""
+        ids = []
         with self.runtime.db.writing() as session:
             for path in paths:
                 url = self.receivers.url(path)
-                made.append(service.create(session, self.runtime.keyring, url=url, events=[EVENT]))
-        return [each["id"] for each in made]
+                subscription = service.create(
+                    session, self.runtime.keyring, url=url, events=[EVENT]
+                )
+                ids.append(subscription["id"])
+        return ids
 
     def publish(self, count: int, *, in_one: int = 1) -> dict[str, float]:
-        """Publish events, some in one transaction; return when each was committed, by its id."""
+        """Publish events, `in_one` a transaction; return when each was committed, by its id."""
         committed: dict[str, float] = {}
         while len(committed) < count:
             with self.runtime.db.writing() as session:
@@ -127,7 +132,7 @@ class Stage:
 
     @contextmanager
     def sender(self) -> Iterator[SenderProcess]:
-        """Run a sender; show what it logged, which should be nothing."""
+        """Run a sender; print its log, which should be empty."""
         sender = SenderProcess(environment_of(self.runtime.settings), self._log)
         try:
             yield sender

@@ -1,8 +1,8 @@
-"""How fast one sender delivers, what a delivery costs, and how long one waits.
+"""Measures one sender: deliveries a second, CPU time of each, and how long a delivery waits.
 
-`python -m bench.webhooks` measures beside the bare limit, the same POSTs from a plain keep-alive
-loop of `requests` to the same receiver, in the same run. `--finished 1000000` does it once more
-over a table with so many deliveries that ended.
+`python -m bench.webhooks` compares with a baseline in the same run: the same POSTs to the same
+receiver from a loop of `requests` over one kept connection. `--finished 1000000` repeats it over a
+table with that many finished deliveries; `--distances` measures only receivers that are far away.
 """
 
 import argparse
@@ -17,7 +17,8 @@ import orjson
 import requests
 
 from app.events.catalogue import example_of
-from app.webhooks import signatures
+from app.webhooks import signing_secrets
+from app.webhooks.sender import signatures
 from bench.webhook_history import fill
 from bench.webhook_stage import EVENT, Receivers, Stage
 from tests.queue_server import running_queue_server
@@ -36,17 +37,17 @@ def stage() -> Iterator[Stage]:
         try:
             yield built
         finally:
-            built.parts.db.engine.dispose()
+            built.runtime.db.engine.dispose()
             receivers.close()
 
 
-def bare(number: int) -> float:
+def baseline(number: int) -> float:
     """Return the POSTs a second of a loop that does nothing else."""
     with tempfile.TemporaryDirectory() as name:
         receivers = Receivers(Path(name))
         body = orjson.dumps(example_of(EVENT))
         headers = signatures.headers(
-            signing_secrets=[signatures.new_secret()],
+            signing_secrets=[signing_secrets.new_secret()],
             event_id="evt_1",
             delivery_id="dlv_1",
             attempt=1,
@@ -56,19 +57,19 @@ def bare(number: int) -> float:
         with requests.Session() as session:
             session.trust_env = False
             session.verify = str(Path(name) / "webhook-ca.pem")
-            session.post(receivers.url("/bare"), data=body, headers=headers, timeout=10)
+            session.post(receivers.url("/baseline"), data=body, headers=headers, timeout=10)
             started, cpu = time.perf_counter(), time.process_time()
             for _ in range(number):
-                session.post(receivers.url("/bare"), data=body, headers=headers, timeout=10)
+                session.post(receivers.url("/baseline"), data=body, headers=headers, timeout=10)
             took_s, cpu = time.perf_counter() - started, time.process_time() - cpu
         receivers.close()
-    print(f"{'bare loop':24}{number / took_s:8.0f} /s {cpu / number * 1000:6.2f} ms CPU")
+    print(f"{'baseline':24}{number / took_s:8.0f} /s {cpu / number * 1000:6.2f} ms CPU")
     return number / took_s
 
 
-def drain(where: Stage, name: str, number: int, receivers: int) -> None:
-    """Publish first, then let a sender deliver it all, right after the bare loop has run."""
-    limit = bare(min(number, 2000))
+def backlog(where: Stage, name: str, number: int, receivers: int) -> None:
+    """Publish a backlog and let a sender deliver it, right after measuring the baseline."""
+    limit = baseline(min(number, 2000))
     before = where.receivers.count()
     where.publish(number // receivers, in_one=100)
     number = number // receivers * receivers
@@ -82,12 +83,12 @@ def drain(where: Stage, name: str, number: int, receivers: int) -> None:
     rate = done / took_s
     print(
         f"{name:24}{rate:8.0f} /s {cpu / done * 1000:6.2f} ms CPU"
-        f"   {rate / limit * 100:4.0f} % of the bare loop"
+        f"   {rate / limit * 100:4.0f} % of the baseline"
     )
 
 
 def paced(where: Stage, name: str, per_s: float, seconds: float, receivers: int) -> None:
-    """Publish at a pace and print how long it took from each commit to each receipt."""
+    """Publish at a pace, and print the time from each commit to each receipt."""
     committed: dict[str, float] = {}
     before = where.receivers.count()
     with where.sender():
@@ -135,17 +136,17 @@ def main(number: int, finished: int) -> None:
         with stage() as where:
             subscriptions = where.subscribe([f"/{each}" for each in range(receivers)])
             name = f"{receivers} receiver{'s' * (receivers > 1)}"
-            drain(where, name, number, receivers)
+            backlog(where, name, number, receivers)
             paced(where, f"  {name}, paced", _PACED_PER_S / receivers, _PACED_S, receivers)
             if receivers == 1:
                 paced(where, "  each after a pause", 1 / 1.5, 15, 1)
                 if finished:
                     started = time.perf_counter()
-                    fill(where.parts.db, subscriptions, finished)
+                    fill(where.runtime.db, subscriptions, finished)
                     print(
                         f"{finished} finished deliveries in {time.perf_counter() - started:.0f} s"
                     )
-                    drain(where, "  then", number, 1)
+                    backlog(where, "  then", number, 1)
                     paced(where, "  then, paced", _PACED_PER_S, _PACED_S, 1)
     with stage() as where:
         where.subscribe(["/healthy", *(f"/hang{each}" for each in range(_HANGING))])

@@ -12,11 +12,9 @@ from typing import Any
 from app import tables  # noqa: F401 - foreign keys reach over the rooms
 from app.core.process import log, stopping
 from app.core.settings import Settings
-from app.events import outbox
-from app.webhooks.deliveries import fan_out
-from app.webhooks.sender_process import run_sender
+from app.webhooks.sender.process import run_sender
 from app.wiring import build_runtime
-from tests import halting
+from tests import commit_halts
 
 ROOT = Path(__file__).parent.parent
 
@@ -102,8 +100,7 @@ def main() -> None:
     stopping.listen()
     settings = Settings.from_env(os.environ)
     log.configure(settings.log_level)
-    outbox.on_publish(fan_out)
-    halting.obey(halting.anything)
+    commit_halts.obey(commit_halts.anything)
     run_sender(build_runtime(settings), stopping.requested)
 
 

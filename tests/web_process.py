@@ -10,7 +10,7 @@ from pathlib import Path
 from app.core.settings import Settings
 from app.factory import create_app
 from app.operations.processes.web import serve
-from tests import halting
+from tests import commit_halts
 
 ROOT = Path(__file__).parent.parent
 
@@ -62,7 +62,7 @@ def main(listener: int) -> None:
     """Serve until it is killed."""
     settings = Settings.from_env(os.environ)
     app = create_app(settings)
-    halting.obey(halting.rings)
+    commit_halts.obey(commit_halts.rings)
     serve(app, settings, listener)
 
 

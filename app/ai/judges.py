@@ -9,8 +9,8 @@ from app.ai.language_model.endpoint import ANSWER_BODY, Endpoint
 from app.ai.language_model.endpoint_memory import EndpointMemory
 from app.ai.language_model.judge import Access, LanguageModelJudge
 from app.ai.language_model.kept_answers import AnswerStore
-from app.core.addresses import ANYWHERE
-from app.core.outbound import RequestsSender
+from app.core.outgoing_http.addresses import ANYWHERE
+from app.core.outgoing_http.client import RequestsClient
 from app.core.settings import EMBEDDED, Settings
 
 
@@ -43,9 +43,9 @@ def endpoint_of(settings: Settings) -> Endpoint:
     return Endpoint(settings.judge_url, settings.judge_model, settings.judge_api_key)
 
 
-def open_sender(settings: Settings) -> RequestsSender:
+def open_sender(settings: Settings) -> RequestsClient:
     """Make the sender of one conversation's requests; the operator's own machines may be reached."""
-    return RequestsSender(ANYWHERE, ca_bundle=settings.judge_ca_bundle, body=ANSWER_BODY)
+    return RequestsClient(ANYWHERE, ca_bundle=settings.judge_ca_bundle, body=ANSWER_BODY)
 
 
 def requests_at_once(settings: Settings) -> int:

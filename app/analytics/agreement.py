@@ -1,4 +1,4 @@
-"""How well the judge agrees with people, and people with each other (docs/reviews.md)."""
+"""Agreement of the judge with people, and of people with each other (docs/reviews.md)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

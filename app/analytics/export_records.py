@@ -1,4 +1,4 @@
-"""What is told of exports: their records, with links to files that are signed and end."""
+"""Records of exports as the API shows them, with signed links to their files."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

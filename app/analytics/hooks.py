@@ -1,4 +1,4 @@
-"""What the signed URLs ask: whether the file of an export may be given out."""
+"""Downloads of exports by signed URLs: whether a file may be served."""
 
 from app.analytics import exporting
 from app.core.runtime import Runtime

@@ -1,4 +1,4 @@
-"""What an export is asked for, as its row keeps it."""
+"""Export requests as their rows store them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -9,14 +9,14 @@ from app.core.runtime import Runtime
 from app.core.secrets.encryption import Keyring
 from app.imports import sealed_documents
 from app.redaction import raw_texts
-from app.webhooks import sealing
+from app.webhooks import signing_secrets
 
 # For each kind: encrypts a batch again, and returns the ids of the master keys that are missing.
 _KINDS: tuple[
     tuple[str, Callable[[Session, Keyring], int], Callable[[Session, Keyring], set[str]]], ...
 ] = (
     ("API key", credentials.rewrap, credentials.unreadable_key_ids),
-    ("webhook", sealing.rewrap, sealing.unreadable_key_ids),
+    ("webhook", signing_secrets.rewrap, signing_secrets.unreadable_key_ids),
     ("raw text", raw_texts.rewrap, raw_texts.unreadable_key_ids),
     ("queued import", sealed_documents.rewrap, sealed_documents.unreadable_key_ids),
 )

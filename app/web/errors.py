@@ -1,4 +1,4 @@
-"""Every failure leaves in the contract's envelope: ours, Flask's, and those nobody expected."""
+"""Error handlers: every failure is answered in the error envelope."""
 
 import logging
 from typing import Any

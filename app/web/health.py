@@ -1,4 +1,4 @@
-"""GET /health: whether the service can do its work, with no detail that helps an attacker."""
+"""Health endpoint: whether the service works, without details that help an attacker."""
 
 import threading
 import time

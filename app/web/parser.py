@@ -1,4 +1,4 @@
-"""Reading arguments: JSON by the strict loader, queries with every parameter once."""
+"""Parsing of request arguments: strict JSON bodies, and query parameters given once."""
 
 from typing import Any, NoReturn
 
@@ -35,12 +35,12 @@ class StrictParser(FlaskParser):
         found: dict[str, str] = {}
         for name, values in req.args.lists():
             if len(values) > 1:
-                message = Message(FORMAT, "This parameter stands more than once.")
+                message = Message(FORMAT, "This parameter may be given only once.")
                 raise InvalidInput(details=details_of({"query": {name: [message]}}))
             found[name] = values[0]
         for name, value in found.items():
             if "\x00" in value or "\ufffd" in value:
-                message = Message(FORMAT, "This parameter holds NUL or is not UTF-8.")
+                message = Message(FORMAT, "This parameter must be UTF-8 without NUL.")
                 raise InvalidInput(details=details_of({"query": {name: [message]}}))
         return found
 
@@ -53,7 +53,7 @@ class StrictParser(FlaskParser):
         error_status_code: int | None,
         error_headers: Any,
     ) -> NoReturn:
-        """Tell every finding with its location, field and code."""
+        """Report every finding with its location, field and code."""
         details = details_of(error.messages_dict)
         missing = bool(details) and all(each["code"] == REQUIRED for each in details)
         message = "Required fields are missing; details names each." if missing else None

@@ -1,1 +1,1 @@
-"""Webhook subscriptions, and the sender that tells them what happened."""
+"""Webhooks: subscriptions of receivers, the deliveries owed to them, and the sender."""

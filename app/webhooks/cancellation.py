@@ -1,11 +1,12 @@
-"""Ending what is owed to a subscription that gets nothing more; it stays recoverable."""
+"""Cancellation of pending deliveries of a subscription that ends; a recovery finds them."""
 
 from datetime import datetime
 
 from sqlalchemy import literal_column, update
 from sqlalchemy.orm import Session
 
-from app.webhooks.models import Delivery, DeliveryState
+from app.webhooks.enums import DeliveryState
+from app.webhooks.models import Delivery
 
 
 def cancel_pending(session: Session, subscription_id: str, *, now: datetime) -> None:

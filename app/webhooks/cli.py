@@ -11,36 +11,37 @@ from app.core.clock import as_utc, iso_utc
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import AppError
 from app.web.current import current_runtime
-from app.webhooks import deliveries as making
-from app.webhooks import history, recovery, sender_process, service
-from app.webhooks.models import DeliveryState
+from app.webhooks import deliveries as creation
+from app.webhooks import history, recovery, service
+from app.webhooks.enums import RECOVERABLE_STATES, DeliveryState
+from app.webhooks.sender import process
 
 
 @click.group("webhooks")
 def webhooks() -> None:
-    """List subscriptions and deliveries; send again what failed."""
+    """List subscriptions and deliveries; send failed ones again."""
 
 
 @webhooks.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(*, as_json: bool) -> None:
-    """List the subscriptions and how they do."""
+    """List the subscriptions and since when they fail."""
     with current_runtime().db.reading() as session:
-        found = [dict(each) for each in _all(lambda page: service.list_page(session, page))]
+        subscriptions = [dict(row) for row in _all(lambda page: service.list_page(session, page))]
     if as_json:
-        _print_json(found)
+        _print_json(subscriptions)
         return
-    for each in found:
-        state = "active" if each["active"] else "inactive"
-        failing = (
-            f"  failing since {iso_utc(each['failing_since'])}" if each["failing_since"] else ""
-        )
-        click.echo(f"{each['id']}  {state:8}  {each['url']}  {','.join(each['events'])}{failing}")
+    for subscription in subscriptions:
+        status = "active" if subscription["active"] else "inactive"
+        since = subscription["failing_since"]
+        failing = f"  failing since {iso_utc(since)}" if since else ""
+        events = ",".join(subscription["events"])
+        click.echo(f"{subscription['id']}  {status:8}  {subscription['url']}  {events}{failing}")
 
 
 @webhooks.command("deliveries")
 @click.argument("subscription_id")
-@click.option("--status", type=click.Choice([each.value for each in DeliveryState]))
+@click.option("--status", type=click.Choice([state.value for state in DeliveryState]))
 @click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def deliveries(subscription_id: str, status: str | None, limit: int, *, as_json: bool) -> None:
@@ -48,17 +49,17 @@ def deliveries(subscription_id: str, status: str | None, limit: int, *, as_json:
     request = PageRequest(page_size=limit)
     try:
         with current_runtime().db.reading() as session:
-            found = history.list_page(session, subscription_id, request, status=status).items
+            listed = history.list_page(session, subscription_id, request, status=status).items
     except AppError as error:
         raise click.ClickException(error.message) from error
     if as_json:
-        _print_json([{**each, "attempts": [*map(dict, each["attempts"])]} for each in found])
+        _print_json([{**row, "attempts": [*map(dict, row["attempts"])]} for row in listed])
         return
-    for each in found:
-        last = each["attempts"][-1]["outcome"] if each["attempts"] else "-"
+    for delivery in listed:
+        outcome = delivery["attempts"][-1]["outcome"] if delivery["attempts"] else "-"
         click.echo(
-            f"{each['id']}  {iso_utc(each['created_at'])}  {each['event']:20}  "
-            f"{each['status']:10}  {each['attempt_count']} attempts  {last}"
+            f"{delivery['id']}  {iso_utc(delivery['created_at'])}  {delivery['event']:20}  "
+            f"{delivery['status']:10}  {delivery['attempt_count']} attempts  {outcome}"
         )
 
 
@@ -69,7 +70,7 @@ def redeliver(subscription_id: str, delivery_id: str) -> None:
     """Send the event of a delivery once more, in one attempt."""
     try:
         with current_runtime().db.writing() as session:
-            started = making.redeliver(session, subscription_id, delivery_id)
+            started = creation.redeliver(session, subscription_id, delivery_id)
     except AppError as error:
         raise click.ClickException(error.message) from error
     click.echo(f"{started.delivery_id} sends {started.event_id} again")
@@ -77,22 +78,24 @@ def redeliver(subscription_id: str, delivery_id: str) -> None:
 
 @webhooks.command("recover")
 @click.argument("subscription_id")
-@click.option("--since", help="ISO 8601 moment: deliveries made then or later.")
-@click.option("--until", help="ISO 8601 moment: deliveries made before it.")
-@click.option("--status", type=click.Choice(["failed", "canceled"]), help="Only these.")
+@click.option("--since", help="ISO 8601 time: deliveries created then or later.")
+@click.option("--until", help="ISO 8601 time: deliveries created before it.")
+@click.option(
+    "--status", type=click.Choice([state.value for state in RECOVERABLE_STATES]), help="Only these."
+)
 def recover(subscription_id: str, since: str | None, until: str | None, status: str | None) -> None:
-    """Send anew every event whose latest delivery failed, was canceled or was missed."""
+    """Send every event again whose latest delivery failed, was canceled or was missed."""
     try:
         count = recovery.recover(
             current_runtime().db,
             subscription_id,
-            since=_moment(since),
-            until=_moment(until),
+            since=_time(since),
+            until=_time(until),
             status=status,
         )
     except (AppError, ValueError) as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"{count} deliveries made")
+    click.echo(f"{count} deliveries created")
 
 
 @webhooks.command("drain")
@@ -100,16 +103,17 @@ def recover(subscription_id: str, since: str | None, until: str | None, status: 
     "--within", "within_s", type=click.FloatRange(1), default=60, show_default=True, help="Seconds."
 )
 def drain(within_s: float) -> None:
-    """Send what is due, here and now, until nothing is; exit code 1 when time runs out.
+    """Send what is due until nothing is; exit code 1 when the time runs out.
 
-    For a machine where no worker runs, or before it is switched off. What fails stays for later.
+    For a machine without a running worker, or before it is switched off. A delivery that fails is
+    left for its next attempt.
     """
-    if not sender_process.drain(current_runtime(), within_s=within_s):
-        raise click.ClickException("time ran out, and something is still due")
-    click.echo("nothing is due")
+    if not process.drain(current_runtime(), within_s=within_s):
+        raise click.ClickException("The time ran out, and deliveries are still due.")
+    click.echo("Nothing is due.")
 
 
-def _moment(text: str | None) -> datetime | None:
+def _time(text: str | None) -> datetime | None:
     return as_utc(datetime.fromisoformat(text)) if text else None
 
 
@@ -125,5 +129,5 @@ def _all(read: Callable[[PageRequest], Page[Any]]) -> list[Any]:
     ]
 
 
-def _print_json(found: list[dict[str, Any]]) -> None:
-    click.echo(json.dumps(found, default=iso_utc, indent=2))
+def _print_json(rows: list[dict[str, Any]]) -> None:
+    click.echo(json.dumps(rows, default=iso_utc, indent=2))

@@ -1,4 +1,4 @@
-"""How deliveries come to be: from an event, a test, a redelivery or a recovery."""
+"""Creation of deliveries: for an event, a test, a redelivery or a recovery."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,15 +16,16 @@ from app.events import outbox
 from app.events.catalogue import EventType, sample_of
 from app.events.models import Event
 from app.webhooks import service
-from app.webhooks.limits import ATTEMPTS
-from app.webhooks.models import Delivery, DeliveryState, Subscription, Trigger
+from app.webhooks.enums import DeliveryState, Trigger
+from app.webhooks.models import Delivery, Subscription
 
-_UNDER_WAY = (DeliveryState.PENDING, DeliveryState.DELIVERING)
+ATTEMPTS = 3
+_NOT_ENDED = (DeliveryState.PENDING, DeliveryState.DELIVERING)
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """A delivery that was asked for."""
+class StartedDelivery:
+    """A delivery that a caller asked for."""
 
     delivery_id: str
     event_id: str
@@ -33,36 +34,38 @@ class Started:
 
 
 def fan_out(session: Session, event: Event) -> None:
-    """Write a delivery for each subscription to this type; `events.outbox` calls it.
+    """Write a delivery for each subscription to the event's type; called by `events.outbox`.
 
-    An inactive one gets a canceled delivery, so that a recovery finds what was missed.
+    An inactive subscription gets a canceled delivery, so that a recovery finds what it missed.
     """
-    wanting = session.execute(
+    subscriptions = session.execute(
         select(Subscription.id, Subscription.events, Subscription.active)
         .where(Subscription.deleted_at.is_(None))
         .order_by(Subscription.id)
-        # A deletion waits until this is committed, and so cancels what is written here.
+        # A deletion waits for this commit, and so cancels what is written here.
         .with_for_update(read=True, key_share=True)
     )
     rows = [
-        row_of(
+        delivery_row(
             event.id,
             event.type,
             subscription_id,
             now=event.occurred_at,
             state=DeliveryState.PENDING if active else DeliveryState.CANCELED,
         )
-        for subscription_id, types, active in wanting
+        for subscription_id, types, active in subscriptions
         if event.type in types
     ]
     write(session, rows)
 
 
-def send_test(session: Session, subscription_id: str, *, event: str | None = None) -> Started:
+def send_test(
+    session: Session, subscription_id: str, *, event: str | None = None
+) -> StartedDelivery:
     """Send a sample of one of the subscription's types, also when it is inactive.
 
     Raises:
-        InvalidInput: the subscription does not listen to that type.
+        InvalidInput: the subscription does not include that type.
     """
     subscription = service.get(session, subscription_id)
     chosen = event or subscription.events[0]
@@ -71,13 +74,15 @@ def send_test(session: Session, subscription_id: str, *, event: str | None = Non
         raise InvalidInput.field("event", message, code="ENUM")
     event_type = EventType(chosen)
     sample = outbox.record(session, event_type, sample_of(event_type))
-    row = row_of(sample.id, chosen, subscription_id, now=sample.occurred_at, trigger=Trigger.TEST)
+    row = delivery_row(
+        sample.id, chosen, subscription_id, now=sample.occurred_at, trigger=Trigger.TEST
+    )
     write(session, [row])
-    return Started(row["id"], sample.id, chosen)
+    return StartedDelivery(row["id"], sample.id, chosen)
 
 
-def redeliver(session: Session, subscription_id: str, delivery_id: str) -> Started:
-    """Send an event once more, in one attempt; the earlier delivery stays as it ended.
+def redeliver(session: Session, subscription_id: str, delivery_id: str) -> StartedDelivery:
+    """Send an event once more, in one attempt; the earlier delivery stays as it is.
 
     Raises:
         Conflict: the delivery has not ended yet.
@@ -86,12 +91,12 @@ def redeliver(session: Session, subscription_id: str, delivery_id: str) -> Start
     earlier = session.get(Delivery, delivery_id)
     if earlier is None or earlier.subscription_id != subscription_id:
         raise NotFound("There is no such delivery.")
-    if earlier.state in _UNDER_WAY:
-        raise Conflict("This delivery has not ended yet.")
+    if earlier.state in _NOT_ENDED:
+        raise Conflict("This delivery has not ended yet; wait until it has.")
     latest = select(func.max(Delivery.round)).where(
         Delivery.event_id == earlier.event_id, Delivery.subscription_id == subscription_id
     )
-    row = row_of(
+    row = delivery_row(
         earlier.event_id,
         earlier.event_type,
         subscription_id,
@@ -101,10 +106,10 @@ def redeliver(session: Session, subscription_id: str, delivery_id: str) -> Start
         round=session.scalars(latest).one() + 1,
     )
     write(session, [row])
-    return Started(row["id"], earlier.event_id, earlier.event_type)
+    return StartedDelivery(row["id"], earlier.event_id, earlier.event_type)
 
 
-def row_of(
+def delivery_row(
     event_id: str,
     event_type: str,
     subscription_id: str,
@@ -115,7 +120,7 @@ def row_of(
     max_attempts: int = ATTEMPTS,
     round: int = 0,
 ) -> dict[str, Any]:
-    """Return the row of a delivery that is due now, or was missed."""
+    """Return the row of a delivery that is due now or, with the state canceled, was missed."""
     return {
         "id": new_id("dlv"),
         "event_id": event_id,

@@ -1,4 +1,4 @@
-"""The delivery history: read page by page, and deleted when its time is over."""
+"""Delivery history: listed page by page, and deleted when it expires."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import NotFound
 from app.events.models import Event
-from app.webhooks.models import Attempt, Delivery, DeliveryState, Subscription
+from app.webhooks.enums import DeliveryState
+from app.webhooks.models import Attempt, Delivery, Subscription
 
 _SORTABLE = {"created_at": Delivery.created_at}
 _COLUMNS = (
@@ -47,7 +48,7 @@ def list_page(
     """List the deliveries of a subscription with their attempts, also after it was deleted.
 
     Raises:
-        NotFound: there never was such a subscription, or its history is over.
+        NotFound: there is no such subscription, or its history has expired.
     """
     if session.get(Subscription, subscription_id) is None:
         raise NotFound("There is no such webhook.")
@@ -75,9 +76,9 @@ def list_page(
 
 
 def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
-    """Delete deliveries that ended before a moment, and what nothing refers to any more.
+    """Delete deliveries that ended before a moment, and rows that nothing refers to any more.
 
-    Call it until it returns 0: each call is short, so that others get their turn to write.
+    Call it until it returns 0: each call is a short transaction, so that others can write.
     """
     old = session.execute(
         select(Delivery.id, Delivery.event_id).where(Delivery.finished_at < before).limit(limit)
@@ -85,17 +86,19 @@ def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
     ids = [row.id for row in old]
     session.execute(delete(Attempt).where(Attempt.delivery_id.in_(ids)))
     session.execute(delete(Delivery).where(Delivery.id.in_(ids)))
-    untold = select(Event.id).where(
+    unused = select(Event.id).where(
         Event.occurred_at < before, ~exists().where(Delivery.event_id == Event.id)
     )
-    # Those that never had a delivery are looked for at the end alone: that reads every old event.
-    untold = untold.where(Event.id.in_({row.event_id for row in old})) if old else untold
-    event_ids = session.scalars(untold.limit(limit)).all()
+    # Events that never had a delivery are searched last: that reads every old event.
+    unused = unused.where(Event.id.in_({row.event_id for row in old})) if old else unused
+    event_ids = session.scalars(unused.limit(limit)).all()
     session.execute(delete(Event).where(Event.id.in_(event_ids)))
-    forgotten = Subscription.deleted_at < before
     session.execute(
         delete(Subscription)
-        .where(forgotten, ~exists().where(Delivery.subscription_id == Subscription.id))
+        .where(
+            Subscription.deleted_at < before,
+            ~exists().where(Delivery.subscription_id == Subscription.id),
+        )
         .execution_options(synchronize_session=False)
     )
     return len(ids) + len(event_ids)
@@ -107,14 +110,14 @@ def _attempts(session: Session, delivery_ids: Sequence[str]) -> dict[str, list[R
         .where(Attempt.delivery_id.in_(delivery_ids))
         .order_by(Attempt.delivery_id, Attempt.number)
     ).mappings()
-    found: dict[str, list[RowMapping]] = {}
+    by_delivery: dict[str, list[RowMapping]] = {}
     for row in rows:
-        found.setdefault(row["delivery_id"], []).append(row)
-    return found
+        by_delivery.setdefault(row["delivery_id"], []).append(row)
+    return by_delivery
 
 
 def _record(row: RowMapping, attempts: Sequence[RowMapping]) -> dict[str, Any]:
-    """Shape a delivery; a running attempt is not counted yet."""
+    """Return a delivery as the API shows it; a running attempt is not counted yet."""
     running = row["state"] == DeliveryState.DELIVERING
     return {
         "id": row["id"],

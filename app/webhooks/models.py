@@ -1,41 +1,33 @@
-"""The tables of webhooks: who listens, what is owed to whom, and what was tried."""
+"""Tables of webhooks: subscriptions, deliveries and attempts."""
 
 from datetime import datetime
-from enum import StrEnum
 
 from sqlalchemy import JSON, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.database.session import Table, UtcDateTime
-
-
-class DeliveryState(StrEnum):
-    """Where a delivery stands."""
-
-    PENDING = "pending"
-    DELIVERING = "delivering"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELED = "canceled"
-
-
-class Trigger(StrEnum):
-    """Why a delivery exists."""
-
-    EVENT = "event"
-    TEST = "test"
-    MANUAL = "manual"
+from app.webhooks.enums import Trigger
 
 
 class Subscription(Table):
-    """A receiver and the event types that it wants.
+    """A receiver and the event types that it subscribes to.
 
-    `previous_secret` may sign as well until `previous_secret_expires_at`. `failing_since` and
-    `failed_in_streak` are the state of the seven-day rule; `deactivated_at` is set when it struck.
+    `previous_secret` signs as well until `previous_secret_expires_at`. `failing_since` and
+    `failed_in_streak` are the failure streak after which a subscription is switched off (see
+    `sender.auto_disable`); `deactivated_at` is when that happened.
     """
 
     __tablename__ = "webhook_subscriptions"
-    __table_args__ = (Index("ix_webhook_subscriptions_created", "created_at", "id"),)
+    __table_args__ = (
+        Index("ix_webhook_subscriptions_created", "created_at", "id"),
+        # The sender lists these with each tick; deleted ones stay as long as their history.
+        Index(
+            "ix_webhook_subscriptions_not_deleted",
+            "id",
+            sqlite_where=text("deleted_at IS NULL"),
+            postgresql_where=text("deleted_at IS NULL"),
+        ),
+    )
 
     id: Mapped[str] = mapped_column(primary_key=True)
     url: Mapped[str]
@@ -53,19 +45,19 @@ class Subscription(Table):
     deleted_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     version: Mapped[int] = mapped_column(default=1)
 
-    def is_over(self, trigger: str) -> bool:
-        """Whether nothing of this kind is sent any more, not even later."""
+    def has_ended_for(self, trigger: str) -> bool:
+        """Whether deliveries of this trigger are never sent again."""
         if self.deleted_at is not None:
             return True
         return self.deactivated_at is not None and trigger != Trigger.TEST
 
 
 class Delivery(Table):
-    """One event owed to one subscription; `round` is 0 and one more for each time it is sent anew.
+    """One event for one subscription; `round` is 0, and one more for each redelivery.
 
-    `attempts` counts those that ended or run; `interruptions` those that a crash cut off, which
-    don't count. The lease says which process sends it, with a token that only the present holder
-    knows.
+    `attempts` counts attempts that ended or are running; `interruptions` those that a crash cut
+    off, which are not attempts. The lease names the process that sends it, with a token that is
+    new for each lease.
     """
 
     __tablename__ = "webhook_deliveries"
@@ -78,7 +70,7 @@ class Delivery(Table):
             sqlite_where=text("state = 'pending'"),
             postgresql_where=text("state = 'pending'"),
         ),
-        # An inactive subscription may hold many pending rows; only its tests are sent.
+        # An inactive subscription may have many pending rows; only its tests are sent.
         Index(
             "ix_webhook_deliveries_due_tests",
             "subscription_id",
@@ -116,7 +108,7 @@ class Delivery(Table):
 
 
 class Attempt(Table):
-    """One request that ended: an answer, or a name for what was in its way."""
+    """One request that ended, with the answer or the reason why there was none."""
 
     __tablename__ = "webhook_attempts"
 

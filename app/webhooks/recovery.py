@@ -1,7 +1,7 @@
-"""Recovery: every event whose latest delivery ended in vain is sent anew.
+"""Recovery: sends every event again whose latest delivery failed or was canceled.
 
-There may be hundreds of thousands. So it is a door of its own: some at a time, each time in one
-short write transaction.
+There may be hundreds of thousands. So it opens its transactions itself: a batch at a time, each in
+one short write transaction.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from sqlalchemy.orm import Session, aliased
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.webhooks import deliveries, service
-from app.webhooks.models import Delivery, DeliveryState, Trigger
+from app.webhooks.enums import RECOVERABLE_STATES, Trigger
+from app.webhooks.models import Delivery
 
-_Wanted: TypeAlias = Select[str, datetime, str, str, int]
+_Recoverable: TypeAlias = Select[str, datetime, str, str, int]
 
-BATCH = 1000
-_ENDED_IN_VAIN = (DeliveryState.FAILED.value, DeliveryState.CANCELED.value)
+_BATCH_SIZE = 1000
 
 
 def recover(
@@ -29,68 +29,72 @@ def recover(
     since: datetime | None = None,
     until: datetime | None = None,
     status: str | None = None,
+    batch_size: int = _BATCH_SIZE,
 ) -> int:
-    """Send every event anew whose latest delivery failed, was canceled or was missed.
+    """Send every event again whose latest delivery failed, was canceled or was missed.
 
-    A second call finds the new deliveries and makes none; so a call that was cut off can be made
-    again, and makes the rest. Returns how many are made.
+    A second call finds the new deliveries and creates none; so a call that was cut off can be
+    repeated, and creates the rest. Returns how many were created.
 
     Args:
-        since: moment from which on the latest deliveries were made, inclusive.
-        until: moment before which they were made, exclusive.
-        status: failed or canceled alone; an event that was missed counts as canceled.
+        since: only latest deliveries created at this time or later.
+        until: only those created before this time.
+        status: only `failed` or only `canceled`; a missed event counts as canceled.
 
     Raises:
-        NotFound: there is no such subscription, or none any more.
+        NotFound: it does not exist, or was deleted.
     """
-    # What is made here and fails meanwhile is not for this call.
+    # Deliveries that are created here and fail meanwhile are not part of this call.
     until = min(until or utc_now(), utc_now())
-    wanted = _ended_in_vain(subscription_id, since, until, status)
-    return sum(_batches(db, subscription_id, wanted))
+    recoverable = _recoverable(subscription_id, since, until, status)
+    return sum(_batches(db, subscription_id, recoverable.limit(batch_size), batch_size))
 
 
-def _batches(db: Database, subscription_id: str, wanted: _Wanted) -> Iterator[int]:
-    after = wanted
+def _batches(
+    db: Database, subscription_id: str, recoverable: _Recoverable, batch_size: int
+) -> Iterator[int]:
+    """Recover batch after batch, each in a transaction of its own; yield the size of each."""
+    after = recoverable
     while True:
         with db.writing() as session:
-            found = _recover_some(session, subscription_id, after)
-        yield len(found)
-        if len(found) < BATCH:
+            batch = _recover_batch(session, subscription_id, after)
+        yield len(batch)
+        if len(batch) < batch_size:
             return
-        last = found[-1]
-        after = wanted.where(
+        last = batch[-1]
+        after = recoverable.where(
             tuple_(Delivery.created_at, Delivery.id) > tuple_(last.created_at, last.id)
         )
 
 
-def _recover_some(session: Session, subscription_id: str, wanted: _Wanted) -> list[Any]:
+def _recover_batch(session: Session, subscription_id: str, recoverable: _Recoverable) -> list[Any]:
     service.get(session, subscription_id)
     now = utc_now()
-    found = list(session.execute(wanted))
+    batch = list(session.execute(recoverable))
     rows = [
-        deliveries.row_of(
-            each.event_id,
-            each.event_type,
+        deliveries.delivery_row(
+            latest.event_id,
+            latest.event_type,
             subscription_id,
             now=now,
             trigger=Trigger.MANUAL,
-            round=each.round + 1,
+            round=latest.round + 1,
         )
-        for each in found
+        for latest in batch
     ]
     deliveries.write(session, rows)
-    return found
+    return batch
 
 
-def _ended_in_vain(
+def _recoverable(
     subscription_id: str, since: datetime | None, until: datetime, status: str | None
-) -> _Wanted:
+) -> _Recoverable:
     later = aliased(Delivery)
-    wanted = select(
+    recoverable = select(
         Delivery.id, Delivery.created_at, Delivery.event_id, Delivery.event_type, Delivery.round
     ).where(
         Delivery.subscription_id == subscription_id,
-        Delivery.state.in_(_ENDED_IN_VAIN if status is None else (status,)),
+        Delivery.state.in_(RECOVERABLE_STATES if status is None else (status,)),
         Delivery.trigger != Trigger.TEST,
         Delivery.created_at < until,
         ~exists().where(
@@ -100,5 +104,5 @@ def _ended_in_vain(
         ),
     )
     if since is not None:
-        wanted = wanted.where(Delivery.created_at >= since)
-    return wanted.order_by(Delivery.created_at, Delivery.id).limit(BATCH)
+        recoverable = recoverable.where(Delivery.created_at >= since)
+    return recoverable.order_by(Delivery.created_at, Delivery.id)

@@ -28,7 +28,7 @@ def list_webhooks(query: dict[str, PageRequest]) -> Any:
 @blp.arguments(schemas.SubscriptionCreate)
 @blp.response(201, schemas.IssuedSubscriptionSchema, etag=True)
 def create_webhook(body: dict[str, Any]) -> Any:
-    """Create a webhook subscription; its signing secret is in this answer only."""
+    """Create a webhook subscription; only this response shows its signing secret."""
     runtime = current_runtime()
     check_url(runtime.settings, body["url"])
     with runtime.db.writing() as session:
@@ -51,7 +51,7 @@ def change_webhook(changes: dict[str, Any], subscription_id: str) -> Any:
 @require_scope("webhooks:manage")
 @blp.response(204)
 def delete_webhook(subscription_id: str) -> None:
-    """Delete a subscription: what is not sent yet is canceled, the history stays."""
+    """Delete a subscription: pending deliveries are canceled, the history stays."""
     with current_runtime().db.writing() as session:
         service.remove(session, subscription_id)
 
@@ -61,7 +61,7 @@ def delete_webhook(subscription_id: str) -> None:
 @blp.arguments(schemas.TestRequest)
 @blp.response(202, schemas.StartedDeliverySchema)
 def test_webhook(body: dict[str, str], subscription_id: str) -> Any:
-    """Send a test event, the way that real ones go."""
+    """Send a test event in the same way as a real one."""
     with current_runtime().db.writing() as session:
         return deliveries.send_test(session, subscription_id, event=body.get("event"))
 
@@ -91,7 +91,7 @@ def redeliver_webhook(subscription_id: str, delivery_id: str) -> Any:
 @blp.arguments(schemas.RecoverRequest)
 @blp.response(202, schemas.RecoveredSchema)
 def recover_webhook(body: dict[str, Any], subscription_id: str) -> Any:
-    """Send anew every event whose latest delivery failed, was canceled or was missed (extension)."""
+    """Send every event again whose latest delivery failed, was canceled or missed (extension)."""
     return {"count": recovery.recover(current_runtime().db, subscription_id, **body)}
 
 
@@ -100,7 +100,7 @@ def recover_webhook(body: dict[str, Any], subscription_id: str) -> Any:
 @blp.arguments(schemas.SecretRotate)
 @blp.response(200, schemas.IssuedSubscriptionSchema, etag=True)
 def rotate_webhook_secret(body: dict[str, int], subscription_id: str) -> Any:
-    """Replace the signing secret; the one before signs beside it for a while (extension)."""
+    """Replace the signing secret; the previous one also signs for a while (extension)."""
     runtime = current_runtime()
     overlap_s = body["overlap_seconds"]
     with runtime.db.writing() as session:

@@ -1,29 +1,24 @@
-"""Shapes of webhooks: snake_case, as the specification writes them (A5, B12, C)."""
+"""Request and response schemas of webhooks; their fields are in snake_case."""
 
 from typing import Any
 
 from marshmallow import ValidationError, fields, validates
 
-from app.core.addresses import MAX_URL_LENGTH
+from app.core.outgoing_http.addresses import MAX_URL_LENGTH
+from app.core.outgoing_http.reply import EXCERPT_BYTES, Outcome
 from app.events.catalogue import EventType
 from app.web.schemas.base import PlainSchema
 from app.web.schemas.fields import Choice, Flag, Items, Moment, Nested, Text, Whole
 from app.web.schemas.messages import FORMAT, Message
 from app.web.schemas.pagination import PageQuery, PeriodQuery, sort_field
+from app.webhooks.enums import RECOVERABLE_STATES, DeliveryState, Trigger
 
-_TYPES = tuple(each.value for each in EventType)
-_STATUSES = ("pending", "delivering", "succeeded", "failed", "canceled")
-_RECOVERABLE = ("failed", "canceled")
-_TRIGGERS = ("event", "test", "manual")
-_OUTCOMES = (
-    "success",
-    "http_error",
-    "timeout",
-    "connection_error",
-    "tls_error",
-    "blocked_url",
-)
-_OVERLAP_MOST_S = 7 * 24 * 3600
+_TYPES = tuple(EventType)
+_STATUSES = tuple(DeliveryState)
+_RECOVERABLE = tuple(RECOVERABLE_STATES)
+_TRIGGERS = tuple(Trigger)
+_OUTCOMES = tuple(Outcome)
+_MOST_OVERLAP_S = 7 * 24 * 3600
 
 
 class SubscriptionChange(PlainSchema):
@@ -37,11 +32,11 @@ class SubscriptionChange(PlainSchema):
     @validates("events")
     def _check_events(self, events: list[str], **_: Any) -> None:
         if len(set(events)) < len(events):
-            raise ValidationError(Message(FORMAT, "Name each type once."))
+            raise ValidationError(Message(FORMAT, "Each event type may be given only once."))
 
 
 class SubscriptionCreate(SubscriptionChange):
-    """What a new subscription needs; it starts active."""
+    """The fields of a new subscription, which starts active."""
 
     class Meta(SubscriptionChange.Meta):
         """Options that marshmallow reads."""
@@ -59,7 +54,7 @@ class SubscriptionQuery(PageQuery):
 
 
 class SubscriptionSchema(PlainSchema):
-    """A subscription as it is shown: never its secret."""
+    """A subscription, without its secret."""
 
     id = fields.String(required=True, metadata={"example": "wh_01k9zq3s7vf0mb5e2wd8yhx4cn"})
     url = fields.String(required=True)
@@ -81,25 +76,25 @@ class SubscriptionSchema(PlainSchema):
 
 
 class IssuedSubscriptionSchema(SubscriptionSchema):
-    """A subscription with its signing secret, shown this once."""
+    """A subscription with its signing secret, which is shown only once."""
 
     signing_secret = fields.String(required=True, metadata={"example": "whsec_…"})
 
 
 class SecretRotate(PlainSchema):
-    """How long the secret before still signs `webhook-signature`."""
+    """How long the previous secret still signs `webhook-signature`."""
 
-    overlap_seconds = Whole(high=_OVERLAP_MOST_S, load_default=86400)
+    overlap_seconds = Whole(high=_MOST_OVERLAP_S, load_default=86400)
 
 
 class TestRequest(PlainSchema):
-    """Which of the subscription's types to send; its first when left out."""
+    """The event type to send; the first of the subscription when left out."""
 
     event = Choice(_TYPES)
 
 
 class StartedDeliverySchema(PlainSchema):
-    """A delivery that is on its way; its history tells the rest."""
+    """A delivery that was started; its history shows what became of it."""
 
     delivery_id = fields.String(required=True)
     event_id = fields.String(required=True)
@@ -108,7 +103,7 @@ class StartedDeliverySchema(PlainSchema):
 
 
 class DeliveryQuery(PeriodQuery):
-    """The page and the filters of a delivery history; the period is of `created_at`."""
+    """The page and filters of a delivery history; the period filters `created_at`."""
 
     status = Choice(_STATUSES)
     event = Choice(_TYPES)
@@ -116,7 +111,7 @@ class DeliveryQuery(PeriodQuery):
 
 
 class AttemptSchema(PlainSchema):
-    """One request and what came of it."""
+    """One request and its result."""
 
     number = Whole(low=1, required=True)
     started_at = Moment(required=True)
@@ -126,12 +121,13 @@ class AttemptSchema(PlainSchema):
     outcome = Choice(_OUTCOMES, required=True)
     error = fields.String(required=True, allow_none=True)
     response_excerpt = fields.String(
-        required=True, metadata={"description": "Start of the answer's body, at most 1,024 bytes."}
+        required=True,
+        metadata={"description": f"Start of the answer's body, at most {EXCERPT_BYTES:,} bytes."},
     )
 
 
 class DeliverySchema(PlainSchema):
-    """One event owed to one subscription."""
+    """One event for one subscription."""
 
     id = fields.String(required=True, metadata={"example": "dlv_01k9zq9d3tew0vq6m1x8ysb5fh"})
     webhook_id = fields.String(required=True)
@@ -149,21 +145,21 @@ class DeliverySchema(PlainSchema):
 
 
 class RecoverRequest(PlainSchema):
-    """Which latest deliveries to send anew; every one that ended in vain when all is left out."""
+    """The latest deliveries to send again; every failed or canceled one when all is left out."""
 
-    since = Moment(metadata={"description": "Made at this moment or later."})
-    until = Moment(metadata={"description": "Made before this moment."})
+    since = Moment(metadata={"description": "Created at this time or later."})
+    until = Moment(metadata={"description": "Created before this time."})
     status = Choice(_RECOVERABLE)
 
 
 class RecoveredSchema(PlainSchema):
-    """How many deliveries were made."""
+    """The number of new deliveries."""
 
     count = Whole(required=True)
 
 
 class EventTypeSchema(PlainSchema):
-    """One type of the catalogue."""
+    """One event type."""
 
     event = Choice(_TYPES, required=True)
     description = fields.String(required=True)

@@ -1,4 +1,4 @@
-"""What is done with subscriptions."""
+"""Subscriptions: create, list, change and delete them, and rotate their secrets."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -16,15 +16,15 @@ from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
 from app.core.queue import Bell
 from app.core.secrets.encryption import Keyring
-from app.webhooks import sealing, signatures
+from app.webhooks import signing_secrets
 from app.webhooks.cancellation import cancel_pending
-from app.webhooks.limits import MOST_SUBSCRIPTIONS
 from app.webhooks.models import Subscription
 
+MOST_SUBSCRIPTIONS = 50
 SENDER_BELL = Bell("webhooks", once=True)
 
 _SORTABLE = {"created_at": Subscription.created_at}
-_ALIVE = Subscription.deleted_at.is_(None)
+_NOT_DELETED = Subscription.deleted_at.is_(None)
 _COLUMNS = select(
     Subscription.id,
     Subscription.url,
@@ -35,7 +35,7 @@ _COLUMNS = select(
     Subscription.updated_at,
     Subscription.failing_since,
     Subscription.deactivated_at,
-).where(_ALIVE)
+).where(_NOT_DELETED)
 
 
 def create(
@@ -46,25 +46,27 @@ def create(
     events: Sequence[str],
     description: str | None = None,
 ) -> dict[str, Any]:
-    """Make an active subscription and return it with its secret, which is shown this once.
+    """Create an active subscription and return it with its secret, which is shown only once.
 
-    The URL has been checked by `policy.check_url`.
+    The caller has checked the URL with `policy.check_url`.
 
     Raises:
-        Conflict: there are 50 already.
+        Conflict: there are 50 subscriptions already.
     """
     one_at_a_time(session, "webhook_subscriptions")
-    alive = select(func.count()).select_from(Subscription).where(_ALIVE)
-    if (session.scalar(alive) or 0) >= MOST_SUBSCRIPTIONS:
-        raise Conflict(f"There are {MOST_SUBSCRIPTIONS} subscriptions, which is the most.")
+    existing = select(func.count()).select_from(Subscription).where(_NOT_DELETED)
+    if (session.scalar(existing) or 0) >= MOST_SUBSCRIPTIONS:
+        raise Conflict(
+            f"There are {MOST_SUBSCRIPTIONS} subscriptions, which is the limit; delete one first."
+        )
     now = utc_now()
-    subscription_id, secret = new_id("wh"), signatures.new_secret()
+    subscription_id, secret = new_id("wh"), signing_secrets.new_secret()
     subscription = Subscription(
         id=subscription_id,
         url=url,
         events=list(events),
         description=description,
-        secret=sealing.seal(keyring, subscription_id, secret),
+        secret=signing_secrets.encrypt(keyring, subscription_id, secret),
         created_at=now,
         updated_at=now,
     )
@@ -77,7 +79,7 @@ def get(session: Session, subscription_id: str) -> Subscription:
     """Return a subscription to change, locked where the database has more than one writer.
 
     Raises:
-        NotFound: there is none, or none any more.
+        NotFound: it does not exist, or was deleted.
     """
     subscription = session.get(Subscription, subscription_id, with_for_update=True)
     if subscription is None or subscription.deleted_at is not None:
@@ -97,10 +99,10 @@ def change(
     *,
     if_match: str | None = None,
 ) -> Subscription:
-    """Change the given fields; a running attempt keeps the old ones, the next takes these.
+    """Change the given fields; a running attempt keeps the old values, the next uses the new.
 
-    `active` true forgets past failures and resumes what waits; false holds it. A new URL has been
-    checked by `policy.check_url`.
+    `active` true clears the failure streak and resumes pending deliveries; false holds them. The
+    caller has checked a new URL with `policy.check_url`.
 
     Raises:
         PreconditionFailed: If-Match names another version.
@@ -119,7 +121,7 @@ def change(
 
 
 def remove(session: Session, subscription_id: str) -> None:
-    """End a subscription: what is not sent yet is canceled, the history stays for its time."""
+    """Delete a subscription: pending deliveries are canceled, the history stays until it expires."""
     subscription = get(session, subscription_id)
     now = utc_now()
     subscription.deleted_at = now
@@ -130,14 +132,14 @@ def remove(session: Session, subscription_id: str) -> None:
 def rotate_secret(
     session: Session, keyring: Keyring, subscription_id: str, *, overlap_s: int
 ) -> dict[str, Any]:
-    """Give a new secret; the one before still signs the standard header during the overlap."""
+    """Replace the secret; the previous one still signs `webhook-signature` during the overlap."""
     subscription = get(session, subscription_id)
-    secret = signatures.new_secret()
+    secret = signing_secrets.new_secret()
     subscription.previous_secret = subscription.secret if overlap_s else None
     subscription.previous_secret_expires_at = (
         utc_now() + timedelta(seconds=overlap_s) if overlap_s else None
     )
-    subscription.secret = sealing.seal(keyring, subscription_id, secret)
+    subscription.secret = signing_secrets.encrypt(keyring, subscription_id, secret)
     _touch(subscription)
     session.flush()
     return _with_secret(subscription, secret)

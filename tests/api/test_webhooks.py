@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 from app.core.clock import iso_utc, utc_now
 from app.events import outbox
 from app.events.catalogue import CATALOGUE, EventType
-from app.webhooks import history, sealing
+from app.webhooks import history, signing_secrets
 from app.webhooks.models import Delivery, Subscription
 from tests.caller import Caller, error_code, findings
 from tests.running import running_runtime
@@ -306,9 +306,10 @@ def test_a_rotation_shows_the_new_secret_once(client: Caller, made: dict[str, An
         row = session.scalars(select(Subscription)).one()
         assert row.previous_secret is not None
         assert (
-            sealing.unseal(runtime.keyring, row.id, row.previous_secret) == made["signing_secret"]
+            signing_secrets.decrypt(runtime.keyring, row.id, row.previous_secret)
+            == made["signing_secret"]
         )
-        assert sealing.unreadable_key_ids(session, runtime.keyring) == set()
+        assert signing_secrets.unreadable_key_ids(session, runtime.keyring) == set()
     client.post(path, {"overlap_seconds": 0})
     with runtime.db.reading() as session:
         assert session.scalars(select(Subscription.previous_secret)).one() is None
@@ -321,7 +322,7 @@ def test_lists_answer_when_the_master_key_is_gone(client: Caller, made: dict[str
     assert client.get("/webhooks").status_code == 200
     assert len(deliveries(client, made)) == 1
     with running_runtime().db.reading() as session:
-        assert sealing.unreadable_key_ids(session, running_runtime().keyring) == {"gone"}
+        assert signing_secrets.unreadable_key_ids(session, running_runtime().keyring) == {"gone"}
 
 
 def test_the_catalogue_shows_each_type_with_schema_and_example(client: Caller) -> None:

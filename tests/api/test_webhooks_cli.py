@@ -62,10 +62,10 @@ def test_redeliver_and_recover_make_deliveries(
 ) -> None:
     [shown] = json.loads(run("deliveries", made["id"], "--json"))
     assert shown["event_id"] in run("redeliver", made["id"], shown["id"])
-    assert run("recover", made["id"]) == "0 deliveries made\n"
+    assert run("recover", made["id"]) == "0 deliveries created\n"
     with running_runtime().db.writing() as session:
         session.execute(update(Delivery).values(state="failed", finished_at=utc_now()))
-    assert run("recover", made["id"], "--since", "2020-01-01T00:00:00Z") == "1 deliveries made\n"
+    assert run("recover", made["id"], "--since", "2020-01-01T00:00:00Z") == "1 deliveries created\n"
 
 
 def test_what_is_not_there_is_told_in_a_sentence(run: Callable[..., str]) -> None:

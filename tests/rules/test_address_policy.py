@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.core.addresses import (
+from app.core.outgoing_http.addresses import (
     AddressPolicy,
     NameNotResolved,
     UrlRefused,

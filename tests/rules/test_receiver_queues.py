@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 import time_machine
 
-from app.core.exchange import Outcome
-from app.core.outbound import Reply
-from app.webhooks.claims import Claim, Receiver
-from app.webhooks.receiver_queues import (
+from app.core.outgoing_http.reply import Outcome, Reply
+from app.webhooks.sender.claims import Claim, Receiver
+from app.webhooks.sender.receiver_queues import (
     BEHIND_AFTER_S,
     MOST_IN_FLIGHT,
     SHARED_SLOTS,
@@ -45,18 +44,18 @@ def receiver(name: str) -> Receiver:
     return Receiver(name, "https://example.com/", 1, True, "", None, None, None)
 
 
-def claims(name: str, count: int, *, first: int = 0, taken_at: float = 1000.0) -> list[Claim]:
+def claims(name: str, count: int, *, first: int = 0, claimed_at: float = 1000.0) -> list[Claim]:
     return [
         Claim(
             delivery_id=f"{name}{number}",
             event_id="evt",
-            token="token",
+            lease_token="token",
             attempt=1,
             max_attempts=3,
             trigger="event",
             body=b"{}",
             receiver=receiver(name),
-            taken_at=taken_at,
+            claimed_at=claimed_at,
             metered=True,
         )
         for number in range(first, first + count)
@@ -197,7 +196,7 @@ def test_claims_that_waited_too_long_are_withdrawn(queues: ReceiverQueues, clock
     queues.add(claims("a", 3))
     queues.start()
     clock.now += 5
-    queues.add(claims("a", 2, first=3, taken_at=clock.now))
+    queues.add(claims("a", 2, first=3, claimed_at=clock.now))
     assert queues.withdraw({"a": 1}) == []
     clock.now += 0.1
     assert [each.delivery_id for each in queues.withdraw({"a": 1})] == ["a1", "a2"]
@@ -238,6 +237,6 @@ def test_an_empty_queue_of_a_receiver_that_is_gone_is_forgotten(queues: Receiver
 
 def test_the_age_of_a_claim_does_not_follow_the_wall_clock() -> None:
     queues = ReceiverQueues()
-    queues.add(claims("a", 1, taken_at=time.monotonic()))
+    queues.add(claims("a", 1, claimed_at=time.monotonic()))
     with time_machine.travel("2031-01-01", tick=False):
         assert queues.withdraw({"a": 1}) == []

@@ -54,6 +54,7 @@ def test_every_sentence_of_a_summary_is_in_the_transcript() -> None:
         ),
         (("a: How can I help you?", "c: I want to return a rug"), "I want to return a rug"),
         (("c: Hello.", "a: Hello."), None),
+        (("a: hello this is sam how can i help", "c: my parcel is late"), "my parcel is late"),
     ],
 )  # fmt: skip
 def test_the_issue_is_why_the_service_calls_or_what_the_customer_wants(lines, issue) -> None:

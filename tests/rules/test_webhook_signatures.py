@@ -5,7 +5,8 @@ import hashlib
 import hmac
 import re
 
-from app.webhooks import signatures
+from app.webhooks import signing_secrets
+from app.webhooks.sender import signatures
 
 BODY = '{"id":"evt_1","data":{"text":"grüße"}}'.encode()
 
@@ -29,14 +30,14 @@ def standard_signature(secret: str, message_id: str, timestamp: str, body: bytes
 
 
 def test_a_secret_is_32_random_bytes_behind_its_prefix() -> None:
-    secret = signatures.new_secret()
+    secret = signing_secrets.new_secret()
     assert re.fullmatch(r"whsec_[A-Za-z0-9+/]{43}=", secret)
     assert len(base64.b64decode(secret.removeprefix("whsec_"))) == 32
-    assert secret != signatures.new_secret()
+    assert secret != signing_secrets.new_secret()
 
 
 def test_the_body_is_signed_with_the_whole_secret_in_lower_case_hex() -> None:
-    secret = signatures.new_secret()
+    secret = signing_secrets.new_secret()
     expected = hmac.new(secret.encode("utf-8"), BODY, "sha256").hexdigest()
     assert headers(secret)["X-Webhook-Signature"] == expected
 
@@ -59,7 +60,7 @@ def test_a_published_vector_of_standard_webhooks() -> None:
 
 
 def test_the_standard_signature_follows_its_formula() -> None:
-    secret = signatures.new_secret()
+    secret = signing_secrets.new_secret()
     found = headers(secret)
     assert found["webhook-signature"] == standard_signature(
         secret, found["webhook-id"], found["webhook-timestamp"], BODY
@@ -67,7 +68,7 @@ def test_the_standard_signature_follows_its_formula() -> None:
 
 
 def test_during_an_overlap_the_new_secret_comes_first_and_signs_the_body_alone() -> None:
-    new, old = signatures.new_secret(), signatures.new_secret()
+    new, old = signing_secrets.new_secret(), signing_secrets.new_secret()
     found = headers(new, old)
     assert found["X-Webhook-Signature"] == signatures.sign_body(new, BODY)
     assert found["webhook-signature"].split(" ") == [
@@ -77,7 +78,7 @@ def test_during_an_overlap_the_new_secret_comes_first_and_signs_the_body_alone()
 
 
 def test_the_ids_and_times_stand_in_both_families() -> None:
-    found = headers(signatures.new_secret())
+    found = headers(signing_secrets.new_secret())
     assert found["X-Webhook-Id"] == found["webhook-id"] == "evt_1"
     assert found["X-Webhook-Timestamp"] == found["webhook-timestamp"] == "1764000000"
     assert found["X-Webhook-Delivery"] == "dlv_1"

@@ -1,5 +1,5 @@
 """Fixtures that several walks share."""
 
-from tests.sending import desk, make_desk, receiver
+from tests.webhook_harness import harness, make_harness, receiver
 
-__all__ = ["desk", "make_desk", "receiver"]
+__all__ = ["harness", "make_harness", "receiver"]

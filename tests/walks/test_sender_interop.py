@@ -1,4 +1,4 @@
-"""Deliveries as others see them: the official verifier, the plain formula, the published schemas."""
+"""Deliveries checked from outside: by the official verifier, the plain formula, and the schemas."""
 
 import hashlib
 import hmac
@@ -13,14 +13,14 @@ from app.events.catalogue import CATALOGUE, EventType, schema_of
 from app.events.payloads import EventData
 from app.webhooks import deliveries, service
 from tests.receiver import Received, Receiver
-from tests.sending import Desk
+from tests.webhook_harness import WebhookHarness
 
 ALL = list(EventType)
 
 
-def subscribe_to_all(desk: Desk, url: str) -> tuple[str, str]:
-    with desk.parts.db.writing() as session:
-        made = service.create(session, desk.parts.keyring, url=url, events=ALL)
+def subscribe_to_all(harness: WebhookHarness, url: str) -> tuple[str, str]:
+    with harness.runtime.db.writing() as session:
+        made = service.create(session, harness.runtime.keyring, url=url, events=ALL)
     return made["id"], made["signing_secret"]
 
 
@@ -38,49 +38,55 @@ def check(request: Received, *secrets: str) -> dict[str, Any]:
     return request.event
 
 
-def test_every_type_is_verified_by_others_and_obeys_its_schema(
-    desk: Desk, receiver: Receiver
+def test_every_event_type_verifies_and_matches_its_schema(
+    harness: WebhookHarness, receiver: Receiver
 ) -> None:
-    subscription_id, secret = subscribe_to_all(desk, receiver.url())
+    subscription_id, secret = subscribe_to_all(harness, receiver.url())
     for event in ALL:
-        with desk.parts.db.writing() as session:
+        with harness.runtime.db.writing() as session:
             outbox.publish(session, event, CATALOGUE[event].sample)
-        with desk.parts.db.writing() as session:
+        with harness.runtime.db.writing() as session:
             deliveries.send_test(session, subscription_id, event=event)
-    desk.start_sender()
-    found = [check(each, secret) for each in receiver.wait_for(2 * len(ALL))]
-    assert sorted(each["event"] for each in found) == sorted(2 * [each.value for each in ALL])
-    assert sum("test" in each["data"] for each in found) == len(ALL)
+    harness.start_sender()
+    envelopes = [check(request, secret) for request in receiver.wait_for(2 * len(ALL))]
+    assert sorted(envelope["event"] for envelope in envelopes) == sorted(2 * ALL)
+    assert sum("test" in envelope["data"] for envelope in envelopes) == len(ALL)
 
 
-def test_both_secrets_verify_while_they_overlap(desk: Desk, receiver: Receiver) -> None:
-    subscription_id, old = subscribe_to_all(desk, receiver.url())
-    with desk.parts.db.writing() as session:
-        made = service.rotate_secret(session, desk.parts.keyring, subscription_id, overlap_s=60)
-    desk.publish()
-    desk.start_sender()
+def test_both_secrets_verify_while_they_overlap(
+    harness: WebhookHarness, receiver: Receiver
+) -> None:
+    subscription_id, old = subscribe_to_all(harness, receiver.url())
+    with harness.runtime.db.writing() as session:
+        made = service.rotate_secret(
+            session, harness.runtime.keyring, subscription_id, overlap_s=60
+        )
+    harness.publish()
+    harness.start_sender()
     [request] = receiver.wait_for(1)
     check(request, made["signing_secret"], old)
 
 
-def test_a_body_that_was_touched_is_refused(desk: Desk, receiver: Receiver) -> None:
-    _, secret = subscribe_to_all(desk, receiver.url())
-    desk.publish()
-    desk.start_sender()
+def test_a_changed_body_is_refused(harness: WebhookHarness, receiver: Receiver) -> None:
+    _, secret = subscribe_to_all(harness, receiver.url())
+    harness.publish()
+    harness.start_sender()
     [request] = receiver.wait_for(1)
     request.body += b" "
     with pytest.raises(WebhookVerificationError):
         check(request, secret)
 
 
-def test_a_body_that_is_too_large_arrives_thinned_and_valid(desk: Desk, receiver: Receiver) -> None:
-    _, secret = subscribe_to_all(desk, receiver.url())
+def test_a_body_that_is_too_large_arrives_shortened_and_valid(
+    harness: WebhookHarness, receiver: Receiver
+) -> None:
+    _, secret = subscribe_to_all(harness, receiver.url())
     event = EventType.EVALUATION_COMPLETED
     sample = cast("dict[str, Any]", CATALOGUE[event].sample)
-    with desk.parts.db.writing() as session:
+    with harness.runtime.db.writing() as session:
         long = cast(EventData, {**sample, "campaign": "Ж" * 200_000})
         outbox.publish(session, event, long)
-    desk.start_sender()
+    harness.start_sender()
     [request] = receiver.wait_for(1)
     assert len(request.body) < 1000
     assert check(request, secret)["data"] == {**sample, "campaign": ""}

@@ -1,4 +1,4 @@
-"""What Prometheus is told: by a real sender, over a real socket, right after a kill as well."""
+"""Prometheus metrics of a real sender, over a real socket, also right after a kill."""
 
 import http.client
 import time
@@ -9,8 +9,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests import receiver as answers
 from tests.receiver import Receiver
-from tests.sending import Desk
 from tests.walks.service_process import free_port
+from tests.webhook_harness import WebhookHarness
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def ask(port: int, path: str = "/metrics") -> tuple[int, str]:
         connection.close()
 
 
-def figures(port: int) -> dict[str, float]:
+def scrape(port: int) -> dict[str, float]:
     """Return every sample by its name with its one label value, waiting for the listener."""
     until = time.monotonic() + 30
     while True:
@@ -48,75 +48,77 @@ def figures(port: int) -> dict[str, float]:
 
 def wait_for(port: int, ready: Callable[[dict[str, float]], bool]) -> dict[str, float]:
     until = time.monotonic() + 30
-    while not ready(found := figures(port)):
-        assert time.monotonic() < until, found
+    while not ready(samples := scrape(port)):
+        assert time.monotonic() < until, samples
         time.sleep(0.05)
-    return found
+    return samples
 
 
-def test_attempts_latency_and_backlog_are_told(desk: Desk, receiver: Receiver, port: int) -> None:
-    receiver.script("/bad", answers.status(500, b""))
-    desk.subscribe(receiver.url())
-    desk.subscribe(receiver.url("/bad"))
-    off, _ = desk.subscribe(receiver.url("/off"))
-    desk.publish(2)
-    desk.change(off, active=False)
-    desk.start_sender(CQE_METRICS_LISTEN=f"127.0.0.1:{port}")
-    found = wait_for(port, lambda found: found["cqe_webhook_attempts_total:http_error"] == 6)
-    assert found["cqe_webhook_attempts_total:success"] == 2
-    assert found["cqe_webhook_attempts_total:blocked_url"] == 0
-    assert found["cqe_webhook_attempt_duration_seconds_count"] == 8
-    assert found["cqe_webhook_backlog"] == 0
-    assert found["cqe_webhook_held"] == 2
-    assert found["cqe_webhook_oldest_due_age_seconds"] == 0
-    assert found["cqe_webhook_in_flight"] == 0
-    assert found["cqe_webhook_subscriptions:healthy"] == 1
-    assert found["cqe_webhook_subscriptions:failing"] == 1
-    assert found["cqe_webhook_subscriptions:inactive"] == 1
-    assert found["cqe_database_up"] == 1
-
-
-def test_what_hangs_and_what_waits_behind_it_is_told(
-    make_desk: Callable[..., Desk], receiver: Receiver, port: int
+def test_attempts_durations_and_backlog(
+    harness: WebhookHarness, receiver: Receiver, port: int
 ) -> None:
-    desk = make_desk(webhook_timeout_s=30.0)
+    receiver.script("/bad", answers.status(500, b""))
+    harness.subscribe(receiver.url())
+    harness.subscribe(receiver.url("/bad"))
+    off, _ = harness.subscribe(receiver.url("/off"))
+    harness.publish(2)
+    harness.change(off, active=False)
+    harness.start_sender(CQE_METRICS_LISTEN=f"127.0.0.1:{port}")
+    samples = wait_for(port, lambda samples: samples["cqe_webhook_attempts_total:http_error"] == 6)
+    assert samples["cqe_webhook_attempts_total:success"] == 2
+    assert samples["cqe_webhook_attempts_total:blocked_url"] == 0
+    assert samples["cqe_webhook_attempt_duration_seconds_count"] == 8
+    assert samples["cqe_webhook_backlog"] == 0
+    assert samples["cqe_webhook_held"] == 2
+    assert samples["cqe_webhook_oldest_due_age_seconds"] == 0
+    assert samples["cqe_webhook_in_flight"] == 0
+    assert samples["cqe_webhook_subscriptions:healthy"] == 1
+    assert samples["cqe_webhook_subscriptions:failing"] == 1
+    assert samples["cqe_webhook_subscriptions:inactive"] == 1
+    assert samples["cqe_database_up"] == 1
+
+
+def test_requests_in_flight_and_deliveries_waiting_behind_them(
+    make_harness: Callable[..., WebhookHarness], receiver: Receiver, port: int
+) -> None:
+    harness = make_harness(webhook_timeout_s=30.0)
     receiver.script("/hook", answers.hang)
-    desk.subscribe(receiver.url())
-    desk.publish(3)
+    harness.subscribe(receiver.url())
+    harness.publish(3)
     listen = f"127.0.0.1:{port}"
-    first = desk.start_sender(CQE_METRICS_LISTEN=listen)
+    first = harness.start_sender(CQE_METRICS_LISTEN=listen)
     receiver.wait_for(1)
-    found = wait_for(port, lambda found: found["cqe_webhook_oldest_due_age_seconds"] > 0.2)
-    assert found["cqe_webhook_in_flight"] == 1
-    assert found["cqe_webhook_backlog"] == 2
+    samples = wait_for(port, lambda samples: samples["cqe_webhook_oldest_due_age_seconds"] > 0.2)
+    assert samples["cqe_webhook_in_flight"] == 1
+    assert samples["cqe_webhook_backlog"] == 2
     first.kill()
-    desk.start_sender(CQE_METRICS_LISTEN=listen)
+    harness.start_sender(CQE_METRICS_LISTEN=listen)
     receiver.wait_for(2)
-    found = wait_for(port, lambda found: found["cqe_webhook_in_flight"] == 1)
-    assert found["cqe_webhook_reclaimed_total"] == 1
-    assert found["cqe_webhook_attempts_total:success"] == 0
+    samples = wait_for(port, lambda samples: samples["cqe_webhook_in_flight"] == 1)
+    assert samples["cqe_webhook_reclaimed_total"] == 1
+    assert samples["cqe_webhook_attempts_total:success"] == 0
 
 
 def test_a_sender_works_while_another_process_uses_the_metrics_port(
-    desk: Desk, receiver: Receiver, port: int
+    harness: WebhookHarness, receiver: Receiver, port: int
 ) -> None:
     listen = f"127.0.0.1:{port}"
-    desk.start_sender(CQE_METRICS_LISTEN=listen)
-    figures(port)
-    desk.subscribe(receiver.url())
-    second = desk.start_sender(CQE_METRICS_LISTEN=listen)
+    harness.start_sender(CQE_METRICS_LISTEN=listen)
+    scrape(port)
+    harness.subscribe(receiver.url())
+    second = harness.start_sender(CQE_METRICS_LISTEN=listen)
     until = time.monotonic() + 30
-    while "CQE_METRICS_LISTEN" not in desk.log():
+    while "CQE_METRICS_LISTEN" not in harness.log():
         assert time.monotonic() < until
         time.sleep(0.05)
-    desk.publish()
+    harness.publish()
     receiver.wait_for(1)
     assert second.stop() == 0
 
 
-def test_nothing_listens_unless_it_is_asked_for(desk: Desk, receiver: Receiver) -> None:
-    desk.subscribe(receiver.url())
-    sender = desk.start_sender()
-    desk.publish()
+def test_without_the_setting_no_port_is_open(harness: WebhookHarness, receiver: Receiver) -> None:
+    harness.subscribe(receiver.url())
+    sender = harness.start_sender()
+    harness.publish()
     receiver.wait_for(1)
     assert sender.listens_on() == []

@@ -1,4 +1,4 @@
-"""Kills, hanging receivers, a queue server that goes: nothing is lost, and nobody else waits."""
+"""Sender under kills, with hanging receivers or without its queue server: nothing is lost."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,9 +12,9 @@ from app.webhooks.models import Delivery
 from tests import receiver as answers
 from tests.queue_server import QueueServer, running_queue_server
 from tests.receiver import Receiver
-from tests.sending import Desk
+from tests.webhook_harness import WebhookHarness
 
-MakeDesk = Callable[..., Desk]
+MakeHarness = Callable[..., WebhookHarness]
 
 
 @pytest.fixture
@@ -24,42 +24,42 @@ def queue() -> Iterator[QueueServer]:
 
 
 def test_a_kill_in_the_middle_sends_again_with_the_same_ids_and_number(
-    make_desk: MakeDesk, receiver: Receiver
+    make_harness: MakeHarness, receiver: Receiver
 ) -> None:
-    desk = make_desk(webhook_timeout_s=5.0)
+    harness = make_harness(webhook_timeout_s=5.0)
     receiver.script("/hook", answers.hang, answers.status(200))
-    subscription_id, _ = desk.subscribe(receiver.url())
-    desk.publish()
-    first = desk.start_sender()
+    subscription_id, _ = harness.subscribe(receiver.url())
+    harness.publish()
+    first = harness.start_sender()
     receiver.wait_for(1)
-    [running] = desk.history(subscription_id)
+    [running] = harness.history(subscription_id)
     assert (running["status"], running["attempt_count"]) == ("delivering", 0)
     first.kill()
-    desk.start_sender()
-    delivery = desk.wait_for_status(subscription_id, "succeeded")
+    harness.start_sender()
+    delivery = harness.wait_for_status(subscription_id, "succeeded")
     cut_off, again = receiver.received()
     for name in ("x-webhook-id", "x-webhook-delivery", "x-webhook-attempt", "x-webhook-signature"):
         assert cut_off.headers[name] == again.headers[name]
     assert again.headers["x-webhook-attempt"] == "1"
     assert delivery["attempt_count"] == len(delivery["attempts"]) == 1
-    with desk.parts.db.reading() as session:
+    with harness.runtime.db.reading() as session:
         assert session.scalar(select(func.sum(UsageRecord.quantity))) == 1
         assert session.scalar(select(Delivery.interruptions)) == 1
 
 
-def test_four_kills_lose_nothing(make_desk: MakeDesk, receiver: Receiver) -> None:
-    desk = make_desk(webhook_timeout_s=5.0)
+def test_four_kills_lose_nothing(make_harness: MakeHarness, receiver: Receiver) -> None:
+    harness = make_harness(webhook_timeout_s=5.0)
     receiver.script("/hook", answers.status(200, after_s=0.1))
-    subscription_id, _ = desk.subscribe(receiver.url())
+    subscription_id, _ = harness.subscribe(receiver.url())
     published: list[str] = []
     for _ in range(4):
-        sender = desk.start_sender()
-        published += desk.publish(8)
+        sender = harness.start_sender()
+        published += harness.publish(8)
         # Every answer takes a moment: the kill cuts off at least the one that came just now.
         receiver.wait_for(len(receiver.received()) + 3)
         sender.kill()
-    desk.start_sender()
-    found = desk.wait_until(
+    harness.start_sender()
+    found = harness.wait_until(
         subscription_id,
         lambda found: all(each["status"] == "succeeded" for each in found),
         within_s=20,
@@ -67,52 +67,54 @@ def test_four_kills_lose_nothing(make_desk: MakeDesk, receiver: Receiver) -> Non
     assert [each["event_id"] for each in found] == published
     assert {each.event["id"] for each in receiver.received()} == set(published)
     assert {each["attempt_count"] for each in found} == {1}
-    with desk.parts.db.reading() as session:
+    with harness.runtime.db.reading() as session:
         assert session.scalar(select(func.sum(UsageRecord.quantity))) == len(published)
         assert (session.scalar(select(func.sum(Delivery.interruptions))) or 0) >= 4
 
 
-def test_two_senders_share_the_work_without_duplicates(desk: Desk, receiver: Receiver) -> None:
-    subscription_id, _ = desk.subscribe(receiver.url())
-    desk.start_sender()
-    desk.start_sender()
-    published = desk.publish(60)
-    desk.wait_until(
+def test_two_senders_share_the_work_without_duplicates(
+    harness: WebhookHarness, receiver: Receiver
+) -> None:
+    subscription_id, _ = harness.subscribe(receiver.url())
+    harness.start_sender()
+    harness.start_sender()
+    published = harness.publish(60)
+    harness.wait_until(
         subscription_id, lambda found: all(each["status"] == "succeeded" for each in found)
     )
     assert sorted(each.event["id"] for each in receiver.received()) == sorted(published)
 
 
-def test_a_stop_lets_what_is_on_its_way_arrive_and_hands_back_the_rest(
-    make_desk: MakeDesk, receiver: Receiver
+def test_a_stop_waits_for_requests_in_flight_and_releases_the_other_claims(
+    make_harness: MakeHarness, receiver: Receiver
 ) -> None:
-    desk = make_desk(webhook_timeout_s=5.0)
+    harness = make_harness(webhook_timeout_s=5.0)
     receiver.script("/hook", answers.status(200, after_s=0.5))
-    subscription_id, _ = desk.subscribe(receiver.url())
-    desk.publish(10)
-    sender = desk.start_sender()
+    subscription_id, _ = harness.subscribe(receiver.url())
+    harness.publish(10)
+    sender = harness.start_sender()
     receiver.wait_for(1)
     assert sender.stop() == 0
-    states = [each["status"] for each in desk.history(subscription_id)]
+    states = [each["status"] for each in harness.history(subscription_id)]
     assert states.count("succeeded") == len(receiver.received()) >= 1
     assert states.count("pending") == 10 - states.count("succeeded")
-    assert desk.log() == ""
+    assert harness.log() == ""
 
 
 def test_ten_hanging_receivers_do_not_delay_a_healthy_one(
-    make_desk: MakeDesk, receiver: Receiver, queue: QueueServer
+    make_harness: MakeHarness, receiver: Receiver, queue: QueueServer
 ) -> None:
-    desk = make_desk(webhook_timeout_s=2.0, redis_url=queue.url)
+    harness = make_harness(webhook_timeout_s=2.0, redis_url=queue.url)
     hanging = Receiver()
     for number in range(10):
-        desk.subscribe(hanging.script(f"/{number}", answers.hang))
-    healthy, _ = desk.subscribe(receiver.url())
+        harness.subscribe(hanging.script(f"/{number}", answers.hang))
+    healthy, _ = harness.subscribe(receiver.url())
     sent: dict[str, float] = {}
-    desk.publish(3)
-    desk.start_sender()
+    harness.publish(3)
+    harness.start_sender()
     receiver.wait_for(3)
     for _ in range(30):
-        [event_id] = desk.publish()
+        [event_id] = harness.publish()
         sent[event_id] = time.time()
         time.sleep(0.06)
     arrived = {each.event["id"]: each.at for each in receiver.wait_for(33)}
@@ -120,49 +122,49 @@ def test_ten_hanging_receivers_do_not_delay_a_healthy_one(
     hanging.close()
     assert len(hanging.requests) >= 10
     assert delays[int(len(delays) * 0.95)] < 1, delays  # each of the ten holds on for two
-    desk.wait_until(healthy, lambda found: {each["attempt_count"] for each in found} == {1})
+    harness.wait_until(healthy, lambda found: {each["attempt_count"] for each in found} == {1})
 
 
 def test_a_healthy_receiver_does_not_wait_for_those_of_deleted_subscriptions(
-    make_desk: MakeDesk, receiver: Receiver
+    make_harness: MakeHarness, receiver: Receiver
 ) -> None:
-    desk = make_desk(webhook_timeout_s=10.0)
+    harness = make_harness(webhook_timeout_s=10.0)
     hanging = Receiver()
     hanging.scripts["/hang"] = [answers.hang]
-    desk.subscribe(receiver.url("/first"))
-    desk.start_sender()
-    desk.publish()
+    harness.subscribe(receiver.url("/first"))
+    harness.start_sender()
+    harness.publish()
     receiver.wait_for(1, "/first")
     for generation in range(1, 4):
-        ids = [desk.subscribe(hanging.url("/hang"))[0] for _ in range(40)]
-        desk.publish()
+        ids = [harness.subscribe(hanging.url("/hang"))[0] for _ in range(40)]
+        harness.publish()
         hanging.wait_for(40 * generation, "/hang")
         for each in ids:
-            desk.delete(each)
-    healthy, _ = desk.subscribe(receiver.url())
-    published = dict.fromkeys(desk.publish(25), time.time())
+            harness.delete(each)
+    healthy, _ = harness.subscribe(receiver.url())
+    published = dict.fromkeys(harness.publish(25), time.time())
     arrived = {each.event["id"]: each.at for each in receiver.wait_for(25)}
     hanging.close()
     delays = sorted(arrived[each] - at for each, at in published.items())
     assert delays[-1] < 5, delays  # those before hang for ten seconds
-    desk.wait_until(healthy, lambda found: {each["status"] for each in found} == {"succeeded"})
-    with desk.parts.db.reading() as session:
+    harness.wait_until(healthy, lambda found: {each["status"] for each in found} == {"succeeded"})
+    with harness.runtime.db.reading() as session:
         metered = select(UsageRecord.quantity).where(UsageRecord.operation == healthy)
         assert session.scalar(metered) == 25
 
 
 def test_a_bell_wakes_a_sleeping_sender_at_once(
-    make_desk: MakeDesk, receiver: Receiver, queue: QueueServer
+    make_harness: MakeHarness, receiver: Receiver, queue: QueueServer
 ) -> None:
-    desk = make_desk(redis_url=queue.url)
-    desk.subscribe(receiver.url())
-    desk.publish()
-    desk.start_sender()
+    harness = make_harness(redis_url=queue.url)
+    harness.subscribe(receiver.url())
+    harness.publish()
+    harness.start_sender()
     receiver.wait_for(1)
     delays = []
     for count in range(2, 7):
         time.sleep(1.1)
-        desk.publish()
+        harness.publish()
         published = time.time()
         delays.append(receiver.wait_for(count)[-1].at - published)
     assert sorted(delays)[2] < 0.25, delays  # asleep, it looks by itself once a second
@@ -170,53 +172,53 @@ def test_a_bell_wakes_a_sleeping_sender_at_once(
 
 @pytest.mark.parametrize("how", ["killed", "flushed", "absent"])
 def test_without_the_queue_server_the_tick_delivers(
-    make_desk: MakeDesk, receiver: Receiver, queue: QueueServer, how: str
+    make_harness: MakeHarness, receiver: Receiver, queue: QueueServer, how: str
 ) -> None:
-    desk = make_desk(redis_url="none" if how == "absent" else queue.url)
-    subscription_id, _ = desk.subscribe(receiver.url())
-    desk.start_sender()
-    desk.publish()
+    harness = make_harness(redis_url="none" if how == "absent" else queue.url)
+    subscription_id, _ = harness.subscribe(receiver.url())
+    harness.start_sender()
+    harness.publish()
     receiver.wait_for(1)
     if how == "killed":
         queue.stop()
     elif how == "flushed":
         with queue.client() as client:
             client.flushall()
-    published = desk.publish(5)
+    published = harness.publish(5)
     receiver.wait_for(6)
-    found = desk.wait_until(
+    found = harness.wait_until(
         subscription_id, lambda found: all(each["status"] == "succeeded" for each in found)
     )
     assert [each["event_id"] for each in found[1:]] == published
 
 
-def test_a_holder_that_lost_its_lease_changes_nothing(
-    make_desk: MakeDesk, receiver: Receiver
+def test_a_sender_that_lost_its_lease_records_nothing(
+    make_harness: MakeHarness, receiver: Receiver
 ) -> None:
-    desk = make_desk(webhook_timeout_s=5.0)
+    harness = make_harness(webhook_timeout_s=5.0)
     receiver.script("/hook", answers.status(200, after_s=0.3))
-    subscription_id, _ = desk.subscribe(receiver.url())
-    desk.publish()
-    desk.start_sender()
+    subscription_id, _ = harness.subscribe(receiver.url())
+    harness.publish()
+    harness.start_sender()
     receiver.wait_for(1)
-    with desk.parts.db.writing() as session:
+    with harness.runtime.db.writing() as session:
         row = session.scalars(select(Delivery)).one()
         row.lease_token = "another"
         row.lease_owner = "elsewhere:1:1"
         row.lease_until = utc_now()
-    delivery = desk.wait_for_status(subscription_id, "succeeded")
-    # The first answer came too late for its lease; the take-over sent the same once more.
+    delivery = harness.wait_for_status(subscription_id, "succeeded")
+    # The first answer came too late for its lease; the delivery was reclaimed and sent again.
     assert len(receiver.received()) == 2
     assert delivery["attempt_count"] == 1
 
 
-def test_an_answer_with_an_absurd_date_does_not_bring_the_sender_down(
-    desk: Desk, receiver: Receiver
+def test_an_answer_with_an_absurd_date_does_not_end_the_sender(
+    harness: WebhookHarness, receiver: Receiver
 ) -> None:
     absurd = "Retry-After: Sat, 21 Nov 9999999999 12:00:00 GMT"
     receiver.script("/hook", answers.status(503, b"", absurd), answers.status(200))
-    subscription_id, _ = desk.subscribe(receiver.url())
-    sender = desk.start_sender()
-    desk.publish()
-    desk.wait_for_status(subscription_id, "succeeded")
+    subscription_id, _ = harness.subscribe(receiver.url())
+    sender = harness.start_sender()
+    harness.publish()
+    harness.wait_for_status(subscription_id, "succeeded")
     assert sender.process.poll() is None

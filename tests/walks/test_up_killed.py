@@ -1,28 +1,32 @@
-"""`up` killed with -9 again and again while it sends to a receiver that refuses now and then."""
+"""`up` killed with -9 again and again, while it sends to a receiver that refuses at random."""
 
 import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from sqlalchemy import select
 
 from app.webhooks.models import Attempt, Delivery
+from tests import delivery_audit
 from tests import receiver as answers
-from tests import toll
-from tests.receiver import Receiver, Visit
+from tests.receiver import Received, Receiver, Visit
 from tests.sender_process import environment_of
-from tests.sending import Desk
 from tests.walks.service_process import ServiceProcess, wait_until
+from tests.webhook_harness import WebhookHarness
 
 _KILLS = 30
 _REFUSED = 0.4
 _EVENTS_PER_S = 5
 
+StartUp = Callable[[], ServiceProcess]
 
-class Refusing:
+
+class RefusingAnswer:
     """Answers 500 to some requests, at random but the same in each run; notes which."""
 
     def __init__(self) -> None:
@@ -37,66 +41,102 @@ class Refusing:
         return answers.status(500 if refuses else 200, b"", after_s=0.05)(visit)
 
 
+@dataclass
+class Seen:
+    """The requests of one delivery: how many, and the numbers of the attempts that were refused."""
+
+    requests: int = 0
+    refused: set[int] = field(default_factory=set)
+
+
 @pytest.fixture
-def starts(make_desk: Callable[..., Desk]) -> Iterator[list[ServiceProcess]]:
+def harness(make_harness: Callable[..., WebhookHarness]) -> WebhookHarness:
+    return make_harness(webhook_timeout_s=10.0, webhook_retry_delays_s=(0.5, 0.5))
+
+
+@pytest.fixture
+def start_up(harness: WebhookHarness) -> Iterator[StartUp]:
     started: list[ServiceProcess] = []
-    yield started
-    for each in started:
-        each.end()
+    variables = environment_of(harness.runtime.settings)
+    data_dir = Path(variables.pop("CQE_DATA_DIR"))
+    del variables["CQE_REDIS_URL"]
+
+    def start() -> ServiceProcess:
+        started.append(ServiceProcess(data_dir, command=None, port=0, **variables))
+        return started[-1]
+
+    yield start
+    for service in started:
+        service.end()
 
 
-def test_a_delivery_fails_after_three_recorded_attempts_however_often_up_is_killed(
-    make_desk: Callable[..., Desk], receiver: Receiver, starts: list[ServiceProcess]
-) -> None:
-    desk = make_desk(webhook_timeout_s=10.0, webhook_retry_delays_s=(0.5, 0.5))
-    refusing = Refusing()
-    receiver.script("/hook", refusing)
-    desk.subscribe(receiver.url())
+@pytest.fixture
+def events(harness: WebhookHarness) -> Iterator[Callable[[], None]]:
+    """Publish events until the returned function is called."""
     over = threading.Event()
-    publisher = threading.Thread(target=lambda: _publish(desk, over))
-    publisher.start()
-    variables = environment_of(desk.parts.settings)
-    data_dir = desk.parts.settings.data_dir
-    del variables["CQE_DATA_DIR"], variables["CQE_REDIS_URL"]
-    try:
-        for _ in range(_KILLS):
-            up = ServiceProcess(data_dir, **variables)
-            starts.append(up)
-            goal = len(receiver.received()) + random.randint(1, 10)
-            wait_until(lambda goal=goal: len(receiver.received()) >= goal, 90)  # type: ignore[misc]
-            up.process.kill()
-            up.process.wait()
-    finally:
+
+    def publish() -> None:
+        while not over.wait(1 / _EVENTS_PER_S):
+            harness.publish()
+
+    publisher = threading.Thread(target=publish)
+
+    def stop() -> None:
         over.set()
         publisher.join()
-    starts.append(ServiceProcess(data_dir, **variables))
-    wait_until(lambda: toll.open_deliveries(desk.parts.db) == 0, 120)
 
-    requests = receiver.received()
-    refusals, seen = defaultdict(list), defaultdict(int)
-    for request, refused in zip(requests, refusing.refused, strict=True):
-        delivery_id = request.headers["x-webhook-delivery"]
-        seen[delivery_id] += 1
-        if refused:
-            refusals[delivery_id].append(int(request.headers["x-webhook-attempt"]))
-    with desk.parts.db.reading() as session:
+    publisher.start()
+    yield stop
+    stop()
+
+
+def kill_again_and_again(start_up: StartUp, receiver: Receiver) -> None:
+    """Kill `up` each time after it has sent a few requests, at moments of no pattern."""
+    for _ in range(_KILLS):
+        up = start_up()
+        goal = len(receiver.received()) + random.randint(1, 10)
+        wait_until(lambda goal=goal: len(receiver.received()) >= goal, 90)  # type: ignore[misc]
+        time.sleep(random.uniform(0, 0.1))
+        up.process.kill()
+        up.process.wait()
+
+
+def seen_by_delivery(requests: Sequence[Received], refused: Sequence[bool]) -> dict[str, Seen]:
+    seen: dict[str, Seen] = defaultdict(Seen)
+    for request, was_refused in zip(requests, refused, strict=True):
+        delivery = seen[request.headers["x-webhook-delivery"]]
+        delivery.requests += 1
+        if was_refused:
+            delivery.refused.add(int(request.headers["x-webhook-attempt"]))
+    return seen
+
+
+def test_a_delivery_fails_only_after_three_refusals_however_often_up_is_killed(
+    harness: WebhookHarness,
+    receiver: Receiver,
+    start_up: StartUp,
+    events: Callable[[], None],
+) -> None:
+    answer = RefusingAnswer()
+    receiver.script("/hook", answer)
+    harness.subscribe(receiver.url())
+    kill_again_and_again(start_up, receiver)
+    events()
+    start_up()
+    wait_until(lambda: delivery_audit.open_deliveries(harness.runtime.db) == 0, 120)
+
+    seen = seen_by_delivery(receiver.received(), answer.refused)
+    with harness.runtime.db.reading() as session:
         deliveries = session.scalars(select(Delivery)).all()
-        recorded = defaultdict(list)
+        attempts: dict[str, list[Attempt]] = defaultdict(list)
         for attempt in session.scalars(select(Attempt).order_by(Attempt.number)):
-            recorded[attempt.delivery_id].append(attempt)
-    assert {each.state for each in deliveries} == {"succeeded", "failed"}
-    for each in deliveries:
-        attempts = recorded[each.id]
-        assert [one.number for one in attempts] == list(range(1, each.attempts + 1))
-        refused_numbers = [one.number for one in attempts if one.outcome != "success"]
-        # Every recorded refusal is one that the receiver gave: none is of our own making.
-        assert {one.outcome for one in attempts} <= {"success", "http_error"}
-        assert set(refused_numbers) <= set(refusals[each.id])
-        assert seen[each.id] <= each.attempts + each.interruptions
-        assert (each.state == "failed") == (refused_numbers == [1, 2, 3])
-
-
-def _publish(desk: Desk, over: threading.Event) -> None:
-    while not over.is_set():
-        desk.publish()
-        time.sleep(1 / _EVENTS_PER_S)
+            attempts[attempt.delivery_id].append(attempt)
+    assert {delivery.state for delivery in deliveries} == {"succeeded", "failed"}
+    for delivery in deliveries:
+        recorded, requests = attempts[delivery.id], seen[delivery.id]
+        refused = [attempt.number for attempt in recorded if attempt.outcome == "http_error"]
+        assert {attempt.outcome for attempt in recorded} <= {"success", "http_error"}
+        assert [attempt.number for attempt in recorded] == [*range(1, delivery.attempts + 1)]
+        assert requests.refused.issuperset(refused), "the receiver gave every recorded refusal"
+        assert requests.requests <= delivery.attempts + delivery.interruptions
+        assert (delivery.state == "failed") == (refused == [1, 2, 3])

@@ -31,6 +31,7 @@ _WANTS = re.compile(
     r"|where|when|why|chahiye|karna|karni|krna|batao|bataiye)\b|चाहिए|करना|करनी|बताइए",
     re.IGNORECASE,
 )
+_OFFERS = re.compile(r"\b(?:how|what) (?:can|may|could) (?:i|we)\b", re.IGNORECASE)
 _NAMES = re.compile(r"\bmy name(?: is|'s)\b(?!.{0,200}\b(?:and|need|want)\b)", re.IGNORECASE)
 _WRONG = ("problem", "opt_out", "danger")
 _GREETS = re.compile(
@@ -80,7 +81,8 @@ def issue_of(facts: Facts) -> str | None:
     if facts.dialogue.lines[:1] and facts.dialogue.lines[0].side is Side.SERVICE:
         for cue in facts.said(_CALLS_ABOUT, facts.opening(1)):
             called_about = _sentence_of(cue)
-            if not called_about.endswith("?"):
+            # Speech recognition writes no question mark behind "how can I help you".
+            if not called_about.endswith("?") and not _OFFERS.search(called_about):
                 return called_about
     opening = facts.dialogue.customer[:_OPENING_LINES]
     wrong = {_sentence_of(cue) for kind in _WRONG for cue in facts.heard(kind, opening)}

@@ -15,7 +15,7 @@ from app.ai.language_model.endpoint_memory import EndpointMemory
 from app.ai.language_model.prompt import ChatMessages, with_repair
 from app.ai.language_model.questions import Question, answer_schema
 from app.ai.language_model.waiting import pause, wait_for
-from app.core.outbound import Sender
+from app.core.outgoing_http.client import HttpClient
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class Asking:
     endpoint: Endpoint
     memory: EndpointMemory
     limits: Limits
-    open_sender: Callable[[], Sender]
+    open_sender: Callable[[], HttpClient]
     should_stop: Callable[[], bool]
     usage: ModelUsage = field(default_factory=ModelUsage)
     _until: float = 0.0
@@ -101,7 +101,7 @@ class Asking:
             self.usage.latency_ms = round((time.monotonic() - began_at) * 1000)
 
     def _answered(
-        self, sender: Sender, messages: ChatMessages, questions: Sequence[Question]
+        self, sender: HttpClient, messages: ChatMessages, questions: Sequence[Question]
     ) -> ModelReply:
         schema = answer_schema(questions)
         completion = self._completed(sender, messages, schema)
@@ -129,7 +129,7 @@ class Asking:
         return any(not reading.answer_problems(answers.get(each.id), each) for each in questions)
 
     def _completed(
-        self, sender: Sender, messages: ChatMessages, schema: dict[str, Any]
+        self, sender: HttpClient, messages: ChatMessages, schema: dict[str, Any]
     ) -> Completion:
         before: ModelError | None = None
         while True:
@@ -146,7 +146,7 @@ class Asking:
                 return completion
 
     def _attempted(
-        self, sender: Sender, messages: ChatMessages, schema: dict[str, Any]
+        self, sender: HttpClient, messages: ChatMessages, schema: dict[str, Any]
     ) -> Completion:
         left_s = self._until - time.monotonic()
         if left_s < _LEAST_TIME_S:

@@ -1,4 +1,4 @@
-"""What asking a model has come to: requests, tokens and what they cost."""
+"""Cost of a language model: requests, tokens and money."""
 
 from dataclasses import replace
 

@@ -8,12 +8,12 @@ from typing import Any
 import orjson
 
 from app.core.clock import utc_now
-from app.core.exchange import Body, Outcome
-from app.core.outbound import Reply, Sender
-from app.core.retry_after import retry_after_s
+from app.core.outgoing_http.client import HttpClient
+from app.core.outgoing_http.reply import BodyLimit, Outcome, Reply
+from app.core.outgoing_http.retry_after import retry_after_s
 
 # A few thousand tokens and their wrapping; more is no answer to a question of ours.
-ANSWER_BODY = Body(2 * 1024 * 1024, within_s=None)
+ANSWER_BODY = BodyLimit(2 * 1024 * 1024, within_s=None)
 _RETRYABLE_STATUS = frozenset({408, 409, 429})
 _SHOWN_CHARS = 300
 
@@ -77,7 +77,7 @@ class Endpoint:
     api_key: str = ""
 
     def complete(
-        self, sender: Sender, request: Mapping[str, Any], *, timeout_s: float
+        self, sender: HttpClient, request: Mapping[str, Any], *, timeout_s: float
     ) -> Completion:
         """Send a chat completion request.
 

@@ -1,4 +1,4 @@
-"""Which evaluations an export holds."""
+"""Members of an export: the evaluations that match its filters."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What campaigns, call centres and executives are called now, and what else is told of them."""
+"""Current names of campaigns, call centres and executives, for reports."""
 
 from collections.abc import Collection, Sequence
 from typing import Any

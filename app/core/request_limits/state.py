@@ -1,4 +1,4 @@
-"""What every request touches besides the database: nonce, limits, call counts, key version.
+"""Request state besides the database: nonces, limits, call counts and the key version.
 
 One round trip does it all, atomically, in Redis or in a small SQLite file shared by the processes
 of this host. With Redis away the file takes over at once.

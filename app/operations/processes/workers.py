@@ -13,7 +13,7 @@ from app.operations.processes import scheduler
 from app.operations.processes.scheduler import PeriodicTask
 from app.operations.processes.supervisor import Service, Supervisor
 from app.operations.processes.sweep import JobQueue
-from app.webhooks.sender_process import run_sender
+from app.webhooks.sender.process import run_sender
 
 logger = logging.getLogger(__name__)
 

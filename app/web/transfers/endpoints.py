@@ -76,7 +76,7 @@ class Blobs:
         return file_responses.created(jsonify(body), object_id)
 
     def get(self, object_id: str) -> Response:
-        """Send the object, or the asked range of it; HEAD tells its headers."""
+        """Send the object or a range of it; HEAD sends its headers."""
         grant = self._grant(object_id, permission="r")
         self._owner(object_id)
         path = self._storage.path(object_id)
@@ -100,7 +100,7 @@ class Blobs:
                 release()
         except ObjectExists as error:
             owner.reconcile(object_id)
-            raise errors.Conflict("This was uploaded before; a URL takes one upload.") from error
+            raise errors.Conflict("This was already uploaded: a URL takes one upload.") from error
 
     def _grant(self, object_id: str, *, permission: str) -> Grant:
         try:

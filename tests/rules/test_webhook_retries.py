@@ -1,4 +1,4 @@
-"""When the next attempt is due, and when a subscription is switched off."""
+"""Retry schedule and auto-disable: when an attempt is due, when a subscription is switched off."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.retry_after import retry_after_s
-from app.webhooks.schedule import next_attempt_at
-from app.webhooks.standing import CLEAN, Standing
+from app.core.outgoing_http.retry_after import retry_after_s
+from app.webhooks.sender.auto_disable import NO_FAILURES, FailureStreak
+from app.webhooks.sender.retry_schedule import next_attempt_at
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SPEC = (60.0, 300.0)
@@ -79,7 +79,7 @@ def test_retry_after_counts_on_429_and_503_within_bounds(
         "Sat, 21 Nov 2026 12:00:00 +99999999999999999999",
     ],
 )
-def test_a_retry_after_that_is_not_understood_says_nothing(header: str) -> None:
+def test_a_retry_after_that_is_not_understood_is_ignored(header: str) -> None:
     assert retry_after_s(header, NOW) == 0
 
 
@@ -87,41 +87,41 @@ _DATES = r"Sat, [0-9]{1,20} Nov [0-9]{1,20} [0-9:]{1,20} [+-]?[0-9]{1,20}"
 
 
 @given(st.text() | st.from_regex(_DATES))
-def test_no_retry_after_whatever_brings_the_sender_down(header: str) -> None:
+def test_no_retry_after_raises_an_error(header: str) -> None:
     assert retry_after_s(header, NOW) >= 0
 
 
-def fail(standing: Standing, at: datetime) -> Standing:
-    return standing.after_failure(at)
+def fail(streak: FailureStreak, at: datetime) -> FailureStreak:
+    return streak.after_failure(at)
 
 
 def test_the_streak_begins_with_the_end_of_its_first_failed_delivery() -> None:
-    standing = fail(fail(CLEAN, NOW), NOW + timedelta(days=3))
-    assert standing.failing_since == NOW
-    assert standing.failed == 2
+    streak = fail(fail(NO_FAILURES, NOW), NOW + timedelta(days=3))
+    assert streak.since == NOW
+    assert streak.count == 2
 
 
 def test_a_week_of_failures_switches_off() -> None:
     week_later = NOW + timedelta(days=7)
-    standing = fail(fail(CLEAN, NOW), week_later)
-    assert standing.is_hopeless(week_later, limit_s=WEEK_S)
+    streak = fail(fail(NO_FAILURES, NOW), week_later)
+    assert streak.disables(week_later, limit_s=WEEK_S)
 
 
-def test_a_moment_less_than_a_week_does_not() -> None:
+def test_failures_of_almost_a_week_do_not() -> None:
     almost = NOW + timedelta(days=7, microseconds=-1)
-    standing = fail(fail(CLEAN, NOW), almost)
-    assert not standing.is_hopeless(almost, limit_s=WEEK_S)
+    streak = fail(fail(NO_FAILURES, NOW), almost)
+    assert not streak.disables(almost, limit_s=WEEK_S)
 
 
 def test_a_single_failure_never_switches_off_however_long_ago() -> None:
-    standing = fail(CLEAN, NOW)
-    assert not standing.is_hopeless(NOW + timedelta(days=400), limit_s=WEEK_S)
+    streak = fail(NO_FAILURES, NOW)
+    assert not streak.disables(NOW + timedelta(days=400), limit_s=WEEK_S)
 
 
-def test_a_success_starts_anew() -> None:
-    standing = fail(CLEAN, NOW + timedelta(days=6))
-    assert not standing.is_hopeless(NOW + timedelta(days=8), limit_s=WEEK_S)
+def test_a_success_starts_a_new_streak() -> None:
+    streak = fail(NO_FAILURES, NOW + timedelta(days=6))
+    assert not streak.disables(NOW + timedelta(days=8), limit_s=WEEK_S)
 
 
-def test_a_clean_standing_is_not_hopeless() -> None:
-    assert not CLEAN.is_hopeless(NOW, limit_s=0)
+def test_a_subscription_without_failures_stays_on() -> None:
+    assert not NO_FAILURES.disables(NOW, limit_s=0)

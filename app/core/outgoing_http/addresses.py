@@ -24,7 +24,7 @@ _PORTS = {"https": (443, 8443), "http": (80,)}
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
 
-# Python's `is_global` is not enough (security, F11): it takes multicast, 192.0.0.8, 192.88.99.1.
+# Python's `is_global` is not enough: it accepts multicast, 192.0.0.8 and 192.88.99.1.
 _CLOSED_V4 = tuple(
     IPv4Network(text)
     for text in (
@@ -183,10 +183,12 @@ def resolve(host: str, timeout_s: float) -> tuple[Address, ...]:
 
 def _addresses(host: str, flags: int) -> tuple[Address, ...]:
     try:
-        found = socket.getaddrinfo(host.encode("ascii"), None, type=socket.SOCK_STREAM, flags=flags)
+        entries = socket.getaddrinfo(
+            host.encode("ascii"), None, type=socket.SOCK_STREAM, flags=flags
+        )
     except (OSError, UnicodeError) as error:
         raise NameNotResolved(host) from error
-    return tuple(dict.fromkeys(ip_address(str(entry[4][0])) for entry in found))
+    return tuple(dict.fromkeys(ip_address(str(entry[4][0])) for entry in entries))
 
 
 def _target_of(url: str) -> Target:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from app.core.addresses import AddressPolicy
-from app.core.exchange import Outcome
-from app.core.outbound import Reply, RequestsSender
+from app.core.outgoing_http.addresses import AddressPolicy
+from app.core.outgoing_http.client import RequestsClient
+from app.core.outgoing_http.reply import Outcome, Reply
 from tests import receiver as answers
 from tests.receiver import Receiver, write_ca_bundle
 
@@ -34,14 +34,14 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def sender(tmp_path: Path) -> Iterator[RequestsSender]:
-    sender = RequestsSender(AddressPolicy(LOOPBACK), ca_bundle=write_ca_bundle(tmp_path))
+def sender(tmp_path: Path) -> Iterator[RequestsClient]:
+    sender = RequestsClient(AddressPolicy(LOOPBACK), ca_bundle=write_ca_bundle(tmp_path))
     yield sender
     sender.close()
 
 
 @pytest.fixture
-def post(sender: RequestsSender) -> Post:
+def post(sender: RequestsClient) -> Post:
     def post(url: str, timeout_s: float = 5, **headers: str) -> Reply:
         return sender.post(url, headers=headers, body=BODY, timeout_s=timeout_s)
 
@@ -286,7 +286,7 @@ def test_a_name_without_an_address_is_an_error(post: Post) -> None:
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(receiver: Receiver) -> None:
-    sender = RequestsSender(AddressPolicy(LOOPBACK))
+    sender = RequestsClient(AddressPolicy(LOOPBACK))
     reply = sender.post(receiver.url(), headers={}, body=BODY, timeout_s=5)
     sender.close()
     assert reply.outcome == Outcome.TLS_ERROR
@@ -327,7 +327,7 @@ def test_plain_http_where_tls_is_expected_is_a_tls_error(post: Post) -> None:
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1/", "https://[::1]/", "http://localhost/", "no"])
 def test_a_url_that_the_policy_refuses_is_blocked(url: str) -> None:
-    sender = RequestsSender(AddressPolicy())
+    sender = RequestsClient(AddressPolicy())
     reply = sender.post(url, headers={}, body=BODY, timeout_s=5)
     sender.close()
     assert reply.outcome == Outcome.BLOCKED_URL
@@ -355,7 +355,7 @@ def test_a_failure_of_the_service_itself_says_nothing_of_the_receiver(
 
 @pytest.mark.parametrize("is_kept", [False, True], ids=["new connection", "kept connection"])
 def test_closing_ends_what_is_on_its_way_and_it_is_not_sent_again(
-    receiver: Receiver, sender: RequestsSender, post: Post, is_kept: bool
+    receiver: Receiver, sender: RequestsClient, post: Post, is_kept: bool
 ) -> None:
     url = receiver.script("/hook", *[answers.status(200)] * is_kept, answers.hang)
     if is_kept:

@@ -1,4 +1,4 @@
-"""What is due, and who sends it: deliveries claimed with a lease, metered when tried first."""
+"""Claims: takes due deliveries under a lease, and meters those that are tried for the first time."""
 
 import time
 from dataclasses import dataclass
@@ -11,9 +11,10 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.events.models import Event
 from app.usage.service import count_delivery
-from app.webhooks.models import Delivery, DeliveryState, Subscription, Trigger
+from app.webhooks.enums import DeliveryState, Trigger
+from app.webhooks.models import Delivery, Subscription
 
-# Literals, not parameters: with these SQLite knows that a partial index will do.
+# Literals, not parameters: SQLite uses a partial index only for a literal.
 _PENDING = Delivery.state == literal_column("'pending'")
 _DELIVERING = Delivery.state == literal_column("'delivering'")
 _TEST = Delivery.trigger == literal_column("'test'")
@@ -22,7 +23,11 @@ _OF_SUBSCRIPTION = Delivery.subscription_id == Subscription.id
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """A subscription as a claim needs it, with its oldest due moment; secrets still sealed."""
+    """The columns of a subscription that sending needs; the secrets are still encrypted.
+
+    Args:
+        due_at: when its oldest pending delivery was or is due; None without one.
+    """
 
     id: str
     url: str
@@ -36,27 +41,27 @@ class Receiver:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A delivery that this process sends, as long as the token is the row's.
+    """A delivery that this process sends, as long as the lease token is still the row's.
 
     Args:
         attempt: number of the attempt that this claim is for, from 1.
-        taken_at: the monotonic moment from which on its lease runs, at the earliest.
-        metered: whether it was metered with this claim, which is its first.
+        claimed_at: monotonic time at which its lease began, at the latest.
+        metered: whether it was metered by this claim, which is its first.
     """
 
     delivery_id: str
     event_id: str
-    token: str
+    lease_token: str
     attempt: int
     max_attempts: int
     trigger: str
     body: bytes
     receiver: Receiver
-    taken_at: float
+    claimed_at: float
     metered: bool
 
 
-_OLDEST = select(func.min(Delivery.due_at)).where(_OF_SUBSCRIPTION, _PENDING)
+_OLDEST_DUE = select(func.min(Delivery.due_at)).where(_OF_SUBSCRIPTION, _PENDING)
 _RECEIVERS = (
     select(
         Subscription.id,
@@ -67,8 +72,8 @@ _RECEIVERS = (
         Subscription.previous_secret,
         Subscription.previous_secret_expires_at,
         case(
-            (Subscription.active, _OLDEST.correlate(Subscription).scalar_subquery()),
-            else_=_OLDEST.where(_TEST).correlate(Subscription).scalar_subquery(),
+            (Subscription.active, _OLDEST_DUE.correlate(Subscription).scalar_subquery()),
+            else_=_OLDEST_DUE.where(_TEST).correlate(Subscription).scalar_subquery(),
         ).label("due_at"),
     )
     .where(Subscription.deleted_at.is_(None))
@@ -76,29 +81,36 @@ _RECEIVERS = (
 )
 
 
-def receivers(session: Session) -> list[Receiver]:
-    """List every subscription with the oldest moment at which something was or is due to it."""
+def list_receivers(session: Session) -> list[Receiver]:
+    """List every subscription that is not deleted, with its oldest due time."""
     return [Receiver(*row) for row in session.execute(_RECEIVERS)]
 
 
-def is_busy(session: Session, *, holder: str, now: datetime) -> bool:
-    """Whether something is due, or this holder has something in hand."""
-    if any(each.due_at is not None and each.due_at <= now for each in receivers(session)):
+def has_work(session: Session, *, owner: str, now: datetime) -> bool:
+    """Whether a delivery is due, or claimed by this owner."""
+    if any(
+        receiver.due_at is not None and receiver.due_at <= now
+        for receiver in list_receivers(session)
+    ):
         return True
-    in_hand = select(Delivery.id).where(_DELIVERING, Delivery.lease_owner == holder).limit(1)
-    return session.scalar(in_hand) is not None
+    claimed = select(Delivery.id).where(_DELIVERING, Delivery.lease_owner == owner).limit(1)
+    return session.scalar(claimed) is not None
 
 
-def claim(
+def claim_due(
     session: Session,
     receiver: Receiver,
     *,
     limit: int,
     now: datetime,
-    holder: str,
+    owner: str,
     lease: timedelta,
 ) -> list[Claim]:
-    """Take the oldest due deliveries of a receiver, and meter those that are tried first now."""
+    """Claim the oldest due deliveries of a receiver, and meter those on their first attempt.
+
+    Nothing is claimed when the subscription has changed since the receiver was read: the next
+    tick reads it again.
+    """
     statement = (
         select(
             Delivery.id,
@@ -113,7 +125,6 @@ def claim(
         .join(Subscription, _OF_SUBSCRIPTION)
         .where(
             Delivery.subscription_id == receiver.id,
-            # What was read may have changed since: then the next turn claims.
             Subscription.version == receiver.version,
             _PENDING,
             Delivery.due_at <= now,
@@ -125,9 +136,9 @@ def claim(
     rows = session.execute(statement if receiver.active else statement.where(_TEST)).all()
     if not rows:
         return []
-    token = uuid4().hex
-    # Not from `now`: the wait for other writers may have been long.
-    taken_at, lease_until = time.monotonic(), utc_now() + lease
+    lease_token = uuid4().hex
+    # Not from `now`: this transaction may have waited long for other writers.
+    claimed_at, lease_until = time.monotonic(), utc_now() + lease
     session.execute(
         update(Delivery)
         .where(Delivery.id.in_([row.id for row in rows]))
@@ -135,27 +146,27 @@ def claim(
             state=DeliveryState.DELIVERING,
             attempts=Delivery.attempts + 1,
             metered=or_(Delivery.metered, Delivery.trigger == Trigger.EVENT),
-            lease_token=token,
-            lease_owner=holder,
+            lease_token=lease_token,
+            lease_owner=owner,
             lease_until=lease_until,
         )
         .execution_options(synchronize_session=False)
     )
-    taken = [
+    claims = [
         Claim(
             delivery_id=row.id,
             event_id=row.event_id,
-            token=token,
+            lease_token=lease_token,
             attempt=row.attempts + 1,
             max_attempts=row.max_attempts,
             trigger=row.trigger,
             body=row.body,
             receiver=receiver,
-            taken_at=taken_at,
+            claimed_at=claimed_at,
             metered=row.trigger == Trigger.EVENT and not row.metered,
         )
         for row in rows
     ]
-    if metered := sum(each.metered for each in taken):
+    if metered := sum(claim.metered for claim in claims):
         count_delivery(session, subscription_id=receiver.id, now=now, count=metered)
-    return taken
+    return claims

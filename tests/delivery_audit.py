@@ -1,4 +1,4 @@
-"""What kills cost: of the acknowledged events, how many are lost, sent twice, tried too often."""
+"""Audit of deliveries after kills: acknowledged events that were lost, repeated or overtried."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,11 +14,14 @@ _SAME = ("x-webhook-id", "x-webhook-delivery", "x-webhook-attempt", "x-webhook-s
 
 
 @dataclass(frozen=True)
-class Toll:
-    """The account after everything has settled.
+class DeliveryAudit:
+    """Counts, once every delivery has ended.
 
-    `unexplained` counts requests of a delivery beyond its recorded attempts and the times that a
-    kill cut it off: one copy a kill is what at-least-once allows.
+    Args:
+        unexplained: requests beyond the recorded attempts of their delivery and its interruptions,
+            each of which may repeat one request.
+        differing: first attempts whose repetition had another body, id or signature.
+        not_delivered: deliveries that ended without success.
     """
 
     acknowledged: int
@@ -28,45 +31,45 @@ class Toll:
     unexplained: int
     most_attempts: int
     differing: int
-    unsettled: int
+    not_delivered: int
 
     @property
     def fair(self) -> bool:
-        """Whether nothing was lost, and nothing sent that a kill does not account for."""
+        """Whether nothing was lost, and no request was sent without a reason."""
         return self.most_attempts <= 3 and not (
-            self.lost or self.unexplained or self.differing or self.unsettled
+            self.lost or self.unexplained or self.differing or self.not_delivered
         )
 
 
-def take(db: Database, acknowledged: Iterable[str], received: Iterable[Received]) -> Toll:
-    """Compare what was acknowledged (ids of events), what came in, and what the tables say."""
+def audit(db: Database, acknowledged: Iterable[str], received: Iterable[Received]) -> DeliveryAudit:
+    """Compare the ids of acknowledged events, the received requests, and the tables."""
     expected = set(acknowledged)
     requests = list(received)
-    copies = Counter(each.headers["x-webhook-delivery"] for each in requests)
+    copies = Counter(request.headers["x-webhook-delivery"] for request in requests)
     contents = {
-        (*(each.headers[name] for name in _SAME), each.body)
-        for each in requests
-        if each.headers["x-webhook-attempt"] == "1"
+        (*(request.headers[name] for name in _SAME), request.body)
+        for request in requests
+        if request.headers["x-webhook-attempt"] == "1"
     }
-    firsts = {each[1] for each in contents}
+    firsts = {content[1] for content in contents}
     with db.reading() as session:
         rows = session.execute(
             select(Delivery.id, Delivery.state, Delivery.attempts, Delivery.interruptions)
         ).all()
-    return Toll(
+    return DeliveryAudit(
         acknowledged=len(expected),
         received=len(requests),
-        lost=len(expected - {each.headers["x-webhook-id"] for each in requests}),
+        lost=len(expected - {request.headers["x-webhook-id"] for request in requests}),
         duplicates=len(requests) - len(copies),
         unexplained=sum(max(0, copies[row.id] - row.attempts - row.interruptions) for row in rows),
         most_attempts=max((row.attempts for row in rows), default=0),
         differing=len(contents) - len(firsts),
-        unsettled=sum(row.state != "succeeded" for row in rows),
+        not_delivered=sum(row.state != "succeeded" for row in rows),
     )
 
 
 def open_deliveries(db: Database) -> int:
-    """Count what is not over yet."""
+    """Count the deliveries that have not ended."""
     with db.reading() as session:
         waiting = Delivery.state.in_(("pending", "delivering"))
         return session.scalar(select(func.count()).select_from(Delivery).where(waiting)) or 0

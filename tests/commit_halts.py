@@ -1,8 +1,8 @@
-"""Stops a process at a commit, for a test that kills it right there.
+"""Halts a process at a commit, for a test that kills it right there.
 
-`HALT_AT=before_commit:2` in its environment: it says so in its log and waits when its second
-session that writes is about to commit; `after_commit:1` when its first has. `commit:2` stands for
-the second commit of all, with or without a session.
+With `HALT_AT=before_commit:2` in its environment a process logs that it halts, and waits, when its
+second writing session is about to commit; with `after_commit:1` when its first has committed.
+`commit:2` means the second commit of all, with or without a session.
 """
 
 import os

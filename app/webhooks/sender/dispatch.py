@@ -1,39 +1,41 @@
-"""One attempt: signs the stored bytes, sends those same bytes, and says what became of it."""
+"""Dispatcher: signs the stored body of a delivery, sends those same bytes, and returns the result."""
 
 import logging
 
 from app.core.clock import utc_now
-from app.core.outbound import Reply, Sender
+from app.core.outgoing_http.client import HttpClient
+from app.core.outgoing_http.reply import Reply
 from app.core.secrets.encryption import Keyring, UnknownMasterKey
-from app.webhooks import sealing, signatures
-from app.webhooks.claims import Claim, Receiver
-from app.webhooks.results import Result
+from app.webhooks import signing_secrets
+from app.webhooks.sender import signatures
+from app.webhooks.sender.claims import Claim, Receiver
+from app.webhooks.sender.results import AttemptResult
 
 logger = logging.getLogger(__name__)
 
 
-class Carrier:
-    """Carries claims to their receivers; used by many threads."""
+class Dispatcher:
+    """Sends claims to their receivers; used by many threads."""
 
-    def __init__(self, outbound: Sender, keyring: Keyring, *, timeout_s: float) -> None:
-        self._outbound = outbound
+    def __init__(self, client: HttpClient, keyring: Keyring, *, timeout_s: float) -> None:
+        self._client = client
         self._keyring = keyring
         self._timeout_s = timeout_s
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def can_sign(self, receiver: Receiver) -> bool:
-        """Whether the secrets of a receiver open; until they do, what is due to it waits."""
+        """Whether the receiver's secrets can be decrypted; until then its deliveries wait."""
         try:
             self._secrets(receiver)
-        except (UnknownMasterKey, ValueError) as error:  # or what is stored is no sealed secret
-            if receiver.id not in self._told:
+        except (UnknownMasterKey, ValueError) as error:  # ValueError: not an encrypted secret
+            if receiver.id not in self._reported:
                 logger.error("deliveries of %s wait: %s", receiver.id, error)
-                self._told.add(receiver.id)
+                self._reported.add(receiver.id)
             return False
-        self._told.discard(receiver.id)
+        self._reported.discard(receiver.id)
         return True
 
-    def carry(self, claim: Claim) -> Result | None:
+    def send(self, claim: Claim) -> AttemptResult | None:
         """Make the attempt of a claim; never raises.
 
         Returns None when the service itself failed: that is not one of the receiver's attempts.
@@ -47,7 +49,7 @@ class Carrier:
         if reply.is_internal:
             logger.error("delivery %s could not be sent: %s", claim.delivery_id, reply.error)
             return None
-        return Result(claim, reply, started_at, ended_at=utc_now())
+        return AttemptResult(claim, reply, started_at, ended_at=utc_now())
 
     def _post(self, claim: Claim, timestamp: int) -> Reply:
         headers = signatures.headers(
@@ -58,13 +60,13 @@ class Carrier:
             timestamp=timestamp,
             body=claim.body,
         )
-        return self._outbound.post(
+        return self._client.post(
             claim.receiver.url, headers=headers, body=claim.body, timeout_s=self._timeout_s
         )
 
     def _secrets(self, receiver: Receiver) -> list[str]:
-        sealed = [receiver.secret]
+        encrypted = [receiver.secret]
         expires_at = receiver.previous_secret_expires_at
         if receiver.previous_secret is not None and expires_at is not None:
-            sealed += [receiver.previous_secret] if expires_at > utc_now() else []
-        return [sealing.unseal(self._keyring, receiver.id, each) for each in sealed]
+            encrypted += [receiver.previous_secret] if expires_at > utc_now() else []
+        return [signing_secrets.decrypt(self._keyring, receiver.id, secret) for secret in encrypted]

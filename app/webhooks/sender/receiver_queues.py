@@ -18,9 +18,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from app.core.exchange import Outcome
-from app.core.outbound import Reply
-from app.webhooks.claims import Claim
+from app.core.outgoing_http.reply import Outcome, Reply
+from app.webhooks.sender.claims import Claim
 
 MOST_IN_FLIGHT = 8
 SHARED_SLOTS = 32
@@ -177,7 +176,7 @@ class ReceiverQueues:
         """Drop the empty queues of receivers that no longer exist."""
         known = set(receiver_ids)
         with self._lock:
-            for receiver_id in [each for each in self._queues if each not in known]:
+            for receiver_id in self._queues.keys() - known:
                 queue = self._queues[receiver_id]
                 if not queue.waiting and not queue.in_flight:
                     del self._queues[receiver_id]
@@ -207,12 +206,12 @@ class ReceiverQueues:
         return claim
 
     def _shared_left(self, queue: ReceiverQueue, now: float) -> int:
-        left = SHARED_SLOTS - sum(each.shared for each in self._queues.values())
+        left = SHARED_SLOTS - sum(other.shared for other in self._queues.values())
         if not queue.is_slow(now):
             return left
-        slow = sum(each.shared for each in self._queues.values() if each.is_slow(now))
+        slow = sum(other.shared for other in self._queues.values() if other.is_slow(now))
         return min(left, _SHARED_SLOTS_FOR_SLOW - slow)
 
 
 def _is_stale(claim: Claim, now: float) -> bool:
-    return now - claim.taken_at > _STALE_AFTER_S
+    return now - claim.claimed_at > _STALE_AFTER_S

@@ -1,4 +1,4 @@
-"""One request and its answer over a vetted connection, and the name of what went wrong."""
+"""Exchange of one request and its answer over a connection, and names for failures."""
 
 import errno
 import http.client
@@ -6,12 +6,10 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
-from app.core.addresses import AddressPolicy, NameNotResolved, Target, UrlRefused
-from app.core.connections import AnswerTooLarge, Connection, ConnectionPool, Deadline
-
-MAX_EXCERPT_BYTES = 1024
+from app.core.outgoing_http.addresses import AddressPolicy, NameNotResolved, Target, UrlRefused
+from app.core.outgoing_http.connections import AnswerTooLarge, Connection, ConnectionPool, Deadline
+from app.core.outgoing_http.reply import EXCERPT, BodyLimit, Outcome
 
 FAILURES = (
     OSError,
@@ -24,33 +22,6 @@ FAILURES = (
 
 
 _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
-
-
-class Outcome(StrEnum):
-    """How an attempt ended."""
-
-    SUCCESS = "success"
-    HTTP_ERROR = "http_error"
-    TIMEOUT = "timeout"
-    CONNECTION_ERROR = "connection_error"
-    TLS_ERROR = "tls_error"
-    BLOCKED_URL = "blocked_url"
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
-    """How much of an answer's body is kept, and for how long it is waited for after the headers.
-
-    Args:
-        within_s: None for as long as the whole request may take.
-    """
-
-    max_bytes: int
-    within_s: float | None
-
-
-# The verdict is known with the headers; the body is read for the history, and not for long.
-EXCERPT = Body(MAX_EXCERPT_BYTES, within_s=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +46,9 @@ class Answer:
 class Exchanger:
     """Sends requests over kept or new connections, each within its own deadline."""
 
-    def __init__(self, policy: AddressPolicy, pool: ConnectionPool, body: Body = EXCERPT) -> None:
+    def __init__(
+        self, policy: AddressPolicy, pool: ConnectionPool, body: BodyLimit = EXCERPT
+    ) -> None:
         self._policy = policy
         self._pool = pool
         self._body = body
@@ -92,7 +65,7 @@ class Exchanger:
     ) -> Answer:
         """Send one request; raise one of `FAILURES` when there is no answer.
 
-        A kept connection that turns out to be closed is replaced by a new one, in silence.
+        A kept connection that turns out to be closed is replaced by a new one.
         """
         deadline = Deadline(timeout_s)
         target = self._policy.parse(url)
@@ -148,7 +121,7 @@ def is_internal(error: BaseException | None) -> bool:
 
 
 def classify(error: Exception) -> tuple[Outcome, str]:
-    """Name a failure for the history; the text tells nothing about our network."""
+    """Return the outcome and a sentence for the history, which says nothing about our network."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return Outcome.TLS_ERROR, f"The certificate was refused: {error.verify_message}."
     for kinds, outcome, text in _NAMES:
@@ -175,7 +148,7 @@ _NAMES: tuple[tuple[tuple[type[Exception], ...], Outcome, str], ...] = (
 
 
 def _read_body(
-    connection: Connection, response: http.client.HTTPResponse, rule: Body
+    connection: Connection, response: http.client.HTTPResponse, rule: BodyLimit
 ) -> tuple[bytes, bool, bool]:
     """Return the start of the body, whether it is longer, and whether it was read to its end."""
     timed = connection.timed

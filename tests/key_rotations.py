@@ -14,10 +14,10 @@ from tests.caller import Caller
 CLIENTS = 4
 
 
-class Rotations:
-    """Callers that rotate API keys over HTTP; `acknowledged` holds what was answered 200.
+class KeyRotations:
+    """Callers that rotate API keys over HTTP; `acknowledged` lists what was answered 200.
 
-    An acknowledged rotation is known by its key and its moment: both stand in its event.
+    An acknowledged rotation is known by its key and its moment: its event has both.
     """
 
     def __init__(self, runtime: Runtime, base: str, number: int) -> None:
@@ -27,12 +27,12 @@ class Rotations:
         self._lock = threading.Lock()
         with runtime.db.writing() as session:
             issued = [
-                api_keys.create_key(session, runtime.keyring, name=f"caller {each}", scopes=["*"])
-                for each in range(CLIENTS)
+                api_keys.create_key(session, runtime.keyring, name=f"caller {number}", scopes=["*"])
+                for number in range(CLIENTS)
             ]
             targets = [
-                api_keys.create_key(session, runtime.keyring, name=f"target {each}", scopes=["*"])
-                for each in range(CLIENTS)
+                api_keys.create_key(session, runtime.keyring, name=f"target {number}", scopes=["*"])
+                for number in range(CLIENTS)
             ]
         self._threads = [
             threading.Thread(
@@ -44,7 +44,7 @@ class Rotations:
 
     @property
     def running(self) -> bool:
-        return any(each.is_alive() for each in self._threads)
+        return any(thread.is_alive() for thread in self._threads)
 
     def __enter__(self) -> Self:
         for thread in self._threads:

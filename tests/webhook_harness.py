@@ -1,4 +1,4 @@
-"""What the walks of the sender share: subscriptions, events, and a look into the history."""
+"""Harness for tests of the sender: subscriptions, events, senders, and the delivery history."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,10 +18,11 @@ from app.core.settings import Settings
 from app.events import outbox
 from app.events.catalogue import EventType
 from app.events.payloads import ApiKeyRotated
-from app.webhooks import claims, deliveries, history, service
+from app.webhooks import history, service
 from app.webhooks.models import Subscription
+from app.webhooks.sender import claims
 from app.wiring import build_runtime
-from tests import halting
+from tests import commit_halts
 from tests.receiver import Receiver, write_ca_bundle
 from tests.sender_process import SenderProcess, environment_of
 from tests.web_process import WebProcess
@@ -31,8 +32,8 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 
 @dataclass
-class Desk:
-    """The service's side of the walks: the database, and senders in processes of their own."""
+class WebhookHarness:
+    """The service's side: its database, and senders and web servers in processes of their own."""
 
     runtime: Runtime
     folder: Path
@@ -52,9 +53,9 @@ class Desk:
         return web
 
     def wait_for_halt(self, log: str) -> None:
-        """Wait until a process stands still where `HALT_AT` says."""
+        """Wait until a process has halted where its `HALT_AT` says."""
         until = time.monotonic() + 30
-        while halting.WORD not in (self.folder / log).read_text():
+        while commit_halts.WORD not in (self.folder / log).read_text():
             assert time.monotonic() < until, (self.folder / log).read_text()
             time.sleep(0.02)
 
@@ -71,10 +72,10 @@ class Desk:
     def subscribe(self, url: str) -> tuple[str, str]:
         """Return the id and the secret of a subscription to one type."""
         with self.runtime.db.writing() as session:
-            made = service.create(
+            subscription = service.create(
                 session, self.runtime.keyring, url=url, events=[EventType.API_KEY_ROTATED]
             )
-        return made["id"], made["signing_secret"]
+        return subscription["id"], subscription["signing_secret"]
 
     def change(self, subscription_id: str, **changes: Any) -> None:
         with self.runtime.db.writing() as session:
@@ -98,12 +99,12 @@ class Desk:
         with self.runtime.db.writing() as session:
             service.remove(session, subscription_id)
 
-    def claim(self, *, holder: str) -> list[claims.Claim]:
-        """Claim what is due to the one subscription, as a sender of that name does."""
+    def claim(self, *, owner: str) -> list[claims.Claim]:
+        """Claim the due deliveries of the only subscription, as a sender of that name does."""
         with self.runtime.db.writing() as session:
-            [receiver] = claims.receivers(session)
-            return claims.claim(
-                session, receiver, limit=10, now=utc_now(), holder=holder, lease=LEASE
+            [receiver] = claims.list_receivers(session)
+            return claims.claim_due(
+                session, receiver, limit=10, now=utc_now(), owner=owner, lease=LEASE
             )
 
     def _publish_one(self) -> str:
@@ -129,20 +130,23 @@ class Desk:
     ) -> list[dict[str, Any]]:
         """Wait for a state of the history and return it."""
         until = time.monotonic() + within_s
-        while not ready(found := self.history(subscription_id)):
-            assert time.monotonic() < until, f"{found}\n{self.log()}"
+        while not ready(deliveries := self.history(subscription_id)):
+            assert time.monotonic() < until, f"{deliveries}\n{self.log()}"
             time.sleep(0.02)
-        return found
+        return deliveries
 
     def wait_for_status(self, subscription_id: str, status: str, **how: Any) -> dict[str, Any]:
         """Wait until the first delivery has a status and return it."""
-        return self.wait_until(subscription_id, lambda found: found[0]["status"] == status, **how)[
-            0
-        ]
+        listed = self.wait_until(
+            subscription_id, lambda deliveries: deliveries[0]["status"] == status, **how
+        )
+        return listed[0]
 
     def close(self) -> None:
-        for process in (*self.senders, *self.webs):
-            process.close()
+        for sender in self.senders:
+            sender.close()
+        for web in self.webs:
+            web.close()
         self.runtime.db.engine.dispose()
 
 
@@ -155,30 +159,29 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def make_desk(
+def make_harness(
     make_settings: Callable[..., Settings], tmp_path: Path
-) -> Iterator[Callable[..., Desk]]:
+) -> Iterator[Callable[..., WebhookHarness]]:
     """Build the service's side, with short delays; keyword arguments change the settings."""
-    made: list[Desk] = []
+    harnesses: list[WebhookHarness] = []
 
-    def make(**changes: Any) -> Desk:
+    def make(**changes: Any) -> WebhookHarness:
         values: dict[str, Any] = {
             "webhook_allowed_cidrs": LOOPBACK,
             "webhook_ca_bundle": write_ca_bundle(tmp_path),
             "webhook_retry_delays_s": (0.1, 0.1),
             "webhook_timeout_s": 0.6,
         }
-        outbox.on_publish(deliveries.fan_out)
-        desk = Desk(build_runtime(make_settings(**{**values, **changes})), tmp_path)
-        made.append(desk)
-        return desk
+        harness = WebhookHarness(build_runtime(make_settings(**{**values, **changes})), tmp_path)
+        harnesses.append(harness)
+        return harness
 
     yield make
-    for desk in made:
-        desk.close()
+    for harness in harnesses:
+        harness.close()
 
 
 @pytest.fixture
-def desk(make_desk: Callable[..., Desk]) -> Desk:
-    """The service's side with the settings of these walks."""
-    return make_desk()
+def harness(make_harness: Callable[..., WebhookHarness]) -> WebhookHarness:
+    """The service's side with the settings of these tests."""
+    return make_harness()

@@ -1,7 +1,7 @@
-"""What Prometheus learns of webhooks: counted in the sender, or read from the tables when it asks.
+"""Prometheus metrics of webhooks: counted in the sender, or read from the tables when scraped.
 
-Every figure is right whatever the number of processes: what many of them write is read from the
-database, and only a sender attempts.
+They hold for any number of processes: only senders attempt deliveries, and what many processes
+write is read from the database.
 """
 
 import logging
@@ -16,40 +16,40 @@ from sqlalchemy import case, func, literal_column, select
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import AppError
-from app.core.exchange import Outcome
+from app.core.outgoing_http.reply import Outcome
 from app.webhooks.models import Delivery, Subscription
-from app.webhooks.results import Result
+from app.webhooks.sender.results import AttemptResult
 
 logger = logging.getLogger(__name__)
 
 _BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _PENDING = Delivery.state == literal_column("'pending'")
 _OF_SUBSCRIPTION = Delivery.subscription_id == Subscription.id
-_PENDING_OF = select(func.count()).where(_OF_SUBSCRIPTION, _PENDING)
-_DUE_OF = select(func.min(Delivery.due_at)).where(_OF_SUBSCRIPTION, _PENDING)
-_STANDINGS = ("healthy", "failing", "inactive", "deactivated")
+_PENDING_COUNT = select(func.count()).where(_OF_SUBSCRIPTION, _PENDING)
+_OLDEST_DUE = select(func.min(Delivery.due_at)).where(_OF_SUBSCRIPTION, _PENDING)
+_STATUSES = ("healthy", "failing", "inactive", "deactivated")
 _SUBSCRIPTIONS = select(
     case(
         (Subscription.deactivated_at.is_not(None), "deactivated"),
         (~Subscription.active, "inactive"),
         (Subscription.failing_since.is_not(None), "failing"),
         else_="healthy",
-    ).label("standing"),
+    ).label("status"),
     Subscription.active,
-    _PENDING_OF.correlate(Subscription).scalar_subquery().label("pending"),
-    _DUE_OF.correlate(Subscription).scalar_subquery().label("due_at"),
+    _PENDING_COUNT.correlate(Subscription).scalar_subquery().label("pending"),
+    _OLDEST_DUE.correlate(Subscription).scalar_subquery().label("due_at"),
 ).where(Subscription.deleted_at.is_(None))
 
 
 class SenderMetrics:
-    """The figures of one sender process."""
+    """The metrics of one sender process."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self._attempts = Counter(
             "cqe_webhook_attempts",
-            "Attempts that ended and were recorded, by outcome.",
+            "Recorded attempts, by outcome.",
             ["outcome"],
             registry=self.registry,
         )
@@ -57,43 +57,43 @@ class SenderMetrics:
             self._attempts.labels(outcome.value)
         self._durations = Histogram(
             "cqe_webhook_attempt_duration_seconds",
-            "Time from the start of an attempt to its verdict.",
+            "Time from the start of an attempt to its outcome.",
             buckets=_BUCKETS_S,
             registry=self.registry,
         )
         self._reclaimed = Counter(
             "cqe_webhook_reclaimed",
-            "Deliveries taken over from a sender that was killed or lost its lease.",
+            "Deliveries reclaimed from a sender that was killed or lost its lease.",
             registry=self.registry,
         )
         self._in_flight = Gauge(
-            "cqe_webhook_in_flight", "Attempts on their way now.", registry=self.registry
+            "cqe_webhook_in_flight", "Attempts in flight.", registry=self.registry
         )
 
     def watch(self, db: Database, in_flight: Callable[[], int]) -> None:
-        """Read these whenever the figures are asked for."""
+        """Read the backlog and the attempts in flight with each scrape."""
         self._in_flight.set_function(in_flight)
         self.registry.register(_Backlog(db))
 
-    def note(self, recorded: Sequence[Result]) -> None:
-        """Count attempts whose end is committed."""
-        for each in recorded:
-            self._attempts.labels(each.reply.outcome.value).inc()
-            self._durations.observe(each.reply.duration_ms / 1000)
+    def count_attempts(self, recorded: Sequence[AttemptResult]) -> None:
+        """Count attempts whose result is committed."""
+        for result in recorded:
+            self._attempts.labels(result.reply.outcome.value).inc()
+            self._durations.observe(result.reply.duration_ms / 1000)
 
-    def note_reclaimed(self, count: int) -> None:
-        """Count deliveries taken over."""
+    def count_reclaimed(self, count: int) -> None:
+        """Count reclaimed deliveries."""
         self._reclaimed.inc(count)
 
 
 class _Backlog(Collector):
-    """What waits, read from the partial indexes; silent while the database is away."""
+    """The pending deliveries, read by their partial index; left out while the database is away."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     def describe(self) -> list[Metric]:
-        """Name nothing in advance, so that registering does not read the database."""
+        """Name no metric in advance, so that registering does not read the database."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -109,28 +109,28 @@ class _Backlog(Collector):
         up.add_metric([], 1)
         yield up
         pending = GaugeMetricFamily(
-            "cqe_webhook_backlog", "Deliveries that wait, also for a later attempt."
+            "cqe_webhook_backlog", "Pending deliveries, those due later included."
         )
         pending.add_metric([], sum(row.pending for row in rows if row.active))
         yield pending
         held = GaugeMetricFamily(
-            "cqe_webhook_held", "Deliveries that wait for an inactive subscription."
+            "cqe_webhook_held", "Pending deliveries of inactive subscriptions."
         )
         held.add_metric([], sum(row.pending for row in rows if not row.active))
         yield held
-        yield _oldest([row.due_at for row in rows if row.active], utc_now())
-        standings = GaugeMetricFamily(
-            "cqe_webhook_subscriptions", "Subscriptions, by how they do.", labels=["standing"]
+        yield _oldest_due([row.due_at for row in rows if row.active], utc_now())
+        subscriptions = GaugeMetricFamily(
+            "cqe_webhook_subscriptions", "Subscriptions, by status.", labels=["status"]
         )
-        for standing in _STANDINGS:
-            standings.add_metric([standing], sum(row.standing == standing for row in rows))
-        yield standings
+        for status in _STATUSES:
+            subscriptions.add_metric([status], sum(row.status == status for row in rows))
+        yield subscriptions
 
 
-def _oldest(due: Sequence[datetime | None], now: datetime) -> Metric:
-    ages = [(now - each).total_seconds() for each in due if each is not None]
+def _oldest_due(due: Sequence[datetime | None], now: datetime) -> Metric:
+    ages = [(now - due_at).total_seconds() for due_at in due if due_at is not None]
     family = GaugeMetricFamily(
-        "cqe_webhook_oldest_due_age_seconds", "How long the longest waiting delivery is overdue."
+        "cqe_webhook_oldest_due_age_seconds", "How long the oldest pending delivery has been due."
     )
     family.add_metric([], max([0.0, *ages]))
     return family

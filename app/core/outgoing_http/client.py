@@ -1,10 +1,9 @@
-"""Outgoing HTTP: the only user of `requests`; a reply says what happened and never raises."""
+"""Client for outgoing requests, on `requests`: every request ends with a reply, never an error."""
 
 import logging
 import ssl
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Protocol
@@ -13,67 +12,40 @@ import requests
 from requests.adapters import BaseAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
-from app.core.addresses import AddressPolicy
-from app.core.connections import MAX_READ_BYTES, ConnectionPool
-from app.core.exchange import (
-    EXCERPT,
+from app.core.outgoing_http.addresses import AddressPolicy
+from app.core.outgoing_http.connections import MAX_READ_BYTES, ConnectionPool
+from app.core.outgoing_http.exchange import (
     FAILURES,
-    MAX_EXCERPT_BYTES,
     Answer,
-    Body,
     Exchanger,
-    Outcome,
     classify,
     is_internal,
     is_success,
 )
+from app.core.outgoing_http.reply import EXCERPT, BodyLimit, Outcome, Reply
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What came of one request.
-
-    Args:
-        duration_ms: until the verdict: the last header, or the failure.
-        error: a sentence for people where there was no answer.
-        headers: of the answer, names in lower case.
-        excerpt: the start of the answer's body, at most 1,024 bytes in UTF-8.
-        body: as much of the answer's body as the sender keeps.
-        truncated: whether the body was longer, or was not waited for.
-        is_internal: whether the service itself failed; this says nothing of the receiver.
-    """
-
-    outcome: Outcome
-    duration_ms: int
-    status_code: int | None = None
-    error: str | None = None
-    ip: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    excerpt: str = ""
-    body: bytes = b""
-    truncated: bool = False
-    is_internal: bool = False
-
-
-class Sender(Protocol):
-    """Sends one POST; the seam between what is said and how it travels."""
+class HttpClient(Protocol):
+    """Sends POST requests."""
 
     def post(self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float) -> Reply:
-        """Send, and wait for status line and headers, `timeout_s` in all."""
+        """Send, and wait for the status line and the headers, `timeout_s` in all."""
 
     def close_idle(self) -> None:
-        """Let go of connections that nobody used for a while."""
+        """Close connections that were not used for a while."""
 
     def close(self) -> None:
-        """End everything, also requests that run."""
+        """Close every connection, also under running requests."""
 
 
-class RequestsSender:
-    """The sender of a process: one session, one TLS context, many threads."""
+class RequestsClient:
+    """The client of a process: one session and one TLS context, used by many threads."""
 
-    def __init__(self, policy: AddressPolicy, *, ca_bundle: str = "", body: Body = EXCERPT) -> None:
+    def __init__(
+        self, policy: AddressPolicy, *, ca_bundle: str = "", body: BodyLimit = EXCERPT
+    ) -> None:
         self._pool = ConnectionPool(
             policy,
             lambda: _tls_context(ca_bundle or DEFAULT_CA_BUNDLE_PATH),
@@ -118,11 +90,11 @@ class RequestsSender:
         return _reply(response.raw, started)  # type: ignore[arg-type]  # what the adapter put there
 
     def close_idle(self) -> None:
-        """Let go of connections that nobody used for five seconds."""
+        """Close connections that were not used for five seconds."""
         self._pool.close_idle()
 
     def close(self) -> None:
-        """End everything, also requests that run."""
+        """Close every connection, also under running requests."""
         self._session.close()
 
 
@@ -133,7 +105,7 @@ class _Undelivered(requests.RequestException):
 
 
 class _VettedAdapter(BaseAdapter):
-    """Carries requests over connections whose address was judged.
+    """Sends requests over connections whose address the policy allows.
 
     No redirect is followed, no proxy asked and no encoding undone. The body of the answer is
     bounded here already: a session reads it whole before it looks at a redirect.
@@ -172,7 +144,7 @@ class _VettedAdapter(BaseAdapter):
 
 
 def _prepared(url: str, headers: Mapping[str, str], body: bytes) -> requests.PreparedRequest:
-    """Prepare a POST with nothing of the session in it; merging its nothing costs 0.1 ms."""
+    """Prepare a POST without the session: merging its empty settings takes 0.1 ms."""
     request = requests.PreparedRequest()
     request.method = "POST"
     request.url = _prepared_url(url)
@@ -189,15 +161,12 @@ def _prepared_url(url: str) -> str | None:
 
 
 def _reply(answer: Answer, started: float) -> Reply:
-    start = answer.body[:MAX_EXCERPT_BYTES]
-    excerpt = start.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
     return Reply(
         outcome=Outcome.SUCCESS if is_success(answer.status_code) else Outcome.HTTP_ERROR,
         duration_ms=round((answer.complete_at - started) * 1000),
         status_code=answer.status_code,
         ip=answer.ip,
         headers=answer.headers,
-        excerpt=excerpt.encode()[:MAX_EXCERPT_BYTES].decode("utf-8", "ignore"),
         body=answer.body,
         truncated=answer.truncated,
     )

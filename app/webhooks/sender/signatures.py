@@ -1,19 +1,12 @@
-"""Signing secrets, and the headers that prove where a delivery comes from."""
+"""Headers of a delivery, and the signatures in them (docs/webhooks.md, "Receiving")."""
 
 import base64
 import hashlib
 import hmac
-import secrets
 from collections.abc import Sequence
 
 from app import __version__
-
-_PREFIX = "whsec_"
-
-
-def new_secret() -> str:
-    """Make a signing secret: `whsec_` and 32 random bytes in base64."""
-    return _PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+from app.webhooks.signing_secrets import PREFIX
 
 
 def headers(
@@ -28,8 +21,8 @@ def headers(
     """Return every header of a delivery.
 
     Args:
-        signing_secrets: the present one first; a previous one signs only the standard header.
-        timestamp: whole seconds since 1970, of this attempt.
+        signing_secrets: the current one first; a previous one signs `webhook-signature` only.
+        timestamp: of this attempt, in whole seconds since 1970.
     """
     return {
         "Content-Type": "application/json",
@@ -53,7 +46,7 @@ def sign_body(secret: str, body: bytes) -> str:
 
 
 def sign_standard(secret: str, event_id: str, timestamp: int, body: bytes) -> str:
-    """Return a signature of Standard Webhooks 1.0, keyed with the bytes behind the prefix."""
-    key = base64.b64decode(secret.removeprefix(_PREFIX))
+    """Return the signature of Standard Webhooks 1.0, keyed with the bytes after the prefix."""
+    key = base64.b64decode(secret.removeprefix(PREFIX))
     signed = f"{event_id}.{timestamp}.".encode() + body
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()

@@ -1,4 +1,4 @@
-"""Connections for outgoing requests: each to a vetted address, each operation under one deadline."""
+"""Connections for outgoing requests: to allowed addresses only, each request under one deadline."""
 
 import contextlib
 import http.client
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from app.core.addresses import AddressPolicy, Target
+from app.core.outgoing_http.addresses import AddressPolicy, Target
 
 MAX_READ_BYTES = 65536
 _IDLE_S = 5.0
@@ -84,7 +84,7 @@ class TimedSocket:
         """Do nothing: `http.client` calls this while the body is still to be read."""
 
     def shut(self) -> None:
-        """Close in truth; from another thread this also ends what waits on the socket."""
+        """Close the socket; from another thread this also ends what waits on it."""
         with contextlib.suppress(OSError):
             self._raw.shutdown(socket.SHUT_RDWR)
         self._raw.close()
@@ -108,7 +108,7 @@ class _Reader(io.RawIOBase):
 
 
 class _FinalResponse(http.client.HTTPResponse):
-    """Passes over every interim answer, or the next request would read this one's final answer."""
+    """Skips interim answers: otherwise the next request would read the final answer of this one."""
 
     def _read_status(self) -> tuple[str, int, str]:
         version, status, reason = super()._read_status()  # type: ignore[misc]  # not in the stubs
@@ -116,7 +116,7 @@ class _FinalResponse(http.client.HTTPResponse):
 
 
 class Connection(http.client.HTTPConnection):
-    """HTTP over a connection that is there already."""
+    """HTTP over an open connection."""
 
     response_class = _FinalResponse
 
@@ -175,7 +175,7 @@ class ConnectionPool:
             connection.timed.shut()
 
     def open(self, url: str, deadline: Deadline) -> Connection:
-        """Resolve, judge, and connect to the first address that answers."""
+        """Resolve the name, check its addresses, and connect to the first that answers."""
         target, addresses = self._policy.locate(url, timeout_s=deadline.remaining())
         raw, ip = _connect([str(each) for each in addresses], target.port, deadline)
         try:

@@ -1,0 +1,1 @@
+"""Outgoing HTTP: requests to addresses that a policy allows, each under one deadline."""

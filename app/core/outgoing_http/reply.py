@@ -1,0 +1,64 @@
+"""Reply to an outgoing request: the answer, or the reason why there was none."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """How a request ended; webhooks show it as the outcome of an attempt."""
+
+    SUCCESS = "success"
+    HTTP_ERROR = "http_error"
+    TIMEOUT = "timeout"
+    CONNECTION_ERROR = "connection_error"
+    TLS_ERROR = "tls_error"
+    BLOCKED_URL = "blocked_url"
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimit:
+    """How much of an answer's body is kept, and how long it is read after the headers.
+
+    Args:
+        within_s: None for as long as the whole request may take.
+    """
+
+    max_bytes: int
+    within_s: float | None
+
+
+# A webhook's answer is judged by its headers; the body is read for the history, and not for long.
+EXCERPT_BYTES = 1024
+EXCERPT = BodyLimit(EXCERPT_BYTES, within_s=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Result of one request.
+
+    Args:
+        duration_ms: until the outcome was known: the last header, or the failure.
+        error: a sentence for people where there was no answer.
+        headers: of the answer, names in lower case.
+        body: the start of the answer's body, within the client's `BodyLimit`.
+        truncated: whether the body was longer, or did not arrive in time.
+        is_internal: whether the service itself failed; this says nothing of the receiver.
+    """
+
+    outcome: Outcome
+    duration_ms: int
+    status_code: int | None = None
+    error: str | None = None
+    ip: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    truncated: bool = False
+    is_internal: bool = False
+
+    @property
+    def excerpt(self) -> str:
+        """The start of the body as text that every database takes, at most 1,024 bytes in UTF-8."""
+        text = self.body[:EXCERPT_BYTES].decode("utf-8", "replace")
+        text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        return text.encode()[:EXCERPT_BYTES].decode("utf-8", "ignore")

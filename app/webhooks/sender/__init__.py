@@ -1,0 +1,1 @@
+"""Webhook sender: claims due deliveries, sends them, and records the results."""

@@ -1,0 +1,241 @@
+"""Sender loop: claims due deliveries, sends them on threads, and reclaims what crashes left behind.
+
+It opens its transactions itself: claims are taken in one short write transaction and results
+recorded in another, and no request is in flight in either.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from app.core.clock import utc_now
+from app.core.database.session import Database
+from app.core.errors import ServiceUnavailable
+from app.core.outgoing_http.client import HttpClient
+from app.core.process import owner
+from app.core.settings import Settings
+from app.webhooks.sender import claims, reclaim
+from app.webhooks.sender.claims import Claim, Receiver
+from app.webhooks.sender.dispatch import Dispatcher
+from app.webhooks.sender.metrics import SenderMetrics
+from app.webhooks.sender.receiver_queues import ReceiverQueues
+from app.webhooks.sender.result_writer import ResultWriter
+
+logger = logging.getLogger(__name__)
+
+_IDLE_TICK_S = 1.0
+_BUSY_TICK_S = 0.02
+_BUSY_FOR_S = 1.0
+_MAINTENANCE_EVERY_S = 1.0
+_LEASE_BEYOND_TIMEOUT_S = 20.0
+_STOP_WITHIN_S = 12.0
+_RETRY_AFTER_S = 0.5
+# Other processes want to write too, and the first claims need not wait for the rest.
+_RECEIVERS_PER_TRANSACTION = 8
+# The queues bound what is in flight. Requests to deleted subscriptions come on top: those that hang
+# must not use up the threads of the others. A thread is started only where none is idle.
+_MOST_THREADS = 1000
+
+
+class WakeListener(Protocol):
+    """Wakes the loop when a delivery was written; must be armed before each long sleep."""
+
+    def before_sleep(self) -> None:
+        """Let the next bell ring."""
+
+
+class SenderLoop:
+    """A loop in the main thread of a sender process, and a thread for each request in flight."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        db: Database,
+        client: HttpClient,
+        dispatcher: Dispatcher,
+        listener: WakeListener,
+        wake: threading.Event,
+        metrics: SenderMetrics,
+    ) -> None:
+        self._db = db
+        self._client = client
+        self._dispatcher = dispatcher
+        self._listener = listener
+        self._wake = wake
+        self._metrics = metrics
+        self._owner = owner.this_process()
+        self._lease = timedelta(seconds=settings.webhook_timeout_s + _LEASE_BEYOND_TIMEOUT_S)
+        self._queues = ReceiverQueues()
+        self._threads = ThreadPoolExecutor(_MOST_THREADS, "webhook")
+        self._results = ResultWriter(db, settings, metrics.count_attempts)
+        self._to_release: list[Claim] = []
+        self._busy_until = 0.0
+        self._next_maintenance = 0.0
+        self._is_armed = False
+        self._error: BaseException | None = None
+        metrics.watch(db, lambda: len(self._queues.in_flight()))
+
+    def run(self, should_stop: Callable[[], bool]) -> None:
+        """Send until told to stop; then let requests in flight end, and release the other claims."""
+        try:
+            while not should_stop():
+                try:
+                    next_due = self._tick()
+                except ServiceUnavailable as error:
+                    _log_unavailable(error)
+                    time.sleep(_RETRY_AFTER_S)
+                else:
+                    self._sleep_until(next_due)
+            self._finish()
+        finally:
+            # Requests that are cut off now have no result: they are not the receiver's failures.
+            self._results.close()
+            self._client.close()
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _tick(self) -> datetime | None:
+        """Claim and start what is due; return when the next delivery is due."""
+        if self._error is not None:
+            raise self._error
+        now = utc_now()
+        with self._db.reading() as session:
+            receivers = claims.list_receivers(session)
+        versions = {receiver.id: receiver.version for receiver in receivers}
+        self._to_release += self._queues.withdraw(versions)
+        self._release_withdrawn()
+        if time.monotonic() >= self._next_maintenance:
+            self._maintain(receivers, now)
+        wanted = [
+            (receiver, count) for receiver in receivers if (count := self._wanted(receiver, now))
+        ]
+        while wanted:
+            self._queues.add(self._claim(wanted[:_RECEIVERS_PER_TRANSACTION], now))
+            del wanted[:_RECEIVERS_PER_TRANSACTION]
+            self._start()
+            self._busy_until = time.monotonic() + _BUSY_FOR_S
+        self._start()
+        due_times = [receiver.due_at for receiver in receivers if receiver.due_at is not None]
+        return min((due_at for due_at in due_times if due_at > now), default=None)
+
+    def _start(self) -> None:
+        for claim in self._queues.start():
+            self._threads.submit(self._deliver, claim).add_done_callback(self._keep_error)
+
+    def _wanted(self, receiver: Receiver, now: datetime) -> int:
+        """Return how many deliveries of a receiver to claim."""
+        if receiver.due_at is None or receiver.due_at > now:
+            return 0
+        overdue_s = (now - receiver.due_at).total_seconds()
+        count = self._queues.wanted(receiver.id, overdue_s=overdue_s)
+        return count if count > 0 and self._dispatcher.can_sign(receiver) else 0
+
+    def _claim(self, wanted: Sequence[tuple[Receiver, int]], now: datetime) -> list[Claim]:
+        with self._db.writing() as session:
+            return [
+                claim
+                for receiver, count in wanted
+                for claim in claims.claim_due(
+                    session,
+                    receiver,
+                    limit=count,
+                    now=now,
+                    owner=self._owner,
+                    lease=self._lease,
+                )
+            ]
+
+    def _release_withdrawn(self) -> None:
+        if self._to_release:
+            with self._db.writing() as session:
+                reclaim.release(session, self._to_release)
+            self._to_release.clear()
+            self._busy_until = time.monotonic() + _BUSY_FOR_S
+
+    def _maintain(self, receivers: Sequence[Receiver], now: datetime) -> None:
+        """Reclaim deliveries of dead senders; drop idle connections and unused queues."""
+        held = self._queues.held()
+        with self._db.reading() as session:
+            orphaned = reclaim.list_orphaned(session, owner=self._owner, held=held, now=now)
+        if orphaned:
+            logger.warning("reclaiming %s deliveries of a dead sender", len(orphaned))
+            with self._db.writing() as session:
+                reclaim.reclaim(session, orphaned, now=now)
+            self._metrics.count_reclaimed(len(orphaned))
+        self._client.close_idle()
+        self._queues.forget_others(receiver.id for receiver in receivers)
+        self._next_maintenance = time.monotonic() + _MAINTENANCE_EVERY_S
+
+    def _deliver(self, claim: Claim) -> None:
+        """Make attempt after attempt in one slot, as long as the receiver's queue has claims.
+
+        An attempt that failed within the service has no result. It is due again, uncounted, when
+        its lease ends.
+        """
+        following: Claim | None = claim
+        while following is not None:
+            result = self._dispatcher.send(following)
+            if result is not None and not self._results.record(result):
+                return
+            reply = result.reply if result is not None else None
+            following, needs_more = self._queues.finish(following, reply)
+            if needs_more:
+                self._wake.set()
+
+    def _keep_error(self, delivering: Future[None]) -> None:
+        """Let the loop raise the error of a thread: its slot would be lost without a sign."""
+        if not delivering.cancelled() and (error := delivering.exception()) is not None:
+            self._error = error
+            self._wake.set()
+
+    def _sleep_until(self, next_due: datetime | None) -> None:
+        """Wait for a queue that runs low, a bell, a due time, or the tick.
+
+        For a second after the last work a short tick is cheaper than a bell for each event. After
+        that the listener is armed, and one more tick follows before the long sleep: an event may
+        have been written before the listener was armed.
+        """
+        is_idle = time.monotonic() > self._busy_until
+        if is_idle and not self._is_armed:
+            self._listener.before_sleep()
+            self._is_armed = True
+            return
+        wait_s = _IDLE_TICK_S if is_idle else _BUSY_TICK_S
+        if next_due is not None:
+            wait_s = min(wait_s, max(0.0, (next_due - utc_now()).total_seconds()))
+        if woken := self._wake.wait(wait_s):
+            self._busy_until = time.monotonic() + _BUSY_FOR_S
+        if woken or not is_idle:
+            self._is_armed = False
+        self._wake.clear()
+
+    def _finish(self) -> None:
+        """Wait up to 12 seconds for requests in flight; release every other claim."""
+        self._to_release += self._queues.withdraw(None)
+        until = time.monotonic() + _STOP_WITHIN_S
+        while time.monotonic() < until:
+            try:
+                self._release_withdrawn()
+            except ServiceUnavailable as error:
+                _log_unavailable(error)
+                time.sleep(_RETRY_AFTER_S)
+            if not (self._to_release or self._queues.in_flight()):
+                break
+            self._wake.wait(0.1)
+            self._wake.clear()
+        self._release_in_flight()
+
+    def _release_in_flight(self) -> None:
+        self._to_release += self._queues.in_flight()
+        try:
+            self._release_withdrawn()
+        except ServiceUnavailable:
+            logger.warning("%s claims are left to the next sender", len(self._to_release))
+
+
+def _log_unavailable(error: ServiceUnavailable) -> None:
+    logger.warning("webhooks wait for the database: %s", error.message)

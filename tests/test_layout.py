@@ -1,0 +1,170 @@
+"""Layout rules that linters cannot check: folders, names, docstrings, citations, transactions."""
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted([*ROOT.glob("app/**/*.py"), *ROOT.glob("training/**/*.py")])
+TEXTS = [*MODULES, *ROOT.glob("tests/**/*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
+MOST_MODULES = 15
+MOST_LINES = 400
+
+# Folders and names that are not divided yet; they may shrink, and nothing may join them.
+CROWDED = {"app/ai/redaction": 20, "app/analytics": 19, "app/imports": 29, "app/operations": 16}
+SHARED_NAMES = frozenset(
+    [
+        "Answer",
+        "Batch",
+        "Checked",
+        "Connection",
+        "Cue",
+        "ErrorCode",
+        "Finding",
+        "Found",
+        "Line",
+        "LinearModel",
+        "Masked",
+        "Message",
+        "Meta",
+        "Metric",
+        "Moment",
+        "Outcome",
+        "PeriodQuery",
+        "Question",
+        "Rate",
+        "Reading",
+        "Reply",
+        "Rule",
+        "Source",
+        "Spoken",
+        "StoredSchema",
+        "Task",
+        "Turn",
+        "UrlRefused",
+    ]
+)
+
+# Modules besides routes, jobs and commands that open write transactions: docs/decisions/0018.
+TRANSACTIONS = frozenset(
+    {
+        "app/analytics/engine/part_writer.py",
+        "app/audio_files/uploads/audio_objects.py",
+        "app/core/jobs/runner.py",
+        "app/demo/loading.py",
+        "app/demo/recordings.py",
+        "app/evaluations/judging/model_answers.py",
+        "app/operations/first_start.py",
+        "app/operations/periodic_tasks.py",
+        "app/operations/stored_secrets.py",
+        "app/privacy/erasing.py",
+        "app/privacy/retention.py",
+        "app/usage/meter.py",
+        "app/webhooks/recovery.py",
+        "app/webhooks/sender/loop.py",
+        "app/webhooks/sender/result_writer.py",
+    }
+)
+
+
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text())
+
+
+def name_of(file: Path) -> str:
+    return str(file.relative_to(ROOT))
+
+
+def test_a_folder_holds_at_most_fifteen_modules() -> None:
+    folders = Counter(file.parent for file in MODULES if file.name != "__init__.py")
+    crowded = {
+        name_of(folder): count
+        for folder, count in folders.items()
+        if count > CROWDED.get(name_of(folder), MOST_MODULES)
+    }
+    assert crowded == {}
+
+
+def test_no_module_is_longer_than_400_lines() -> None:
+    lines = {name_of(file): len(file.read_text().splitlines()) for file in MODULES}
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_no_two_classes_share_a_name() -> None:
+    files = defaultdict(list)
+    for file in MODULES:
+        for node in ast.walk(tree_of(file)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                files[node.name].append(name_of(file))
+    shared = {name: found for name, found in files.items() if len(found) > 1}
+    assert {name: shared[name] for name in shared.keys() - SHARED_NAMES} == {}
+
+
+@pytest.mark.parametrize("file", MODULES, ids=name_of)
+def test_a_module_docstring_begins_with_a_noun_or_a_verb(file: Path) -> None:
+    docstring = ast.get_docstring(tree_of(file))
+    assert docstring, "the module has no docstring"
+    assert docstring.split()[0] not in {"What", "Who", "How", "Which", "Where", "Whether", "When"}
+
+
+def test_every_page_that_is_cited_exists() -> None:
+    missing = []
+    for file in TEXTS:
+        text = file.read_text()
+        pages = re.findall(r"docs/[\w/-]+\.md", text)
+        missing += [(name_of(file), page) for page in pages if not (ROOT / page).is_file()]
+        if file.suffix == ".py" and file.name != "test_layout.py":
+            cited = re.findall(
+                r"\b(?:contract [ABC]\d+|(?:contract|security|webhooks|scorecards|evaluation"
+                r"|conventions|speech|performance|architecture)(?:\.md)?, (?:section )?\d[\d.]*"
+                r"|(?:contract|security|evaluation|conventions|speech|performance|architecture"
+                r"|house|judgement|hostile|scale)\.md)",
+                text,
+            )
+            missing += [(name_of(file), page) for page in cited]
+    assert missing == []
+
+
+def test_write_transactions_open_in_routes_jobs_and_commands_alone() -> None:
+    opening = {name_of(file) for file in MODULES if list(_calls(file, "writing"))}
+    doors = {name for name in opening if Path(name).stem in {"routes", "jobs", "cli"}}
+    assert opening - doors == TRANSACTIONS
+
+
+def test_no_module_keeps_a_registry_that_changes() -> None:
+    kept = [
+        f"{name_of(file)}:{node.lineno}"
+        for file in MODULES
+        for node in tree_of(file).body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and _is_empty_collection(node.value)
+    ]
+    assert kept == []
+
+
+def test_only_signals_and_ids_replace_a_value_of_their_module() -> None:
+    files = {
+        name_of(file)
+        for file in MODULES
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.Global)
+    }
+    assert files == {"app/core/ids.py", "app/core/process/stopping.py"}
+
+
+def _is_empty_collection(value: ast.expr | None) -> bool:
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        return value.func.id in {"list", "dict", "set"} and not value.args
+    return (isinstance(value, ast.List) and not value.elts) or (
+        isinstance(value, ast.Dict) and not value.keys
+    )
+
+
+def _calls(file: Path, name: str) -> Iterator[int]:
+    for node in ast.walk(tree_of(file)):
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr == name:
+            yield node.lineno
