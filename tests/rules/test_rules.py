@@ -52,7 +52,7 @@ def test_an_opening_without_anything_says_so_and_shows_where_it_was_looked_for()
 @pytest.mark.parametrize(
     ("line", "missing"),
     [
-        ("you are speaking with the support harness of nordlicht my name is anna", []),
+        ("you are speaking with the support desk of nordlicht my name is anna", []),
         ("good morning nordlicht telecom this is tom miller how can i help you", []),
         ("city gas emergency line you're through to george", []),
         ("good evening harbour dental priya speaking", []),
