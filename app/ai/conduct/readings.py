@@ -201,7 +201,7 @@ class _Context:
         helpful = max(likely("empathy"), likely("done"), likely("next"), 0.8 * likely("apology"))
         found = AgentLine(
             line=line,
-            marks=_of_fallback(marks) if fallback else marks,
+            marks=_of_fallback(line, marks) if fallback else marks,
             rude=1.0 if "profanity" in kinds else likely("dismissive") * (1 - 0.7 * softening),
             helpful=0.0 if fallback else helpful,
             unhelpful=max(likely("dismissive"), 0.8 * likely("stall"), 0.6 * likely("refusal")),
@@ -236,7 +236,7 @@ class _Context:
         return negative, positive * (1 - self._tension)
 
 
-def _of_fallback(marks: Marks) -> Marks:
+def _of_fallback(line: Line, marks: Marks) -> Marks:
     # A bot's "sorry, I did not get that" is no apology.
     found = {
         label: mark._replace(probability=0.3 * mark.probability)
@@ -244,5 +244,5 @@ def _of_fallback(marks: Marks) -> Marks:
         else mark
         for label, mark in marks.items()
     }
-    stalling = found.get("stall", Mark(0.0, 0, 0))
+    stalling = found.get("stall", Mark(0.0, 0, len(line.text)))
     return {**found, "stall": stalling._replace(probability=max(0.8, stalling.probability))}
