@@ -21,13 +21,13 @@ from pathlib import Path
 from app import tables  # noqa: F401
 from app.api_keys import service as api_keys
 from app.core.database.session import Table
-from app.core.runtime import build_runtime
 from app.core.secrets import request_signing
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.engagements import service as engagements
 from app.operations.processes.queue_server import bundled_program
 from app.operations.processes.web import GUNICORN_OPTIONS
+from app.wiring import build_runtime
 from bench.load import Load, run
 
 GUNICORN = (

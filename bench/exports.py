@@ -84,7 +84,7 @@ def export(runtime: Runtime, format_: Format) -> None:
     with runtime.db.writing() as session:
         wish = Wish(Dataset.EVALUATIONS, format_)
         job_id = exporting.request(session, wish, file_name=None, created_by="bench").id
-    exporter.work(runtime, job_id)
+    exporter.run_exports(runtime, job_id)
     with runtime.db.reading() as session:
         job = session.get_one(ExportJob, job_id)
     if job.state != "succeeded":

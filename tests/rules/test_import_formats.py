@@ -95,7 +95,7 @@ class Endless(io.RawIOBase):
 
     def __init__(self, megabytes: int) -> None:
         self._left = megabytes
-        self._runtime = [b'{"externalId": "after"}\n', b"\n"]
+        self._lines = [b'{"externalId": "after"}\n', b"\n"]
 
     def readable(self) -> bool:
         return True
@@ -105,7 +105,7 @@ class Endless(io.RawIOBase):
             self._left -= 1
             part = b"x" * min(len(buffer), 1 << 20)
         else:
-            part = self._runtime.pop() if self._parts else b""
+            part = self._lines.pop() if self._lines else b""
         buffer[: len(part)] = part
         return len(part)
 

@@ -21,12 +21,14 @@ WORKER = """
 import sys
 from pathlib import Path
 from app.core.settings import Settings
-from app.factory import create_app
 from app.imports.jobs import run_import
+from app.wiring import build_runtime
 
-create_app(Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2], redis_url="none"))
+runtime = build_runtime(
+    Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2], redis_url="none")
+)
 print("ready", flush=True)
-run_import(sys.argv[3])
+run_import(runtime, sys.argv[3])
 """
 
 # Children whose first record ends them, one after the other.
@@ -37,7 +39,7 @@ applying.apply = lambda *_: os._exit(9)
 for _ in range(5):
     child = os.fork()
     if not child:
-        run_import(sys.argv[3])
+        run_import(runtime, sys.argv[3])
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
@@ -110,11 +112,11 @@ def test_a_killed_import_goes_on_where_it_was(client: Caller, runtime: Runtime) 
 def test_one_that_kills_its_worker_each_time_ends(client: Caller, runtime: Runtime) -> None:
     sent = client.post("/imports", {"content": line(1)}).json()["data"]
     url = runtime.settings.effective_database_url
-    dying = WORKER.replace("run_import(sys.argv[3])", DYING)
+    dying = WORKER.replace("run_import(runtime, sys.argv[3])", DYING)
     command = [sys.executable, "-c", dying, str(runtime.settings.data_dir), url, sent["id"]]
     died = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
     assert died.stdout.split() == ["ready", *["9"] * 5]
-    run_import(sent["id"])
+    run_import(runtime, sent["id"])
     done = client.get(f"/imports/{sent['id']}").json()["data"]
     assert done["status"] == "failed"
     assert done["error"]["code"] == "INTERRUPTED"

@@ -29,11 +29,14 @@ WORKER = """
 import sys
 from pathlib import Path
 from app.core.settings import Settings
-from app.factory import create_app
-from tests.contacts import judge
+from app.evaluations.jobs import judge
+from app.wiring import build_runtime
 
-create_app(Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2], redis_url="none"))
-judge()
+judge(
+    build_runtime(
+        Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2], redis_url="none")
+    )
+)
 """
 
 
@@ -62,7 +65,7 @@ def test_a_killed_re_evaluation_goes_on_and_does_nothing_twice(
 ) -> None:
     lines = [json.dumps({"externalId": f"c{n}", "messages": SAID}) for n in range(NUMBER)]
     client.post("/imports", {"content": "\n".join(lines)})
-    run_import("")
+    run_import(runtime, "")
     judge()
     own = create(client, minimum={"words": 1, "judgedWeightPercent": 0})["id"]
     body = {"filters": {}, "scorecardId": own}
