@@ -16,8 +16,8 @@ from typing import Any
 
 from app.agreement import scores
 from app.ai.context import Context
-from app.ai.embedded import EmbeddedJudge
 from app.ai.insights.signals import EFFORT, SCORE
+from app.ai.rule_judge import RuleJudge
 from app.ai.scorecard.values import scorecard_from
 from app.ai.scoring.score import round_half_up
 from app.calibration.fitting import fit
@@ -33,7 +33,7 @@ def samples_of(rows: Sequence[dict[str, Any]], label: str) -> list[Sample]:
     """Judge conversations; their labels are stretched to 0..100."""
     given = [float(row["labels"][label]) for row in rows]
     low, high = min(given), max(given)
-    judge = EmbeddedJudge()
+    judge = RuleJudge()
     found = (judge.judge(transcript_of(row["messages"]), CARD, Context()) for row in rows)
     return [
         Sample(judgement.signals, 100 * (value - low) / (high - low))

@@ -1,6 +1,7 @@
 """Measures how the embedded judge agrees with people: python -m bench.judgement DATA_DIR.
 
-DATA_DIR holds star.jsonl, sgd-use.jsonl, mwoz-use.jsonl, tau-airline.jsonl and aba-redial.jsonl,
+First come the bands of tests/data/conduct, in which a team lead would see each output (`--misses` names
+the conversations that are out of one), and how many judged criteria show evidence. DATA_DIR holds star.jsonl, sgd-use.jsonl, mwoz-use.jsonl, tau-airline.jsonl and aba-redial.jsonl,
 each of JSON lines with `messages`, `labels` and `split`. What is missing is left out. `--split dev`
 measures on that split alone; `--quick` leaves out what takes longer than a minute.
 """
@@ -60,7 +61,11 @@ def table(name: str, rows: list[Row], measure: Measure) -> list[Judgement]:
     began = time.process_time()
     found = [judge(row["messages"]) for row in rows]
     spent = time.process_time() - began
-    print(f"\n{name}: {len(rows)} conversations, {1000 * spent / len(rows):.2f} ms CPU each")
+    each = 1000 * spent / len(rows)
+    of_25 = 25_000 * spent / sum(len(row["messages"]) for row in rows)
+    print(
+        f"\n{name}: {len(rows)} conversations, {each:.2f} ms CPU each, {of_25:.2f} for 25 messages"
+    )
     labels = sorted({label for row in rows for label in row["labels"] if _is_rated(rows, label)})
     print(f"  {'':32}" + "".join(f"{label:>22}" for label in labels))
     given = [outputs(item) for item in found]

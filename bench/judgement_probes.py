@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from app.ai.context import Context
-from app.ai.embedded import EmbeddedJudge
 from app.ai.judge import Judgement
+from app.ai.rule_judge import RuleJudge
 from app.ai.scorecard.values import scorecard_from
 from app.scorecards.default_scorecards import document_of
 from training.examples import transcript_of
@@ -36,7 +36,7 @@ _NOISE = 1e-6
 
 
 def judge(messages: Messages) -> Judgement:
-    return EmbeddedJudge().judge(transcript_of(messages), CARD, Context())
+    return RuleJudge().judge(transcript_of(messages), CARD, Context())
 
 
 def outputs(found: Judgement) -> dict[str, float | None]:

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.ai.context import Context
-from app.ai.embedded import EmbeddedJudge
 from app.ai.judge import Judgement
+from app.ai.rule_judge import RuleJudge
 from app.ai.transcript import Participant, Role, Segment, Transcript, Word
 from app.core.ids import new_id
 from app.evaluations import service
@@ -85,7 +85,7 @@ def spoken() -> Transcript:
 
 
 def judged(transcript: Transcript, channel: str = "chat") -> Judgement:
-    return EmbeddedJudge().judge(transcript, current_default(channel).scorecard, Context())
+    return RuleJudge().judge(transcript, current_default(channel).scorecard, Context())
 
 
 def opened(session: Session, **values: Any) -> Evaluation:

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from app.ai.embedded import EmbeddedJudge
 from app.ai.judge import Judge
 from app.ai.language_model.asking import Limits
 from app.ai.language_model.endpoint import ANSWER_BODY, Endpoint
 from app.ai.language_model.endpoint_memory import EndpointMemory
 from app.ai.language_model.judge import Access, LanguageModelJudge
 from app.ai.language_model.kept_answers import AnswerStore
+from app.ai.rule_judge import RuleJudge
 from app.core.outgoing_http.addresses import ANYWHERE
 from app.core.outgoing_http.client import RequestsClient
 from app.core.settings import EMBEDDED, Settings
@@ -17,7 +17,7 @@ from app.core.settings import EMBEDDED, Settings
 def build_judge(settings: Settings, store: AnswerStore) -> Judge:
     """Make the judge; nothing connects before it is asked. Threads may share it."""
     if settings.judge == EMBEDDED:
-        return EmbeddedJudge(settings.evaluation_cpu_s)
+        return RuleJudge(settings.evaluation_cpu_s)
     endpoint = endpoint_of(settings)
     access = Access(
         endpoint=endpoint,

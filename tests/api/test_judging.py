@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from app.ai.embedded import EmbeddedJudge
+from app.ai.rule_judge import RuleJudge
 from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.jobs.leases import Lease, LeaseLost
@@ -127,7 +127,7 @@ def test_a_judge_that_fails_is_tried_again_and_then_no_more(
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("out of order")
 
-    monkeypatch.setattr(EmbeddedJudge, "judge", broken)
+    monkeypatch.setattr(RuleJudge, "judge", broken)
     for attempt in range(1, leases.TRIES_AFTER_FAILURE + 1):
         assert waiting(runtime) == [made["evaluationId"]]
         judge()

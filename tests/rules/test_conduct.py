@@ -53,6 +53,7 @@ def test_any_text_can_be_read(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "What a pain in the arse you lot are.",
         "That's not my problem.",
         "Then go to another company.",
     ],
@@ -123,3 +124,10 @@ def test_where_it_is_not_known_who_speaks_nothing_is_read() -> None:
         language="en",
     )
     assert readings_of(dialogue, find_cues(dialogue)) is None
+
+
+def test_a_bot_that_understands_nothing_stalls_and_does_not_apologise() -> None:
+    line = agent("Sorry, I did not understand that. Could you rephrase it?")
+    assert line.shows("stall") >= 0.8
+    assert line.shows("apology") < 0.5
+    assert 0 < line.strongest(["stall"]).end <= len(line.line.text)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.ai.dialogue.evidence import CONTRADICTS, beginning, evidence_at, sentence_around, verified
-from app.ai.embedded import checked
+from app.ai.rule_judge import checked
 from app.ai.scoring.answers import judged
 from tests.talks import GOOD_CALL
 

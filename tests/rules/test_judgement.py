@@ -3,15 +3,15 @@ import json
 import pytest
 
 from app.ai.context import Context
-from app.ai.embedded import EmbeddedJudge
 from app.ai.judge import Judge, Judgement
+from app.ai.rule_judge import RuleJudge
 from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.score import ErrorCode
 from app.ai.transcript import Transcript
 from tests.talks import GOOD_CALL, GOOD_CHAT, START, call, chat, scorecard, words
 
 CARDS = {channel: scorecard(channel) for channel in ("voice", "chat", "voice_bot")}
-ENGINE: Judge = EmbeddedJudge()
+ENGINE: Judge = RuleJudge()
 RESULT_KEYS = [
     "evaluationId",
     "status",

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.ai.context import Context
-from app.ai.embedded import EmbeddedJudge
 from app.ai.judge import Judgement
+from app.ai.rule_judge import RuleJudge
 from app.ai.transcript import Transcript
 from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat, scorecard
 
@@ -13,7 +13,7 @@ CARDS = {channel: scorecard(channel) for channel in ("voice", "chat", "voice_bot
 
 
 def judge(transcript: Transcript, channel: str = "voice") -> Judgement:
-    return EmbeddedJudge().judge(transcript, CARDS[channel], Context())
+    return RuleJudge().judge(transcript, CARDS[channel], Context())
 
 
 def as_bytes(judgement: Judgement) -> bytes:

@@ -8,13 +8,13 @@ from app.ai.conduct.readings import readings_of
 from app.ai.context import Context
 from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
-from app.ai.embedded import EmbeddedJudge
 from app.ai.facts.gathering import facts_of
 from app.ai.facts.sentiment import sentiment_of
 from app.ai.insights.topics import topics_of
 from app.ai.languages.detection import language_key, languages_of, name_of
 from app.ai.languages.lexicon import LANGUAGES, lexicon_of
 from app.ai.languages.transcripts import with_languages
+from app.ai.rule_judge import RuleJudge
 from app.ai.scorecard.values import Topic
 from app.ai.scoring.score import ErrorCode
 from bench.languages import dialogues, found_in, halves
@@ -33,7 +33,7 @@ HINGLISH = chat(
 
 def judge(*lines: tuple[str, str], language: str | None = None, channel: str = "chat"):
     timed = [(letter, 20 * index, text) for index, (letter, text) in enumerate(lines)]
-    return EmbeddedJudge().judge(chat(*timed, language=language), scorecard(channel), Context())
+    return RuleJudge().judge(chat(*timed, language=language), scorecard(channel), Context())
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_only_what_needs_no_words_is_judged_in_a_language_without_phrases() -> N
 )
 def test_without_anything_to_judge_the_language_is_named_as_the_cause(text, language, code) -> None:
     lines = [("a", None, text)] * (1 if language == "en" else 3)
-    found = EmbeddedJudge().judge(chat(*lines, language=language), CHAT, Context())
+    found = RuleJudge().judge(chat(*lines, language=language), CHAT, Context())
     assert found.problem.code is code
 
 
@@ -270,7 +270,7 @@ def test_quotes_are_counted_in_code_points_whatever_the_script(texts, language) 
     lines = [("ac"[index % 2], 10 * index, " ".join(signs)) for index, signs in enumerate(texts)]
     transcript = chat(*lines, language=language)
     written = {segment.id: segment.text for segment in transcript.segments}
-    found = EmbeddedJudge().judge(transcript, CHAT, Context()).results
+    found = RuleJudge().judge(transcript, CHAT, Context()).results
     pools = [*found["criteria"], found["resolution"], *found["coaching"]["strengths"]]
     for piece in (piece for pool in pools for piece in pool["evidence"]):
         quote = written[piece["segmentId"]][piece["charStart"] : piece["charEnd"]]

@@ -3,8 +3,8 @@
 import pytest
 
 from app.ai.context import Context
-from app.ai.embedded import EmbeddedJudge
 from app.ai.judge import Judgement
+from app.ai.rule_judge import RuleJudge
 from tests.talks import GOOD_CALL, GOOD_CHAT, chat, scorecard
 
 CARD = scorecard("chat")
@@ -40,7 +40,7 @@ TALKS = [BOOKING, REFUND, FAILED]
 
 def judge(lines: list[tuple[str, str]]) -> Judgement:
     transcript = chat(*((letter, 20 * i, text) for i, (letter, text) in enumerate(lines)))
-    return EmbeddedJudge().judge(transcript, CARD, Context())
+    return RuleJudge().judge(transcript, CARD, Context())
 
 
 def probability(lines: list[tuple[str, str]]) -> float:
@@ -113,7 +113,7 @@ def test_what_is_too_short_has_no_probability() -> None:
 
 def test_another_language_has_no_outcome() -> None:
     lines = [("c", 10 * i, "Hola, mi pedido no ha llegado todavía.") for i in range(6)]
-    found = EmbeddedJudge().judge(chat(*lines, language="es"), CARD, Context())
+    found = RuleJudge().judge(chat(*lines, language="es"), CARD, Context())
     assert found.predicted_satisfaction is None
     assert found.results["resolution"]["probability"] is None
     assert found.results["dimensions"]["effort"] is None
@@ -121,7 +121,7 @@ def test_another_language_has_no_outcome() -> None:
 
 def test_dimensions_are_shares() -> None:
     for transcript, channel in ((GOOD_CALL, "voice"), (GOOD_CHAT, "chat")):
-        found = EmbeddedJudge().judge(transcript, scorecard(channel), Context())
+        found = RuleJudge().judge(transcript, scorecard(channel), Context())
         values = found.results["dimensions"].values()
         assert all(value is None or 0 <= value <= 1 for value in values)
         assert found.results["dimensions"]["effort"] == 1

@@ -7,8 +7,8 @@ import pytest
 
 from app.ai.context import Context
 from app.ai.dialogue.friction import WEIGHTS
-from app.ai.embedded import EmbeddedJudge
 from app.ai.judge import Judgement
+from app.ai.rule_judge import RuleJudge
 from app.ai.scorecard.values import scorecard_from
 from app.ai.transcript import Role, Transcript
 from app.scorecards.authoring import check
@@ -43,7 +43,7 @@ def judged(
 ) -> Judgement:
     checked = check(own(*criteria), channel=channel)
     assert checked.errors == []
-    return EmbeddedJudge().judge(talk, scorecard_from(checked.document), Context(**known))
+    return RuleJudge().judge(talk, scorecard_from(checked.document), Context(**known))
 
 
 def criteria_of(judgement: Judgement) -> list[dict[str, Any]]:
@@ -257,12 +257,12 @@ def test_a_criterion_for_a_language_model_is_not_guessed_by_rules() -> None:
 
 def test_a_scorecard_for_other_languages_judges_nothing() -> None:
     checked = check({**own(says("good morning")), "languages": ["hi"]}, channel="chat")
-    found = EmbeddedJudge().judge(GOOD_CHAT, scorecard_from(checked.document), Context())
+    found = RuleJudge().judge(GOOD_CHAT, scorecard_from(checked.document), Context())
     assert found.problem is not None
     assert found.problem.code == "UNSUPPORTED_LANGUAGE"
     assert found.score is None
     checked = check({**own(says("good morning")), "languages": ["eng"]}, channel="chat")
-    found = EmbeddedJudge().judge(GOOD_CHAT, scorecard_from(checked.document), Context())
+    found = RuleJudge().judge(GOOD_CHAT, scorecard_from(checked.document), Context())
     assert found.problem is None
 
 

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.ai.context import Context
-from app.ai.embedded import EmbeddedJudge
+from app.ai.rule_judge import RuleJudge
 from app.ai.scoring.answers import Answer
 from app.ai.scoring.rescoring import Unscorable, rescored
 from tests.talks import GOOD_CALL, GOOD_CHAT, scorecard
 
 CARDS = {channel: scorecard(channel) for channel in ("chat", "voice")}
 RESULTS: dict[str, dict[str, Any]] = {
-    channel: EmbeddedJudge().judge(talk, CARDS[channel], Context()).results
+    channel: RuleJudge().judge(talk, CARDS[channel], Context()).results
     for channel, talk in (("chat", GOOD_CHAT), ("voice", GOOD_CALL))
 }
 

@@ -4,10 +4,10 @@ from unicodedata import normalize
 import pytest
 
 from app.ai.context import Context
-from app.ai.embedded import EmbeddedJudge
 from app.ai.facts.gathering import facts_of, quoted
 from app.ai.insights.summary import issue_of
 from app.ai.insights.topics import topics_of
+from app.ai.rule_judge import RuleJudge
 from app.ai.scorecard.values import Topic, scorecard_from
 from app.ai.transcript import Transcript
 from tests.talks import GOOD_CALL, GOOD_CHAT, call, chat, document, scorecard
@@ -18,7 +18,7 @@ NOTHING = {"overview": None, "issue": None, "outcome": None, "actionItems": []}
 
 def summary(talk: Transcript, channel: str = "chat") -> dict[str, Any]:
     summed: dict[str, Any] = (
-        EmbeddedJudge().judge(talk, scorecard(channel), Context()).results["summary"]
+        RuleJudge().judge(talk, scorecard(channel), Context()).results["summary"]
     )
     return summed
 
@@ -118,7 +118,7 @@ def test_strengths_were_done_and_improvements_say_what_was_missed() -> None:
         ("c", 40, "This is terrible service."),
         ("a", 60, "I can't help you with that."),
     ]
-    coaching = EmbeddedJudge().judge(chat(*said), CHAT, Context()).results["coaching"]
+    coaching = RuleJudge().judge(chat(*said), CHAT, Context()).results["coaching"]
     strong = [each["criterionKey"] for each in coaching["strengths"]]
     assert strong == ["opening.greeting", "responsiveness.first_response", "responsiveness.gaps"]
     weak = {each["criterionKey"]: each["text"] for each in coaching["improvements"]}
@@ -137,7 +137,7 @@ COLD = (
 
 
 def test_rude_conduct_comes_first_and_is_quoted() -> None:
-    results = EmbeddedJudge().judge(chat(*COLD), CHAT, Context()).results
+    results = RuleJudge().judge(chat(*COLD), CHAT, Context()).results
     first = results["coaching"]["improvements"][0]
     assert first["criterionKey"] is None
     assert first["text"].startswith("The agent was rude to the customer twice (“Calm down")
@@ -155,7 +155,7 @@ def test_rude_conduct_comes_first_and_is_quoted() -> None:
 )
 def test_a_danger_that_nobody_reacts_to_comes_before_everything(reply: str, ignored: bool) -> None:
     said = [("c", 0, "Hello, there is a smell of gas in my kitchen."), ("a", 20, reply)]
-    coaching = EmbeddedJudge().judge(chat(*said), CHAT, Context()).results["coaching"]
+    coaching = RuleJudge().judge(chat(*said), CHAT, Context()).results["coaching"]
     found = [each["text"] for each in coaching["improvements"] if each["criterionKey"] is None]
     assert bool(found) is ignored
     if ignored:

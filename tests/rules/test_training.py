@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from app.ai.conduct.classifier import classifier_from
+from app.ai.conduct.classifier import classifier_from, probability_of
 from app.ai.conduct.sentences import sentences_of
 from app.ai.insights.linear import model_from
 from app.operations.judge_command import judge
@@ -103,7 +103,9 @@ def test_the_written_classifiers_know_what_they_were_fitted_to(data, tmp_path) -
             if label == "nores":
                 continue
             (sentence,) = sentences_of(f"{label} words 9")
-            found = model.probabilities(sentence)
+            found = dict(
+                zip(model.labels, map(probability_of, model.logits(sentence)), strict=True)
+            )
             assert (
                 found[label]
                 > 0.5

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.ai.scorecard.metric_names import KNOWN_METRICS
-from app.ai.scorecard.shapes import WORDS
+from app.ai.scorecard.schema import WORDS
 from app.ai.wording.sentences import placeholders, sentence, templates
 from app.ai.wording.words import (
     clauses,

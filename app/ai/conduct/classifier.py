@@ -6,7 +6,6 @@ how many are known.
 """
 
 import math
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -39,22 +38,25 @@ class Classifier:
     weights: Mapping[str, Sequence[int]]
     of_word: Callable[[str], _Weights]
 
-    def probabilities(self, sentence: Sentence) -> dict[str, float]:
-        """Return the probability of each label, 0 to 1."""
+    def logits(self, sentence: Sentence) -> list[float]:
+        """Return the logit of each label, in the order of the labels."""
         known, rows = 0, []
         for word in dict.fromkeys(sentence.words):
             count, row = self.of_word(word)
-            known += count
             if count:
+                known += count
                 rows.append(row)
-        others = [self.weights[gram] for gram in _phrases(sentence) if gram in self.weights]
-        known += len(others)
-        sums = map(sum, zip(*rows, *others, strict=True)) if known else [0] * len(self.labels)
-        scale = SCALE * math.sqrt(known or 1)
-        return {
-            label: 1 / (1 + math.exp(-(bias + total / scale)))
-            for label, bias, total in zip(self.labels, self.biases, sums, strict=True)
-        }
+        phrases = [row for row in map(self.weights.get, _phrases(sentence)) if row is not None]
+        known += len(phrases)
+        if not known:
+            return list(self.biases)
+        scale = SCALE * math.sqrt(known)
+        sums = map(sum, zip(*rows, *phrases, strict=True))
+        return [bias + total / scale for bias, total in zip(self.biases, sums, strict=True)]
+
+
+def probability_of(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit))
 
 
 def features_of(sentence: Sentence) -> Iterator[str]:
@@ -79,22 +81,27 @@ def word_features(word: str) -> Iterator[str]:
 
 def _phrases(sentence: Sentence) -> Iterable[str]:
     framed = (_START, *sentence.words, _END)
-    pairs = [f"{one} {two}" for one, two in pairwise(framed)]
-    triples = [f"{pair} {three}" for pair, three in zip(pairs, framed[2:], strict=False)]
-    marks = (
-        ("#?", sentence.questions > 0),
-        ("#!", sentence.exclamations > 0),
-        ("#!!", sentence.exclamations > 1),
-        ("#caps", sentence.shouted),
-        ("#short", len(sentence.words) <= _SHORT),
-    )
-    return dict.fromkeys([*pairs, *triples, *(mark for mark, shown in marks if shown)])
+    found = [f"{one} {two}" for one, two in pairwise(framed)]
+    found += [f"{pair} {three}" for pair, three in zip(found, framed[2:], strict=False)]
+    if sentence.questions:
+        found.append("#?")
+    if sentence.exclamations:
+        found.append("#!")
+        if sentence.exclamations > 1:
+            found.append("#!!")
+    if sentence.shouted:
+        found.append("#caps")
+    if len(sentence.words) <= _SHORT:
+        found.append("#short")
+    return dict.fromkeys(found)
 
 
 def classifier_from(document: Mapping[str, Any]) -> Classifier:
     """Read a classifier from its JSON document."""
+    # Equal numbers are one object: there are a few hundred different ones in a million.
+    known: dict[int, int] = {}
     weights: dict[str, Sequence[int]] = {
-        gram: array("h", row) for gram, row in document["weights"].items()
+        gram: tuple(map(known.setdefault, row, row)) for gram, row in document["weights"].items()
     }
     nothing = (0,) * len(document["labels"])
 

@@ -6,13 +6,15 @@ English lines are read by the classifiers, lines of other languages by the phras
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from app.ai.conduct.classifier import Classifier, shipped
+from app.ai.conduct.classifier import Classifier, probability_of, shipped
 from app.ai.conduct.sentences import sentences_of
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.turns import Line, Side
 from app.ai.languages.detection import ENGLISH
 
 _MOST_CHARS = 1_000
+# What is less likely than 1 in 20 is not shown.
+_LEAST_LOGIT = -3.0
 # What a phrase of a lexicon says about a label, where no classifier reads the language.
 _BY_CUE: Mapping[Side, Mapping[str, Mapping[str, float]]] = {
     Side.CUSTOMER: {
@@ -90,9 +92,19 @@ def marks_of(line: Line, cues: Iterable[Cue]) -> Marks:
 
 
 def _classified(text: str, classifier: Classifier) -> dict[str, Mark]:
-    best: dict[str, Mark] = {}
+    best: list[float] = []
+    places: list[tuple[int, int]] = []
     for sentence in sentences_of(text):
-        for label, probability in classifier.probabilities(sentence).items():
-            if label not in best or best[label].probability < probability:
-                best[label] = Mark(probability, sentence.start, sentence.end)
-    return best
+        place = (sentence.start, sentence.end)
+        logits = classifier.logits(sentence)
+        if not best:
+            best, places = logits, [place] * len(logits)
+            continue
+        for index, logit in enumerate(logits):
+            if logit > best[index]:
+                best[index], places[index] = logit, place
+    return {
+        label: Mark(probability_of(logit), *place)
+        for label, logit, place in zip(classifier.labels, best, places, strict=False)
+        if logit >= _LEAST_LOGIT
+    }

@@ -61,7 +61,8 @@ class CustomerLine:
 class AgentLine:
     """`rude` is 0 to 1, and so is `helpful`: something is done, promised or felt with the customer.
 
-    `unhelpful` is 0 to 1 for a line that stalls, refuses or dismisses.
+    `unhelpful` is 0 to 1 for a line that stalls, refuses or dismisses, `courteous` for one that greets,
+    thanks, apologises or offers help.
     """
 
     line: Line
@@ -69,6 +70,7 @@ class AgentLine:
     rude: float
     helpful: float
     unhelpful: float
+    courteous: float
 
     @property
     def is_rude(self) -> bool:
@@ -88,10 +90,6 @@ class AgentLine:
     def mixed(self) -> bool:
         """Tell whether the line is rude and courteous at once."""
         return min(self.rude, self.courteous) >= SHOWN
-
-    @property
-    def courteous(self) -> float:
-        return max(map(self.shows, _COURTESIES))
 
     def shows(self, label: str) -> float:
         return likelihood(self.marks, label)
@@ -203,10 +201,11 @@ class _Context:
         helpful = max(likely("empathy"), likely("done"), likely("next"), 0.8 * likely("apology"))
         found = AgentLine(
             line=line,
-            marks=_of_fallback(marks) if fallback else marks,
+            marks=_of_fallback(line, marks) if fallback else marks,
             rude=1.0 if "profanity" in kinds else likely("dismissive") * (1 - 0.7 * softening),
             helpful=0.0 if fallback else helpful,
             unhelpful=max(likely("dismissive"), 0.8 * likely("stall"), 0.6 * likely("refusal")),
+            courteous=max(map(likely, _COURTESIES)),
         )
         if found.helpful >= SHOWN and found.rude < 0.4:
             self._tension /= 2
@@ -237,7 +236,7 @@ class _Context:
         return negative, positive * (1 - self._tension)
 
 
-def _of_fallback(marks: Marks) -> Marks:
+def _of_fallback(line: Line, marks: Marks) -> Marks:
     # A bot's "sorry, I did not get that" is no apology.
     found = {
         label: mark._replace(probability=0.3 * mark.probability)
@@ -245,5 +244,5 @@ def _of_fallback(marks: Marks) -> Marks:
         else mark
         for label, mark in marks.items()
     }
-    stalling = found.get("stall", Mark(0.0, 0, 0))
+    stalling = found.get("stall", Mark(0.0, 0, len(line.text)))
     return {**found, "stall": stalling._replace(probability=max(0.8, stalling.probability))}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 _SENTENCE = re.compile(r"\S(?:[^.!?\n]|[.!?](?!\s|$))*(?:[.!?]+(?=\s|$))?")
 # A mask of personal data, a word, or what ends a sentence.
 _TOKEN = re.compile(r"\[[A-Z_]{2,20}\]|[A-Za-z0-9']+|[.!?\n]")
+_WRITTEN = re.compile(r"\S+")
 _ENDS = frozenset(".!?\n")
 _NAME, _NUMBER = "@", "0"
 _NAME_MASKS = frozenset({"[NAME]", "[ADDRESS]", "[EMAIL]"})
@@ -37,13 +38,19 @@ class Sentence:
 
 def sentences_of(text: str) -> list[Sentence]:
     """List the sentences of a text and at the end the whole text, where it is several and short."""
-    found = [
-        window
-        for match in _SENTENCE.finditer(text)
-        for window in _windows(text, match.start(), match.end())
-    ]
+    found: list[Sentence] = []
+    tokens: list[str] = []
+    for match in _SENTENCE.finditer(text):
+        start, end = match.span()
+        of_sentence = _tokens(match.group())
+        tokens += of_sentence
+        words = match.group().split()
+        if len(words) <= _MOST_WORDS:
+            found.append(_sentence(start, end, of_sentence))
+        else:
+            found += _windows(text, start, end)
     if len(found) > 1:
-        whole = whole_of(text)
+        whole = _sentence(0, len(text), tokens)
         if len(whole.words) <= _MOST_WORDS_AT_ONCE:
             found.append(whole)
     return found
@@ -51,21 +58,23 @@ def sentences_of(text: str) -> list[Sentence]:
 
 def whole_of(text: str) -> Sentence:
     """Read a text as one sentence, however long it is."""
-    return _sentence(text, 0, len(text))
+    return _sentence(0, len(text), _tokens(text))
 
 
 def _windows(text: str, start: int, end: int) -> Iterator[Sentence]:
-    words = [match.span() for match in re.finditer(r"\S+", text[start:end])]
-    if len(words) <= _MOST_WORDS:
-        yield _sentence(text, start, end)
-        return
+    words = [match.span() for match in _WRITTEN.finditer(text, start, end)]
     for first in range(0, len(words) - _STEP, _STEP):
         last = min(first + _WINDOW, len(words)) - 1
-        yield _sentence(text, start + words[first][0], start + words[last][1])
+        begins, ends = words[first][0], words[last][1]
+        yield _sentence(begins, ends, _tokens(text[begins:ends]))
 
 
-def _sentence(text: str, start: int, end: int) -> Sentence:
-    tokens = _TOKEN.findall(text[start:end].replace("\u2019", "'"))
+def _tokens(text: str) -> list[str]:
+    found: list[str] = _TOKEN.findall(text.replace("\u2019", "'"))
+    return found
+
+
+def _sentence(start: int, end: int, tokens: Sequence[str]) -> Sentence:
     return Sentence(
         start=start,
         end=end,
@@ -76,21 +85,23 @@ def _sentence(text: str, start: int, end: int) -> Sentence:
     )
 
 
-def _words(tokens: Sequence[str]) -> Iterator[str]:
+def _words(tokens: Sequence[str]) -> list[str]:
+    found = []
     begins = True
     for token in tokens:
-        if token in _ENDS:
+        if token.islower():
+            found.append(token)
+        elif token in _ENDS:
             begins = True
             continue
-        if token.islower():
-            yield token
         elif token[0].isdigit():
-            yield _NUMBER
+            found.append(_NUMBER)
         elif token[0] == "[":
-            yield _NAME if token in _NAME_MASKS else _NUMBER
+            found.append(_NAME if token in _NAME_MASKS else _NUMBER)
         else:
-            yield token.lower() if begins or not _is_name(token) else _NAME
+            found.append(token.lower() if begins or not _is_name(token) else _NAME)
         begins = False
+    return found
 
 
 def _is_name(token: str) -> bool:
@@ -99,6 +110,7 @@ def _is_name(token: str) -> bool:
 
 
 def _is_shouted(tokens: Sequence[str]) -> bool:
-    longer = [token for token in tokens if len(token) >= _LEAST_LETTERS and token.isalpha()]
-    shouted = sum(map(str.isupper, longer))
-    return shouted >= _LEAST_SHOUTED and 2 * shouted >= len(longer)
+    shouted = sum(token.isupper() and len(token) >= _LEAST_LETTERS for token in tokens)
+    if shouted < _LEAST_SHOUTED:
+        return False
+    return 2 * shouted >= sum(len(token) >= _LEAST_LETTERS for token in tokens)

@@ -8,6 +8,7 @@ from app.ai.conduct.readings import Readings, SpokenLine, readings_of
 from app.ai.context import Context
 from app.ai.dialogue.cues import Cue, Cues, find_cues
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence, beginning, sentence_around
+from app.ai.dialogue.exchanges import Exchanges, exchanges_of
 from app.ai.dialogue.turns import Dialogue, Line, Side, dialogue_of
 from app.ai.facts.measures import Measures
 from app.ai.facts.metrics import measure, measure_feelings
@@ -40,6 +41,7 @@ class Facts:
     sentiment: Sentiment
     readings: Readings | None
     reading: Reading | None
+    exchanges: Exchanges
     context: Context
     settings: MetricSettings
     phrases: SpokenPhrases
@@ -101,6 +103,7 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
     measures = measure(dialogue, timing, cues, context, scorecard.metrics)
     measure_feelings(measures, dialogue, sentiment)
     read = dialogue.english and dialogue.attributed
+    reading = reading_of(dialogue, cues) if read else None
     return Facts(
         dialogue=dialogue,
         cues=cues,
@@ -108,7 +111,8 @@ def facts_of(transcript: Transcript, scorecard: Scorecard, context: Context) -> 
         measures=measures,
         sentiment=sentiment,
         readings=readings,
-        reading=reading_of(dialogue, cues) if read else None,
+        reading=reading,
+        exchanges=exchanges_of(dialogue) if reading is None else reading.exchanges,
         context=context,
         settings=scorecard.metrics,
         phrases=SpokenPhrases(dialogue, scorecard),

@@ -17,7 +17,7 @@ from unicodedata import normalize
 from app.ai.dialogue.turns import Dialogue, Side, Turn
 from app.ai.languages.phrases import folded
 from app.ai.languages.words import LETTER, holds_unspaced
-from app.ai.scorecard.shapes import phrases_in
+from app.ai.scorecard.schema import phrases_in
 from app.ai.scorecard.values import Scorecard
 
 _WORD = re.compile(rf"(?:{LETTER})++")

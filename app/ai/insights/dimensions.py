@@ -5,7 +5,7 @@ import math
 from app.ai.conduct.readings import Readings
 from app.ai.facts.gathering import Facts
 from app.ai.insights.outcome import Outcome
-from app.ai.scorecard.shapes import DIMENSIONS
+from app.ai.scorecard.schema import DIMENSIONS
 from app.ai.scoring.score import Score
 
 # Weak negative feeling says little, and most customers are not annoyed.

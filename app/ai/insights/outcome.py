@@ -1,5 +1,6 @@
 """Outcome of a conversation: its resolution and the predicted satisfaction."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,9 @@ _RANGES = {
 _EARLIER = 0.8
 _CALM, _HOT = 0.4, 0.75
 _SHORT = 5
-_MIDDLE, _SPREAD = 3.2, 0.45
+# Who meets nothing remarkable is rather satisfied than not; the spread is that of people's ratings.
+_CONTENT, _SPREAD, _RUDENESS = 0.3, 1.2, 2.0
+_SATISFYING = {"resolved": 0.2, "escalated": -0.1, "unresolved": -0.2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +76,9 @@ def outcome_of(facts: Facts, score: Score) -> Outcome:
     if reading is not None and facts.dialogue.customer and _enough(facts):
         probability = round(shipped("resolved").probability(reading.features, reading.grams), 6)
         annoyed = round(shipped("annoyed").probability(reading.features, reading.grams), 4)
-        abusive = {cue.line.position for cue in facts.said("profanity")}
-        satisfaction = _satisfaction(reading, probability, len(abusive))
     verdict = _verdict(facts, score, probability)
+    if reading is not None and probability is not None:
+        satisfaction = _satisfaction(facts, reading, probability, verdict.status)
     transferred = is_transferred(facts)
     readable = facts.dialogue.readable
     promised = bool(facts.said("commitment") or facts.said("next_step"))
@@ -208,11 +211,12 @@ def _last_words(facts: Facts, polarity: str = SUPPORTS) -> tuple[Evidence, ...]:
     return examined(facts.dialogue.customer[-1:], polarity)
 
 
-def _satisfaction(reading: Reading, probability: float, abusive_lines: int) -> float:
+def _satisfaction(facts: Facts, reading: Reading, probability: float, status: str) -> float:
     # Weights set by hand: feeling first, then what is said of it, then how it ended.
     values = reading.features
-    raw = (
+    points = (
         2 * values["sentimentMean"]
+        + 0.5 * (facts.sentiment.customer.overall or 0.0)
         + 0.2 * values["customer.praise"] ** 2
         + 0.2 * values["customer.thanks"] ** 2
         - 0.2 * values["customer.rejection"] ** 2
@@ -222,6 +226,9 @@ def _satisfaction(reading: Reading, probability: float, abusive_lines: int) -> f
         - 0.1 * values["agent.bad_news"] ** 2
         - 0.5 * values["agentQuestions"]
         + 0.5 * (probability - 0.5)
-        - abusive_lines
+        + _SATISFYING.get(status, 0.0)
     )
-    return round(min(5.0, max(1.0, _MIDDLE + _SPREAD * raw)), 2)
+    if facts.readings is not None:
+        points -= _RUDENESS * (1 - facts.readings.manners)
+    share = 1 / (1 + math.exp(-(_CONTENT + _SPREAD * points)))
+    return round(1 + 4 * share, 2)

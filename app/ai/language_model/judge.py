@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.ai import embedded
+from app.ai import rule_judge
 from app.ai.context import Context
 from app.ai.cpu_limit import CpuLimit
-from app.ai.embedded import Ruled, checked, ruled_by, score_by_rules, too_little
 from app.ai.facts.gathering import Facts, facts_of
 from app.ai.judge import Engine, Fallback, Judgement, ModelUse, Quality
 from app.ai.language_model.answers import BY, answers_of, summary_of
@@ -21,6 +20,7 @@ from app.ai.language_model.prompt import shipped_prompt
 from app.ai.language_model.prompt_request import PromptRequest, prompt_request_of
 from app.ai.language_model.reading import problems_of
 from app.ai.results import judgement_of
+from app.ai.rule_judge import Ruled, checked, ruled_by, score_by_rules, too_little
 from app.ai.rules.applicability import unmet
 from app.ai.scorecard.values import Criterion, Scorecard
 from app.ai.scoring.answers import Answer, unjudged
@@ -88,7 +88,7 @@ class LanguageModelJudge:
         by_rules = score_by_rules(facts, scorecard, ruled.answers)
         if not criteria:
             quality = Quality(ruled.dropped)
-            return judgement_of(facts, scorecard, by_rules, embedded.ENGINE, quality)
+            return judgement_of(facts, scorecard, by_rules, rule_judge.ENGINE, quality)
         asking = self._asking(should_stop)
         try:
             prompt_request = prompt_request_of(
@@ -220,7 +220,7 @@ class LanguageModelJudge:
             ),
             fallback=Fallback(str(error.reason), error.message),
         )
-        return judgement_of(facts, scorecard, score, embedded.ENGINE, quality)
+        return judgement_of(facts, scorecard, score, rule_judge.ENGINE, quality)
 
 
 def _differ(one: Score, other: Score) -> bool:

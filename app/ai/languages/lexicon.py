@@ -59,8 +59,9 @@ def lexicon_of(language: str) -> Lexicon | None:
     fragments = document["fragments"]
     sounded = document.get("sounded", False)
     phrases = [
-        phrase_from(kind, entry, fragments, sounded=sounded)
-        for kind, entry in document["kinds"].items()
+        # A kind that several speakers say in different words is there once for each: kind.speaker.
+        phrase_from(key.partition(".")[0], entry, fragments, sounded=sounded)
+        for key, entry in document["kinds"].items()
     ]
     base = document.get("buildsOn", {"language": "", "without": []})
     built_on = lexicon_of(base["language"])

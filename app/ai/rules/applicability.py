@@ -7,8 +7,8 @@ from app.ai.facts.gathering import Facts
 from app.ai.facts.moments import event_types
 from app.ai.facts.spoken_phrases import ANYONE, is_known_to_be, window_of
 from app.ai.languages.detection import UNKNOWN, name_of, primary_language
-from app.ai.rules.own import holds, spelled
-from app.ai.scorecard.shapes import WRITTEN_EVENTS
+from app.ai.rules.custom_criteria import holds, spelled
+from app.ai.scorecard.schema import WRITTEN_EVENTS
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, unjudged
 from app.ai.wording.sentences import part, sentence

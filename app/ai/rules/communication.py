@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from app.ai.conduct.readings import NEGATIVE_LABELS, SHOWN, AgentLine, CustomerLine, Readings
 from app.ai.dialogue.evidence import CONTRADICTS, Evidence
-from app.ai.dialogue.exchanges import exchanges_of
 from app.ai.facts.gathering import Facts, distinct, examined, quoted, shown
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, scaled, unjudged
@@ -126,7 +125,7 @@ def clarity(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def _unclear(facts: Facts, readings: Readings) -> Iterator[tuple[str, float, Evidence]]:
-    repeated = {line.position for line, _ in exchanges_of(facts.dialogue).repeated_answers}
+    repeated = {line.position for line, _ in facts.exchanges.repeated_answers}
     for line in readings.agent:
         if line.shows("unclear") >= 0.4:
             yield "unclear_reply", _UNCLEAR, shown(line, ("unclear",), CONTRADICTS)

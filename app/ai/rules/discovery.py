@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.ai.conduct.readings import SHOWN, AgentLine, Reply
+from app.ai.conduct.readings import SHOWN, AgentLine, Readings, Reply
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
-from app.ai.dialogue.exchanges import Exchanges, exchanges_of
 from app.ai.dialogue.turns import Side
 from app.ai.facts.gathering import Facts, distinct, examined, quoted, shown
 from app.ai.scorecard.values import Criterion
@@ -41,8 +40,7 @@ def understanding(facts: Facts, criterion: Criterion) -> Answer:
         return unjudged(sentence("not_judged.not_read"))
     if len(facts.dialogue.lines) < _LEAST_LINES:
         return unjudged(sentence("not_judged.too_short"))
-    exchanges = exchanges_of(facts.dialogue)
-    misses = [*_repairs(facts, exchanges), *_useless_replies(facts, exchanges)]
+    misses = [*_repairs(facts), *_useless_replies(facts, facts.readings)]
     if not misses:
         evidence = examined(facts.dialogue.customer, SUPPORTS)
         return scaled(1.0, facts.sentence("understanding.full"), confidence=0.6, evidence=evidence)
@@ -66,7 +64,7 @@ def listening(facts: Facts, criterion: Criterion) -> Answer:
     return scaled(1.0, explanation, confidence=0.65, evidence=quoted(restated))
 
 
-def _repairs(facts: Facts, exchanges: Exchanges) -> Iterator[_Miss]:
+def _repairs(facts: Facts) -> Iterator[_Miss]:
     # To amend what the agent reads back is no misunderstanding.
     asked = _answering(facts, "asks_confirmation")
     amended = [cue for cue in facts.heard("correction") if cue.line.position not in asked]
@@ -77,7 +75,7 @@ def _repairs(facts: Facts, exchanges: Exchanges) -> Iterator[_Miss]:
         (evidence,) = quoted([cue], CONTRADICTS)
         yield _Miss(position, cue.kind, _REPAIR, evidence)
     met = _answering(facts, *_OBSTACLES) | cues.keys()
-    for line, _ in exchanges.repeated_requests:
+    for line, _ in facts.exchanges.repeated_requests:
         if line.position not in met:
             yield _Miss(line.position, "repeated_request", _REPAIR, *examined([line]))
 
@@ -93,11 +91,9 @@ def _answering(facts: Facts, *kinds: str) -> set[int]:
     }
 
 
-def _useless_replies(facts: Facts, exchanges: Exchanges) -> Iterator[_Miss]:
-    if facts.readings is None:
-        return
-    repeated = {line.position for line, _ in exchanges.repeated_answers}
-    for reply in facts.readings.replies:
+def _useless_replies(facts: Facts, readings: Readings) -> Iterator[_Miss]:
+    repeated = {line.position for line, _ in facts.exchanges.repeated_answers}
+    for reply in readings.replies:
         agent = reply.agent
         kind, weight = _fault(reply)
         if kind:

@@ -16,9 +16,9 @@ from app.ai.rules import (
     communication,
     completeness,
     compliance,
+    custom_criteria,
     discovery,
     opening,
-    own,
     timing,
 )
 from app.ai.scorecard.values import Criterion
@@ -178,8 +178,8 @@ RULES: dict[str, Rule] = {
     "probing": Rule(discovery.probing, _AGENT_WORDS),
     "respect": Rule(communication.courtesy, _AGENT_WORDS),
     "understanding": Rule(discovery.understanding, _AGENT_WORDS),
-    "forbidden_phrases": Rule(own.forbidden_phrases, Needs.NOTHING),
-    "metric_range": Rule(own.metric_range, Needs.NOTHING),
-    "required_phrases": Rule(own.required_phrases, Needs.NOTHING),
+    "forbidden_phrases": Rule(custom_criteria.forbidden_phrases, Needs.NOTHING),
+    "metric_range": Rule(custom_criteria.metric_range, Needs.NOTHING),
+    "required_phrases": Rule(custom_criteria.required_phrases, Needs.NOTHING),
     "verification": Rule(opening.verification, _AGENT_WORDS),
 }

@@ -14,7 +14,7 @@ from app.ai.scorecard.findings import (
     shaped,
     sized,
 )
-from app.ai.scorecard.shapes import BOUNDS, CONDITIONS, MOST_NAMED, SAID, SAID_OPTIONAL, WORDS
+from app.ai.scorecard.schema import BOUNDS, CONDITIONS, MOST_NAMED, SAID, SAID_OPTIONAL, WORDS
 
 
 def problems_of_conditions(where: str, conditions: Mapping[str, Any]) -> list[Finding]:

@@ -21,7 +21,7 @@ from app.ai.scorecard.findings import (
     sized,
     texts,
 )
-from app.ai.scorecard.shapes import (
+from app.ai.scorecard.schema import (
     CRITERION,
     CRITERION_OPTIONAL,
     KNOWN_RULES,

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.ai.languages.words import words_in
 from app.ai.scorecard.metric_names import KNOWN_METRICS
-from app.ai.scorecard.shapes import (
+from app.ai.scorecard.schema import (
     BOUNDS,
     MOST_CHARS,
     MOST_NAMED,

@@ -19,7 +19,7 @@ from app.ai.scorecard.findings import (
     sized,
     texts,
 )
-from app.ai.scorecard.shapes import (
+from app.ai.scorecard.schema import (
     METRICS,
     MINIMUM,
     MINIMUM_OPTIONAL,

@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from app.ai.scorecard.shapes import (
+from app.ai.scorecard.schema import (
     DIMENSIONS,
     KNOWN_RULES,
     METRICS,

@@ -2,7 +2,7 @@
 
 from marshmallow import fields
 
-from app.ai.scorecard.shapes import (
+from app.ai.scorecard.schema import (
     MOST_CHARS,
     MOST_CRITERIA,
     MOST_NAMED,

@@ -25,7 +25,7 @@ from app.core.process.stopping import never_stop
 ENGINE = Engine(kind="rules", provider="embedded", model="rules-6")
 
 
-class EmbeddedJudge:
+class RuleJudge:
     """Judges what rules can honestly judge; the rest is not applicable, with that reason.
 
     Raises:
