@@ -83,7 +83,7 @@ def _copy(
 
 def _streamed(db: Database, wanted: Select[Any], size: int) -> Iterator[tuple[Rows, float]]:
     with db.reading() as session:
-        connection = session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+        connection = session.connection()
         counted = select(func.count()).select_from(wanted.order_by(None).subquery())
         total = connection.execute(counted).scalar_one()
         seen = 0

@@ -1,182 +1,38 @@
-"""Every figure of every view, beside one worked out from the plain list of evaluations."""
+"""Every figure of every report, compared with one computed from the plain list of evaluations."""
 
 import math
-import random
 import statistics as plain
 from collections import defaultdict
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
-from sqlalchemy import insert
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
-from app.analytics import jobs
-from app.analytics.engine import rebuilding
+from app.analytics.cli import analytics
 from app.core.clock import iso_utc
-from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.directory.service import upsert_executive
-from app.evaluations import revisions
-from app.evaluations.enums import RESOLUTIONS, TRENDS
-from app.evaluations.models import Evaluation, EvaluationResult
+from app.core.settings import Rate
+from app.evaluations.enums import RESOLUTIONS
+from tests.analytics_world import NOW, Evaluations, World
 from tests.caller import Caller
-from tests.evaluation_rows import COMMON, rows_of
-
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-STATUSES = ["completed"] * 7 + ["failed", "queued", "canceled"]
-PREFIX = {"campaign": "camp", "call_center": "cc", "executive": "exec"}
-METRICS = {
-    "talkRatio": lambda dice: round(dice.random(), 4),
-    "silencePercent": lambda dice: round(dice.uniform(0, 60), 4),
-    "deadAirCount": lambda dice: dice.randrange(4),
-    "interruptionsByAgent": lambda dice: dice.randrange(6),
-    "agentWpm": lambda dice: round(dice.uniform(90, 200), 4),
-    "firstResponseSeconds": lambda dice: round(dice.uniform(0, 500), 2),
-}
-CRITERIA = [("greeting", "opening"), ("accuracy", "resolution"), ("recap", "closing")]
+from tests.running import CommandRunner, running_runtime
 
 
-class World:
-    """Random evaluations in the database, and the same as a plain list.
-
-    Half of them are of two busy days, one of these with a very busy hour.
-    """
-
-    def __init__(self, runtime: Runtime, number: int) -> None:
-        dice = random.Random(number)
-        self.runtime, self.dice = runtime, dice
-        self.ids = {noun: [new_id(prefix) for _ in range(4)] for noun, prefix in PREFIX.items()}
-        self.kinds = {}
-        with runtime.db.writing() as session:
-            for index, kind in enumerate(("human", "human", "bot")):
-                each, _ = upsert_executive(session, str(index), {"name": f"E{index}", "kind": kind})
-                self.ids["executive"][index] = each.id
-                self.kinds[each.id] = kind
-        self.rows = [self._row(dice) for _ in range(number)]
-        documents = [row.pop("document") for row in self.rows]
-        for row, found in zip(self.rows, rows_of(runtime, *self.rows), strict=True):
-            row["id"] = found
-        with runtime.db.writing() as session:
-            session.execute(
-                insert(EvaluationResult),
-                [
-                    {"evaluation_id": row["id"], "document": each, "segment_sentiments": {}}
-                    for row, each in zip(self.rows, documents, strict=True)
-                    if row["status"] == "completed"
-                ],
-            )
-            reached: str | None = ""
-            while reached is not None:
-                reached = rebuilding.rebuild_after(session, reached)
-        for row, document in zip(self.rows, documents, strict=True):
-            row["document"] = document
-
-    def happen(self, what: str) -> None:
-        """Fold, or change an evaluation as a review, another judgement or an erasure does."""
-        if what == "fold":
-            jobs.write_parts(self.runtime, at_least=1)
-            return
-        row = self.dice.choice([row for row in self.rows if row["is_current"]])
-        with self.runtime.db.writing() as session:
-            current = session.get_one(Evaluation, row["id"])
-            if what == "override" and row["status"] == "completed":
-                row["score"] = current.score = self.dice.randrange(101)
-                row["passed"] = current.passed = not row["passed"]
-            if what == "re-evaluation":
-                row["is_current"] = current.is_current = False
-                session.flush()
-                row = {**self._row(self.dice), "id": new_id("eval"), "is_current": True}
-                row |= {"source_id": current.source_id, "source_type": current.source_type}
-                self.rows.append(row)
-                own = {name: value for name, value in row.items() if name != "document"}
-                updated = {"revision": current.revision + 1, "updated_at": row["created_at"]}
-                current = Evaluation(**{**COMMON, **own, **updated})
-                session.add(current)
-                session.flush()
-                if row["status"] == "completed":
-                    document = row["document"]
-                    session.add(
-                        EvaluationResult(
-                            evaluation_id=current.id, document=document, segment_sentiments={}
-                        )
-                    )
-                    session.flush()
-            revisions.notify_changed(session, current)
-
-    def _row(self, dice: random.Random) -> dict[str, Any]:
-        status = dice.choice(STATUSES)
-        done = status == "completed"
-        some = lambda value: value if done and dice.random() < 0.8 else None  # noqa: E731
-        begin_h, length_h = dice.choice([(0, 70 * 24), (0, 70 * 24), (30 * 24, 24), (55 * 24, 1)])
-        seconds = dice.randrange(begin_h * 3600, (begin_h + length_h) * 3600)
-        moment = NOW - timedelta(seconds=seconds, microseconds=dice.randrange(9))
-        ids = {noun: dice.choice([*self.ids[noun], None]) for noun in PREFIX}
-        return {
-            **{f"{noun}_id": key for noun, key in ids.items()},
-            **{noun: key and f"{noun} {key[-4:]}" for noun, key in ids.items()},
-            "created_at": moment,
-            "completed_at": moment + timedelta(milliseconds=dice.randrange(5000)) if done else None,
-            "source_type": dice.choice(["conversation", "audio_file", "voice_call"]),
-            "channel": dice.choice(["chat", "voice", "voice_bot"]),
-            "status": status,
-            "is_current": dice.random() < 0.9,
-            "score": dice.randrange(101) if done else None,
-            "passed": dice.random() < 0.7 if done else None,
-            "auto_failed": done and dice.random() < 0.1,
-            "compliance_score": some(round(dice.uniform(0, 100), 2)),
-            "customer_sentiment": some(round(dice.uniform(-1, 1), 4)),
-            "sentiment_trend": some(dice.choice(TRENDS)),
-            "resolution": some(dice.choice(RESOLUTIONS)),
-            "duration_seconds": some(dice.randrange(4000)),
-            "topics": dice.sample(["billing", "refund", "delivery"], dice.randrange(3))
-            if done
-            else [],
-            "review_status": dice.choice(["none", "reviewed"]),
-            "document": {
-                "metrics": {name: some(make(dice)) for name, make in METRICS.items()},
-                "criteria": [
-                    {
-                        "key": key,
-                        "title": key.title(),
-                        "section": section,
-                        "normalizedScore": some(dice.choice([0, 0.5, 1, 0.3333])),
-                    }
-                    for key, section in CRITERIA
-                ],
-                "sections": [
-                    {
-                        "key": section,
-                        "title": section,
-                        "score": some(round(dice.uniform(0, 100), 2)),
-                    }
-                    for _, section in CRITERIA
-                ],
-            },
-        }
-
-    def meant(
-        self, start: datetime, end: datetime, filters: dict[str, str]
-    ) -> list[dict[str, Any]]:
-        names = {"campaignId": "campaign_id", "callCenterId": "call_center_id"}
-        names |= {"executiveId": "executive_id", "channel": "channel"}
-        return [
-            row
-            for row in self.rows
-            if row["is_current"]
-            and start <= row["created_at"] < end
-            and all(row[names[name]] in value.split(",") for name, value in filters.items())
-        ]
-
-
-def known(rows: list[dict[str, Any]], name: str) -> list[Any]:
+def known(rows: Evaluations, name: str) -> list[Any]:
     return [row[name] for row in rows if row[name] is not None]
 
 
-def metric(rows: list[dict[str, Any]], name: str) -> list[float]:
+def metric(rows: Evaluations, name: str) -> list[float]:
     found = [row["document"]["metrics"][name] for row in rows]
     return [each for each in found if each is not None]
 
@@ -203,8 +59,8 @@ def same(found: float | None, ought: float | None, within: float) -> bool:
 
 
 GOOD, BAD = ("improving", "slightly_improving"), ("declining", "slightly_declining")
-Figure = tuple[Callable[[list[dict[str, Any]]], float | None], float]
-BOARD: dict[str, Figure] = {
+Figure = tuple[Callable[[Evaluations], float | None], float]
+LEADERBOARD: dict[str, Figure] = {
     "meanScore": (lambda rows: mean(known(rows, "score")), 0.005),
     "medianScore": (lambda rows: percentile(known(rows, "score"), 50), 0.005),
     "p10": (lambda rows: percentile(known(rows, "score"), 10), 0.005),
@@ -231,23 +87,23 @@ BOARD: dict[str, Figure] = {
     ),
 }
 TREND: dict[str, Figure] = {
-    "score": BOARD["meanScore"],
-    "passRate": BOARD["passRate"],
-    "autoFailRate": BOARD["autoFailRate"],
-    "complianceScore": BOARD["complianceMean"],
-    "customerSentiment": BOARD["meanCustomerSentiment"],
+    "score": LEADERBOARD["meanScore"],
+    "passRate": LEADERBOARD["passRate"],
+    "autoFailRate": LEADERBOARD["autoFailRate"],
+    "complianceScore": LEADERBOARD["complianceMean"],
+    "customerSentiment": LEADERBOARD["meanCustomerSentiment"],
     "evaluations": (lambda rows: float(len(rows)), 0),
-    "talkRatio": BOARD["talkRatio"],
-    "silencePercent": BOARD["silencePercent"],
-    "interruptions": BOARD["interruptionsPerCall"],
+    "talkRatio": LEADERBOARD["talkRatio"],
+    "silencePercent": LEADERBOARD["silencePercent"],
+    "interruptions": LEADERBOARD["interruptionsPerCall"],
     "agentWpm": (lambda rows: mean(metric(rows, "agentWpm")), 0.005),
     "firstResponseSeconds": (lambda rows: mean(metric(rows, "firstResponseSeconds")), 0.005),
-    "resolutionRate": BOARD["resolutionRate"],
-    "durationSeconds": BOARD["meanDurationSeconds"],
+    "resolutionRate": LEADERBOARD["resolutionRate"],
+    "durationSeconds": LEADERBOARD["meanDurationSeconds"],
 }
 
 
-def criteria_of(rows: list[dict[str, Any]]) -> dict[str, tuple[float, int]]:
+def criteria_of(rows: Evaluations) -> dict[str, tuple[float, int]]:
     found = defaultdict(list)
     for row in rows:
         for each in row["document"]["criteria"]:
@@ -256,7 +112,7 @@ def criteria_of(rows: list[dict[str, Any]]) -> dict[str, tuple[float, int]]:
     return {key: (math.fsum(values) / len(values), len(values)) for key, values in found.items()}
 
 
-def sections_of(rows: list[dict[str, Any]]) -> dict[str, float]:
+def sections_of(rows: Evaluations) -> dict[str, float]:
     found = defaultdict(list)
     for row in rows:
         for each in row["document"]["sections"]:
@@ -265,7 +121,7 @@ def sections_of(rows: list[dict[str, Any]]) -> dict[str, float]:
     return {key: math.fsum(values) / len(values) for key, values in found.items()}
 
 
-def check_summary(data: Any, rows: list[dict[str, Any]], before: list[dict[str, Any]]) -> None:
+def check_summary(data: Any, rows: Evaluations, before: Evaluations) -> None:
     done = [row for row in rows if row["status"] == "completed"]
     statuses = [row["status"] for row in rows]
     assert data["totals"] == {
@@ -283,7 +139,7 @@ def check_summary(data: Any, rows: list[dict[str, Any]], before: list[dict[str, 
     names = {"mean": "meanScore", "median": "medianScore", "p10": "p10", "p90": "p90"}
     names |= {name: name for name in ("passRate", "autoFailRate", "complianceMean")}
     for name, figure in names.items():
-        assert same(score[name], BOARD[figure][0](done), BOARD[figure][1]), name
+        assert same(score[name], LEADERBOARD[figure][0](done), LEADERBOARD[figure][1]), name
     assert same(score["stdev"], plain.pstdev(scores) if scores else None, 0.005)
     for index, each in enumerate(score["distribution"]):
         high = 101 if index == 9 else each["to"]
@@ -338,8 +194,8 @@ def check_summary(data: Any, rows: list[dict[str, Any]], before: list[dict[str, 
     assert same(data["change"]["meanScore"], moved, 0.01)
 
 
-def check_board(
-    data: Any, noun: str, rows: list[dict[str, Any]], before: list[dict[str, Any]], world: World
+def check_leaderboard(
+    data: Any, noun: str, rows: Evaluations, before: Evaluations, world: World
 ) -> None:
     done = [row for row in rows if row["status"] == "completed" and row[f"{noun}_id"]]
     ids = {row[f"{noun}_id"] for row in done}
@@ -353,7 +209,7 @@ def check_board(
     for each in data:
         own = [row for row in done if row[f"{noun}_id"] == each["id"]]
         assert each["evaluations"] == len(own)
-        for name, (work_out, within) in BOARD.items():
+        for name, (work_out, within) in LEADERBOARD.items():
             assert same(each[name], work_out(own), within), name
         last = max(row["completed_at"] for row in own)
         assert each["lastEvaluationAt"] == iso_utc(last)
@@ -382,9 +238,7 @@ def check_board(
         assert [each["rank"] for each in ranked] == list(range(1, len(ranked) + 1))
 
 
-def check_trend(
-    data: Any, name: str, rows: list[dict[str, Any]], group: str, zone: ZoneInfo
-) -> None:
+def check_trend(data: Any, name: str, rows: Evaluations, group: str, zone: ZoneInfo) -> None:
     done = [row for row in rows if row["status"] == "completed"]
     keys = {"none": lambda row: ["all"], "channel": lambda row: [row["channel"]]}
     keys |= {"topic": lambda row: row["topics"], "campaign": lambda row: [row["campaign_id"]]}
@@ -405,11 +259,6 @@ def check_trend(
             assert counts == len(own)
 
 
-@pytest.fixture
-def world(runtime: Runtime) -> World:
-    return World(runtime, 400)
-
-
 FILTERS = st.fixed_dictionaries(
     {},
     optional={
@@ -419,56 +268,119 @@ FILTERS = st.fixed_dictionaries(
         "channel": st.sampled_from(["chat", "voice", "chat,voice_bot"]),
     },
 )
-HAPPENINGS = ["nothing", "override", "re-evaluation", "erasure", "fold", "fold"]
+NOUNS = {"campaignId": "campaign", "callCenterId": "call_center", "executiveId": "executive"}
+LEADERBOARDS = {"campaigns": "campaign", "call-centers": "call_center", "executives": "executive"}
 ZONES = ["UTC", "Asia/Kolkata", "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"]
+PERIODS = st.tuples(
+    st.integers(0, 60 * 86_400), st.integers(1, 40 * 86_400), st.sampled_from(ZONES), FILTERS
+)
 
 
-@settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(
-    filters=FILTERS,
-    zone=st.sampled_from(ZONES),
-    begin_s=st.integers(0, 60 * 86_400),
-    length_s=st.integers(1, 40 * 86_400),
-    name=st.sampled_from(sorted(TREND)),
-    granularity=st.sampled_from(["day", "week", "month"]),
-    group=st.sampled_from(["none", "channel", "topic", "campaign"]),
-    happenings=st.lists(st.sampled_from(HAPPENINGS), max_size=3),
-)
-def test_every_figure_is_that_of_the_plain_list(
-    client: Caller,
-    world: World,
-    filters: dict[str, Any],
-    zone: str,
-    begin_s: int,
-    length_s: int,
-    name: str,
-    granularity: str,
-    group: str,
-    happenings: list[str],
+class Reports(RuleBasedStateMachine):
+    """Evaluations change, parts are written and lost, and every report stays right."""
+
+    def __init__(self, client: Caller, runtime: Runtime) -> None:
+        super().__init__()
+        self.client, self.runtime = client, runtime
+
+    @initialize(seed=st.integers(0, 2**32), number=st.integers(1, 100))
+    def begin(self, seed: int, number: int) -> None:
+        self.world = World(self.runtime, seed, number)
+
+    @rule()
+    def override(self) -> None:
+        self.world.override()
+
+    @rule()
+    def re_evaluate(self) -> None:
+        self.world.re_evaluate()
+
+    @rule()
+    def write_parts(self) -> None:
+        self.world.write_parts()
+
+    @rule()
+    def tidy_parts(self) -> None:
+        self.world.tidy_parts()
+
+    @rule()
+    def lose_a_part(self) -> None:
+        self.world.lose_a_part()
+
+    @invariant()
+    def nothing_is_missing_or_counts_twice(self) -> None:
+        start, end = NOW - timedelta(days=99), NOW + timedelta(days=1)
+        data = self.get("summary", {"from": iso_utc(start), "to": iso_utc(end)})
+        rows = self.world.chosen(start, end, {})
+        assert data["totals"]["evaluations"] == len(rows)
+        scores = known([row for row in rows if row["status"] == "completed"], "score")
+        assert same(data["score"]["mean"], mean(scores), 0.005)
+
+    @rule(period=PERIODS)
+    def ask_for_the_summary(self, period: tuple[int, int, str, dict[str, Any]]) -> None:
+        asked, rows, before = self.question(period)
+        compared = {"minEvaluations": 3, "compare": "previous_period"}
+        check_summary(self.get("summary", {**asked, **compared}), rows, before)
+
+    @rule(period=PERIODS, view=st.sampled_from(sorted(LEADERBOARDS)))
+    def ask_for_a_leaderboard(
+        self, period: tuple[int, int, str, dict[str, Any]], view: str
+    ) -> None:
+        asked, rows, before = self.question(period)
+        compared = {"minEvaluations": 3, "compare": "previous_period", "pageSize": 100}
+        data = self.get(view, {**asked, **compared})
+        check_leaderboard(data, LEADERBOARDS[view], rows, before, self.world)
+
+    @rule(
+        period=PERIODS,
+        metric=st.sampled_from(sorted(TREND)),
+        granularity=st.sampled_from(["day", "week", "month"]),
+        group=st.sampled_from(["none", "channel", "topic", "campaign"]),
+    )
+    def ask_for_a_trend(
+        self,
+        period: tuple[int, int, str, dict[str, Any]],
+        metric: str,
+        granularity: str,
+        group: str,
+    ) -> None:
+        asked, rows, _ = self.question(period)
+        shown = {"metric": metric, "granularity": granularity, "groupBy": group}
+        check_trend(
+            self.get("trends", {**asked, **shown}), metric, rows, group, ZoneInfo(period[2])
+        )
+
+    def question(
+        self, period: tuple[int, int, str, dict[str, Any]]
+    ) -> tuple[dict[str, str], Evaluations, Evaluations]:
+        """Return the parameters of a question, its evaluations and those of the period before."""
+        begin_s, length_s, zone, filters = period
+        chosen = {
+            name: self.world.ids[NOUNS[name]][value] if name in NOUNS else value
+            for name, value in filters.items()
+        }
+        start = NOW - timedelta(days=70) + timedelta(seconds=begin_s)
+        end = start + timedelta(seconds=length_s)
+        asked = {"from": iso_utc(start), "to": iso_utc(end), "timezone": zone, **chosen}
+        rows = self.world.chosen(start, end, chosen)
+        return asked, rows, self.world.chosen(start - (end - start), start, chosen)
+
+    def get(self, view: str, params: dict[str, Any]) -> Any:
+        answer = self.client.get(f"/analytics/{view}", params=params)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+    def teardown(self) -> None:
+        self.world.tidy_parts()
+        checked = CommandRunner().invoke(analytics, ["check"])
+        assert checked.exit_code == 0, checked.output
+
+
+def test_every_report_is_right_whatever_happens(
+    serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
-    for each in happenings:
-        world.happen(each)
-    nouns = {"campaignId": "campaign", "callCenterId": "call_center", "executiveId": "executive"}
-    chosen = {
-        key: world.ids[nouns[key]][value] if key in nouns else value
-        for key, value in filters.items()
-    }
-    start = NOW - timedelta(days=70) + timedelta(seconds=begin_s)
-    end = start + timedelta(seconds=length_s)
-    rows = world.meant(start, end, chosen)
-    before = world.meant(start - (end - start), start, chosen)
-    common = {"from": iso_utc(start), "to": iso_utc(end), "timezone": zone, **chosen}
-    params = {**common, "minEvaluations": 3, "compare": "previous_period", "pageSize": 100}
-    get = lambda view, query: client.get(f"/analytics/{view}", params=query).json()["data"]  # noqa: E731
-    boards = {"campaigns": "campaign", "call-centers": "call_center", "executives": "executive"}
-    for view, noun in boards.items():
-        check_board(get(view, params), noun, rows, before, world)
-    del params["pageSize"]
-    check_summary(get("summary", params), rows, before)
-    asked = {**common, "metric": name, "granularity": granularity, "groupBy": group}
-    check_trend(get("trends", asked), name, rows, group, ZoneInfo(zone))
+    client = make_caller(serve(rate=Rate(1_000_000, 60)))
+    run_state_machine_as_test(
+        lambda: Reports(client, running_runtime()),
+        settings=settings(max_examples=25, stateful_step_count=15, deadline=None, derandomize=True),
+    )

@@ -50,6 +50,7 @@ def write_pending(db: Database, database: FactDatabase) -> int:
     New files are written and synced first; one transaction then registers them and marks the
     facts. After a kill in between the facts are pending as before, and nobody reads the files.
     """
+    discard_lost(db, database.folder)
     with db.reading() as session:
         rows = _pending(session)
         former = {part.month: part for part in parts.registered(session, database.folder)}

@@ -79,18 +79,12 @@ class FactReader:
 
     def _open(self, period: Period) -> _Sources:
         table = f"facts_{len(self._sources)}"
-        while True:
-            registered = parts.registered(self.session, self._database.folder)
-            readable = [part for part in registered if part.is_readable]
-            lost = [part.month for part in registered if not part.is_readable]
-            changed = self._changed()
-            loading.create_table(self._cursor, table, score_count=self.score_count)
-            self._load(table, period, lost)
-            # Where each statement sees what is committed by then, a part may have been written
-            # between them.
-            if parts.registered(self.session, self._database.folder) == registered:
-                break
-            self._cursor.execute(f"DROP TABLE {table}")
+        registered = parts.registered(self.session, self._database.folder)
+        readable = [part for part in registered if part.is_readable]
+        lost = [part.month for part in registered if not part.is_readable]
+        changed = self._changed()
+        loading.create_table(self._cursor, table, score_count=self.score_count)
+        self._load(table, period, lost)
         touched = [
             part for part in readable if part.first_at < period.end and part.last_at >= period.start
         ]

@@ -79,7 +79,11 @@ class Database:
         self._ring = ring
         self._info = {"hooks": hooks or Hooks()}
         self.engine = _make_engine(settings)
-        self._reading_engine = self.engine.execution_options(sqlite_begin="DEFERRED")
+        # Every statement of a transaction sees the same moment, as is usual in SQLite.
+        one_snapshot = {"sqlite_begin": "DEFERRED"}
+        if not settings.is_sqlite:
+            one_snapshot = {"isolation_level": "REPEATABLE READ"}
+        self._reading_engine = self.engine.execution_options(**one_snapshot)
         self.write_lock = (
             WriteLock(self.engine.url.database) if settings.is_sqlite else nullcontext()
         )
