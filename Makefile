@@ -41,7 +41,7 @@ types: ## mypy, strict
 
 layout: ## import contracts and layout tests
 	$(bin)/lint-imports
-	$(bin)/python -m pytest tests/test_house.py tests/test_layout.py
+	$(bin)/python -m pytest tests/test_layout.py
 
 openapi: ## write openapi.json from the code
 	./run openapi > openapi.json
