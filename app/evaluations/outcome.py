@@ -107,11 +107,11 @@ def count(session: Session, evaluation: Evaluation) -> None:
 
 
 def score_moved(session: Session, before: Evaluation | None, after: Evaluation) -> None:
-    """Update the mean scores of campaigns, which are those of current evaluations."""
-    if before is not None and before.campaign_id and before.score is not None:
-        campaigns.note_score(session, before.campaign_id, -before.score, -1)
-    if after.campaign_id and after.score is not None:
-        campaigns.note_score(session, after.campaign_id, after.score, 1)
+    """Update the mean scores of campaigns: those of current evaluations with a verdict."""
+    if before is not None and before.campaign_id and before.ranked_score is not None:
+        campaigns.note_score(session, before.campaign_id, -before.ranked_score, -1)
+    if after.campaign_id and after.ranked_score is not None:
+        campaigns.note_score(session, after.campaign_id, after.ranked_score, 1)
 
 
 def announce(session: Session, evaluation: Evaluation) -> None:
