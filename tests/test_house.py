@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from flask import Flask
@@ -18,8 +19,10 @@ from app.api_keys.authentication import PUBLIC_ENDPOINTS
 from app.core.database.session import Table
 from app.core.settings import Settings
 from app.operations import migrating
+from app.people.roles import ADMIN, ROLES
 
 ROOT = Path(__file__).parent.parent
+TEMPLATES = ROOT / "app" / "dashboard" / "templates"
 SOURCES = sorted(
     [*ROOT.glob("app/**/*.py"), *ROOT.glob("training/*.py"), ROOT / "wsgi.py", ROOT / "worker.py"]
 )
@@ -45,13 +48,46 @@ def test_nobody_speaks_the_old_query_language() -> None:
     assert not [file for file in SOURCES if list(calls(file, "query"))]
 
 
+PUBLIC_PAGES = {"dashboard.asset", "dashboard.sign_in.form", "dashboard.sign_in.submit"}
+
+
 def test_every_endpoint_has_a_scope_or_is_named_public(flask_app: Flask) -> None:
     unguarded = {
         rule.endpoint
         for rule in flask_app.url_map.iter_rules()
         if not hasattr(flask_app.view_functions[rule.endpoint], "required_scope")
     }
-    assert unguarded <= PUBLIC_ENDPOINTS
+    assert unguarded <= PUBLIC_ENDPOINTS | PUBLIC_PAGES
+
+
+def test_every_scope_of_a_page_is_one_of_a_role(flask_app: Flask) -> None:
+    scopes = {
+        flask_app.view_functions[rule.endpoint].required_scope  # type: ignore[attr-defined]
+        for rule in flask_app.url_map.iter_rules()
+        if rule.endpoint.startswith("dashboard.") and rule.endpoint not in PUBLIC_PAGES
+    }
+    assert scopes <= ROLES[ADMIN]
+
+
+@pytest.mark.parametrize("file", sorted(TEMPLATES.rglob("*.html")), ids=lambda file: file.name)
+def test_a_template_has_no_inline_style_script_or_unescaped_text(file: Path) -> None:
+    text = file.read_text()
+    assert not re.search(r"\sstyle\s*=|\son\w+\s*=|<style|javascript:", text, re.IGNORECASE)
+    assert not re.search(r"<script(?![^>]*\ssrc=)", text, re.IGNORECASE)
+    assert not re.search(r"\|\s*safe\b|autoescape\s+false|Markup", text)
+
+
+def test_no_script_writes_markup() -> None:
+    scripts = [file.read_text() for file in (TEMPLATES.parent / "static").rglob("*.js")]
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\("
+    assert not [script for script in scripts if re.search(forbidden, script)]
+
+
+def test_the_assets_of_the_dashboard_keep_their_budget() -> None:
+    static = TEMPLATES.parent / "static"
+    assert (static / "app.css").stat().st_size <= 16 * 1024
+    for script in static.rglob("*.js"):
+        assert script.stat().st_size <= 20 * 1024, script.name
 
 
 def test_both_bases_have_the_same_routes(flask_app: Flask) -> None:

@@ -1,0 +1,1 @@
+"""Values for templates, computed from what services return; pure functions."""
