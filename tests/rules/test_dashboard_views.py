@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from app.core.clock import iso_utc
 from app.dashboard.views import filters, formatting
-from app.dashboard.views.alerts import Linked, Situation, WebhookState, alerts
-from app.dashboard.views.changes import Sample, change_of, rate
+from app.dashboard.views.alerts import LinkedCount, Situation, WebhookState, alerts
+from app.dashboard.views.changes import MeasuredMean, change_of, rate
 
 NOW = datetime(2026, 11, 22, 9, 30, 15, 123_456, tzinfo=UTC)
 KOLKATA, LONDON = ZoneInfo("Asia/Kolkata"), ZoneInfo("Europe/London")
@@ -38,9 +38,9 @@ def test_numbers_read_as_people_write_them(text: str, expected: str) -> None:
 
 
 def test_a_change_within_its_error_is_not_clear() -> None:
-    before = Sample(mean=77.0, deviation=15, count=400)
+    before = MeasuredMean(mean=77.0, deviation=15, count=400)
     small, large = (
-        change_of(Sample(mean, deviation=15, count=400), before) for mean in (78.0, 80.0)
+        change_of(MeasuredMean(mean, deviation=15, count=400), before) for mean in (78.0, 80.0)
     )
     assert small is not None
     assert large is not None
@@ -142,11 +142,11 @@ def ago(**length: float) -> datetime:
     ("facts", "expected"),
     [
         ({}, []),
-        ({"auto_fails": Linked(0, "/list")}, []),
-        ({"auto_fails": Linked(1, "/list")}, ["1 auto-fail not reviewed"]),
-        ({"auto_fails": Linked(3, "/list")}, ["3 auto-fails not reviewed"]),
+        ({"auto_fails": LinkedCount(0, "/list")}, []),
+        ({"auto_fails": LinkedCount(1, "/list")}, ["1 auto-fail not reviewed"]),
+        ({"auto_fails": LinkedCount(3, "/list")}, ["3 auto-fails not reviewed"]),
         (
-            {"disputes": Linked(2, "/list", ago(days=3))},
+            {"disputes": LinkedCount(2, "/list", ago(days=3))},
             ["2 open disputes, the oldest from 3 d ago"],
         ),
         ({"silent": ["The worker"]}, ["The worker does not answer"]),
@@ -159,15 +159,15 @@ def ago(**length: float) -> datetime:
             {"webhooks": [WebhookState("crm", ago(days=2), ago(days=9))]},
             ["Webhook crm switched off 2 d ago"],
         ),
-        ({"waiting": Linked(4, "/work", ago(minutes=15))}, []),
+        ({"waiting": LinkedCount(4, "/work", ago(minutes=15))}, []),
         (
-            {"waiting": Linked(4, "/work", ago(minutes=16))},
+            {"waiting": LinkedCount(4, "/work", ago(minutes=16))},
             ["4 under way, the oldest for 16 min"],
         ),
-        ({"failed": Linked(2, "/list"), "ended_count": 2}, []),
-        ({"failed": Linked(3, "/list"), "ended_count": 150}, []),
+        ({"failed": LinkedCount(2, "/list"), "ended_count": 2}, []),
+        ({"failed": LinkedCount(3, "/list"), "ended_count": 150}, []),
         (
-            {"failed": Linked(3, "/list"), "ended_count": 100},
+            {"failed": LinkedCount(3, "/list"), "ended_count": 100},
             ["3 failed, 3% of those that ended"],
         ),
         ({"usage_percents": {"API calls": 79.9}}, []),
@@ -189,13 +189,13 @@ def test_an_alert_is_due_from_its_bound_on(facts: dict[str, Any], expected: list
 def test_a_lower_mean_is_told_beyond_two_standard_errors(
     mean: float, count: int, is_due: bool
 ) -> None:
-    before = Sample(78, deviation=10, count=200)
-    texts = due(mean_now=Sample(mean, deviation=10, count=count), mean_before=before)
+    before = MeasuredMean(78, deviation=10, count=200)
+    texts = due(mean_now=MeasuredMean(mean, deviation=10, count=count), mean_before=before)
     assert bool(texts) is is_due
     # Two standard errors of the difference are 2.0 here.
     assert not texts or texts == ["Mean score down by 3.0 since the period before"]
 
 
 def test_what_stands_still_comes_before_what_waits_for_people() -> None:
-    texts = due(auto_fails=Linked(1, "/list"), silent=["The worker"])
+    texts = due(auto_fails=LinkedCount(1, "/list"), silent=["The worker"])
     assert texts == ["The worker does not answer", "1 auto-fail not reviewed"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from app.dashboard.views.changes import Sample, change_of
+from app.dashboard.views.changes import MeasuredMean, change_of
 
 _FAILING_FOR = timedelta(hours=1)
 _WAITING_FOR = timedelta(minutes=15)
@@ -32,7 +32,7 @@ class WebhookState:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class LinkedCount:
     """A count with the link to what it counts, and the age of the oldest where that matters."""
 
     count: int
@@ -45,13 +45,13 @@ class Situation:
     """Everything that the rules look at; what a person may not see stays at its default."""
 
     now: datetime
-    auto_fails: Linked | None = None
-    disputes: Linked | None = None
-    waiting: Linked | None = None
-    failed: Linked | None = None
+    auto_fails: LinkedCount | None = None
+    disputes: LinkedCount | None = None
+    waiting: LinkedCount | None = None
+    failed: LinkedCount | None = None
     ended_count: int = 0
-    mean_now: Sample | None = None
-    mean_before: Sample | None = None
+    mean_now: MeasuredMean | None = None
+    mean_before: MeasuredMean | None = None
     mean_href: str = ""
     silent: Sequence[str] = ()
     system_href: str = ""

@@ -28,7 +28,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class MeasuredMean:
     """The mean, the standard deviation and the number of some values."""
 
     mean: float
@@ -47,12 +47,12 @@ class Sample:
         return self.mean - half, self.mean + half
 
 
-def rate(share: float, count: int) -> Sample:
+def rate(share: float, count: int) -> MeasuredMean:
     """Return a share of `count` as a sample of zeros and ones."""
-    return Sample(share, math.sqrt(max(0.0, share * (1 - share))), count)
+    return MeasuredMean(share, math.sqrt(max(0.0, share * (1 - share))), count)
 
 
-def change_of(now: Sample | None, before: Sample | None) -> Change | None:
+def change_of(now: MeasuredMean | None, before: MeasuredMean | None) -> Change | None:
     """Return the difference of two means with its error; None where one of them is missing."""
     if now is None or before is None:
         return None
