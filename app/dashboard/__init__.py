@@ -1,1 +1,1 @@
-"""Dashboard: pages for people, rendered on the server over the services of the other packages."""
+"""Dashboard: pages for people, over the same services as the API."""

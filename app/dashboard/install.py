@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from app.core import errors
 from app.core.clock import iso_utc
 from app.core.runtime import Runtime
-from app.dashboard import responses
+from app.dashboard import responses, words
 from app.dashboard.assets import Assets
 from app.dashboard.navigation import sections_for
 from app.dashboard.notices import current_notice
@@ -45,6 +45,7 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.globals["asset"] = assets.url
+    app.jinja_env.globals["words"] = words.text_of
     app.jinja_env.filters["iso"] = iso_utc
     app.jinja_env.filters["age"] = times.age
     app.jinja_env.filters["duration"] = times.duration

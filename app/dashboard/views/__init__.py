@@ -1,1 +1,1 @@
-"""Values for templates, computed from what services return; pure functions."""
+"""Views: from the answers of services to the values that templates show."""
