@@ -81,7 +81,7 @@ class Settings:
     dashboard: bool = setting("CQE_DASHBOARD", True, read.boolean)
     session_idle_s: int = setting("CQE_SESSION_IDLE_SECONDS", 43_200, read.whole(60))
     session_max_s: int = setting("CQE_SESSION_MAX_SECONDS", 604_800, read.whole(60))
-    rate_limit_sign_in: Rate = setting("CQE_RATE_LIMIT_SIGN_IN", Rate(10, 600), read.rate)
+    rate_limit_sign_in: RateLimit = setting("CQE_RATE_LIMIT_SIGN_IN", RateLimit(10, 600), read.rate)
 
     # Plan
     plan_tier: str = setting("CQE_PLAN_TIER", "self-hosted", str)
