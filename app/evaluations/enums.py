@@ -58,7 +58,7 @@ class ReviewAction(StrEnum):
     COMMENT = "comment"
 
 
-REVIEW_ACTIONS = tuple(str(each) for each in ReviewAction)
+REVIEW_ACTIONS = tuple(str(action) for action in ReviewAction)
 
 
 class TranscriptStatus(StrEnum):

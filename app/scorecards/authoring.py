@@ -99,15 +99,19 @@ def _require_right(checked: Checked) -> Checked:
     if checked.errors:
         raise InvalidInput(
             details=[
-                Detail(location="json", field=each.field, code=each.code, message=each.message)
-                for each in checked.errors
+                Detail(
+                    location="json", field=finding.field, code=finding.code, message=finding.message
+                )
+                for finding in checked.errors
             ]
         )
     return checked
 
 
 def _keep(session: Session, row: StoredScorecard, document: dict[str, Any]) -> None:
-    if row.folded_name in {defaults.document_of(each)["name"].casefold() for each in defaults.IDS}:
+    if row.folded_name in {
+        defaults.document_of(scorecard_id)["name"].casefold() for scorecard_id in defaults.IDS
+    }:
         raise Conflict("A default scorecard has this name.")
     try:
         with session.begin_nested():
@@ -139,4 +143,4 @@ def _told(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _shown(session: Session, row: StoredScorecard, checked: Checked) -> dict[str, Any]:
     shown = service.get(session, row.id)
-    return {**shown, "warnings": [each.as_json() for each in checked.warnings]}
+    return {**shown, "warnings": [warning.as_json() for warning in checked.warnings]}

@@ -177,7 +177,7 @@ class ConnectionPool:
     def open(self, url: str, deadline: Deadline) -> Connection:
         """Resolve the name, check its addresses, and connect to the first that answers."""
         target, addresses = self._policy.locate(url, timeout_s=deadline.remaining())
-        raw, ip = _connect([str(each) for each in addresses], target.port, deadline)
+        raw, ip = _connect([str(address) for address in addresses], target.port, deadline)
         try:
             if target.is_tls:
                 raw = self._handshake(raw, target.host.rstrip("."), deadline)

@@ -92,10 +92,10 @@ class RequestState:
     @property
     def sources(self) -> list[Source]:
         """The stores that hold call counts, to be drained by the meter."""
-        found = [Source("file", self._file)]
+        sources = [Source("file", self._file)]
         if self._redis is not None and not self._breaker.open:
-            found.append(Source("redis", self._redis))
-        return found
+            sources.append(Source("redis", self._redis))
+        return sources
 
     def purge(self, now_s: float) -> None:
         """Delete expired rows of the file; the keys of Redis expire by themselves."""
