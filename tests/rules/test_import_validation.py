@@ -1,4 +1,4 @@
-"""What may be written: every record is either checked or refused with a sentence."""
+"""Validation of imported records: every record is valid or refused with a message."""
 
 from functools import partial
 from typing import Any
@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from app.core.errors import InvalidInput
 from app.core.secrets.encryption import Keyring
-from app.imports import checking
-from app.imports.checking import _SHAPES
-from app.imports.formats.items import Kind
-from app.imports.preparing import Checked, sentence
+from app.imports.formats.records import Kind
+from app.imports.loading.normalise import ValidRecord, summary_of
+from app.imports.schemas.validate import SCHEMAS, validate_record
 from app.redaction.redactor import Redactor
 
 WORDS = [
@@ -20,10 +19,10 @@ WORDS = [
     *("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "2999-01-01T00:00:00Z", "\x00"),
 ]
 NAMES = sorted(
-    {str(field.data_key) for shape in _SHAPES.values() for field in shape.fields.values()}
+    {str(field.data_key) for schema in SCHEMAS.values() for field in schema.fields.values()}
 )
 REDACTOR = Redactor(enabled=True, keyring=Keyring({"own": bytes(32)}))
-check = partial(checking.check, REDACTOR)
+validate = partial(validate_record, REDACTOR)
 INNER = ["role", "text", "sentAt", "startMs", "endMs", "p50", "score", "audioFileId", "metadata"]
 VALUE = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 2**62) | st.floats() | st.sampled_from(WORDS),
@@ -54,29 +53,28 @@ LIKELY = st.fixed_dictionaries(
     likely=LIKELY,
     wild=st.dictionaries(st.sampled_from(NAMES), VALUE, max_size=3),
 )
-def test_nothing_but_a_refusal_comes_of_a_wrong_record(
+def test_a_record_is_valid_or_refused_with_a_message(
     kind: str, likely: dict[str, Any], wild: dict[str, Any]
 ) -> None:
-    told = ""
     try:
-        checked = check(kind, {**likely, **wild})
+        result: ValidRecord | str = validate(kind, {**likely, **wild})
     except InvalidInput as error:
-        told = sentence(error)
-    assert told or isinstance(checked, Checked)
+        result = summary_of(error)
+    assert result
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_every_kind_has_a_shape(kind: str) -> None:
+def test_every_kind_has_a_schema(kind: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        check(kind, {})
-    assert {each["code"] for each in refused.value.details} == {"REQUIRED"}
+        validate(kind, {})
+    assert {detail["code"] for detail in refused.value.details} == {"REQUIRED"}
 
 
-def test_a_name_and_an_id_for_the_same_are_too_much() -> None:
+def test_a_reference_is_given_by_name_or_by_id_but_not_both() -> None:
     fields = {"externalId": "e", "name": "A", "callCenter": "Pune"}
-    assert check(Kind.EXECUTIVE, fields).names == {"callCenter": "Pune"}
-    assert check(Kind.EXECUTIVE, {**fields, "callCenter": None}).names == {}
+    assert validate(Kind.EXECUTIVE, fields).names == {"callCenter": "Pune"}
+    assert validate(Kind.EXECUTIVE, {**fields, "callCenter": None}).names == {}
     both = {**fields, "callCenterId": "cc_01k9zq2m5rt9w3x7b1f6e8nvha"}
     with pytest.raises(InvalidInput, match="fields are invalid") as refused:
-        check(Kind.EXECUTIVE, both)
-    assert sentence(refused.value) == "callCenter: Give the name or the id, not both."
+        validate(Kind.EXECUTIVE, both)
+    assert summary_of(refused.value) == "callCenter: Give callCenter or callCenterId, not both."

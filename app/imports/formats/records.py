@@ -1,15 +1,17 @@
-"""Items of an import file: records in the native form, and unreadable lines."""
+"""Entries of an import file: records in the native form, and unreadable lines."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, BinaryIO, TypeAlias
 
-MOST_MESSAGES = 10_000
+MAX_MESSAGES = 10_000
+TOO_MANY_MESSAGES = f"A conversation may have at most {MAX_MESSAGES} messages."
+NO_TEXT = "The conversation has no text."
 
 
 class Kind(StrEnum):
-    """What a record is."""
+    """The kind of a record."""
 
     CONVERSATION = "conversation"
     VOICE_CALL = "voice_call"
@@ -19,7 +21,7 @@ class Kind(StrEnum):
 
 
 class Fault(StrEnum):
-    """Why a line or a record was not taken."""
+    """The reason why a line or a record was refused."""
 
     MALFORMED = "MALFORMED"
     NOT_UTF8 = "NOT_UTF8"
@@ -35,17 +37,23 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """A record in the native form, unchecked; `line` is where it begins, from 1."""
+class NativeRecord:
+    """A record in the native form, not validated yet; `line` is its first line, from 1."""
 
     line: int
     kind: str
     fields: dict[str, Any]
 
+    @property
+    def external_id(self) -> str | None:
+        """The external id as the source gives it, if it is a string."""
+        external_id = self.fields.get("externalId")
+        return external_id if isinstance(external_id, str) else None
+
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """What could not be read, and why, in a sentence for people."""
+    """An unreadable or refused record, and the reason in a sentence."""
 
     line: int
     code: Fault
@@ -54,13 +62,13 @@ class BadLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What a reader is told beside the bytes.
+class ReaderOptions:
+    """The options of a reader.
 
     Args:
-        roles: names of speakers and foreign words, each with one of our roles.
-        channel: `chat` makes a conversation of what would be a call.
-        external_id: the caller's key where the file is one record and has none of its own.
+        roles: maps speakers' names and words of the source to roles of the API.
+        channel: with `chat`, a transcript becomes a conversation instead of a call.
+        external_id: the caller's key of a file that is one record and has no key of its own.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -68,12 +76,12 @@ class Reading:
     external_id: str | None = None
 
 
-Read: TypeAlias = Iterator[Item | BadLine]
-Reader: TypeAlias = Callable[[BinaryIO, Reading], Read]
+Entries: TypeAlias = Iterator[NativeRecord | BadLine]
+Reader: TypeAlias = Callable[[BinaryIO, ReaderOptions], Entries]
 
 
 class Unreadable(Exception):
-    """One record cannot be read; the reader turns this into its `BadLine`."""
+    """A record cannot be read; its reader turns this into a `BadLine`."""
 
     def __init__(self, code: Fault, message: str, line: int = 0) -> None:
         self.code, self.message, self.line = code, message, line

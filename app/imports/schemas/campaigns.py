@@ -1,12 +1,12 @@
-"""The shape in which a campaign comes in."""
+"""Schema of an imported campaign."""
 
 from typing import Any
 
 from marshmallow import validates_schema
 
 from app.campaigns.enums import CHANNELS, CampaignStatus, CampaignType
-from app.imports.shapes import NamedUpsert
-from app.web.schemas.base import CamelSchema, reject
+from app.imports.schemas.base import NamedUpsert, require_distinct, require_order
+from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import (
     Choice,
     Items,
@@ -18,13 +18,12 @@ from app.web.schemas.fields import (
     Text,
     Whole,
 )
-from app.web.schemas.messages import RANGE
 
-_MOST_CALL_CENTERS = 100
+_MAX_CALL_CENTERS = 100
 
 
 class CampaignTargetsUpsert(CamelSchema):
-    """What a campaign wants to reach."""
+    """Targets of a campaign."""
 
     score = Whole(high=100, allow_none=True, load_default=None)
     evaluations = Whole(allow_none=True, load_default=None)
@@ -32,14 +31,14 @@ class CampaignTargetsUpsert(CamelSchema):
 
 
 class CampaignUpsert(NamedUpsert):
-    """A campaign as another system knows it."""
+    """A campaign of another system."""
 
     description = Text(4000, multiline=True, allow_none=True, load_default=None)
     type = Choice(list(CampaignType), load_default=CampaignType.OTHER.value)
     channels = Items(Choice(CHANNELS), high=len(CHANNELS), load_default=list)
     status = Choice(list(CampaignStatus), load_default=CampaignStatus.ACTIVE.value)
     engagement_id = Reference("eng", allow_none=True, load_default=None)
-    call_center_ids = Items(Reference("cc"), high=_MOST_CALL_CENTERS, load_default=list)
+    call_center_ids = Items(Reference("cc"), high=_MAX_CALL_CENTERS, load_default=list)
     scorecard_id = Reference("sc", allow_none=True, load_default=None)
     language = LanguageTag(allow_none=True, load_default=None)
     starts_at = Moment(allow_none=True, load_default=None)
@@ -48,12 +47,9 @@ class CampaignUpsert(NamedUpsert):
 
     @validates_schema
     def _check_order(self, data: dict[str, Any], **_: Any) -> None:
-        starts_at, ends_at = data["starts_at"], data["ends_at"]
-        if starts_at and ends_at and ends_at < starts_at:
-            raise reject("endsAt", "endsAt may not be before startsAt.", code=RANGE)
+        require_order(data, "starts_at", "ends_at")
 
     @validates_schema
-    def _check_twins(self, data: dict[str, Any], **_: Any) -> None:
-        for field, key in (("channels", "channels"), ("call_center_ids", "callCenterIds")):
-            if len(set(data[field])) < len(data[field]):
-                raise reject(key, "A member stands more than once.")
+    def _check_lists(self, data: dict[str, Any], **_: Any) -> None:
+        require_distinct(data, "channels")
+        require_distinct(data, "call_center_ids")

@@ -1,19 +1,19 @@
-"""The shapes in which call centres and executives come in."""
+"""Schemas of imported call centres and executives."""
 
 from marshmallow import validate
 
 from app.directory.enums import ExecutiveKind
-from app.imports.shapes import NamedUpsert
+from app.imports.schemas.base import NamedUpsert
 from app.web.schemas.fields import Choice, Reference, Text
 from app.web.schemas.messages import FORMAT, Message
 
 
 class CallCenterUpsert(NamedUpsert):
-    """A call centre as another system knows it."""
+    """A call centre of another system."""
 
 
 class ExecutiveUpsert(NamedUpsert):
-    """An executive as another system knows it."""
+    """An executive of another system."""
 
     kind = Choice(list(ExecutiveKind), load_default="human")
     call_center_id = Reference("cc", allow_none=True, load_default=None)

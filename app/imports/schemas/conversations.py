@@ -1,13 +1,15 @@
-"""The shape in which a conversation comes in."""
+"""Schema of an imported conversation."""
 
 from typing import Any
 
 from marshmallow import validates_schema
 
 from app.conversations.enums import PLATFORMS, ROLES, ConversationStatus
-from app.imports.contact_shapes import ContactUpsert, PastMoment, Speech, Values
-from app.imports.formats.items import MOST_MESSAGES
-from app.web.schemas.base import CamelSchema, reject
+from app.imports.formats.records import MAX_MESSAGES
+from app.imports.schemas.base import require_distinct
+from app.imports.schemas.contacts import ContactUpsert
+from app.imports.schemas.fields import PastMoment, PlainValues, SpokenText
+from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -20,12 +22,12 @@ from app.web.schemas.fields import (
     Whole,
 )
 
-_MOST_TAGS = 50
-_MOST_ATTACHMENTS = 20
+_MAX_TAGS = 50
+_MAX_ATTACHMENTS = 20
 
 
 class AttachmentUpsert(CamelSchema):
-    """A file that was sent with a message; only told of, not kept."""
+    """A file that was sent with a message; its content is not stored."""
 
     file_name = Text(255, low=1, required=True)
     content_type = Text(100, allow_none=True, load_default=None)
@@ -34,39 +36,38 @@ class AttachmentUpsert(CamelSchema):
 
 
 class MessageUpsert(CamelSchema):
-    """A message as another system knows it."""
+    """A message of another system."""
 
     role = Choice(ROLES, required=True)
-    text = Speech(20_000, required=True)
+    text = SpokenText(20_000, required=True)
     sent_at = PastMoment(allow_none=True, load_default=None)
     author_name = Text(200, allow_none=True, load_default=None)
     executive_id = Reference("exec", allow_none=True, load_default=None)
     language = LanguageTag(allow_none=True, load_default=None)
     internal = Flag(load_default=False)
-    attachments = Items(Nested(AttachmentUpsert), high=_MOST_ATTACHMENTS, load_default=list)
-    details = Values(data_key="metadata", load_default=dict)
+    attachments = Items(Nested(AttachmentUpsert), high=_MAX_ATTACHMENTS, load_default=list)
+    details = PlainValues(data_key="metadata", load_default=dict)
 
 
 class SatisfactionUpsert(CamelSchema):
-    """What the customer said of the service."""
+    """The customer's rating of the service."""
 
     score = Number(low=1, high=5, allow_none=True, load_default=None)
     comment = Text(4000, multiline=True, allow_none=True, load_default=None)
 
 
 class ConversationUpsert(ContactUpsert):
-    """A conversation as another system knows it."""
+    """A conversation of another system."""
 
-    messages = Items(Nested(MessageUpsert), low=1, high=MOST_MESSAGES, required=True)
+    messages = Items(Nested(MessageUpsert), low=1, high=MAX_MESSAGES, required=True)
     platform = Choice(PLATFORMS, load_default="other")
     status = Choice(list(ConversationStatus), load_default=ConversationStatus.CLOSED.value)
     subject = Text(500, allow_none=True, load_default=None)
     customer_ref = Text(200, allow_none=True, load_default=None)
     csat = Nested(SatisfactionUpsert, allow_none=True, load_default=None)
     disposition = Text(200, allow_none=True, load_default=None)
-    tags = Items(Text(64, low=1), high=_MOST_TAGS, load_default=list)
+    tags = Items(Text(64, low=1), high=_MAX_TAGS, load_default=list)
 
     @validates_schema
     def _check_tags(self, data: dict[str, Any], **_: Any) -> None:
-        if len(set(data.get("tags", ()))) < len(data.get("tags", ())):
-            raise reject("tags", "A member stands more than once.")
+        require_distinct(data, "tags")

@@ -1,14 +1,16 @@
-"""The shape in which a voice call comes in."""
+"""Schema of an imported voice call."""
 
 from typing import Any
 
 from marshmallow import ValidationError, fields, post_load, validates_schema
 
 from app.evaluations.enums import DIRECTIONS
-from app.imports.contact_shapes import ContactUpsert, PastMoment, Speech, Values, require_order
-from app.imports.formats.items import MOST_MESSAGES
+from app.imports.formats.records import MAX_MESSAGES
+from app.imports.schemas.base import require_order
+from app.imports.schemas.contacts import ContactUpsert
+from app.imports.schemas.fields import PastMoment, PlainValues, SpokenText
 from app.voice_calls.enums import ENDED_BY, OUTCOMES, ROLES, CallStatus
-from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import (
     Choice,
     Flag,
@@ -20,50 +22,48 @@ from app.web.schemas.fields import (
     Text,
     Whole,
 )
-from app.web.schemas.messages import RANGE, TYPE, Message
+from app.web.schemas.messages import TYPE, Message
 
-_LONGEST_S = 7 * 86_400
-_LONGEST_MS = 1000 * _LONGEST_S
-_NUMBER = r"[0-9A-Za-z+#*()@.:;=_ -]{1,64}"
+_MAX_S = 7 * 86_400
+_MAX_MS = 1000 * _MAX_S
+_PHONE_NUMBER = r"[0-9A-Za-z+#*()@.:;=_ -]{1,64}"
 
 
 class TurnUpsert(CamelSchema):
-    """What somebody said; times in milliseconds from the start of the call."""
+    """A turn of the call; times are milliseconds from its start."""
 
     role = Choice(ROLES, required=True)
-    text = Speech(20_000, required=True)
-    start_ms = Whole(high=_LONGEST_MS, allow_none=True, load_default=None)
-    end_ms = Whole(high=_LONGEST_MS, allow_none=True, load_default=None)
+    text = SpokenText(20_000, required=True)
+    start_ms = Whole(high=_MAX_MS, allow_none=True, load_default=None)
+    end_ms = Whole(high=_MAX_MS, allow_none=True, load_default=None)
 
     @validates_schema
     def _check_order(self, data: dict[str, Any], **_: Any) -> None:
-        start, end = data["start_ms"], data["end_ms"]
-        if start is not None and end is not None and end < start:
-            raise reject("endMs", "endMs may not be before startMs.", code=RANGE)
+        require_order(data, "start_ms", "end_ms")
 
 
 class RecordingUpsert(CamelSchema):
-    """The recording of a call, uploaded before."""
+    """The recording of a call, already uploaded."""
 
     audio_file_id = Reference("aud", required=True)
 
 
 class LatencyUpsert(CamelSchema):
-    """How long the caller waited for the bot, in milliseconds."""
+    """Percentiles of the bot's response times in milliseconds."""
 
-    p50 = Number(low=0, high=_LONGEST_MS, allow_none=True, load_default=None)
-    p90 = Number(low=0, high=_LONGEST_MS, allow_none=True, load_default=None)
-    p95 = Number(low=0, high=_LONGEST_MS, allow_none=True, load_default=None)
-    max = Number(low=0, high=_LONGEST_MS, allow_none=True, load_default=None)
+    p50 = Number(low=0, high=_MAX_MS, allow_none=True, load_default=None)
+    p90 = Number(low=0, high=_MAX_MS, allow_none=True, load_default=None)
+    p95 = Number(low=0, high=_MAX_MS, allow_none=True, load_default=None)
+    max = Number(low=0, high=_MAX_MS, allow_none=True, load_default=None)
     count = Whole(allow_none=True, load_default=None)
 
 
 _PERCENTILES = LatencyUpsert()
-_SAMPLES = Items(Number(low=0, high=_LONGEST_MS), high=MOST_MESSAGES)
+_SAMPLES = Items(Number(low=0, high=_MAX_MS), high=MAX_MESSAGES)
 
 
 class Latency(fields.Raw):
-    """Percentiles, or a list of what was measured."""
+    """Percentiles, or a list of measured values."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if isinstance(value, dict):
@@ -75,17 +75,17 @@ class Latency(fields.Raw):
 
 
 class VoiceCallUpsert(ContactUpsert):
-    """A voice call as another system knows it."""
+    """A voice call of another system."""
 
     status = Choice(list(CallStatus), required=True)
     answered_at = PastMoment(allow_none=True, load_default=None)
-    duration_seconds = Whole(high=_LONGEST_S, allow_none=True, load_default=None)
+    duration_seconds = Whole(high=_MAX_S, allow_none=True, load_default=None)
     direction = Choice(DIRECTIONS, load_default="unknown")
     from_number = Pattern(
-        _NUMBER, "This must be a telephone number.", allow_none=True, load_default=None
+        _PHONE_NUMBER, "This must be a telephone number.", allow_none=True, load_default=None
     )
     to_number = Pattern(
-        _NUMBER, "This must be a telephone number.", allow_none=True, load_default=None
+        _PHONE_NUMBER, "This must be a telephone number.", allow_none=True, load_default=None
     )
     bot_id = Text(200, low=1, allow_none=True, load_default=None)
     bot_name = Text(200, low=1, allow_none=True, load_default=None)
@@ -97,11 +97,13 @@ class VoiceCallUpsert(ContactUpsert):
     latency_ms = Latency(
         allow_none=True,
         load_default=None,
-        metadata={"description": "Percentiles {p50, p90, p95, max, count}, or what was measured."},
+        metadata={
+            "description": "Percentiles `{p50, p90, p95, max, count}`, or a list of measured values."
+        },
     )
     fallback_count = Whole(allow_none=True, load_default=None)
-    collected_fields = Values(load_default=dict)
-    turns = Items(Nested(TurnUpsert), high=MOST_MESSAGES, load_default=list)
+    collected_fields = PlainValues(load_default=dict)
+    turns = Items(Nested(TurnUpsert), high=MAX_MESSAGES, load_default=list)
     recording = Nested(RecordingUpsert, allow_none=True, load_default=None)
 
     @validates_schema
@@ -110,8 +112,8 @@ class VoiceCallUpsert(ContactUpsert):
         require_order(data, "answered_at", "ended_at")
 
     @post_load
-    def _draft(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Name the recording by its id, as the columns do."""
+    def _flatten_recording(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Replace the recording by its id, as in the table."""
         recording = data.pop("recording")
         recording_id = recording["audio_file_id"] if recording else None
         return {**data, "recording_id": recording_id}
