@@ -77,6 +77,12 @@ class Settings:
     )
     engagement_types: tuple[str, ...] = setting("CQE_ENGAGEMENT_TYPES", (), read.labels)
 
+    # Dashboard
+    dashboard: bool = setting("CQE_DASHBOARD", True, read.boolean)
+    session_idle_s: int = setting("CQE_SESSION_IDLE_SECONDS", 43_200, read.whole(60))
+    session_max_s: int = setting("CQE_SESSION_MAX_SECONDS", 604_800, read.whole(60))
+    rate_limit_sign_in: RateLimit = setting("CQE_RATE_LIMIT_SIGN_IN", RateLimit(10, 600), read.rate)
+
     # Plan
     plan_tier: str = setting("CQE_PLAN_TIER", "self-hosted", str)
     plan_calls: int = setting("CQE_PLAN_CALLS", 1_000_000, read.whole(0))
@@ -129,6 +135,7 @@ class Settings:
     retention_model_answers_days: int = setting(
         "CQE_RETENTION_MODEL_ANSWERS_DAYS", 30, read.whole(1)
     )
+    retention_audit_days: int = setting("CQE_RETENTION_AUDIT_DAYS", 365, read.whole(1))
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str]) -> "Settings":
