@@ -3,9 +3,9 @@
 from typing import Any
 
 from app.analytics.agreement import report as agreement
-from app.analytics.engine.periods import moment_of, period_of
+from app.analytics.engine.periods import moment_of
 from app.analytics.engine.reader import open_facts
-from app.analytics.engine.selection import Selection
+from app.analytics.engine.selection import Selection, selection_of
 from app.analytics.enums import Dataset, Format, Granularity, GroupBy, TrendMetric
 from app.analytics.exports import downloads, service
 from app.analytics.exports.downloads import ExportLinks
@@ -156,10 +156,7 @@ def _check_scopes(request: ExportRequest) -> None:
 
 
 def _selection(query: dict[str, Any]) -> Selection:
-    period = period_of(query.get("start"), query.get("end"), query["timezone"], now=utc_now())
-    names = ("engagement_id", "campaign_id", "call_center_id", "executive_id", "scorecard_id")
-    ids = {name: query.get(name) for name in names}
-    return Selection(period, **ids, channel=tuple(query.get("channel", ())))
+    return selection_of(query, now=utc_now())
 
 
 def _ranking_options(query: dict[str, Any]) -> dict[str, Any]:

@@ -57,10 +57,10 @@ def _topic(topic: str) -> ColumnElement[bool]:
 
 def _q(words: str) -> ColumnElement[bool]:
     """Match the evaluations whose search text contains every word."""
-    found = select(_TEXTS.evaluation_id).where(
+    matching = select(_TEXTS.evaluation_id).where(
         *(_TEXTS.text.contains(word, autoescape=True) for word in folded(words).split())
     )
-    return _OF.id.in_(found)
+    return _OF.id.in_(matching)
 
 
 _FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {

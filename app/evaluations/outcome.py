@@ -53,7 +53,10 @@ def store(
     if judgement.needs_review and evaluation.review_status == ReviewStatus.NONE:
         evaluation.review_status = ReviewStatus.REQUESTED
     evaluation.turn_count = judgement.turn_count if turn_count is None else turn_count
-    felt = {each.segment_id: [each.label, each.score] for each in judgement.segment_sentiments}
+    felt = {
+        sentiment.segment_id: [sentiment.label, sentiment.score]
+        for sentiment in judgement.segment_sentiments
+    }
     session.add(
         EvaluationResult(
             evaluation_id=evaluation.id,
@@ -73,8 +76,8 @@ def store(
 
 def scorecard_of(session: Session, evaluation: Evaluation) -> Scorecard:
     """Return the scorecard version of an evaluation."""
-    found = scorecards.version_of(session, evaluation.scorecard_id, evaluation.scorecard_version)
-    return found.scorecard
+    version = scorecards.version_of(session, evaluation.scorecard_id, evaluation.scorecard_version)
+    return version.scorecard
 
 
 def search_text(evaluation: Evaluation) -> str:

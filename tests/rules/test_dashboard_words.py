@@ -34,7 +34,7 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("resolution", enums.RESOLUTIONS),
         ("direction", enums.DIRECTIONS),
         ("role", enums.ROLES),
-        ("errorCode", enums.ErrorCode),
+        ("errorCode", enums.FailureCode),
         ("momentType", choices(results.MomentSchema, "type")),
         ("severity", choices(results.MomentSchema, "severity")),
         ("criterionType", choices(results.CriterionSchema, "type")),

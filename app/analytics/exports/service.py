@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.analytics.enums import Dataset, ExportStatus, Format
 from app.analytics.exports.datasets import catalogue
-from app.analytics.exports.datasets.reports import selection_of
+from app.analytics.exports.datasets.reports import report_selection
 from app.analytics.exports.formats import writers
 from app.analytics.exports.request import REPORT_DATASETS, ExportRequest, stored_request
 from app.analytics.models import ExportJob
@@ -61,7 +61,7 @@ def create(
     _check(request)
     if request.dataset in REPORT_DATASETS:
         # The default period ends at the time of the request, not when a worker runs it.
-        period = selection_of(request).period
+        period = report_selection(request).period
         request = replace(request, start=period.start, end=period.end)
     if not writers.is_available(request.format):
         raise Conflict(f"The package that writes {request.format} is not installed.")

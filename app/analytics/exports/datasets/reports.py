@@ -48,7 +48,7 @@ def rows(facts: FactReader, request: ExportRequest) -> list[Row]:
     return _leaderboard(facts, request)
 
 
-def selection_of(request: ExportRequest) -> Selection:
+def report_selection(request: ExportRequest) -> Selection:
     """Return the selection of a request; an open period ends now."""
     period = period_of(request.start, request.end, request.zone, now=utc_now(), location="json")
     filters: dict[str, Any] = {**request.filters}
@@ -56,7 +56,7 @@ def selection_of(request: ExportRequest) -> Selection:
 
 
 def _leaderboard(facts: FactReader, request: ExportRequest) -> list[Row]:
-    selection, format_time = selection_of(request), time_formatter(request.zone)
+    selection, format_time = report_selection(request), time_formatter(request.zone)
     is_executive = request.dataset is Dataset.EXECUTIVES
     columns = EXECUTIVE_COLUMNS if is_executive else LEADERBOARD_COLUMNS
     page = _LEADERBOARDS[request.dataset](
@@ -70,7 +70,7 @@ def _leaderboard(facts: FactReader, request: ExportRequest) -> list[Row]:
 
 
 def _trend(facts: FactReader, request: ExportRequest) -> list[Row]:
-    selection, format_time = selection_of(request), time_formatter(request.zone)
+    selection, format_time = report_selection(request), time_formatter(request.zone)
     series = [
         trends.show(
             facts,
