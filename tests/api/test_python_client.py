@@ -80,8 +80,10 @@ def test_each_method_is_signed_as_it_is_sent(api: Client) -> None:
     assert campaign["externalId"] == "a b é"
     [found] = api.iterate("/campaigns", q="0% + ☕", type=["support", "sales"])
     assert found["id"] == campaign["id"]
-    hook = {"url": "https://203.0.113.9/", "events": ["export.ready"]}
-    assert api.delete(f"/webhooks/{api.post('/webhooks', hook)['id']}") is None
+    key = api.post("/api-keys", {"name": "reader", "scopes": ["usage:read"]})
+    api.delete(f"/api-keys/{key['id']}")
+    statuses = {row["name"]: row["status"] for row in api.iterate("/api-keys")}
+    assert statuses == {"test": "active", "reader": "revoked"}
 
 
 def test_lists_are_read_page_after_page(api: Client) -> None:
