@@ -39,6 +39,10 @@ class AnalyticsMemberSchema(CamelSchema):
     id = fields.String(required=True)
     name = fields.String(required=True)
     evaluations = fields.Integer(required=True)
+    without_verdict = fields.Integer(
+        required=True,
+        metadata={"description": "Of the evaluations; they count in no score, pass rate or rank."},
+    )
     mean_score = _mean()
     median_score = _mean()
     p10 = _mean()
@@ -59,10 +63,15 @@ class AnalyticsMemberSchema(CamelSchema):
     rank = fields.Integer(
         required=True,
         allow_none=True,
-        metadata={"description": "By adjustedScore; null below minEvaluations."},
+        metadata={
+            "description": "By adjustedScore; null below minEvaluations, evaluations without a "
+            "verdict left out."
+        },
     )
     rank_eligible = fields.Boolean(required=True)
-    adjusted_score = _mean("(n * mean + 5 * mean of all) / (n + 5)")
+    adjusted_score = _mean(
+        "(n * mean + 5 * mean of all) / (n + 5) over the n evaluations with a verdict."
+    )
     last_evaluation_at = Moment(required=True, allow_none=True)
 
 

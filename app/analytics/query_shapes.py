@@ -33,6 +33,6 @@ class AnalyticsQuery(CamelSchema):
         low=1,
         high=1_000_000,
         load_default=5,
-        metadata={"description": "Fewer completed evaluations than this are shown, not ranked."},
+        metadata={"description": "With fewer evaluations with a verdict: shown, not ranked."},
     )
     compare = Choice(("none", "previous_period"), load_default="none")

@@ -11,8 +11,8 @@ from app.analytics import (
 )
 from app.analytics.agreement_shapes import AgreementQuery, AnalyticsAgreementSchema
 from app.analytics.board_shapes import AnalyticsExecutiveSchema, AnalyticsMemberSchema
-from app.analytics.engine.periods import Granularity, moment_of, period_of
-from app.analytics.engine.questions import Question
+from app.analytics.engine.periods import Granularity, moment_of
+from app.analytics.engine.questions import Question, question_of
 from app.analytics.engine.reader import open_facts
 from app.analytics.export_records import Links
 from app.analytics.query_shapes import AnalyticsQuery
@@ -153,10 +153,7 @@ def _check_scopes(wish: Wish) -> None:
 
 
 def _question(query: dict[str, Any]) -> Question:
-    period = period_of(query.get("start"), query.get("end"), query["timezone"], now=utc_now())
-    names = ("engagement_id", "campaign_id", "call_center_id", "executive_id", "scorecard_id")
-    ids = {name: query.get(name) for name in names}
-    return Question(period, **ids, channel=tuple(query.get("channel", ())))
+    return question_of(query, now=utc_now())
 
 
 def _how(query: dict[str, Any]) -> dict[str, Any]:

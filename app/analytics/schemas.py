@@ -78,6 +78,13 @@ class AnalyticsTotalsSchema(CamelSchema):
     audio_files = fields.Integer(required=True)
     evaluations = fields.Integer(required=True)
     completed = fields.Integer(required=True)
+    without_verdict = fields.Integer(
+        required=True,
+        metadata={
+            "description": "Completed, but too little was judged to pass or fail: in no pass rate, "
+            "mean score or rank."
+        },
+    )
     failed = fields.Integer(required=True)
     pending = fields.Integer(required=True)
 
@@ -91,7 +98,7 @@ class AnalyticsScoreClassSchema(CamelSchema):
 
 
 class AnalyticsScoreSchema(CamelSchema):
-    """The scores of completed evaluations; percentiles are exact, between neighbours."""
+    """The scores of evaluations with a verdict; percentiles are exact, between neighbours."""
 
     mean = _mean()
     median = _mean()

@@ -3,6 +3,8 @@
 from app.analytics import exporting
 from app.analytics import jobs as exports
 from app.audio_files import jobs as audio_files
+from app.audio_files.playback import jobs as playback
+from app.audio_files.playback import requests as drawings
 from app.audio_files.processing import requests as processing
 from app.evaluations import jobs as evaluations
 from app.evaluations.judging import judgements
@@ -14,6 +16,7 @@ from app.privacy import service as erasing
 
 JOB_QUEUES: tuple[JobQueue, ...] = (
     JobQueue(processing.QUEUE, audio_files.process_audio, audio_files.due_ids),
+    JobQueue(drawings.QUEUE, playback.draw_waveform, playback.due_ids),
     JobQueue(judgements.QUEUE, evaluations.judge, evaluations.due_ids),
     JobQueue(importing.QUEUE, imports.run_import, imports.due_ids),
     JobQueue(exporting.QUEUE, exports.run_export, exports.due_ids),

@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from app.core.process import heartbeat
 from app.core.runtime import Runtime
-from app.core.settings import Rate
+from app.core.settings import RateLimit
 from tests.caller import SCHEME, Caller, error_code
 
 
@@ -348,7 +348,7 @@ def test_plain_http_through_a_proxy_is_refused(
 def test_the_rate_limit_allows_exactly_its_number(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
-    base = serve(rate=Rate(5, 60))
+    base = serve(rate=RateLimit(5, 60))
     caller = make_caller(base)
     answers = [caller.get("/engagements") for _ in range(7)]
     assert [each.status_code for each in answers] == [200] * 5 + [429] * 2
@@ -364,7 +364,7 @@ def test_the_rate_limit_allows_exactly_its_number(
 def test_requests_with_a_wrong_signature_do_not_use_up_the_rate_limit(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
-    caller = make_caller(serve(rate=Rate(2, 60)))
+    caller = make_caller(serve(rate=RateLimit(2, 60)))
     for _ in range(5):
         caller.get("/engagements", headers={"X-Signature": "ab" * 32})
     assert caller.get("/engagements").status_code == 200
@@ -373,7 +373,9 @@ def test_requests_with_a_wrong_signature_do_not_use_up_the_rate_limit(
 def test_failed_authentications_of_one_address_are_limited(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
-    base = serve(trusted_proxies=(ip_network("127.0.0.0/8"),), rate_limit_auth_failures=Rate(2, 60))
+    base = serve(
+        trusted_proxies=(ip_network("127.0.0.0/8"),), rate_limit_auth_failures=RateLimit(2, 60)
+    )
     caller = make_caller(base)
 
     def from_address(address: str, **headers: str) -> int:
@@ -390,7 +392,7 @@ def test_failed_authentications_of_one_address_are_limited(
 def test_changing_keys_has_a_tighter_limit(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
-    caller = make_caller(serve(rate_limit_keys=Rate(1, 60)))
+    caller = make_caller(serve(rate_limit_keys=RateLimit(1, 60)))
     body = {"name": "x", "scopes": ["usage:read"]}
     assert caller.post("/api-keys", body).status_code == 201
     refused = caller.post("/api-keys", body)

@@ -90,7 +90,8 @@ def test_an_export_is_queued_made_and_downloaded(
     assert rows[0]["score"] == str(three[0].score)
     assert rows[0]["passed"] in ("true", "false")
     assert rows[0]["completed_at"].endswith("Z")
-    assert len(rows[0]) == 39
+    assert rows[0]["has_verdict"] == "true"
+    assert len(rows[0]) == 40
     done = shown(client, job_id)
     assert (done["rowCount"], done["progress"]) == (3, 100)
     url = done["downloadUrl"].removeprefix(client.base)

@@ -19,16 +19,18 @@ from app.analytics.engine.facts import METRICS
 from app.analytics.models import EvaluationFact
 from app.analytics.wishes import Wish
 from app.core.snapshots import Rows
+from app.evaluations.listing import HAS_VERDICT
 from app.evaluations.models import Evaluation, EvaluationResult
 
 COLUMNS = columns(
     "evaluation_id:key revision:whole engagement_id:key campaign_id:key campaign call_center "
     "executive_id:key executive source_type:key source_id:key external_id channel:key language "
     "status:key review_status:key score:whole "
-    "raw_score:number compliance_score:number judged_weight_percent:number passed:truth auto_failed:truth failed_criteria:words "
-    "customer_sentiment:number sentiment_trend:key resolution:key topics:words duration_seconds:whole "
-    "turn_count:whole talk_ratio:number silence_percent:number interruptions_by_agent:whole "
-    "agent_wpm:number first_response_seconds:number scorecard_id:key scorecard_version:whole engine "
+    "raw_score:number compliance_score:number judged_weight_percent:number has_verdict:truth "
+    "passed:truth auto_failed:truth failed_criteria:words customer_sentiment:number "
+    "sentiment_trend:key resolution:key topics:words duration_seconds:whole turn_count:whole "
+    "talk_ratio:number silence_percent:number interruptions_by_agent:whole agent_wpm:number "
+    "first_response_seconds:number scorecard_id:key scorecard_version:whole engine "
     "confidence:number started_at:key completed_at:key"
 )
 BATCH = 1000
@@ -54,6 +56,8 @@ def _columns() -> Iterator[Any]:
             yield plain(_OF[name]).label(name)
         elif name in _MEASURED:
             yield _FACT[_MEASURED[name]].label(name)
+        elif name == HAS_VERDICT.name:
+            yield HAS_VERDICT
         else:
             yield _OF[name]
     # Only the current revision of a source has a fact.
@@ -76,7 +80,7 @@ _NAMES = [column.name for column in ROWS.selected_columns]
 def values(rows: Rows, wish: Wish) -> list[Values]:
     """Return the columns of these rows, in their order."""
     found: dict[str, Values] = dict(zip(_NAMES, by_column(rows), strict=True))
-    found |= {name: truths(found[name]) for name in ("passed", "auto_failed")}
+    found |= {name: truths(found[name]) for name in ("has_verdict", "passed", "auto_failed")}
     found |= {name: documents(found[name]) for name in ("failed_criteria", "topics")}
     found["engine"] = documents(found["engine"], _engine)
     found |= {name: moments(found[name], wish.zone) for name in ("started_at", "completed_at")}

@@ -12,7 +12,7 @@ from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
 
 _MEMBER = (
-    "id name evaluations:whole rank:whole rank_eligible:truth adjusted_score:number "
+    "id name evaluations:whole without_verdict:whole rank:whole rank_eligible:truth adjusted_score:number "
     "mean_score:number median_score:number p10:number p90:number pass_rate:number "
     "auto_fail_rate:number compliance_mean:number mean_customer_sentiment:number "
     "declining_rate:number resolution_rate:number mean_duration_seconds:number talk_ratio:number "

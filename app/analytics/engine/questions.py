@@ -1,8 +1,13 @@
 """Questions: the period and the filters that choose which facts an answer is about."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
 
-from app.analytics.engine.periods import Period
+from app.analytics.engine.periods import Period, period_of
+
+_IDS = ("engagement_id", "campaign_id", "call_center_id", "executive_id", "scorecard_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +28,7 @@ class Question:
 
     def ids(self) -> dict[str, str]:
         """Return the ids that are filtered by, by their columns."""
-        named = {
-            "engagement_id": self.engagement_id,
-            "campaign_id": self.campaign_id,
-            "call_center_id": self.call_center_id,
-            "executive_id": self.executive_id,
-            "scorecard_id": self.scorecard_id,
-        }
+        named = {name: getattr(self, name) for name in _IDS}
         return {name: key for name, key in named.items() if key is not None}
 
     def filters(self) -> dict[str, tuple[str, ...]]:
@@ -38,3 +37,14 @@ class Question:
         if self.channel:
             allowed["channel"] = self.channel
         return allowed
+
+
+def question_of(query: Mapping[str, Any], *, now: datetime) -> Question:
+    """Return the question that a loaded query of analytics asks.
+
+    Raises:
+        InvalidInput: the period is empty, longer than 400 days, or out of all time.
+    """
+    period = period_of(query.get("start"), query.get("end"), query["timezone"], now=now)
+    ids = {name: query.get(name) for name in _IDS}
+    return Question(period, **ids, channel=tuple(query.get("channel", ())))

@@ -48,7 +48,7 @@ def _leaderboard(
     """Measure every member of the group, rank those with enough evaluations, return one page.
 
     Args:
-        min_evaluations: the number of completed evaluations that a rank requires.
+        min_evaluations: the number of evaluations with a verdict that a rank requires.
         compare: adds the change since the period before.
     """
     column = f"{group}_id"
@@ -72,20 +72,23 @@ def _leaderboard(
 
 def rank(members: Sequence[dict[str, Any]], min_evaluations: int) -> None:
     """Adjust the scores of one kind and rank the eligible by them; equals share a rank."""
-    total = sum(each["evaluations"] for each in members)
-    overall = sum(each["score_sum"] for each in members) / total if total else 0.0
-    for each in members:
-        number = each["evaluations"]
-        each["adjusted"] = (each["score_sum"] + _PRIOR * overall) / (number + _PRIOR)
-        each["adjusted_score"] = rounded(each["adjusted"], measures.SCORE_PLACES)
-        each["rank_eligible"] = number >= min_evaluations
-        each["rank"] = None
+    total = sum(member["with_verdict"] for member in members)
+    overall = sum(member["score_sum"] for member in members) / total if total else 0.0
+    for member in members:
+        number = member["with_verdict"]
+        member["adjusted"] = (member["score_sum"] + _PRIOR * overall) / (number + _PRIOR)
+        member["adjusted_score"] = (
+            rounded(member["adjusted"], measures.SCORE_PLACES) if number else None
+        )
+        member["rank_eligible"] = number >= min_evaluations
+        member["rank"] = None
     eligible = sorted(
-        (each for each in members if each["rank_eligible"]), key=lambda each: -each["adjusted"]
+        (member for member in members if member["rank_eligible"]),
+        key=lambda member: -member["adjusted"],
     )
-    for place, each in enumerate(eligible):
-        tied = place and eligible[place - 1]["adjusted"] == each["adjusted"]
-        each["rank"] = eligible[place - 1]["rank"] if tied else place + 1
+    for place, member in enumerate(eligible):
+        tied = place and eligible[place - 1]["adjusted"] == member["adjusted"]
+        member["rank"] = eligible[place - 1]["rank"] if tied else place + 1
 
 
 def _members(facts: FactReader, group: str, found: Mapping[str, Aggregate]) -> list[dict[str, Any]]:
@@ -97,6 +100,8 @@ def _members(facts: FactReader, group: str, found: Mapping[str, Aggregate]) -> l
             "kind": "human",
             **described[key],
             "evaluations": aggregate.evaluations,
+            "with_verdict": aggregate.with_verdict,
+            "without_verdict": aggregate.evaluations - aggregate.with_verdict,
             "score_sum": int(aggregate.totals["score"][0]),
             **{name: measures.LEADERBOARD[name](aggregate) for name in _SORTED_BY},
         }

@@ -33,7 +33,7 @@ def summarize(
     by_channel = Groups(facts, question, "channel").aggregates()
     overall = _sum(by_channel)
     Groups(facts, question).add_details({None: overall})
-    totals = _totals(facts, question)
+    totals = _totals(facts, question, overall)
     return {
         "period": question.period.shown(),
         "totals": totals,
@@ -63,7 +63,7 @@ def _sum(several: Mapping[Any, Aggregate]) -> Aggregate:
     return total
 
 
-def _totals(facts: FactReader, question: Question) -> dict[str, int]:
+def _totals(facts: FactReader, question: Question, overall: Aggregate) -> dict[str, int]:
     groups = facts.aggregate(question, Aggregation(("source_type", "status"), condition="true"))
     sources: Counter[str] = Counter()
     statuses: Counter[str] = Counter()
@@ -75,6 +75,7 @@ def _totals(facts: FactReader, question: Question) -> dict[str, int]:
         **{name: sources[source] + others[name] for name, source in _COUNTED.items()},
         "evaluations": statuses.total(),
         "completed": statuses["completed"],
+        "without_verdict": overall.evaluations - overall.with_verdict,
         "failed": statuses["failed"],
         "pending": sum(statuses[status] for status in _PENDING),
     }

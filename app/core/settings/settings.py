@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.settings import parsers as read
-from app.core.settings.parsers import Network, Rate, TokenPrices
+from app.core.settings.parsers import Network, RateLimit, TokenPrices
 
 EMBEDDED = "embedded"
 
@@ -67,11 +67,13 @@ class Settings:
     trusted_proxies: tuple[Network, ...] = setting("CQE_TRUSTED_PROXIES", (), read.networks)
     require_tls: str = setting("CQE_REQUIRE_TLS", "auto", read.one_of("auto", "1", "0"))
     signature_window_s: int = setting("CQE_SIGNATURE_WINDOW_SECONDS", 300, read.whole(1))
-    rate_limit_default: Rate = setting("CQE_RATE_LIMIT_DEFAULT", Rate(600, 60), read.rate)
-    rate_limit_expensive: Rate = setting("CQE_RATE_LIMIT_EXPENSIVE", Rate(20, 60), read.rate)
-    rate_limit_keys: Rate = setting("CQE_RATE_LIMIT_KEYS", Rate(30, 60), read.rate)
-    rate_limit_auth_failures: Rate = setting(
-        "CQE_RATE_LIMIT_AUTH_FAILURES", Rate(60, 60), read.rate
+    rate_limit_default: RateLimit = setting("CQE_RATE_LIMIT_DEFAULT", RateLimit(600, 60), read.rate)
+    rate_limit_expensive: RateLimit = setting(
+        "CQE_RATE_LIMIT_EXPENSIVE", RateLimit(20, 60), read.rate
+    )
+    rate_limit_keys: RateLimit = setting("CQE_RATE_LIMIT_KEYS", RateLimit(30, 60), read.rate)
+    rate_limit_auth_failures: RateLimit = setting(
+        "CQE_RATE_LIMIT_AUTH_FAILURES", RateLimit(60, 60), read.rate
     )
     engagement_types: tuple[str, ...] = setting("CQE_ENGAGEMENT_TYPES", (), read.labels)
 

@@ -204,6 +204,7 @@ class Evaluation(TypedDict):
     rawScore: float | None
     complianceScore: float | None
     judgedWeightPercent: float | None
+    hasVerdict: bool | None
     passed: bool | None
     passThreshold: int | None
     band: str | None
