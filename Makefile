@@ -1,6 +1,6 @@
 # Short names for developers; every line is a command that can be given by hand.
 .DEFAULT_GOAL := help
-.PHONY: help install lock run worker test lint format types house openapi migrate migration check
+.PHONY: help install lock run worker test lint format types layout openapi migrate migration check
 
 bin := .venv/bin
 
@@ -32,16 +32,16 @@ lint: ## ruff: rules and format
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
 
-format: ## ruff: mend what can be mended
+format: ## ruff: format, and fix what can be fixed
 	$(bin)/ruff check --fix .
 	$(bin)/ruff format .
 
 types: ## mypy, strict
 	$(bin)/mypy
 
-house: ## the house rules: floors, files, routes
+layout: ## import contracts and layout tests
 	$(bin)/lint-imports
-	$(bin)/python -m pytest tests/test_house.py
+	$(bin)/python -m pytest tests/test_layout.py
 
 openapi: ## write openapi.json from the code
 	./run openapi > openapi.json
@@ -54,4 +54,4 @@ migration: ## write a migration for changed tables: make migration m="what chang
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && export CQE_DATA_DIR="$$folder" \
 		&& $(bin)/cqe db upgrade && $(bin)/alembic revision --autogenerate -m "$(m)"
 
-check: lint types house test ## everything that a change has to pass
+check: lint types layout test ## all checks that a change must pass

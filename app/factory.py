@@ -5,7 +5,7 @@ import os
 from flask import Flask
 
 from app.analytics import routes as analytics
-from app.analytics.hooks import ExportFiles
+from app.analytics.exports.downloads import ExportFiles
 from app.api_keys import routes as api_keys
 from app.api_keys.authentication import Authentication
 from app.audio_files import routes as audio_files
@@ -20,6 +20,7 @@ from app.core.metrics.request_counts import RequestCounts
 from app.core.process import heartbeat, log
 from app.core.runtime import Runtime
 from app.core.settings import Settings
+from app.dashboard import install as dashboard
 from app.engagements import routes as engagements
 from app.evaluations import routes as evaluations
 from app.imports import routes as imports
@@ -77,6 +78,8 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     Blobs(runtime, {"aud": AudioObjects(runtime), "exp": ExportFiles(runtime)}).install(app)
     register(app, BLUEPRINTS)
     pages.install(app, BLUEPRINTS)
+    if settings.dashboard:
+        dashboard.install(app, runtime)
     return app
 
 

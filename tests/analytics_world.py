@@ -96,7 +96,8 @@ class World:
         completed = [row for row in self._current() if row["status"] == "completed"]
         if completed:
             row = self.dice.choice(completed)
-            row["score"], row["passed"] = self.dice.randrange(101), not row["passed"]
+            row["score"] = self.dice.randrange(101)
+            row["passed"] = self.dice.choice([True, False, None])
             with self.runtime.db.writing() as session:
                 evaluation = session.get_one(Evaluation, row["id"])
                 evaluation.score, evaluation.passed = row["score"], row["passed"]
@@ -176,7 +177,7 @@ class World:
             "status": status,
             "is_current": dice.random() < 0.9,
             "score": dice.randrange(101) if done else None,
-            "passed": dice.random() < 0.7 if done else None,
+            "passed": some(dice.random() < 0.7),
             "auto_failed": done and dice.random() < 0.1,
             "compliance_score": some(round(dice.uniform(0, 100), 2)),
             "customer_sentiment": some(round(dice.uniform(-1, 1), 4)),

@@ -29,7 +29,7 @@ POSTGRES_URL = os.environ.get("CQE_TEST_POSTGRES_URL", "")
 
 
 def make_tables(engine: sqlalchemy.Engine) -> None:
-    """Make the tables of the models; `test_house` holds the migrations to the same."""
+    """Make the tables of the models; `test_layout` checks that the migrations make the same."""
     Table.metadata.create_all(engine)
     with engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32))")

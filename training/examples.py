@@ -35,13 +35,13 @@ def digest_of(file: Path) -> str:
 
 def examples_of(records: list[dict[str, Any]], label: str) -> list[Example]:
     """Read those conversations that carry a label."""
-    found = []
+    examples = []
     for record in records:
         if label not in record["labels"]:
             continue
         dialogue = dialogue_of(transcript_of(record["messages"]), channel="chat", language="en")
         reading = reading_of(dialogue, find_cues(dialogue))
-        found.append(
+        examples.append(
             Example(
                 id=record["id"],
                 split=record["split"],
@@ -51,7 +51,7 @@ def examples_of(records: list[dict[str, Any]], label: str) -> list[Example]:
                 grams=reading.grams,
             )
         )
-    return found
+    return examples
 
 
 def transcript_of(messages: list[dict[str, Any]]) -> Transcript:

@@ -42,5 +42,5 @@ def _weights(words: list[set[str]], rarity: dict[str, float]) -> dict[str, float
     counts = Counter(word for found in words for word in found if word in rarity)
     mean = {word: rarity[word] * count / len(words) for word, count in sorted(counts.items())}
     length = math.sqrt(math.fsum(value**2 for value in mean.values())) or 1.0
-    found = {word: round(rarity[word] * value / length, 3) for word, value in mean.items()}
-    return {word: weight for word, weight in found.items() if weight}
+    weights = {word: round(rarity[word] * value / length, 3) for word, value in mean.items()}
+    return {word: weight for word, weight in weights.items() if weight}

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.audio_files.enums import AudioStatus
-from app.audio_files.models import AudioFile, ProcessingJob
+from app.audio_files.models import AudioFile, ProcessingJob, WaveformJob
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs.leases import OPEN_STATES, JobState, end
@@ -75,6 +75,11 @@ def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
         row.purge_bytes = True
         row.uploaded_at = row.sha256 = None
         row.updated_at = utc_now()
+    drawings = select(WaveformJob).where(
+        WaveformJob.audio_file_id.in_(audio_file_ids), WaveformJob.state.in_(OPEN_STATES)
+    )
+    for drawing in session.scalars(drawings):
+        end(drawing, JobState.FAILED, utc_now())
     session.flush()
     stored = session.scalar(
         select(func.sum(AudioFile.size_bytes)).where(AudioFile.uploaded_at.is_not(None))

@@ -10,10 +10,11 @@ from app.ai.context import Context
 from app.ai.judges import build_judge, requests_at_once
 from app.ai.scorecard.values import Scorecard
 from app.ai.speech.factory import build_transcriber
-from app.ai.speech.transcriber import Transcriber
-from app.ai.transcript import AudioInfo, Transcript
+from app.ai.speech.transcriber import DecodedSound, Transcriber
+from app.ai.transcript import Transcript
 from app.audio_files.enums import Stage
 from app.audio_files.models import ProcessingJob
+from app.audio_files.playback import objects
 from app.audio_files.processing import failures, leases, requests, stages, steps
 from app.audio_files.processing.steps import ProcessingTask
 from app.audio_files.uploads import lifecycle
@@ -174,9 +175,10 @@ def _transcript(
     if path is None:
         return None
 
-    def store_decoded(info: AudioInfo) -> None:
-        with job.transaction() as session:
-            steps.store_audio_info(session, job.lease, info)
+    def store_decoded(sound: DecodedSound) -> None:
+        storage, audio_file_id = job.runtime.storage, task.audio_file_id
+        with objects.stored(storage, audio_file_id, sound), job.transaction() as session:
+            steps.store_audio_info(session, job.lease, sound.info)
 
     return engines.transcriber.transcribe(
         path,
@@ -202,11 +204,9 @@ def _scorecard_and_context(runtime: Runtime, task: ProcessingTask) -> tuple[Scor
 
 def _transcriber(settings: Settings) -> Transcriber:
     """Build the transcriber in the process that uses it: its threads do not survive a fork."""
-    spool = settings.data_dir / "spool"
-    spool.mkdir(mode=0o700, exist_ok=True)
     return build_transcriber(
         model_dir=Path(settings.speech_model_dir) if settings.speech_model_dir else None,
         cpu_threads=settings.speech_threads,
-        spool_dir=spool,
+        spool_dir=objects.spool_dir(settings),
         min_free_bytes=settings.min_free_bytes,
     )

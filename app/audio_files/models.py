@@ -119,3 +119,12 @@ class ProcessingJob(LeasedJob):
     stage: Mapped[str]
     progress: Mapped[int] = mapped_column(default=0)
     stages: Mapped[dict[str, Any]] = mapped_column(JSON)
+
+
+class WaveformJob(LeasedJob):
+    """One drawing of a recording that was processed without a waveform; its id is the waveform's."""
+
+    __tablename__ = "waveform_jobs"
+    __table_args__ = (Index("ix_waveform_jobs_due", "state", "priority", "queued_at", "id"),)
+
+    audio_file_id: Mapped[str] = mapped_column(ForeignKey("audio_files.id"))

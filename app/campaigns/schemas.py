@@ -55,7 +55,9 @@ class CampaignSchema(CamelSchema):
     targets = Nested(CampaignTargetsSchema, required=True)
     counts = Nested(CampaignCountsSchema, required=True)
     mean_score = fields.Float(
-        required=True, allow_none=True, metadata={"description": "Null until there is a score."}
+        required=True,
+        allow_none=True,
+        metadata={"description": "Of current evaluations with a verdict; null without any."},
     )
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
     created_at = Moment(required=True)

@@ -51,9 +51,9 @@ def _segment(index: int, message: Mapping[str, Any]) -> Segment:
 
 
 def _participants(messages: Iterable[Mapping[str, Any]]) -> tuple[Participant, ...]:
-    found: dict[str, Participant] = {}
+    participants: dict[str, Participant] = {}
     for message in messages:
-        found.setdefault(
+        participants.setdefault(
             message["participant_id"],
             Participant(
                 id=message["participant_id"],
@@ -63,7 +63,7 @@ def _participants(messages: Iterable[Mapping[str, Any]]) -> tuple[Participant, .
                 executive_id=message["executive_id"],
             ),
         )
-    return tuple(found.values())
+    return tuple(participants.values())
 
 
 def _span_ms(times: Sequence[datetime | None]) -> int | None:

@@ -51,10 +51,10 @@ def _refuse_constant(name: str) -> None:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise MalformedRequest("An object contains the same key twice.")
-    return found
+    return members
 
 
 def _check(value: Any, depth: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import IO, Protocol
 
 from app.core.errors import ServiceUnavailable
 from app.core.settings import Settings
@@ -45,7 +45,7 @@ class Storage(Protocol):
     """Interface of a storage; objects are named by ids of this service only."""
 
     def write(
-        self, object_id: str, source: BinaryIO, *, size_bytes: int, sha256: str = ""
+        self, object_id: str, source: IO[bytes], *, size_bytes: int, sha256: str = ""
     ) -> StoredObject:
         """Store exactly `size_bytes` from the source, once.
 
@@ -73,7 +73,7 @@ class LocalStorage:
         self._min_free_bytes = min_free_bytes
 
     def write(
-        self, object_id: str, source: BinaryIO, *, size_bytes: int, sha256: str = ""
+        self, object_id: str, source: IO[bytes], *, size_bytes: int, sha256: str = ""
     ) -> StoredObject:
         final = self._place(object_id)
         if final.exists():
@@ -149,7 +149,7 @@ class LocalStorage:
                     total += os.stat(os.path.join(folder, name)).st_size
         return total
 
-    def _copy(self, source: BinaryIO, target: Path, size_bytes: int) -> StoredObject:
+    def _copy(self, source: IO[bytes], target: Path, size_bytes: int) -> StoredObject:
         digest = hashlib.sha256()
         left = size_bytes
         handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -96,10 +96,12 @@ def change(
 
 def find(session: Session, id_or_name: str) -> Engagement:
     """Return an engagement by its id or its name; raises `NotFound`."""
-    found = session.get(Engagement, id_or_name) or ENGAGEMENTS.find_by_name(session, id_or_name)
-    if found is None:
+    engagement = session.get(Engagement, id_or_name) or ENGAGEMENTS.find_by_name(
+        session, id_or_name
+    )
+    if engagement is None:
         raise NotFound("There is no such engagement.")
-    return found
+    return engagement
 
 
 def count_evaluation(session: Session, engagement_id: str) -> None:

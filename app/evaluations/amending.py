@@ -59,7 +59,7 @@ def amend(
     if result.as_judged is None:
         result.as_judged = result.document
     result.document = document
-    before = evaluation.score
+    before = evaluation.ranked_score
     for column, member in _MEMBERS.items():
         setattr(evaluation, column, document[member])
     if document.get("coverage") is not None:
@@ -67,8 +67,14 @@ def amend(
     evaluation.auto_failed = document["autoFail"]["scope"] == "evaluation"
     evaluation.failed_criteria = list(failed_criteria)
     evaluation.resolution = document["resolution"]["status"]
-    if evaluation.campaign_id and before is not None and evaluation.score is not None:
-        campaigns.note_score(session, evaluation.campaign_id, evaluation.score - before, 0)
+    after = evaluation.ranked_score
+    if evaluation.campaign_id:
+        campaigns.note_score(
+            session,
+            evaluation.campaign_id,
+            (after or 0) - (before or 0),
+            (after is not None) - (before is not None),
+        )
 
 
 def note_review(

@@ -30,10 +30,10 @@ def evaluations() -> None:
 def _filters(_: object, __: object, given: tuple[str, ...]) -> dict[str, Any]:
     """Parse NAME=VALUE with the names of the API; a JSON value is parsed as JSON."""
     body: dict[str, Any] = {}
-    for each in given:
-        name, equals, value = each.partition("=")
+    for pair in given:
+        name, equals, value = pair.partition("=")
         if not equals or name in body:
-            raise click.BadParameter(f"{each!r} must be NAME=VALUE, with each name once")
+            raise click.BadParameter(f"{pair!r} must be NAME=VALUE, with each name once")
         body[name] = _value(value)
     try:
         filters: dict[str, Any] = filter_shapes.CurrentFilters().load(body)
@@ -108,8 +108,8 @@ def _one(evaluation_id: str, by: dict[str, Any], *, wait: bool) -> dict[str, Any
     while wait and shown["status"] not in ENDED:
         _work_here(runtime)
         with runtime.db.reading() as session:
-            found = service.find(session, opened.id)
-            shown |= {"status": found.status, "score": found.score}
+            current = service.find(session, opened.id)
+            shown |= {"status": current.status, "score": current.score}
         if shown["status"] not in ENDED:
             time.sleep(_LOOK_AGAIN_S)
     return shown

@@ -58,7 +58,7 @@ class ReviewAction(StrEnum):
     COMMENT = "comment"
 
 
-REVIEW_ACTIONS = tuple(str(each) for each in ReviewAction)
+REVIEW_ACTIONS = tuple(str(action) for action in ReviewAction)
 
 
 class TranscriptStatus(StrEnum):
@@ -70,7 +70,7 @@ class TranscriptStatus(StrEnum):
     FAILED = "failed"
 
 
-class ErrorCode(StrEnum):
+class FailureCode(StrEnum):
     """Reason of a failed evaluation."""
 
     TRANSCRIPTION_FAILED = "TRANSCRIPTION_FAILED"

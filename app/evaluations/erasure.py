@@ -36,7 +36,7 @@ def erase(session: Session, source_ids: Sequence[str]) -> int:
     evaluations = session.scalars(
         select(Evaluation).where(Evaluation.source_id.in_(source_ids)).with_for_update()
     ).all()
-    ids = [each.id for each in evaluations]
+    ids = [evaluation.id for evaluation in evaluations]
     session.execute(delete(EvaluationJob).where(EvaluationJob.id.in_(ids)))
     session.execute(delete(ModelAnswer).where(ModelAnswer.evaluation_id.in_(ids)))
     for evaluation in evaluations:
@@ -60,14 +60,14 @@ def _without(name: str, value: Any) -> Any:
     if name in _LISTS:
         return []
     if name == "moments":
-        return [{**each, "label": ""} for each in value]
+        return [{**item, "label": ""} for item in value]
     if name == "reviews":
-        return [without_words({**each, "reason": None}) for each in value]
+        return [without_words({**item, "reason": None}) for item in value]
     if isinstance(value, Mapping):
         return without_words(value)
-    if isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
+    if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
         reasons = {"reason": None} if name == "criteria" else {}
-        return [without_words({**each, **(reasons if "reason" in each else {})}) for each in value]
+        return [without_words({**item, **(reasons if "reason" in item else {})}) for item in value]
     return value
 
 
@@ -98,9 +98,11 @@ def _erase_transcripts(session: Session, source_ids: Sequence[str]) -> None:
     ).all()
     for row in rows:
         row.segments = [
-            {**each, "text": "", "redactions": [], "words": []} for each in row.segments
+            {**segment, "text": "", "redactions": [], "words": []} for segment in row.segments
         ]
-        row.participants = [{**each, "displayName": None} for each in row.participants]
+        row.participants = [
+            {**participant, "displayName": None} for participant in row.participants
+        ]
         row.raw_text_id = None
         # A hash of the words would confirm a guess of them.
         row.digest = ""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from app.core.database.paging import Page, PageRequest
@@ -16,7 +16,9 @@ _OF = Evaluation.__table__.c
 _TOPICS = EvaluationTopic.__table__.c
 _TEXTS = SearchText.__table__.c
 _HIDDEN = ("summary", "transcript_id", "context", "re_evaluation_id")
-COLUMNS = [column for column in _OF if column.key not in _HIDDEN]
+# Null as long as there is no score that a verdict could follow from.
+HAS_VERDICT = case((_OF.score.is_not(None), _OF.passed.is_not(None))).label("has_verdict")
+COLUMNS = [*(column for column in _OF if column.key not in _HIDDEN), HAS_VERDICT]
 _ROWS = select(*COLUMNS)
 _SORTABLE: dict[str, ColumnElement[Any]] = {
     name: _OF[name]
@@ -55,10 +57,10 @@ def _topic(topic: str) -> ColumnElement[bool]:
 
 def _q(words: str) -> ColumnElement[bool]:
     """Match the evaluations whose search text contains every word."""
-    found = select(_TEXTS.evaluation_id).where(
+    matching = select(_TEXTS.evaluation_id).where(
         *(_TEXTS.text.contains(word, autoescape=True) for word in folded(words).split())
     )
-    return _OF.id.in_(found)
+    return _OF.id.in_(matching)
 
 
 _FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {

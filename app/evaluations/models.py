@@ -124,6 +124,11 @@ class Evaluation(Table):
     context: Mapped[dict[str, Any] | None] = mapped_column(_OPTIONAL_JSON)
     re_evaluation_id: Mapped[str | None]
 
+    @property
+    def ranked_score(self) -> int | None:
+        """The score that means and ranks count: None without a verdict."""
+        return None if self.passed is None else self.score
+
 
 class EvaluationResult(Table):
     """The results of a completed evaluation, in a table of their own to keep lists fast.

@@ -53,7 +53,10 @@ def store(
     if judgement.needs_review and evaluation.review_status == ReviewStatus.NONE:
         evaluation.review_status = ReviewStatus.REQUESTED
     evaluation.turn_count = judgement.turn_count if turn_count is None else turn_count
-    felt = {each.segment_id: [each.label, each.score] for each in judgement.segment_sentiments}
+    felt = {
+        sentiment.segment_id: [sentiment.label, sentiment.score]
+        for sentiment in judgement.segment_sentiments
+    }
     session.add(
         EvaluationResult(
             evaluation_id=evaluation.id,
@@ -73,8 +76,8 @@ def store(
 
 def scorecard_of(session: Session, evaluation: Evaluation) -> Scorecard:
     """Return the scorecard version of an evaluation."""
-    found = scorecards.version_of(session, evaluation.scorecard_id, evaluation.scorecard_version)
-    return found.scorecard
+    version = scorecards.version_of(session, evaluation.scorecard_id, evaluation.scorecard_version)
+    return version.scorecard
 
 
 def search_text(evaluation: Evaluation) -> str:
@@ -107,11 +110,11 @@ def count(session: Session, evaluation: Evaluation) -> None:
 
 
 def score_moved(session: Session, before: Evaluation | None, after: Evaluation) -> None:
-    """Update the mean scores of campaigns, which are those of current evaluations."""
-    if before is not None and before.campaign_id and before.score is not None:
-        campaigns.note_score(session, before.campaign_id, -before.score, -1)
-    if after.campaign_id and after.score is not None:
-        campaigns.note_score(session, after.campaign_id, after.score, 1)
+    """Update the mean scores of campaigns: those of current evaluations with a verdict."""
+    if before is not None and before.campaign_id and before.ranked_score is not None:
+        campaigns.note_score(session, before.campaign_id, -before.ranked_score, -1)
+    if after.campaign_id and after.ranked_score is not None:
+        campaigns.note_score(session, after.campaign_id, after.ranked_score, 1)
 
 
 def announce(session: Session, evaluation: Evaluation) -> None:

@@ -85,7 +85,7 @@ def open_evaluation(
         re_evaluation_id=re_evaluation_id,
         status=Status.QUEUED,
         revision=former[-1].revision + 1 if former else 1,
-        supersedes_id=next((each.id for each in former if each.is_current), None),
+        supersedes_id=next((evaluation.id for evaluation in former if evaluation.is_current), None),
         is_current=not former,
         created_at=created_at or now,
         updated_at=now,
@@ -220,7 +220,7 @@ def _end(session: Session, evaluation: Evaluation, status: Status) -> None:
 
 def _settle(session: Session, of_source: Sequence[Evaluation]) -> Evaluation | None:
     """Choose the current revision, notify the source, and return the one that was current."""
-    before = next((each for each in of_source if each.is_current), None)
+    before = next((evaluation for evaluation in of_source if evaluation.is_current), None)
     current = revisions.settle_current(of_source)
     session.flush()
     revisions.notify_changed(session, current)

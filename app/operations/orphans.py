@@ -6,6 +6,7 @@ from itertools import groupby
 
 from app.analytics import jobs as exports
 from app.audio_files import jobs as audio_files
+from app.audio_files.playback import jobs as playback
 from app.core.runtime import Runtime
 
 logger = logging.getLogger(__name__)
@@ -17,7 +18,9 @@ _BATCH = 500
 # By id prefix: returns those of the given objects that no row needs.
 _FIND_ORPHANED: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
     "aud": audio_files.orphaned,
-    "exp": exports.unkept,
+    "exp": exports.orphaned,
+    "play": playback.orphaned,
+    "wave": playback.orphaned,
 }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from app.audio_files import erasure as audio_files
+from app.audio_files.playback import objects as playback
 from app.core.jobs.runner import JobType, RunningJob, run_next
 from app.core.runtime import Runtime
 from app.privacy import service
@@ -30,6 +31,7 @@ def purge_bytes(runtime: Runtime) -> int:
         if not given_up:
             return count
         for audio_file_id in given_up:
+            playback.delete(runtime.storage, audio_file_id)
             runtime.storage.delete(audio_file_id)
         with runtime.db.writing() as session:
             audio_files.note_purged(session, given_up)

@@ -32,16 +32,16 @@ def list_(channel: str | None, *, as_json: bool) -> None:
     """List the default and the custom scorecards."""
     request = PageRequest(page_size=authoring.MOST_SCORECARDS + len(schemas.CHANNELS), sort="name")
     with current_runtime().db.reading() as session:
-        found = service.list_page(session, request, channel=channel).items
+        listed = service.list_page(session, request, channel=channel).items
     shape = schemas.ScorecardSchema(many=True)
     if as_json:
-        _print_json(shape.dump(found))
+        _print_json(shape.dump(listed))
         return
-    for each in found:
-        kind = "ships" if each["is_default"] else "own"
+    for scorecard in listed:
+        kind = "ships" if scorecard["is_default"] else "own"
         click.echo(
-            f"{each['id']}  {each['channel']:9}  {kind:5}  version {each['version']:<3}  "
-            f"{each['criteria_count']:3} criteria  {each['name']}"
+            f"{scorecard['id']}  {scorecard['channel']:9}  {kind:5}  version {scorecard['version']:<3}  "
+            f"{scorecard['criteria_count']:3} criteria  {scorecard['name']}"
         )
 
 
@@ -53,10 +53,12 @@ def show(scorecard_id: str, version: int | None, *, as_json: bool) -> None:
     """Print the definition of a scorecard: a file to edit and add."""
     try:
         with current_runtime().db.reading() as session:
-            found = service.get(session, scorecard_id, version=version)
+            scorecard = service.get(session, scorecard_id, version=version)
     except AppError as error:
         raise click.ClickException(error.message) from error
-    _print_json(schemas.ScorecardDetailSchema().dump(found) if as_json else found["definition"])
+    _print_json(
+        schemas.ScorecardDetailSchema().dump(scorecard) if as_json else scorecard["definition"]
+    )
 
 
 @scorecards.command("lint")
@@ -67,13 +69,15 @@ def lint(file: Path, *, as_json: bool) -> None:
     draft = _read(file, schemas.ScorecardCreate())
     checked = authoring.check(draft, channel=draft["channel"])
     if as_json:
-        found = {"errors": checked.errors, "warnings": checked.warnings}
-        _print_json({name: [each.as_json() for each in listed] for name, listed in found.items()})
+        findings = {"errors": checked.errors, "warnings": checked.warnings}
+        _print_json(
+            {name: [finding.as_json() for finding in listed] for name, listed in findings.items()}
+        )
     else:
-        for each in checked.errors:
-            click.echo(f"error: {each}", err=True)
-        for each in checked.warnings:
-            click.echo(f"warning: {each}")
+        for finding in checked.errors:
+            click.echo(f"error: {finding}", err=True)
+        for finding in checked.warnings:
+            click.echo(f"warning: {finding}")
         if not checked.errors and not checked.warnings:
             click.echo("nothing found")
     if checked.errors:
@@ -126,7 +130,7 @@ def _refused(file: Path, error: AppError) -> click.ClickException:
 
 
 def _told(file: Path, details: list[Detail]) -> click.ClickException:
-    lines = [f"  {each['field']}: {each['message']}" for each in details]
+    lines = [f"  {detail['field']}: {detail['message']}" for detail in details]
     return click.ClickException("\n".join([f"{file} is no scorecard:", *lines]))
 
 
@@ -135,9 +139,9 @@ def _print_kept(kept: dict[str, Any], *, as_json: bool) -> None:
         _print_json(schemas.ScorecardKeptSchema().dump(kept))
         return
     click.echo(f"{kept['id']}  {kept['name']}  version {kept['version']}")
-    for each in kept["warnings"]:
-        click.echo(f"warning: {each['field']}: {each['message']}")
+    for warning in kept["warnings"]:
+        click.echo(f"warning: {warning['field']}: {warning['message']}")
 
 
-def _print_json(found: Any) -> None:
-    click.echo(json.dumps(found, default=iso_utc, indent=2, ensure_ascii=False))
+def _print_json(value: Any) -> None:
+    click.echo(json.dumps(value, default=iso_utc, indent=2, ensure_ascii=False))

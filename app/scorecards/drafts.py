@@ -34,18 +34,18 @@ def completed(
         document[name] = {**shipped[name], **document.get(name, {})}
     if "topics" not in document and "topics" in shipped:
         document["topics"] = shipped["topics"]
-    known = {each["key"]: each for each in shipped["criteria"]}
-    found: list[Finding] = []
+    known = {criterion["key"]: criterion for criterion in shipped["criteria"]}
+    findings: list[Finding] = []
     criteria = []
     for index, criterion in enumerate(document.get("criteria", ())):
         use = criterion.pop("use", None)
         if use is not None and use not in known:
             message = f"{use!r} is not one of {', '.join(known)}."
-            found.append(Finding(f"criteria[{index}].use", "ENUM", message))
+            findings.append(Finding(f"criteria[{index}].use", "ENUM", message))
         criteria.append(_pinned(_from_shipped(criterion, known.get(use))))
     document["criteria"] = criteria
     document.setdefault("sections", _sections(criteria, shipped["sections"]))
-    return document, found
+    return document, findings
 
 
 def _from_shipped(criterion: dict[str, Any], shipped: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -76,12 +76,12 @@ def _plain(criterion: dict[str, Any]) -> dict[str, Any]:
     judge = dict(criterion.get("judge", {}))
     method = _METHODS.get(str(kind), "rule") if "rule" in judge else "model"
     judge.setdefault("methods", [method])
-    options = [dict(each) for each in _YES_OR_NO] if kind == "binary" else []
+    options = [dict(option) for option in _YES_OR_NO] if kind == "binary" else []
     return {**_PLAIN, "options": options, **criterion, "judge": judge}
 
 
 def _sections(
     criteria: list[dict[str, Any]], shipped: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    used = {each.get("section") for each in criteria}
+    used = {criterion.get("section") for criterion in criteria}
     return [section for section in shipped if section["key"] in used]

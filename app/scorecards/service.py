@@ -66,12 +66,12 @@ def resolve(
     """
     if scorecard_id is None:
         return current_default(channel)
-    found = find(session, scorecard_id, version=version)
-    if found.scorecard.channel != channel:
-        made_for = found.scorecard.channel
+    resolved = find(session, scorecard_id, version=version)
+    if resolved.scorecard.channel != channel:
+        made_for = resolved.scorecard.channel
         message = f"This scorecard is for the channel {made_for}, not for {channel}."
         raise InvalidInput.field("scorecardId", message)
-    return found
+    return resolved
 
 
 def find(session: Session, scorecard_id: str, *, version: int | None = None) -> ResolvedScorecard:
@@ -126,11 +126,11 @@ def list_page(session: Session, request: PageRequest, *, channel: str | None = N
     There are dozens at most, so the page is taken in memory.
     """
     current = _LISTED.where(ScorecardVersion.version == StoredScorecard.version)
-    records = [_default_record(each, defaults.CURRENT) for each in defaults.IDS]
+    records = [_default_record(scorecard_id, defaults.CURRENT) for scorecard_id in defaults.IDS]
     records += [dict(row) for row in session.execute(current).mappings()]
-    wanted = [each for each in records if channel in (None, each["channel"])]
+    wanted = [record for record in records if channel in (None, record["channel"])]
     name, descending = request.sort.lstrip("-"), request.sort.startswith("-")
-    wanted.sort(key=lambda each: (each[name], each["id"]), reverse=descending)
+    wanted.sort(key=lambda record: (record[name], record["id"]), reverse=descending)
     offset = (request.page - 1) * request.page_size
     shown = wanted[offset : offset + request.page_size]
     return Page(shown, request.page, request.page_size, len(wanted))
@@ -149,13 +149,13 @@ def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> 
     total = session.scalar(select(func.count()).where(of_scorecard)) or 0
     if total == 0:
         raise NotFound(_NO_SCORECARD)
-    found = session.execute(
+    result = session.execute(
         _LISTED.where(of_scorecard)
         .order_by(ScorecardVersion.version.desc())
         .limit(request.page_size)
         .offset(offset)
     )
-    records = [dict(row) for row in found.mappings()]
+    records = [dict(row) for row in result.mappings()]
     return Page(records, request.page, request.page_size, total)
 
 

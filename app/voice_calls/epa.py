@@ -39,19 +39,21 @@ def assess(session: Session, voice_call_id: str) -> dict[str, Any]:
     criteria = document.get("criteria", []) if done else []
     coaching = (document.get("coaching") if done else None) or {}
     score = evaluation.score if evaluation is not None and done else None
+    # Without a verdict there is neither a grade nor a comparison.
+    ranked = evaluation.ranked_score if evaluation is not None and done else None
     return {
         "voice_call_id": voice_call_id,
         "status": call["epa_status"],
         "subject": _subject(session, call),
         "overall_score": score,
-        "grade": None if score is None else next(g for least, g in _GRADES if score >= least),
+        "grade": None if ranked is None else next(g for least, g in _GRADES if ranked >= least),
         "dimensions": dimensions_of(criteria) if done else [],
         "delivery": _delivery(document.get("metrics", {}) if done else {}),
         "outcome": _outcome(call, criteria),
         "compliance_flags": flags_of(criteria),
         "strengths": coaching.get("strengths", []),
         "improvements": coaching.get("improvements", []),
-        "benchmark": _benchmark(session, call, score) if score is not None else _NO_BENCHMARK,
+        "benchmark": _benchmark(session, call, ranked) if ranked is not None else _NO_BENCHMARK,
         "evaluation_id": call["evaluation_id"],
         "scorecard_id": evaluation.scorecard_id if evaluation else None,
         "scorecard_version": evaluation.scorecard_version if evaluation else None,
@@ -125,6 +127,7 @@ def _within_campaign(
         Evaluation.is_current,
         Evaluation.status == Status.COMPLETED,
         Evaluation.channel == Channel.VOICE_BOT,
+        Evaluation.passed.is_not(None),
     )
     count, mean = session.execute(
         select(func.count(), func.avg(Evaluation.score)).where(*wanted)
@@ -145,5 +148,9 @@ def _mean_of_subject(session: Session, call: Mapping[str, Any]) -> float | None:
         wanted = VoiceCall.executive_id == call["executive_id"]
     else:
         return None
-    mean = session.scalar(select(func.avg(VoiceCall.score)).where(wanted))
+    mean = session.scalar(
+        select(func.avg(VoiceCall.score))
+        .join(Evaluation, Evaluation.id == VoiceCall.evaluation_id)
+        .where(wanted, Evaluation.passed.is_not(None))
+    )
     return None if mean is None else round(float(mean), 2)

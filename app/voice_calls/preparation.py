@@ -91,8 +91,8 @@ def _latency(
     if isinstance(given, Mapping):
         return {name: given.get(name) for name in _MEASURED}
     if given:
-        found = {name: round(percentile(given, at)) for name, at in _PERCENTILES.items()}
-        return {**found, "count": len(given)}
+        percentiles = {name: round(percentile(given, at)) for name, at in _PERCENTILES.items()}
+        return {**percentiles, "count": len(given)}
     if not measures.get("latencyMsCount"):
         return None
     measured = {name: measures.get(metric) for name, metric in _MEASURED.items()}

@@ -1,1 +1,1 @@
-"""All shared Flask: envelope, errors, fields, paging, signed blobs; knows no room."""
+"""Flask code that all packages share: envelope, errors, schemas, OpenAPI, file transfers."""

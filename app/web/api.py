@@ -1,4 +1,4 @@
-"""The API object and the blueprint: envelopes, scopes, idempotency and documents, decided once."""
+"""Blueprint base class: scopes, envelopes, idempotency and documentation of all endpoints."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
@@ -25,25 +25,25 @@ BASES = ("/api/v1", "/v1")
 
 
 class IdConverter(BaseConverter):
-    """Path variable of the form of an id: what is none names no resource, and no route."""
+    """Path variable with the format of an id; any other text matches no route."""
 
     regex = "[a-z]{2,5}_[0-7][0-9a-hjkmnp-tv-z]{25}"
 
 
 class OrjsonProvider(JSONProvider):
-    """Answers are written by orjson: compact, UTF-8, never NaN."""
+    """JSON with orjson: compact, UTF-8, never NaN."""
 
     def dumps(self, obj: Any, **_: Any) -> str:
-        """Write a text."""
+        """Return the value as JSON."""
         return dumps(obj).decode()
 
     def loads(self, s: str | bytes, **_: Any) -> Any:
-        """Read a text or bytes."""
+        """Parse JSON."""
         return loads(s)
 
 
 class Blueprint(flask_smorest.Blueprint):
-    """A room's endpoints: each has a scope, answers in an envelope, and POST is idempotent."""
+    """Endpoints of a package: each needs a scope and answers in an envelope; POST is idempotent."""
 
     ARGUMENTS_PARSER = StrictParser()
 
@@ -55,14 +55,14 @@ class Blueprint(flask_smorest.Blueprint):
         provide_automatic_options: bool | None = None,
         **options: Any,
     ) -> None:
-        """Register an endpoint behind its scope; one without a scope is refused at start."""
+        """Register an endpoint with its scope; an endpoint without one fails at start."""
         if view_func is None or not hasattr(view_func, "required_scope"):
             raise TypeError(f"{self.name}: {rule} has no scope; add @require_scope")
         guarded = _guard(view_func, idempotent="POST" in options.get("methods", ()))
         super().add_url_rule(rule, endpoint, guarded, provide_automatic_options, **options)
 
     def arguments(self, schema: Any, **options: Any) -> Callable[[Any], Any]:
-        """Parse by one instance of the schema: webargs would build a class anew every time."""
+        """Parse with one instance of the schema; webargs would build a class for each request."""
         instance = resolve_schema_instance(schema)
         parse: Callable[[Any], Any] = super().arguments(instance, **options)
         return parse
@@ -76,7 +76,7 @@ class Blueprint(flask_smorest.Blueprint):
         etag: bool = False,
         **documentation: Any,
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Dump what the view returns and wrap it in its envelope.
+        """Serialise what the view returns and wrap it in its envelope.
 
         A view returns a row, a mapping, a `Page` of them where the schema is `many`, or a pair of
         one of these and a status. `etag` adds the strong ETag of a row with `id` and `version`.
@@ -106,8 +106,13 @@ def if_match() -> str | None:
     return request.headers.get("If-Match")
 
 
+def is_under_a_base(path: str) -> bool:
+    """Whether a path belongs to the API."""
+    return any(path == base or path.startswith(f"{base}/") for base in BASES)
+
+
 def register(app: Flask, blueprints: Sequence[Blueprint]) -> None:
-    """Serve every blueprint under both bases."""
+    """Register every blueprint under both base paths."""
     app.url_map.converters["id"] = IdConverter
     first, *others = BASES
     for blueprint in blueprints:

@@ -1,4 +1,4 @@
-"""Client address of a request; forwarding headers are believed from trusted proxies only."""
+"""Client address of a request; only trusted proxies may forward it."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -10,7 +10,7 @@ Address = IPv4Address | IPv6Address
 def client_address(
     peer: str, forwarded_for: str, trusted: Sequence[IPv4Network | IPv6Network]
 ) -> Address | None:
-    """Walk X-Forwarded-For from the right past trusted proxies; None when it cannot be told.
+    """Walk X-Forwarded-For from the right past trusted proxies; None if it is malformed.
 
     Args:
         peer: the address of the connection; empty for a Unix socket, which counts as loopback.
@@ -27,9 +27,19 @@ def client_address(
 
 
 def is_trusted(peer: str, trusted: Sequence[IPv4Network | IPv6Network]) -> bool:
-    """Whether the connection itself comes from a trusted proxy."""
+    """Return whether the connection comes from a trusted proxy."""
     address = _parse(peer)
     return address is not None and _trusted(address, trusted)
+
+
+def request_scheme(
+    scheme: str,
+    peer: str,
+    forwarded_proto: str,
+    trusted: Sequence[IPv4Network | IPv6Network],
+) -> str:
+    """Return X-Forwarded-Proto if the peer is a trusted proxy and sends it, else `scheme`."""
+    return (forwarded_proto if is_trusted(peer, trusted) else "") or scheme
 
 
 def _trusted(address: Address, trusted: Sequence[IPv4Network | IPv6Network]) -> bool:

@@ -1,4 +1,4 @@
-"""Envelope shapes A and B, and how each is documented."""
+"""Envelope shapes A and B, and their schemas for the OpenAPI document."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ from app.web.schemas.fields import Moment, Nested, Whole
 
 
 class MetaSchema(CamelSchema):
-    """Which answer this is, and when it was given."""
+    """Id and time of an answer."""
 
     request_id = fields.String(required=True, metadata={"pattern": "^req_[0-9a-z]{26}$"})
     timestamp = Moment(required=True)
 
 
 class PaginationSchema(CamelSchema):
-    """Where this page stands in the whole list."""
+    """Position of a page in the whole list."""
 
     page = Whole(low=1, required=True)
     page_size = Whole(low=1, high=100, required=True)
@@ -28,7 +28,7 @@ class PaginationSchema(CamelSchema):
 
 
 def shape_a(data: Any, page: Page[Any] | None = None) -> dict[str, Any]:
-    """Wrap data, and the place of a page in its list, in shape A."""
+    """Wrap data in shape A, with pagination for a page."""
     envelope = {
         "data": data,
         "meta": {"requestId": request_id(), "timestamp": iso_utc(utc_now())},
@@ -44,7 +44,7 @@ def shape_a(data: Any, page: Page[Any] | None = None) -> dict[str, Any]:
 
 
 def shape_b(data: Any, page: Page[Any]) -> dict[str, Any]:
-    """Wrap a page in shape B, which only the engagement list has."""
+    """Wrap a page in shape B, which only the list of engagements uses."""
     return {
         "data": data,
         "page": page.page,
@@ -54,7 +54,7 @@ def shape_b(data: Any, page: Page[Any]) -> dict[str, Any]:
 
 
 def documented_shape_a(schema: Schema) -> Schema:
-    """Build the schema of shape A around a schema, for the OpenAPI document."""
+    """Build the schema of shape A around a schema."""
     members: dict[str, Any] = {
         "data": Nested(schema, required=True),
         "meta": Nested(MetaSchema, required=True),
@@ -66,7 +66,7 @@ def documented_shape_a(schema: Schema) -> Schema:
 
 
 def documented_shape_b(schema: Schema) -> Schema:
-    """Build the schema of shape B around a schema, for the OpenAPI document."""
+    """Build the schema of shape B around a schema."""
     members: dict[str, Any] = {
         "data": Nested(schema, required=True),
         "page": Whole(low=1, required=True),

@@ -16,8 +16,8 @@ from app.web.schemas.base import CamelSchema
 logger = logging.getLogger(__name__)
 
 _BY_STATUS: dict[int, type[errors.AppError]] = {
-    each.status: each
-    for each in (
+    kind.status: kind
+    for kind in (
         errors.MalformedRequest,
         errors.NotFound,
         errors.MethodNotAllowed,
@@ -31,17 +31,22 @@ _BY_STATUS: dict[int, type[errors.AppError]] = {
 
 
 class DetailSchema(CamelSchema):
-    """One finding about the input."""
+    """One problem with the input."""
 
     location = fields.String()
     field = fields.String()
     code = fields.String()
     message = fields.String()
     server_time = fields.String()
+    timestamp = fields.String()
+    nonce = fields.String()
+    method = fields.String()
+    path = fields.String()
+    body_sha256 = fields.String()
 
 
 class ErrorBodySchema(CamelSchema):
-    """What went wrong."""
+    """The error of an answer."""
 
     code = fields.String(required=True)
     message = fields.String(required=True)
@@ -59,13 +64,13 @@ class ErrorSchema(CamelSchema):
 def install(app: Flask) -> None:
     """Register the handlers."""
     app.register_error_handler(errors.AppError, render)
-    app.register_error_handler(UnknownMasterKey, _render_sealed)
+    app.register_error_handler(UnknownMasterKey, _render_unknown_master_key)
     app.register_error_handler(HTTPException, _render_http)
     app.register_error_handler(Exception, _render_unexpected)
 
 
 def render(error: errors.AppError) -> Response:
-    """Build the answer to a failure."""
+    """Build the answer for an error."""
     body: dict[str, Any] = {
         "code": error.code,
         "message": error.message,
@@ -86,8 +91,8 @@ def render(error: errors.AppError) -> Response:
     return response
 
 
-def _render_sealed(error: UnknownMasterKey) -> Response:
-    message = f"What is stored here cannot be opened: {error}."
+def _render_unknown_master_key(error: UnknownMasterKey) -> Response:
+    message = f"Stored data cannot be decrypted: {error}."
     logger.error("%s %s: %s", request.method, request.path, message)
     return render(errors.ServiceUnavailable(message))
 
@@ -96,14 +101,14 @@ def _render_http(error: HTTPException) -> Response:
     status = error.code or 500
     if status < 400:
         return Response(status=404) if status == 308 else Response(status=status)
-    known = _BY_STATUS.get(status)
-    if known is None:
-        known = errors.MalformedRequest if status < 500 else errors.AppError
-    mended = known()
+    kind = _BY_STATUS.get(status)
+    if kind is None:
+        kind = errors.MalformedRequest if status < 500 else errors.AppError
+    answer = kind()
     allowed = getattr(error, "valid_methods", None)
     if status == 405 and allowed:
-        mended.headers["Allow"] = ", ".join(sorted({*allowed, "OPTIONS"}))
-    return render(mended)
+        answer.headers["Allow"] = ", ".join(sorted({*allowed, "OPTIONS"}))
+    return render(answer)
 
 
 def _render_unexpected(error: Exception) -> Response:

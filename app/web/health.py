@@ -1,4 +1,4 @@
-"""Health endpoint: whether the service works, without details that help an attacker."""
+"""Health endpoint, without details that would help an attacker."""
 
 import threading
 import time
@@ -17,35 +17,35 @@ Check = Callable[[], bool]
 
 
 class Health:
-    """Runs the checks at most once a second, however often it is asked."""
+    """Runs the checks at most once a second."""
 
     def __init__(self, checks: dict[str, Check], *, vital: tuple[str, ...]) -> None:
         self._checks = checks
         self._vital = vital
         self._lock = threading.Lock()
-        self._looked_at = 0.0
-        self._found: dict[str, bool] = {}
+        self._checked_at = 0.0
+        self._results: dict[str, bool] = {}
 
     def install(self, app: Flask) -> None:
-        """Serve the answer at the root and under both bases."""
+        """Register /health at the root and under both base paths."""
         for base in ("", *BASES):
             app.add_url_rule(f"{base}/health", "health", self.show, methods=["GET"])
 
     def show(self) -> Response:
-        """Answer ok or degraded; 503 when a vital part is down."""
-        found = self._look()
-        if not all(found[name] for name in self._vital):
+        """Answer ok or degraded, or 503 when a vital check fails."""
+        results = self._run()
+        if not all(results[name] for name in self._vital):
             raise ServiceUnavailable("The service is not ready.", retry_after_s=1)
         answer: dict[str, Any] = {
-            "status": "ok" if all(found.values()) else "degraded",
+            "status": "ok" if all(results.values()) else "degraded",
             "time": iso_utc(utc_now()),
-            "checks": {name: "ok" if good else "failing" for name, good in found.items()},
+            "checks": {name: "ok" if good else "failing" for name, good in results.items()},
         }
         return jsonify(answer)
 
-    def _look(self) -> dict[str, bool]:
+    def _run(self) -> dict[str, bool]:
         with self._lock:
-            if time.monotonic() - self._looked_at > _KEPT_S:
-                self._found = {name: check() for name, check in self._checks.items()}
-                self._looked_at = time.monotonic()
-            return self._found
+            if time.monotonic() - self._checked_at > _KEPT_S:
+                self._results = {name: check() for name, check in self._checks.items()}
+                self._checked_at = time.monotonic()
+            return self._results

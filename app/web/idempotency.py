@@ -1,4 +1,4 @@
-"""Idempotency-Key on every POST: the first answer is kept with its effect, and given again."""
+"""Idempotency-Key on every POST: the first answer is stored and repeated."""
 
 import re
 from collections.abc import Callable
@@ -7,21 +7,21 @@ from typing import Any
 from flask import Response, make_response, request
 
 from app.core.clock import utc_now
-from app.core.database.idempotency import Answer, IdempotentRequest, Replay, fingerprint
+from app.core.database.idempotency import IdempotentRequest, Replay, StoredAnswer, fingerprint
 from app.core.errors import InvalidInput
 from app.web.current import current_runtime
 from app.web.principal import current_principal
 
 _FORM = re.compile(r'"?([\x21\x23-\x7e][\x21-\x7e]{0,254}?)"?', re.ASCII)
-_KEPT_HEADERS = ("ETag", "Location", "Cache-Control")
+_STORED_HEADERS = ("ETag", "Location", "Cache-Control")
 
 
 def answer_once(view: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call the view, unless the same key has asked the same before."""
+    """Call the view, or repeat the stored answer of this Idempotency-Key."""
     header = request.headers.get("Idempotency-Key")
     if header is None:
         return view(*args, **kwargs)
-    asked = IdempotentRequest(
+    idempotent = IdempotentRequest(
         key_id=current_principal().key_id,
         idempotency_key=_key_of(header),
         fingerprint=fingerprint(request.method, request.environ["RAW_URI"], request.get_data()),
@@ -30,11 +30,11 @@ def answer_once(view: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     runtime = current_runtime()
     try:
         with runtime.db.reading() as session:
-            asked.replay(session, runtime.keyring)
-        with runtime.db.held(lambda session: asked.claim(session, runtime.keyring)) as held:
+            idempotent.replay(session, runtime.keyring)
+        with runtime.db.held(lambda session: idempotent.claim(session, runtime.keyring)) as held:
             response: Response = make_response(view(*args, **kwargs))
             if held.session is not None:
-                asked.complete(held.session, runtime.keyring, _kept(response))
+                idempotent.complete(held.session, runtime.keyring, _stored(response))
     except Replay as replay:
         headers = {**replay.answer.headers, "Idempotency-Replayed": "true"}
         return Response(
@@ -46,9 +46,9 @@ def answer_once(view: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return response
 
 
-def _kept(response: Response) -> Answer:
-    headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
-    return Answer(response.status_code, response.get_data(), headers)
+def _stored(response: Response) -> StoredAnswer:
+    headers = {name: response.headers[name] for name in _STORED_HEADERS if name in response.headers}
+    return StoredAnswer(response.status_code, response.get_data(), headers)
 
 
 def _key_of(header: str) -> str:

@@ -14,13 +14,13 @@ MAX_JSON_BYTES = 1024 * 1024
 
 
 class StrictParser(FlaskParser):
-    """What flask-smorest calls for `@blp.arguments`; raises our own errors."""
+    """Parser behind `@blp.arguments`; raises the errors of the API."""
 
-    # None: the schema decides what an unknown field is, in queries too.
+    # None: the schema decides about unknown fields, also in queries.
     DEFAULT_UNKNOWN_BY_LOCATION: dict[str, str | None] = {"json": None, "query": None}  # noqa: RUF012
 
     def load_json(self, req: Request, schema: Schema) -> Any:
-        """Parse the body, which must be announced as JSON; no body is an empty object."""
+        """Parse a body of type JSON; a missing body is an empty object."""
         body = req.get_data()
         if not body:
             return {}
@@ -31,18 +31,18 @@ class StrictParser(FlaskParser):
         return load_object(body)
 
     def load_querystring(self, req: Request, schema: Schema) -> Any:
-        """Take each parameter once; a repeated one is ambiguous and refused."""
-        found: dict[str, str] = {}
+        """Read the query; refuses a parameter that is given twice."""
+        parameters: dict[str, str] = {}
         for name, values in req.args.lists():
             if len(values) > 1:
                 message = Message(FORMAT, "This parameter may be given only once.")
                 raise InvalidInput(details=details_of({"query": {name: [message]}}))
-            found[name] = values[0]
-        for name, value in found.items():
+            parameters[name] = values[0]
+        for name, value in parameters.items():
             if "\x00" in value or "\ufffd" in value:
                 message = Message(FORMAT, "This parameter must be UTF-8 without NUL.")
                 raise InvalidInput(details=details_of({"query": {name: [message]}}))
-        return found
+        return parameters
 
     def handle_error(
         self,
@@ -53,8 +53,8 @@ class StrictParser(FlaskParser):
         error_status_code: int | None,
         error_headers: Any,
     ) -> NoReturn:
-        """Report every finding with its location, field and code."""
+        """Raise `InvalidInput` with location, field and code of each problem."""
         details = details_of(error.messages_dict)
-        missing = bool(details) and all(each["code"] == REQUIRED for each in details)
+        missing = bool(details) and all(detail["code"] == REQUIRED for detail in details)
         message = "Required fields are missing; details names each." if missing else None
         raise InvalidInput(message, details=details)

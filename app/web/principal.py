@@ -1,4 +1,4 @@
-"""Principal of a request: its API key, and the scope that each endpoint needs."""
+"""Principal of a request, and the scopes that endpoints need."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ def current_principal() -> Principal:
 def require_scope(scope: str, *, policy: str = DEFAULT) -> Callable[[View], View]:
     """Mark an endpoint with its scope and its rate-limit policy.
 
-    The mark is read once, when the blueprint takes the endpoint in: the check then runs before
-    the arguments are parsed, so that 403 comes before 422.
+    The blueprint reads the mark when the endpoint is registered. It checks the scope before it
+    parses arguments, so that 403 comes before 422.
     """
 
     def mark(view: View) -> View:
@@ -49,6 +49,6 @@ def require_scope(scope: str, *, policy: str = DEFAULT) -> Callable[[View], View
 
 
 def check_scope(scope: str) -> None:
-    """Refuse when the key of this request lacks the scope."""
+    """Raise `InsufficientScope` if the key of this request lacks the scope."""
     if scope not in current_principal().scopes:
         raise InsufficientScope(f"This request needs the scope {scope}.")

@@ -1,4 +1,4 @@
-"""Public address of the service, for links that callers can follow as they are."""
+"""Public address of the service, for links in answers."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -10,9 +10,9 @@ from app.core.settings import Settings
 
 
 def public_address(settings: Settings) -> str:
-    """Return CQE_PUBLIC_URL, or else the address that this request came to.
+    """Return CQE_PUBLIC_URL, or else the address that this request was sent to.
 
-    The Host header is the caller's word. It is believed where it names this machine.
+    The caller chooses the Host header, so it is used only if it names this machine.
 
     Raises:
         MalformedRequest: the Host header names another machine, and CQE_PUBLIC_URL is not set.

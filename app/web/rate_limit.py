@@ -1,4 +1,4 @@
-"""Rate limits as the caller sees them: the policies, and the headers of an answer."""
+"""RateLimit-limit policies, and their headers in answers."""
 
 import math
 from collections.abc import Sequence
@@ -8,17 +8,17 @@ from flask import Response
 
 from app.core.errors import RateLimitExceeded
 from app.core.request_limits.values import Limit, LimitStatus
-from app.core.settings import Rate, Settings
+from app.core.settings import RateLimit, Settings
 from app.web.principal import DEFAULT, EXPENSIVE, KEYS
 
 AUTH_FAILURES = "auth-failures"
 
 
 class Policies:
-    """The limits that a request is held to."""
+    """Limits by policy, as set by the settings."""
 
     def __init__(self, settings: Settings) -> None:
-        self._rates: dict[str, Rate] = {
+        self._rates: dict[str, RateLimit] = {
             DEFAULT: settings.rate_limit_default,
             EXPENSIVE: settings.rate_limit_expensive,
             KEYS: settings.rate_limit_keys,
@@ -26,7 +26,7 @@ class Policies:
         }
 
     def for_key(self, key_id: str, policy: str) -> list[Limit]:
-        """Return the default limit of a key, and the tighter one of the endpoint."""
+        """Return the default limit of a key and the limit of the endpoint's policy."""
         return [self._limit(name, key_id) for name in dict.fromkeys((DEFAULT, policy))]
 
     def for_failures(self, address: str) -> list[Limit]:
@@ -39,27 +39,28 @@ class Policies:
 
 
 def refuse(statuses: Sequence[LimitStatus]) -> RateLimitExceeded:
-    """Build the 429 that says how long to wait, in whole seconds."""
+    """Build the 429 error with the whole seconds to wait."""
     wait_s = max(1, math.ceil(max(status.wait_s for status in statuses)))
     return RateLimitExceeded(retry_after_s=wait_s)
 
 
 def add_headers(response: Response, statuses: Sequence[LimitStatus], now: datetime) -> None:
-    """Tell the policies and what is left, in the current and in the older headers."""
+    """Add policies and remaining requests, in the standard and the older headers."""
     if not statuses:
         return
     policies = ", ".join(
-        f'"{each.limit.policy}";q={each.limit.limit};w={each.limit.window_s}' for each in statuses
+        f'"{status.limit.policy}";q={status.limit.limit};w={status.limit.window_s}'
+        for status in statuses
     )
-    left = ", ".join(
-        f'"{each.limit.policy}";r={each.remaining};t={math.ceil(each.refill_s)}'
-        for each in statuses
+    remaining = ", ".join(
+        f'"{status.limit.policy}";r={status.remaining};t={math.ceil(status.refill_s)}'
+        for status in statuses
     )
-    tightest = min(statuses, key=lambda each: each.remaining)
+    tightest = min(statuses, key=lambda status: status.remaining)
     response.headers.extend(
         {
             "RateLimit-Policy": policies,
-            "RateLimit": left,
+            "RateLimit": remaining,
             "X-RateLimit-Limit": str(tightest.limit.limit),
             "X-RateLimit-Remaining": str(tightest.remaining),
             "X-RateLimit-Reset": str(math.ceil(now.timestamp() + tightest.full_s)),

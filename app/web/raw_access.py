@@ -1,4 +1,4 @@
-"""Access to original texts: the scope it needs, and its log entry."""
+"""Access to unmasked texts: its scope and its log entry."""
 
 import logging
 
@@ -10,8 +10,8 @@ SCOPE = "transcripts:raw"
 
 
 def check_raw(object_id: str, *, redacted: bool) -> None:
-    """Refuse raw texts to a key without the scope; log who asks for those of what, never a text."""
+    """Refuse unmasked texts without the scope, and log the access, never a text."""
     if redacted:
         return
     check_scope(SCOPE)
-    logger.info("raw texts of %s are shown to the key %s", object_id, current_principal().key_id)
+    logger.info("unmasked texts of %s were shown to key %s", object_id, current_principal().key_id)

@@ -1,4 +1,4 @@
-"""The request id: `req_…` in a header and in every envelope; an inbound one is only logged."""
+"""Request id: `req_…` in a header and in every envelope; an inbound id is only logged."""
 
 import logging
 import re
@@ -13,7 +13,7 @@ _INBOUND = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
 
 def request_id() -> str:
-    """Return the id of the running request; outside of one, a fresh id."""
+    """Return the id of the current request; outside of one, a new id."""
     if not has_request_context():
         return new_id("req")
     if "request_id" not in g:
@@ -22,7 +22,7 @@ def request_id() -> str:
 
 
 def install(app: Flask) -> None:
-    """Give every request its id, and log each answer without its query string."""
+    """Add the id to every answer, and log each answer without its query string."""
 
     @app.before_request
     def begin() -> None:

@@ -1,4 +1,4 @@
-"""Counting of requests by route, status class and duration, where metrics are on."""
+"""Counts of requests by route, status class and duration, when metrics are on."""
 
 import time
 
@@ -6,12 +6,12 @@ from flask import Flask, Response, g, request
 
 from app.core.metrics.request_counts import RequestCounts
 
-# Callers may send any word as a method, and each would be a series of its own.
+# Callers may send any word as a method; each would become a time series.
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 
 
 def install(app: Flask, counts: RequestCounts) -> None:
-    """Count every request; install it first, so that the gate's time counts as well."""
+    """Count every request; install it first, so that authentication counts as well."""
 
     @app.before_request
     def begin() -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.analytics import schemas
-from app.analytics.board_shapes import AnalyticsExecutiveSchema, AnalyticsMemberSchema
 from app.analytics.cli import analytics
+from app.analytics.engine import rebuilding
+from app.analytics.schemas.leaderboards import AnalyticsExecutiveSchema, AnalyticsMemberSchema
+from app.analytics.schemas.reports import AnalyticsSummarySchema, AnalyticsTrendSchema
 from app.core.clock import iso_utc, utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
@@ -16,6 +17,7 @@ from app.directory import service as directory
 from app.evaluations import service as evaluations
 from tests.caller import Caller, error_code, findings
 from tests.conversations import completed, opened
+from tests.evaluation_rows import rows_of
 from tests.running import CommandRunner
 
 VIEWS = ("summary", "campaigns", "call-centers", "executives", "trends")
@@ -35,7 +37,7 @@ def checked() -> str:
 
 def test_a_summary_of_nothing_has_zeros_and_nulls(client: Caller) -> None:
     data = data_of(client, "summary")
-    assert schemas.AnalyticsSummarySchema().validate(data) == {}
+    assert AnalyticsSummarySchema().validate(data) == {}
     assert data["totals"]["evaluations"] == 0
     assert data["score"]["mean"] is None
     assert data["score"]["distribution"][9] == {"from": 90, "to": 100, "count": 0}
@@ -55,13 +57,14 @@ def test_a_completed_evaluation_counts_at_once(client: Caller, runtime: Runtime)
         evaluation = completed(session)
         opened(session)
     data = data_of(client, "summary", minEvaluations=1)
-    assert schemas.AnalyticsSummarySchema().validate(data) == {}
+    assert AnalyticsSummarySchema().validate(data) == {}
     assert data["totals"] == {
         "conversations": 2,
         "voiceCalls": 0,
         "audioFiles": 0,
         "evaluations": 2,
         "completed": 1,
+        "withoutVerdict": 0,
         "failed": 0,
         "pending": 1,
     }
@@ -89,6 +92,42 @@ def test_a_failed_evaluation_has_no_figures(client: Caller, runtime: Runtime) ->
     data = data_of(client, "summary")
     assert data["totals"]["failed"] == 1
     assert data["score"]["mean"] is None
+
+
+def test_an_evaluation_without_a_verdict_is_counted_and_not_ranked(
+    client: Caller, runtime: Runtime
+) -> None:
+    executives, campaign = [new_id("exec"), new_id("exec")], new_id("camp")
+    common = {"campaign_id": campaign, "engagement_id": None, "channel": "chat"}
+    moments = {"created_at": utc_now(), "completed_at": utc_now()}
+    ids = rows_of(
+        runtime,
+        {**common, **moments, "score": 60, "passed": False, "executive_id": executives[0]},
+        {**common, **moments, "score": 100, "passed": True, "executive_id": executives[0]},
+        {**common, **moments, "score": 4, "passed": None, "executive_id": executives[0]},
+        {**common, **moments, "score": 99, "passed": None, "executive_id": executives[1]},
+    )
+    with runtime.db.writing() as session:
+        rebuilding.rebuild_after(session, "")
+
+    summary = data_of(client, "summary")
+    assert (summary["totals"]["completed"], summary["totals"]["withoutVerdict"]) == (4, 2)
+    assert summary["coverage"] == 1
+    assert (summary["score"]["mean"], summary["score"]["passRate"]) == (80, 0.5)
+    assert sum(each["count"] for each in summary["score"]["distribution"]) == 2
+    ranked, unranked = data_of(client, "executives", minEvaluations=2)
+    assert (ranked["id"], unranked["id"]) == tuple(executives)
+    assert (ranked["evaluations"], ranked["withoutVerdict"], ranked["rank"]) == (3, 1, 1)
+    assert (ranked["meanScore"], ranked["adjustedScore"], ranked["passRate"]) == (80, 80, 0.5)
+    assert (unranked["evaluations"], unranked["withoutVerdict"]) == (1, 1)
+    assert (unranked["rank"], unranked["meanScore"], unranked["adjustedScore"]) == (None,) * 3
+    assert not data_of(client, "executives", minEvaluations=3)[0]["rankEligible"]
+    [point] = data_of(client, "trends", granularity="month")["series"][0]["points"][-1:]
+    assert (point["value"], point["count"]) == (80, 2)
+    counted = data_of(client, "trends", granularity="month", metric="evaluations")["series"][0]
+    assert counted["points"][-1]["value"] == 4
+    listed = client.get("/evaluations", params={"hasVerdict": "false"}).json()["data"]
+    assert {each["id"] for each in listed} == set(ids[2:])
 
 
 def test_people_and_bots_are_ranked_apart(client: Caller, runtime: Runtime) -> None:
@@ -131,7 +170,7 @@ def test_trends_show_empty_periods(client: Caller, runtime: Runtime) -> None:
     with runtime.db.writing() as session:
         completed(session)
     data = data_of(client, "trends", metric="passRate", granularity="day")
-    assert schemas.AnalyticsTrendSchema().validate(data) == {}
+    assert AnalyticsTrendSchema().validate(data) == {}
     points = data["series"][0]["points"]
     assert len(points) in (30, 31)
     assert points[0]["count"] == 0

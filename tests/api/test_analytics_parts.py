@@ -38,6 +38,7 @@ def write_evaluations(runtime: Runtime) -> list[str]:
         {
             "created_at": START + timedelta(minutes=2 * number),
             "score": number,
+            "passed": True,
             "campaign_id": CAMPAIGNS[number % 2],
             "topics": ["billing"],
         }

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 from app.analytics.cli import analytics
 from app.core.clock import iso_utc
 from app.core.runtime import Runtime
-from app.core.settings import Rate
+from app.core.settings import RateLimit
 from app.evaluations.enums import RESOLUTIONS
 from tests.analytics_world import NOW, Evaluations, World
 from tests.caller import Caller
@@ -30,6 +30,11 @@ from tests.running import CommandRunner, running_runtime
 
 def known(rows: Evaluations, name: str) -> list[Any]:
     return [row[name] for row in rows if row[name] is not None]
+
+
+def ranked(rows: Evaluations) -> list[int]:
+    """The scores of those with a verdict."""
+    return [row["score"] for row in rows if row["passed"] is not None]
 
 
 def metric(rows: Evaluations, name: str) -> list[float]:
@@ -61,10 +66,10 @@ def same(found: float | None, ought: float | None, within: float) -> bool:
 GOOD, BAD = ("improving", "slightly_improving"), ("declining", "slightly_declining")
 Figure = tuple[Callable[[Evaluations], float | None], float]
 LEADERBOARD: dict[str, Figure] = {
-    "meanScore": (lambda rows: mean(known(rows, "score")), 0.005),
-    "medianScore": (lambda rows: percentile(known(rows, "score"), 50), 0.005),
-    "p10": (lambda rows: percentile(known(rows, "score"), 10), 0.005),
-    "p90": (lambda rows: percentile(known(rows, "score"), 90), 0.005),
+    "meanScore": (lambda rows: mean(ranked(rows)), 0.005),
+    "medianScore": (lambda rows: percentile(ranked(rows), 50), 0.005),
+    "p10": (lambda rows: percentile(ranked(rows), 10), 0.005),
+    "p90": (lambda rows: percentile(ranked(rows), 90), 0.005),
     "passRate": (lambda rows: mean(known(rows, "passed")), 5e-5),
     "autoFailRate": (lambda rows: mean(known(rows, "auto_failed")), 5e-5),
     "complianceMean": (lambda rows: mean(known(rows, "compliance_score")), 0.005),
@@ -130,11 +135,12 @@ def check_summary(data: Any, rows: Evaluations, before: Evaluations) -> None:
         "audioFiles": sum(row["source_type"] == "audio_file" for row in rows),
         "evaluations": len(rows),
         "completed": len(done),
+        "withoutVerdict": sum(row["passed"] is None for row in done),
         "failed": statuses.count("failed"),
         "pending": statuses.count("queued"),
     }
     assert same(data["coverage"], len(done) / len(rows) if rows else None, 5e-5)
-    scores = known(done, "score")
+    scores = ranked(done)
     score = data["score"]
     names = {"mean": "meanScore", "median": "medianScore", "p10": "p10", "p90": "p90"}
     names |= {name: name for name in ("passRate", "autoFailRate", "complianceMean")}
@@ -175,7 +181,7 @@ def check_summary(data: Any, rows: Evaluations, before: Evaluations) -> None:
     for each in data["byChannel"]:
         own = [row for row in done if row["channel"] == each["channel"]]
         assert each["evaluations"] == len(own) > 0
-        assert same(each["meanScore"], mean(known(own, "score")), 0.005)
+        assert same(each["meanScore"], mean(ranked(own)), 0.005)
         assert same(each["passRate"], mean(known(own, "passed")), 5e-5)
     assert sum(each["evaluations"] for each in data["byChannel"]) == len(done)
     topics = [topic for row in done for topic in row["topics"]]
@@ -189,7 +195,7 @@ def check_summary(data: Any, rows: Evaluations, before: Evaluations) -> None:
         assert each["evaluations"] == ought[each["key"]][1]
     former = [row for row in before if row["status"] == "completed"]
     assert data["change"]["evaluations"] == len(done) - len(former)
-    now, then = mean(scores), mean(known(former, "score"))
+    now, then = mean(scores), mean(ranked(former))
     moved = None if now is None or then is None else now - then
     assert same(data["change"]["meanScore"], moved, 0.01)
 
@@ -203,18 +209,19 @@ def check_leaderboard(
     kind = {key: world.kinds.get(key, "human") if noun == "executive" else "" for key in ids}
     adjusted = {}
     for key in ids:
-        own = [row["score"] for row in done if row[f"{noun}_id"] == key]
-        like = [row["score"] for row in done if kind[row[f"{noun}_id"]] == kind[key]]
-        adjusted[key] = (sum(own) + 5 * sum(like) / len(like)) / (len(own) + 5)
+        own = ranked([row for row in done if row[f"{noun}_id"] == key])
+        like = ranked([row for row in done if kind[row[f"{noun}_id"]] == kind[key]])
+        adjusted[key] = (sum(own) + 5 * (mean(like) or 0)) / (len(own) + 5) if own else None
     for each in data:
         own = [row for row in done if row[f"{noun}_id"] == each["id"]]
         assert each["evaluations"] == len(own)
+        assert each["withoutVerdict"] == sum(row["passed"] is None for row in own)
         for name, (work_out, within) in LEADERBOARD.items():
             assert same(each[name], work_out(own), within), name
         last = max(row["completed_at"] for row in own)
         assert each["lastEvaluationAt"] == iso_utc(last)
         assert same(each["adjustedScore"], adjusted[each["id"]], 0.005)
-        assert each["rankEligible"] == (len(own) >= 3)
+        assert each["rankEligible"] == (len(ranked(own)) >= 3)
         ought = sections_of(own)
         assert {section["key"] for section in each["sections"]} == set(ought)
         for section in each["sections"]:
@@ -233,9 +240,9 @@ def check_leaderboard(
                 assert same(each["topStrength"]["meanScore"], max(means), 0.005)
                 assert same(each["topWeakness"]["meanScore"], min(means), 0.005)
     for each_kind in set(kind.values()):
-        ranked = [each for each in data if each["rankEligible"] and kind[each["id"]] == each_kind]
-        ranked.sort(key=lambda each: -adjusted[each["id"]])
-        assert [each["rank"] for each in ranked] == list(range(1, len(ranked) + 1))
+        placed = [each for each in data if each["rankEligible"] and kind[each["id"]] == each_kind]
+        placed.sort(key=lambda each: -adjusted[each["id"]])
+        assert [each["rank"] for each in placed] == list(range(1, len(placed) + 1))
 
 
 def check_trend(data: Any, name: str, rows: Evaluations, group: str, zone: ZoneInfo) -> None:
@@ -256,7 +263,7 @@ def check_trend(data: Any, name: str, rows: Evaluations, group: str, zone: ZoneI
             first = start.astimezone(zone)
             assert point is series["points"][0] or (first.hour, first.minute) == (0, 0)
         if name == "score":
-            assert counts == len(own)
+            assert counts == len(ranked(own))
 
 
 FILTERS = st.fixed_dictionaries(
@@ -313,7 +320,7 @@ class Reports(RuleBasedStateMachine):
         data = self.get("summary", {"from": iso_utc(start), "to": iso_utc(end)})
         rows = self.world.chosen(start, end, {})
         assert data["totals"]["evaluations"] == len(rows)
-        scores = known([row for row in rows if row["status"] == "completed"], "score")
+        scores = ranked([row for row in rows if row["status"] == "completed"])
         assert same(data["score"]["mean"], mean(scores), 0.005)
 
     @rule(period=PERIODS)
@@ -379,7 +386,7 @@ class Reports(RuleBasedStateMachine):
 def test_every_report_is_right_whatever_happens(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
-    client = make_caller(serve(rate=Rate(1_000_000, 60)))
+    client = make_caller(serve(rate=RateLimit(1_000_000, 60)))
     run_state_machine_as_test(
         lambda: Reports(client, running_runtime()),
         settings=settings(max_examples=25, stateful_step_count=15, deadline=None, derandomize=True),

@@ -12,6 +12,7 @@ from app.campaigns.service import CAMPAIGNS
 from app.core.errors import InvalidInput
 from app.core.runtime import Runtime
 from tests.caller import Caller, error_code, findings
+from tests.conversations import HELPFUL, chat, completed
 
 
 def make(client: Caller, external_id: str, **fields: Any) -> dict[str, Any]:
@@ -187,6 +188,18 @@ def test_the_mean_score_is_null_without_scores(client: Caller, runtime: Runtime)
         service.note_score(session, campaign_id, 60, 1)
         service.note_score(session, campaign_id, -60, -1)
     assert client.get(f"/campaigns/{campaign_id}").json()["data"]["meanScore"] is None
+
+
+def test_the_mean_score_is_that_of_evaluations_with_a_verdict(
+    client: Caller, runtime: Runtime
+) -> None:
+    campaign_id = make(client, "a")["id"]
+    with runtime.db.writing() as session:
+        short = completed(session, transcript=chat(HELPFUL[:2]), campaign_id=campaign_id)
+        whole = completed(session, campaign_id=campaign_id)
+    assert (short.passed, whole.passed) == (None, True)
+    shown = client.get(f"/campaigns/{campaign_id}").json()["data"]
+    assert (shown["meanScore"], shown["counts"]["evaluations"]) == (whole.score, 2)
 
 
 def test_campaigns_are_looked_up_by_id_and_name(client: Caller, runtime: Runtime) -> None:

@@ -84,6 +84,10 @@ def test_what_is_scored_without_a_verdict_can_be_told_apart(
 ) -> None:
     ids = rows_of(runtime, {"score": 90, "passed": True}, {"score": 90}, {"status": "failed"})
     assert found(client, hasVerdict="false") == [ids[1]]
+    listed = client.get("/evaluations").json()["data"]
+    assert [each["hasVerdict"] for each in listed] == [True, False, None]
+    detail = client.get(f"/evaluations/{ids[1]}").json()["data"]
+    assert (detail["hasVerdict"], detail["score"], detail["passed"]) == (False, 90, None)
 
 
 @pytest.mark.parametrize(

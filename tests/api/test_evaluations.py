@@ -20,7 +20,7 @@ FIELDS = {
     *("id", "engagementId", "campaignId", "campaign", "callCenterId", "callCenter", "executiveId"),
     *("executive", "sourceType", "sourceId", "channel", "direction", "language", "status"),
     *("reviewStatus", "score", "rawScore", "complianceScore", "passed", "passThreshold", "band"),
-    "judgedWeightPercent",
+    *("judgedWeightPercent", "hasVerdict"),
     *("autoFailed", "failedCriteria", "customerSentiment", "sentimentTrend", "resolution"),
     *("predictedSatisfaction", "topics", "scorecardId", "scorecardVersion", "scorecardName"),
     *("engine", "confidence", "durationSeconds", "turnCount", "startedAt", "createdAt"),

@@ -103,7 +103,7 @@ def _raw_is_for_those_who_may(
         assert texts(other, path) == MASKED
         with caplog.at_level(logging.INFO):
             assert texts(client, f"{path}?redacted=false") == [each["text"] for each in SAID]
-        assert "raw texts of" in caplog.text
+        assert "unmasked texts of" in caplog.text
         assert "Keiko" not in caplog.text
     transcript = client.get(f"{judged}?redacted=false").json()["data"]
     assert (transcript["redacted"], transcript["redactionEntities"]) == (False, {})

@@ -17,7 +17,7 @@ from app.ai.speech.errors import (
     UnsupportedMedia,
 )
 from app.ai.speech.factory import build_transcriber
-from app.ai.speech.transcriber import TranscriptionOptions
+from app.ai.speech.transcriber import DecodedSound, TranscriptionOptions
 from app.ai.transcript import AudioInfo, Role, Transcript
 
 WHY = "the asr extra is not installed"
@@ -44,7 +44,15 @@ def recording_of(samples: Any) -> Any:
     """Make a recording of one channel."""
     spool = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
     spool.write(samples.astype(np.int16).tobytes())
-    source = SourceFormat("wav", "pcm_s16le", 16_000, channels=1, damaged=False)
+    source = SourceFormat(
+        "wav",
+        "pcm_s16le",
+        16_000,
+        channels=1,
+        layout="mono",
+        damaged=False,
+        needs_play_copy=False,
+    )
     return recordings.Recording(spool, source)
 
 
@@ -141,13 +149,13 @@ def test_a_recording_without_speech_gives_an_empty_transcript(transcriber: Any, 
 
 def test_progress_never_decreases_and_ends_at_one(transcriber: Any) -> None:
     shares: list[float] = []
-    found: list[AudioInfo] = []
+    found: list[DecodedSound] = []
     transcriber.transcribe(
         SILENCE, TranscriptionOptions(), progress=shares.append, on_decoded=found.append
     )
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, 1.0)
-    assert [info.duration_ms for info in found] == [10_000]
+    assert [sound.info.duration_ms for sound in found] == [10_000]
 
 
 def test_the_caller_sets_the_roles_of_the_channels() -> None:

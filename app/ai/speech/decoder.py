@@ -71,8 +71,10 @@ def decode(
             ExitStack() as kept,
         ):
             spool = kept.enter_context(tempfile.TemporaryFile(dir=spool_dir))
+            play_copy = kept.enter_context(tempfile.TemporaryFile(dir=spool_dir))
             process = subprocess.Popen(  # noqa: S603
-                _command(content_type, limits),
+                _command(content_type, limits, play_copy),
+                pass_fds=[play_copy.fileno()],
                 stdin=source,
                 stdout=spool,
                 stderr=report,
@@ -84,12 +86,17 @@ def decode(
             kept.pop_all()
     except OSError as error:
         raise ProviderUnavailable("The recording could not be read or stored right now.") from error
-    return Recording(spool, found)
+    if not found.needs_play_copy:
+        play_copy.close()
+        return Recording(spool, found)
+    play_copy.seek(0)
+    return Recording(spool, found, play_copy)
 
 
-def _command(content_type: str | None, limits: DecodingLimits) -> list[str]:
+def _command(content_type: str | None, limits: DecodingLimits, play_copy: IO[bytes]) -> list[str]:
     request = {
         "contentType": content_type,
+        "playCopy": play_copy.fileno(),
         "limits": asdict(limits),
         "parentPid": os.getpid(),
     }

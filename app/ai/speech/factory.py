@@ -1,11 +1,13 @@
-"""Factory of transcribers: the only module of this package that jobs import."""
+"""Factory of transcribers and decoders: jobs reach the libraries of the asr extra through it."""
 
 import importlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from app.ai.speech.errors import ModelMissing
-from app.ai.speech.transcriber import Transcriber
+from app.ai.speech.transcriber import DecodedSound, Transcriber, TranscriptionOptions
 
 
 def build_transcriber(
@@ -29,10 +31,7 @@ def build_transcriber(
     Raises:
         ModelMissing: the asr extra is not installed.
     """
-    try:
-        whisper: Any = importlib.import_module("app.ai.speech.whisper")
-    except ImportError as error:
-        raise ModelMissing from error
+    whisper = _import("whisper")
     transcriber: Transcriber = whisper.WhisperTranscriber(
         model_dir=model_dir,
         cpu_threads=cpu_threads,
@@ -40,3 +39,33 @@ def build_transcriber(
         min_free_bytes=min_free_bytes,
     )
     return transcriber
+
+
+def decoded(
+    path: Path,
+    options: TranscriptionOptions,
+    *,
+    spool_dir: Path,
+    min_free_bytes: int,
+    should_stop: Callable[[], bool],
+) -> AbstractContextManager[DecodedSound]:
+    """Decode a recording without transcribing it (see `speech.waveform.decoded`).
+
+    Raises:
+        ModelMissing: the asr extra is not installed.
+    """
+    sound: AbstractContextManager[DecodedSound] = _import("waveform").decoded(
+        path,
+        options,
+        spool_dir=spool_dir,
+        min_free_bytes=min_free_bytes,
+        should_stop=should_stop,
+    )
+    return sound
+
+
+def _import(module: str) -> Any:
+    try:
+        return importlib.import_module(f"app.ai.speech.{module}")
+    except ImportError as error:
+        raise ModelMissing from error

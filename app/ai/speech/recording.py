@@ -14,10 +14,16 @@ Sound: TypeAlias = NDArray[np.float32]
 
 
 class Recording:
-    """The channels of one recording as 16 kHz samples; leaving the `with` block deletes them."""
+    """The channels of one recording as 16 kHz samples; leaving the `with` block deletes them.
 
-    def __init__(self, spool: IO[bytes], source: SourceFormat) -> None:
+    `play_copy` is an open file with sound that browsers play, where they do not play the upload.
+    """
+
+    def __init__(
+        self, spool: IO[bytes], source: SourceFormat, play_copy: IO[bytes] | None = None
+    ) -> None:
         self._spool = spool
+        self.play_copy = play_copy
         self._frame_bytes = source.channels * SAMPLE_BYTES
         self.channels = source.channels
         self.sample_count = os.fstat(spool.fileno()).st_size // self._frame_bytes
@@ -41,6 +47,8 @@ class Recording:
         trace: TracebackType | None,
     ) -> None:
         self._spool.close()
+        if self.play_copy is not None:
+            self.play_copy.close()
 
     def read(self, channel: int, start: int, stop: int) -> Sound:
         """Read the samples from `start` to before `stop`, scaled to -1..1."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from app.ai.speech.decoding.limits import DEFAULT_MAX_DURATION_S
 from app.ai.transcript import AudioInfo, Role, Transcript
@@ -30,6 +30,22 @@ class TranscriptionOptions:
     max_duration_s: float = DEFAULT_MAX_DURATION_S
 
 
+@dataclass(frozen=True, slots=True)
+class DecodedSound:
+    """What people hear and see of a recording, as decoding gives it.
+
+    Attributes:
+        info: properties that decoding has found.
+        waveform: peaks for drawing (see `speech.waveform`).
+        play_copy: open file with AAC in MP4, if browsers do not play the upload at the right
+            times; it is closed after the call that received it.
+    """
+
+    info: AudioInfo
+    waveform: bytes
+    play_copy: IO[bytes] | None
+
+
 class Transcriber(Protocol):
     """Turns an audio file into a transcript; only jobs call it."""
 
@@ -39,7 +55,7 @@ class Transcriber(Protocol):
         options: TranscriptionOptions,
         *,
         progress: Callable[[float], None],
-        on_decoded: Callable[[AudioInfo], None] | None = None,
+        on_decoded: Callable[[DecodedSound], None] | None = None,
         should_stop: Callable[[], bool] = never_stop,
     ) -> Transcript:
         """Transcribe a file; without speech, the transcript is empty and has the warning `no_speech`.

@@ -16,8 +16,9 @@ from app.ai.speech.recognition import Utterance, recognise
 from app.ai.speech.recording import Recording
 from app.ai.speech.speech_model import SpeechModel, find_model, load_model
 from app.ai.speech.speech_regions import Region, amplify, find_regions, speech_gain
-from app.ai.speech.transcriber import TranscriptionOptions
-from app.ai.transcript import AudioInfo, Transcript
+from app.ai.speech.transcriber import DecodedSound, TranscriptionOptions
+from app.ai.speech.waveform import decoded_sound
+from app.ai.transcript import Transcript
 from app.core.process.stopping import never_stop
 
 PROVIDER = "faster-whisper"
@@ -68,7 +69,7 @@ class WhisperTranscriber:
         options: TranscriptionOptions,
         *,
         progress: Callable[[float], None],
-        on_decoded: Callable[[AudioInfo], None] | None = None,
+        on_decoded: Callable[[DecodedSound], None] | None = None,
         should_stop: Callable[[], bool] = never_stop,
     ) -> Transcript:
         """Transcribe a file as `Transcriber.transcribe` specifies."""
@@ -85,7 +86,7 @@ class WhisperTranscriber:
         )
         with recording:
             if on_decoded is not None:
-                on_decoded(recording.info)
+                on_decoded(decoded_sound(recording))
             run.advance(_DECODED)
             return _transcribe(recording, self._loaded_model(), run)
 

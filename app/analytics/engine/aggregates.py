@@ -9,14 +9,16 @@ from typing import Any
 
 from app.analytics.engine import score_means
 from app.analytics.engine.database import Row
-from app.analytics.engine.questions import Question
 from app.analytics.engine.reader import FactReader
 from app.analytics.engine.score_means import ScoreMeans
+from app.analytics.engine.selection import Selection
 from app.analytics.engine.statements import Aggregation
 
-# The column of a part, where it is not named like the measure.
+# An evaluation without a verdict has a score, but counts in no mean score and no rank.
+RANKED_SCORE = "CASE WHEN passed IS NOT NULL THEN score END"
+# SQL over the columns of a part.
 MEASURES: Mapping[str, str] = {
-    "score": "score",
+    "score": RANKED_SCORE,
     "passed": "passed::INTEGER",
     "auto_failed": "auto_failed::INTEGER",
     "compliance_score": "compliance_score",
@@ -35,7 +37,7 @@ _NEUTRAL = 0.1
 
 def sum_and_count(name: str) -> tuple[str, str]:
     """Return the SQL for the sum of a measure, and for how many facts have it."""
-    return f"coalesce(sum({MEASURES[name]}), 0)", f"count({name})"
+    return f"coalesce(sum({MEASURES[name]}), 0)", f"count({MEASURES[name]})"
 
 
 _NUMBERS = (
@@ -71,6 +73,11 @@ class Aggregate:
     resolutions: Counter[str] = field(default_factory=Counter)
     score_means: ScoreMeans = field(default_factory=ScoreMeans)
 
+    @property
+    def with_verdict(self) -> int:
+        """How many of the evaluations have a verdict: passed or failed."""
+        return self.totals["passed"][1]
+
     def add(self, other: "Aggregate") -> None:
         """Add the counts and sums of another one; details are left as they are."""
         self.evaluations += other.evaluations
@@ -87,20 +94,20 @@ def completed(by: str | None) -> str:
 
 
 class Groups:
-    """The completed evaluations of a question, grouped by a column, or under None all together.
+    """The completed evaluations of a selection, grouped by a column, or under None all together.
 
     Args:
-        among: values that are allowed in columns, besides the filters of the question.
+        among: values that are allowed in columns, besides the filters of the selection.
     """
 
     def __init__(
         self,
         facts: FactReader,
-        question: Question,
+        selection: Selection,
         by: str | None = None,
         among: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        self._facts, self._question, self._by, self._among = facts, question, by, among
+        self._facts, self._question, self._by, self._among = facts, selection, by, among
 
     def aggregates(self) -> dict[Any, Aggregate]:
         """Count and sum up every group that has evaluations."""
@@ -108,7 +115,7 @@ class Groups:
 
     def add_details(self, found: Mapping[Any, Aggregate]) -> None:
         """Fill in the details of the aggregates of all these groups."""
-        for key, (score,), (count,) in self._rows("score"):
+        for key, (score,), (count,) in self._rows(RANKED_SCORE):
             if score is not None:
                 found[key].scores[score] = count
         for key, _, (percentiles,) in self._rows(numbers=_FIRST_RESPONSES, combine=None):

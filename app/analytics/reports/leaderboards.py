@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from app.analytics.engine.aggregates import Aggregate, Groups
-from app.analytics.engine.questions import Question
 from app.analytics.engine.reader import FactReader
 from app.analytics.engine.score_means import ScoreMean
+from app.analytics.engine.selection import Selection
 from app.analytics.reports import measures, names
 from app.analytics.reports.statistics import rounded
 from app.core.database.paging import Page, PageRequest
@@ -17,28 +17,30 @@ _CHANGED = ("mean_score", "pass_rate")
 _SORTED_BY = ("mean_score", "pass_rate", "auto_fail_rate")
 
 
-def campaigns(facts: FactReader, question: Question, request: PageRequest, **how: Any) -> Page[Any]:
+def campaigns(
+    facts: FactReader, selection: Selection, request: PageRequest, **how: Any
+) -> Page[Any]:
     """List the campaigns that have completed evaluations (see `_leaderboard`)."""
-    return _leaderboard(facts, question, request, "campaign", **how)
+    return _leaderboard(facts, selection, request, "campaign", **how)
 
 
 def call_centers(
-    facts: FactReader, question: Question, request: PageRequest, **how: Any
+    facts: FactReader, selection: Selection, request: PageRequest, **how: Any
 ) -> Page[Any]:
     """List the call centres that have completed evaluations (see `_leaderboard`)."""
-    return _leaderboard(facts, question, request, "call_center", **how)
+    return _leaderboard(facts, selection, request, "call_center", **how)
 
 
 def executives(
-    facts: FactReader, question: Question, request: PageRequest, **how: Any
+    facts: FactReader, selection: Selection, request: PageRequest, **how: Any
 ) -> Page[Any]:
     """List the executives that have completed evaluations; people and bots are ranked apart."""
-    return _leaderboard(facts, question, request, "executive", **how)
+    return _leaderboard(facts, selection, request, "executive", **how)
 
 
 def _leaderboard(
     facts: FactReader,
-    question: Question,
+    selection: Selection,
     request: PageRequest,
     group: str,
     *,
@@ -48,11 +50,11 @@ def _leaderboard(
     """Measure every member of the group, rank those with enough evaluations, return one page.
 
     Args:
-        min_evaluations: the number of completed evaluations that a rank requires.
+        min_evaluations: the number of evaluations with a verdict that a rank requires.
         compare: adds the change since the period before.
     """
     column = f"{group}_id"
-    found = Groups(facts, question, column).aggregates()
+    found = Groups(facts, selection, column).aggregates()
     members = _members(facts, group, found)
     for kind in dict.fromkeys(member["kind"] for member in members):
         rank([member for member in members if member["kind"] == kind], min_evaluations)
@@ -61,31 +63,34 @@ def _leaderboard(
     shown = members[offset : offset + request.page_size]
     if shown:
         among = {column: [member["id"] for member in shown]}
-        groups = Groups(facts, question, column, among)
-        before = Groups(facts, question.before(), column, among) if compare else None
+        groups = Groups(facts, selection, column, among)
+        before = Groups(facts, selection.before(), column, among) if compare else None
         _add_details(groups, shown, found, min_evaluations)
         _add_change(shown, before.aggregates() if before else None)
     if group == "executive":
-        names.add_executives(facts.session, question, shown)
+        names.add_executives(facts.session, selection, shown)
     return Page(shown, request.page, request.page_size, len(members))
 
 
 def rank(members: Sequence[dict[str, Any]], min_evaluations: int) -> None:
     """Adjust the scores of one kind and rank the eligible by them; equals share a rank."""
-    total = sum(each["evaluations"] for each in members)
-    overall = sum(each["score_sum"] for each in members) / total if total else 0.0
-    for each in members:
-        number = each["evaluations"]
-        each["adjusted"] = (each["score_sum"] + _PRIOR * overall) / (number + _PRIOR)
-        each["adjusted_score"] = rounded(each["adjusted"], measures.SCORE_PLACES)
-        each["rank_eligible"] = number >= min_evaluations
-        each["rank"] = None
+    total = sum(member["with_verdict"] for member in members)
+    overall = sum(member["score_sum"] for member in members) / total if total else 0.0
+    for member in members:
+        number = member["with_verdict"]
+        member["adjusted"] = (member["score_sum"] + _PRIOR * overall) / (number + _PRIOR)
+        member["adjusted_score"] = (
+            rounded(member["adjusted"], measures.SCORE_PLACES) if number else None
+        )
+        member["rank_eligible"] = number >= min_evaluations
+        member["rank"] = None
     eligible = sorted(
-        (each for each in members if each["rank_eligible"]), key=lambda each: -each["adjusted"]
+        (member for member in members if member["rank_eligible"]),
+        key=lambda member: -member["adjusted"],
     )
-    for place, each in enumerate(eligible):
-        tied = place and eligible[place - 1]["adjusted"] == each["adjusted"]
-        each["rank"] = eligible[place - 1]["rank"] if tied else place + 1
+    for place, member in enumerate(eligible):
+        tied = place and eligible[place - 1]["adjusted"] == member["adjusted"]
+        member["rank"] = eligible[place - 1]["rank"] if tied else place + 1
 
 
 def _members(facts: FactReader, group: str, found: Mapping[str, Aggregate]) -> list[dict[str, Any]]:
@@ -97,6 +102,8 @@ def _members(facts: FactReader, group: str, found: Mapping[str, Aggregate]) -> l
             "kind": "human",
             **described[key],
             "evaluations": aggregate.evaluations,
+            "with_verdict": aggregate.with_verdict,
+            "without_verdict": aggregate.evaluations - aggregate.with_verdict,
             "score_sum": int(aggregate.totals["score"][0]),
             **{name: measures.LEADERBOARD[name](aggregate) for name in _SORTED_BY},
         }

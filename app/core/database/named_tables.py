@@ -53,6 +53,12 @@ class NamedTable(Generic[Row]):
         rows = session.execute(select(columns.id, columns.name).where(columns.id.in_(row_ids)))
         return {row.id: row.name for row in rows}
 
+    def choices(self, session: Session, *, limit: int) -> dict[str, str]:
+        """Map the ids of the first rows to their names, in the order of the names."""
+        columns = self.model.__table__.c
+        in_order = select(columns.id, columns.name).order_by(columns.name, columns.id)
+        return {row.id: row.name for row in session.execute(in_order.limit(limit))}
+
     @property
     def _missing(self) -> str:
         return f"There is no such {self.noun}."

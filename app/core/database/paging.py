@@ -64,9 +64,9 @@ def select_page(
         backwards = remaining < offset
         descending = request.sort.startswith("-")
         ordered = _ordered(statement, column, tail, descending=descending, backwards=backwards)
-        found = session.execute(ordered, {"_size": size, "_offset": min(offset, remaining)})
-        names = tuple(found.keys())
-        rows = [dict(zip(names, row, strict=True)) for row in found]
+        result = session.execute(ordered, {"_size": size, "_offset": min(offset, remaining)})
+        names = tuple(result.keys())
+        rows = [dict(zip(names, row, strict=True)) for row in result]
         if backwards:
             rows.reverse()
     return Page(rows, request.page, request.page_size, total_count)
@@ -83,7 +83,7 @@ def _ordered(
     backwards: bool,
 ) -> Select[*tuple[Any, ...]]:
     order: list[ColumnElement[Any]] = [
-        each.desc() if descending != backwards else each.asc() for each in (column, tail)
+        part.desc() if descending != backwards else part.asc() for part in (column, tail)
     ]
     if getattr(column.expression, "nullable", False):
         order[0] = order[0].nulls_first() if backwards else order[0].nulls_last()

@@ -25,5 +25,5 @@ def require_match(row: Versioned, if_match: str | None) -> None:
     """
     if if_match is None or if_match.strip() == "*":
         return
-    if etag_of(row.id, row.version) not in (each.strip() for each in if_match.split(",")):
+    if etag_of(row.id, row.version) not in (tag.strip() for tag in if_match.split(",")):
         raise PreconditionFailed()

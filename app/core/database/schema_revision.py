@@ -47,7 +47,7 @@ def _previous() -> dict[str, str]:
     folder = files("migrations") / "versions"
     for file in folder.iterdir() if folder.is_dir() else ():
         if file.name.endswith(".py"):
-            found = dict(_ASSIGNED.findall(file.read_text(encoding="utf-8")))
-            if "revision" in found:
-                steps[found["revision"]] = found.get("down_revision", "")
+            assigned = dict(_ASSIGNED.findall(file.read_text(encoding="utf-8")))
+            if "revision" in assigned:
+                steps[assigned["revision"]] = assigned.get("down_revision", "")
     return steps

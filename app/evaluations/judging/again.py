@@ -72,10 +72,10 @@ def request(
     of_source = revisions.of_source(
         session, source_type=former.source_type, source_id=former.source_id
     )
-    current = next(each for each in of_source if each.is_current)
+    current = next(evaluation for evaluation in of_source if evaluation.is_current)
     if current is not former:
         raise Conflict(f"{current.id} is the current evaluation of this source; request that one.")
-    if any(each.status not in ENDED for each in of_source):
+    if any(evaluation.status not in ENDED for evaluation in of_source):
         raise Conflict("An evaluation of this source is running; try again when it has ended.")
     evaluation = open_again(session, former, scorecard, priority=URGENT)
     ring_after_commit(session, judgements.bell())

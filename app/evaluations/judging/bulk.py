@@ -128,9 +128,9 @@ def open_next(session: Session, re_evaluation_id: str) -> bool:
     row = _locked(session, re_evaluation_id)
     if row is None:
         return False
-    found, reached = _next(session, row)
+    batch, reached = _next(session, row)
     known: dict[str, ResolvedScorecard] = {}
-    for former in found:
+    for former in batch:
         scorecard_id = row.scorecard_id or former.scorecard_id
         if scorecard_id not in known:
             known[scorecard_id] = scorecards.resolve(

@@ -48,13 +48,13 @@ def next_ids(
     # start and sorts all matches for every few rows.
     window = select(*_OF).where(*between).order_by(_OF.id).limit(LOOKED_AT).subquery()
     meant = [*_wanted(filters, channel), _OF.re_evaluation_id.is_distinct_from(not_of)]
-    found = session.scalars(
+    batch = session.scalars(
         select(window.c.id)
         .where(*(_of(window, condition) for condition in meant))
         .order_by(window.c.id)
         .limit(BATCH)
     ).all()
-    return found, found[-1] if len(found) == BATCH else end
+    return batch, batch[-1] if len(batch) == BATCH else end
 
 
 def _wanted(filters: Mapping[str, Any], channel: str | None) -> list[ColumnElement[bool]]:

@@ -10,7 +10,7 @@ from app.evaluations.enums import (
     RESOLUTIONS,
     TRENDS,
     Channel,
-    ErrorCode,
+    FailureCode,
     ReviewStatus,
     SourceType,
     Status,
@@ -86,7 +86,7 @@ class ResultsQuery(CamelSchema):
 class FailureSchema(CamelSchema):
     """The reason of a failed evaluation."""
 
-    code = Choice(list(ErrorCode), required=True)
+    code = Choice(list(FailureCode), required=True)
     message = fields.String(required=True)
 
 
@@ -112,6 +112,14 @@ class EvaluationSchema(CamelSchema):
     raw_score = fields.Float(required=True, allow_none=True)
     compliance_score = fields.Float(required=True, allow_none=True)
     judged_weight_percent = fields.Float(required=True, allow_none=True)
+    has_verdict = fields.Boolean(
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "false: too little was judged for a band, pass or fail; such an "
+            "evaluation counts in no pass rate, mean score or rank. null without a score."
+        },
+    )
     passed = fields.Boolean(required=True, allow_none=True)
     pass_threshold = fields.Integer(required=True, allow_none=True)
     band = Choice(BANDS, required=True, allow_none=True)

@@ -50,14 +50,14 @@ class EvaluationFilters(CamelSchema):
     campaign_id = Reference("camp")
     call_center_id = Reference("cc")
     executive_id = Reference("exec")
-    source_type = Words([str(each) for each in SourceType])
+    source_type = Words([str(kind) for kind in SourceType])
     source_id = Pattern(
         "(conv|aud|call)_[0-7][0-9a-hjkmnp-tv-z]{25}",
         "This must be the id of a conversation, an audio file or a voice call.",
     )
-    channel = Words([str(each) for each in Channel])
-    status = Words([str(each) for each in Status])
-    review_status = Words([str(each) for each in ReviewStatus])
+    channel = Words([str(channel) for channel in Channel])
+    status = Words([str(status) for status in Status])
+    review_status = Words([str(status) for status in ReviewStatus])
     scorecard_id = Reference("sc")
     min_score = Whole(low=0, high=100)
     max_score = Whole(low=0, high=100)

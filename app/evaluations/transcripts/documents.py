@@ -16,14 +16,14 @@ def participants_of(transcript: Transcript) -> list[dict[str, Any]]:
     """Return the participants as documents."""
     return [
         {
-            "id": each.id,
-            "role": each.role.value,
-            "kind": each.kind,
-            "displayName": each.display_name,
-            "channelIndex": each.channel_index,
-            "executiveId": each.executive_id,
+            "id": participant.id,
+            "role": participant.role.value,
+            "kind": participant.kind,
+            "displayName": participant.display_name,
+            "channelIndex": participant.channel_index,
+            "executiveId": participant.executive_id,
         }
-        for each in transcript.participants
+        for participant in transcript.participants
     ]
 
 
@@ -31,20 +31,20 @@ def segments_of(transcript: Transcript) -> list[dict[str, Any]]:
     """Return the segments as documents with words; the sentiment is added when they are shown."""
     return [
         {
-            "id": each.id,
-            "participantId": each.participant_id,
-            "role": each.role.value,
-            "startMs": each.start_ms,
-            "endMs": each.end_ms,
-            "text": each.text,
+            "id": segment.id,
+            "participantId": segment.participant_id,
+            "role": segment.role.value,
+            "startMs": segment.start_ms,
+            "endMs": segment.end_ms,
+            "text": segment.text,
             "sentiment": None,
             "sentimentScore": None,
-            "language": each.language,
-            "confidence": each.confidence,
-            "channelIndex": each.channel_index,
-            "redactions": documents_of(each.redactions),
-            "messageId": each.message_id,
-            "sentAt": iso_utc(each.sent_at) if each.sent_at else None,
+            "language": segment.language,
+            "confidence": segment.confidence,
+            "channelIndex": segment.channel_index,
+            "redactions": documents_of(segment.redactions),
+            "messageId": segment.message_id,
+            "sentAt": iso_utc(segment.sent_at) if segment.sent_at else None,
             "words": [
                 {
                     "text": word.text,
@@ -52,10 +52,10 @@ def segments_of(transcript: Transcript) -> list[dict[str, Any]]:
                     "endMs": word.end_ms,
                     "confidence": word.confidence,
                 }
-                for word in each.words
+                for word in segment.words
             ],
         }
-        for each in transcript.segments
+        for segment in transcript.segments
     ]
 
 
@@ -78,7 +78,9 @@ def languages_of(transcript: Transcript) -> list[dict[str, Any]]:
 
 def entities_of(transcript: Transcript) -> dict[str, int]:
     """Count the redactions by type."""
-    masked = (each.entity_type for segment in transcript.segments for each in segment.redactions)
+    masked = (
+        redaction.entity_type for segment in transcript.segments for redaction in segment.redactions
+    )
     return dict(sorted(Counter(masked).items()))
 
 
@@ -88,17 +90,17 @@ def unmasked(
     """Restore the original texts and words of segments, by segment id."""
     return [
         {
-            **each,
-            "text": said[each["id"]]["text"],
+            **segment,
+            "text": said[segment["id"]]["text"],
             "redactions": [],
             "words": [
                 {**word, "text": text}
-                for word, text in zip(each["words"], said[each["id"]]["words"], strict=True)
+                for word, text in zip(segment["words"], said[segment["id"]]["words"], strict=True)
             ],
         }
-        if each["id"] in said
-        else each
-        for each in segments
+        if segment["id"] in said
+        else segment
+        for segment in segments
     ]
 
 
@@ -123,17 +125,17 @@ def transcript_from(
 ) -> Transcript:
     """Rebuild the transcript from its documents."""
     return Transcript(
-        segments=tuple(_segment(index, each) for index, each in enumerate(segments)),
+        segments=tuple(_segment(index, segment) for index, segment in enumerate(segments)),
         participants=tuple(
             Participant(
-                id=each["id"],
-                role=Role(each["role"]),
-                kind=each["kind"],
-                display_name=each["displayName"],
-                channel_index=each["channelIndex"],
-                executive_id=each["executiveId"],
+                id=participant["id"],
+                role=Role(participant["role"]),
+                kind=participant["kind"],
+                display_name=participant["displayName"],
+                channel_index=participant["channelIndex"],
+                executive_id=participant["executiveId"],
             )
-            for each in participants
+            for participant in participants
         ),
         language_confidence=origin["languageConfidence"],
         model_digest=origin["modelDigest"],

@@ -80,16 +80,16 @@ def _view(
     include_words: bool,
     raw: Opened | None,
 ) -> dict[str, Any]:
-    found = {
+    shown = {
         "source_type": source_type,
         "source_id": source_id,
         "evaluation_id": evaluation.id if evaluation else None,
         "audio_file_id": source_id if source_type == SourceType.AUDIO_FILE else None,
     }
     if row is None:
-        return {**found, **_nothing_heard(evaluation)}
+        return {**shown, **_nothing_heard(evaluation)}
     return {
-        **found,
+        **shown,
         "status": TranscriptStatus.COMPLETED,
         "language": row.language,
         "languages": row.languages,

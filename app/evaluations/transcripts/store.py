@@ -92,9 +92,9 @@ def message_sentiments(session: Session, evaluation_id: str) -> dict[str, tuple[
         return {}
     row = stored(session, evaluation.transcript_id)
     return {
-        each["messageId"]: felt[each["id"]]
-        for each in (row.segments if row else ())
-        if each["messageId"] and each["id"] in felt
+        segment["messageId"]: felt[segment["id"]]
+        for segment in (row.segments if row else ())
+        if segment["messageId"] and segment["id"] in felt
     }
 
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what the decorators say, completed with what holds for every endpoint."""
+"""OpenAPI document: generated from the decorators, completed with what all endpoints share."""
 
 import re
 from collections.abc import Sequence
@@ -16,27 +16,27 @@ _TITLE = "CQE, the Conversation Quality Evaluation Service"
 _METHODS = ("get", "post", "put", "patch", "delete")
 _ERRORS = {
     "400": "The body is not well-formed JSON (MALFORMED_REQUEST).",
-    "401": "The key, the signature or the timestamp does not hold "
+    "401": "The key, the signature or the timestamp is invalid "
     "(INVALID_API_KEY, INVALID_SIGNATURE, TIMESTAMP_EXPIRED).",
-    "403": "The key may not do this, or not from here (INSUFFICIENT_SCOPE, IP_NOT_ALLOWED).",
+    "403": "The key lacks the scope, or its allowlist excludes this address (INSUFFICIENT_SCOPE, IP_NOT_ALLOWED).",
     "404": "There is no such resource (RESOURCE_NOT_FOUND).",
-    "405": "The resource does not take that method (METHOD_NOT_ALLOWED).",
+    "405": "The resource does not support this method (METHOD_NOT_ALLOWED).",
     "409": "The state of the resource does not allow this (CONFLICT).",
     "411": "A body needs a Content-Length (LENGTH_REQUIRED).",
     "412": "If-Match names another version (PRECONDITION_FAILED).",
     "413": "The body is too large (PAYLOAD_TOO_LARGE).",
     "415": "The body is not application/json (UNSUPPORTED_MEDIA_TYPE).",
-    "422": "Some fields are not acceptable (VALIDATION_ERROR, IDEMPOTENCY_KEY_REUSED).",
+    "422": "Some fields are invalid (VALIDATION_ERROR, IDEMPOTENCY_KEY_REUSED).",
     "429": "Too many requests (RATE_LIMIT_EXCEEDED).",
-    "500": "Something went wrong on our side (INTERNAL_ERROR).",
+    "500": "An unexpected error occurred (INTERNAL_ERROR).",
     "503": "The service cannot answer right now (SERVICE_UNAVAILABLE).",
 }
 _ALWAYS = ("401", "403", "404", "405", "429", "500", "503")
 _WITH_BODY = ("400", "411", "413", "415", "422")
 _HEADERS = {
     "X-Request-Id": ("Id of this request, also in the envelope", {"type": "string"}),
-    "RateLimit-Policy": ("Policies that this request fell under", {"type": "string"}),
-    "RateLimit": ("What is left of each policy", {"type": "string"}),
+    "RateLimit-Policy": ("Rate-limit policies of this request", {"type": "string"}),
+    "RateLimit": ("Remaining requests under each policy", {"type": "string"}),
 }
 _SCHEMES = {
     "apiKey": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
@@ -45,7 +45,7 @@ _SCHEMES = {
         "type": "apiKey",
         "in": "header",
         "name": "X-Signature",
-        "description": "Hex HMAC-SHA256 over the six lines of CQE1-HMAC-SHA256; see docs/authentication.md.",
+        "description": "Hex HMAC-SHA256 of the six lines of CQE1-HMAC-SHA256; see docs/authentication.md.",
     },
     "bearer": {"type": "http", "scheme": "bearer"},
 }
@@ -58,25 +58,25 @@ _BEARER_TAGS = ("engagements", "usage")
 
 
 class _DocumentedApi(flask_smorest.Api):
-    """Collects what the decorators of the blueprints say."""
+    """Collects the documentation of the decorators."""
 
     ERROR_SCHEMA = ErrorSchema
 
 
 def build_document(app: Flask, blueprints: Sequence[Blueprint]) -> dict[str, Any]:
-    """Return the whole document as a plain dict; it shows the first base of each blueprint."""
-    # An application of its own, because flask-smorest would register its error handlers with ours.
+    """Return the document as a plain dict, with the first base path of each blueprint."""
+    # Not our application: flask-smorest would register its error handlers there.
     api = _DocumentedApi(
         Flask("openapi"),
         spec_kwargs={"title": _TITLE, "version": __version__, "openapi_version": "3.1.0"},
     )
-    for each in blueprints:
-        each.register_views_in_doc(api, app, api.spec, name=each.name, parameters=None)
-        api.spec.tag({"name": each.name, "description": each.description})
+    for blueprint in blueprints:
+        blueprint.register_views_in_doc(api, app, api.spec, name=blueprint.name, parameters=None)
+        api.spec.tag({"name": blueprint.name, "description": blueprint.description})
     document: dict[str, Any] = api.spec.to_dict()
     document["info"]["description"] = (
         "Judges conversations against a scorecard, with evidence. Every path under /api/v1 is "
-        "served under /v1 as well."
+        "also served under /v1."
     )
     document["info"]["license"] = {"name": "MIT", "identifier": "MIT"}
     document["info"]["contact"] = {"name": "Whoever runs this service"}
@@ -119,7 +119,7 @@ def _complete(operation: dict[str, Any], method: str, view: Any) -> None:
         operation["requestBody"]["required"] = False
     statuses = [*_ALWAYS, "409", "412"] if method != "get" else list(_ALWAYS)
     statuses += _WITH_BODY if method in ("post", "put", "patch") else ("422",)
-    for status in {*statuses, *(_ERRORS.keys() & {str(each) for each in responses})}:
+    for status in {*statuses, *(_ERRORS.keys() & {str(status) for status in responses})}:
         responses[status] = {"$ref": f"#/components/responses/Error{status}"}
     for status, response in responses.items():
         if "$ref" not in response and status[0] == "2":
@@ -149,13 +149,13 @@ def _health() -> dict[str, Any]:
     names = ("status", "time", "checks")
     return {
         "operationId": "getHealth",
-        "summary": "Tell whether the service can do its work.",
-        "description": "Needs no key. Says nothing about versions, hosts or paths.",
+        "summary": "Get the health of the service.",
+        "description": "Needs no key. Contains no versions, hosts or paths.",
         "tags": ["health"],
         "security": [],
         "responses": {
             "200": {
-                "description": "ok, or degraded where a part that is not vital fails",
+                "description": "ok, or degraded if a part that is not vital fails",
                 "content": {
                     "application/json": {
                         "schema": {
@@ -179,7 +179,7 @@ def _health() -> dict[str, Any]:
 
 
 def _translate_patterns(node: Any) -> None:
-    """Write Python's end of a text as ECMA-262 does, which is what OpenAPI patterns are."""
+    """Write the end of a text as in ECMA-262, the syntax of OpenAPI patterns."""
     members = node.values() if isinstance(node, dict) else node
     if isinstance(node, dict) and str(node.get("pattern", "")).endswith(r"\Z"):
         node["pattern"] = f"^{node['pattern'].removesuffix(chr(92) + 'Z')}$"
@@ -193,13 +193,13 @@ def _header_references() -> dict[str, Any]:
 
 
 def _views(app: Flask) -> dict[tuple[str, str], Any]:
-    found: dict[tuple[str, str], Any] = {}
+    views: dict[tuple[str, str], Any] = {}
     for rule in app.url_map.iter_rules():
         path = re.sub(r"<(?:[a-z]+:)?([a-z_]+)>", r"{\1}", str(rule))
         if path.startswith(BASES[0]):
             for method in rule.methods or ():
-                found[method, path] = app.view_functions[rule.endpoint]
-    return found
+                views[method, path] = app.view_functions[rule.endpoint]
+    return views
 
 
 def _camel(name: str) -> str:

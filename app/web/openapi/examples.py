@@ -1,11 +1,11 @@
-"""Examples for the OpenAPI document: a believable value for every field, by its name and its type."""
+"""Examples for the OpenAPI document: a realistic value for every field, by name and type."""
 
 from typing import Any
 
 _TAIL = "01jd3v8xqkf6r9w2m5t7h4c0pz"
 _MOMENT = "2026-11-21T09:30:00.000Z"
 
-# Fields whose name says what stands in them, whatever the resource.
+# Values by field name, for any resource.
 _BY_NAME: dict[str, Any] = {
     "name": "Spring audit",
     "description": "Calls about deliveries, autumn season",
@@ -39,7 +39,7 @@ _BY_NAME: dict[str, Any] = {
     "criterionKey": "resolution.confirmed",
     "section": "resolution",
     "question": "Does the agent confirm with the customer that it is solved?",
-    "explanation": "The customer says that it works, in seg_0012.",
+    "explanation": "The customer confirmed that the problem is solved.",
     "quote": "Yes, it works now, thank you.",
     "text": "Yes, it works now, thank you.",
     "suggestion": "Before closing, ask whether the issue is solved.",
@@ -70,7 +70,7 @@ _BY_NAME: dict[str, Any] = {
     "promptVersion": "3",
     "code": "RANGE",
     "message": "This must be from 1 to 100.",
-    "error": "There was no answer in time.",
+    "error": "The receiver did not answer in time.",
     "location": "query",
     "field": "pageSize",
     "serverTime": "1795243800",
@@ -83,7 +83,7 @@ _BY_NAME: dict[str, Any] = {
     "response_excerpt": "ok",
     "status_code": 200,
 }
-# What an id of this name begins with.
+# Id prefixes by the name of the field.
 _PREFIXES: dict[str, str] = {
     "engagement": "eng",
     "evaluation": "eval",
@@ -110,7 +110,7 @@ _BY_FORMAT = {"date-time": _MOMENT, "date": "2026-11-21", "email": "nora@example
 
 
 def exemplify(schemas: dict[str, Any]) -> None:
-    """Give every plain field of these schemas an example, unless it has one."""
+    """Add an example to every plain field of these schemas that has none."""
     for name, schema in schemas.items():
         for field, shape in schema.get("properties", {}).items():
             if not {"example", "examples"} & shape.keys():
@@ -121,9 +121,9 @@ def exemplify(schemas: dict[str, Any]) -> None:
 
 def _example(field: str, shape: dict[str, Any], schema: str) -> Any:
     kinds = shape.get("type", ())
-    kind = next((each for each in ([kinds] if isinstance(kinds, str) else kinds)), None)
+    kind = kinds if isinstance(kinds, str) else next(iter(kinds), None)
     if shape.get("enum"):
-        return next(each for each in shape["enum"] if each is not None)
+        return next(value for value in shape["enum"] if value is not None)
     if kind == "array" and "$ref" not in shape.get("items", {}):
         inner = _example(field, shape["items"], schema)
         return None if inner is None else [inner]

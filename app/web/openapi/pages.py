@@ -1,4 +1,4 @@
-"""The OpenAPI document and a page to read it with, with no asset from another host."""
+"""OpenAPI document, and the page /docs that shows it without files from other hosts."""
 
 import threading
 from collections.abc import Sequence
@@ -21,8 +21,7 @@ _POLICY = (
 class _Document:
     """The OpenAPI document of an application.
 
-    It is built when it is first asked for, since that takes as long as the rest of a start, and
-    once, however many ask at the same time.
+    Building it takes as long as the rest of a start, so it is built once, at the first request.
     """
 
     def __init__(self, app: Flask, blueprints: Sequence[api.Blueprint]) -> None:
@@ -42,7 +41,7 @@ class _Document:
 
 
 def install(app: Flask, blueprints: Sequence[api.Blueprint]) -> None:
-    """Serve the document and the pages that show it."""
+    """Register /openapi.json and /docs."""
     pages = Blueprint("docs", __name__, template_folder="templates")
     built = _Document(app, blueprints)
 

@@ -1,4 +1,4 @@
-"""Base schemas: unknown fields are refused; camelCase is a choice of the base class."""
+"""Base schemas: they refuse unknown fields, with camelCase names or names as declared."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from app.web.schemas.messages import FORMAT, TYPE, UNKNOWN, Message
 
 
 class PlainSchema(Schema):
-    """Unknown fields are refused; names as they are declared (webhook shapes)."""
+    """Schema that refuses unknown fields; names as declared (webhooks)."""
 
     class Meta:
-        """Options that marshmallow reads."""
+        """Options for marshmallow."""
 
         unknown = RAISE
 
@@ -22,24 +22,29 @@ class PlainSchema(Schema):
 
 
 class CamelSchema(PlainSchema):
-    """The same with every name in camelCase."""
+    """Schema that refuses unknown fields; names in camelCase."""
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Name the field in camelCase outside, unless it says otherwise."""
+        """Set the camelCase name, unless the field declares another."""
         if field_obj.data_key is None:
-            first, *rest = field_name.split("_")
-            field_obj.data_key = first + "".join(word.capitalize() for word in rest)
+            field_obj.data_key = camel_case(field_name)
 
 
 class StoredSchema(CamelSchema):
-    """Shows and takes documents whose keys bear the outer names already."""
+    """Schema of stored documents, whose keys are in camelCase already."""
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Keep each value under the name under which it is shown."""
+        """Read and write each value under its camelCase name."""
         super().on_bind_field(field_name, field_obj)
         field_obj.attribute = field_obj.data_key
 
 
+def camel_case(name: str) -> str:
+    """Return the API's spelling of a Python name."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
 def reject(field: str, message: str, *, code: str = FORMAT) -> ValidationError:
-    """Build the error of one field from within a schema's own check."""
+    """Build the validation error of one field."""
     return ValidationError({field: [Message(code, message)]})

@@ -35,7 +35,7 @@ class Text(fields.String):
         "invalid": Message(TYPE, "This must be a text."),
         "short": Message(LENGTH, "This must have at least {low} characters."),
         "long": Message(LENGTH, "This must have at most {high} characters."),
-        "control": Message(FORMAT, "This may not hold control or invisible characters."),
+        "control": Message(FORMAT, "This must not contain control or invisible characters."),
     }
 
     def __init__(self, high: int, *, low: int = 0, multiline: bool = False, **kwargs: Any) -> None:
@@ -221,7 +221,7 @@ class Moment(fields.DateTime):
 
 
 class Network(fields.String):
-    """An address or a network in prefix form, host bits zero; loads in its canonical form."""
+    """An IP address or network in CIDR form without host bits; loads in canonical form."""
 
     default_error_messages = {
         **BASE_MESSAGES,
@@ -240,7 +240,7 @@ class Network(fields.String):
 
 
 class Labels(fields.Dict):
-    """A map of at most 20 names to texts."""
+    """An object of at most 20 texts."""
 
     default_error_messages = {
         **BASE_MESSAGES,

@@ -1,4 +1,4 @@
-"""Validation messages that know their code, so that `error.details` can name it."""
+"""Validation messages with a code for `error.details`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,13 +17,13 @@ REQUIRED, TYPE, RANGE, LENGTH, FORMAT, UNKNOWN, ENUM = (
 
 
 class Message(str):
-    """A text with a code; marshmallow formats and carries it like any other text."""
+    """A message with a code; marshmallow treats it as a string."""
 
     __slots__ = ("code",)
     code: str
 
     def __new__(cls, code: str, text: str) -> "Message":
-        """Bind the code to the text."""
+        """Make a message from its code and its text."""
         message = super().__new__(cls, text)
         message.code = code
         return message
@@ -32,18 +32,18 @@ class Message(str):
         return (Message, (self.code, str(self)))
 
     def format(self, *args: object, **kwargs: object) -> "Message":
-        """Fill in the blanks and keep the code."""
+        """Fill in the placeholders and keep the code."""
         return Message(self.code, str.format(self, *args, **kwargs))
 
 
 def details_of(messages: Mapping[str, Any]) -> list[Detail]:
     """Flatten marshmallow's `{location: {field: …}}` into details, fields as `a.b[0]`."""
-    found: list[Detail] = []
+    details: list[Detail] = []
     for location, tree in messages.items():
         for field, message in _leaves(tree, ""):
             code = getattr(message, "code", FORMAT)
-            found.append(Detail(location=location, field=field, code=code, message=str(message)))
-    return found
+            details.append(Detail(location=location, field=field, code=code, message=str(message)))
+    return details
 
 
 def _leaves(tree: Any, path: str) -> Iterator[tuple[str, Any]]:

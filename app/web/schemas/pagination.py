@@ -14,7 +14,7 @@ _DEEPEST = 1_000_000
 
 
 class PageQuery(CamelSchema):
-    """Which page; loads as `page_request` beside the filters of the list."""
+    """Page, page size and sort order; loads as `page_request`, next to the filters of the list."""
 
     page = QueryWhole(low=1, high=_DEEPEST, load_default=1)
     page_size = QueryWhole(low=1, high=100, load_default=25)
@@ -32,7 +32,7 @@ class PageQuery(CamelSchema):
 
 
 class PeriodQuery(PageQuery):
-    """The same with a period on the list's natural time: `from` inclusive, `to` exclusive."""
+    """A page query with a period: `from` inclusive, `to` exclusive."""
 
     start = Moment(data_key="from", allow_date=True)
     end = Moment(data_key="to", allow_date=True)
@@ -44,7 +44,7 @@ class PeriodQuery(PageQuery):
 
 
 def sort_field(*names: str, default: str = "-createdAt") -> Choice:
-    """Build the `sort` parameter over camelCase names, each with and without a minus."""
+    """Build the `sort` parameter: camelCase names, with a minus for descending order."""
     return Choice([sign + name for name in names for sign in ("", "-")], load_default=default)
 
 

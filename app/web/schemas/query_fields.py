@@ -1,4 +1,4 @@
-"""Fields of query parameters, where every value arrives as a text."""
+"""Fields of query parameters, whose values are all texts."""
 
 import re
 from collections.abc import Sequence
@@ -29,27 +29,30 @@ class QueryNumber(Number):
 
 
 class QueryFlag(Flag):
-    """A truth, as the words `true` and `false`."""
+    """A boolean: `true` or `false`."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
         return super()._deserialize({"true": True, "false": False}.get(value), attr, data, **kwargs)
 
 
 class Choices(fields.String):
-    """A comma list of words of a closed list; loads as a list."""
+    """A comma-separated list of enum values; loads as a list."""
 
     default_error_messages = {**BASE_MESSAGES, "invalid": Message(TYPE, "This must be a text.")}
 
     def __init__(self, choices: Sequence[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._names = [str(choice) for choice in choices]
-        self.metadata = {"description": f"Comma list of {', '.join(self._names)}", **self.metadata}
+        self.metadata = {
+            "description": f"Comma-separated list of {', '.join(self._names)}",
+            **self.metadata,
+        }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        found = super()._deserialize(value, attr, data, **kwargs).split(",")
-        for word in found:
+        words = super()._deserialize(value, attr, data, **kwargs).split(",")
+        for word in words:
             if word not in self._names:
                 raise ValidationError(
-                    Message(ENUM, f"{word!r} is none of {', '.join(self._names)}.")
+                    Message(ENUM, f"{word!r} must be one of {', '.join(self._names)}.")
                 )
-        return found
+        return words

@@ -1,4 +1,4 @@
-"""Uploads and downloads by signed URL: each upload once, downloads in ranges, in constant memory."""
+"""Uploads and downloads by signed URL, in constant memory."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -9,13 +9,13 @@ from werkzeug.exceptions import ClientDisconnected
 
 from app.core import errors
 from app.core.runtime import Runtime
-from app.core.secrets.signed_urls import Grant, UrlRefused
+from app.core.secrets.signed_urls import Grant, SignedUrlRefused
 from app.core.storage import ObjectExists, StoredObject, UploadIncomplete
 from app.web.envelope import shape_a
 from app.web.parser import MAX_JSON_BYTES
 from app.web.transfers import file_responses
 
-# The web server takes and sends as much without a thread that waits for the peer.
+# The web server buffers transfers up to this size, so they do not occupy a thread.
 _FREE_BYTES = MAX_JSON_BYTES
 
 
@@ -33,7 +33,7 @@ class BlobOwner(Protocol):
     """Owner of the stored objects of one id prefix."""
 
     def exists(self, object_id: str) -> bool:
-        """Return whether the row still exists; a URL may outlive it by minutes."""
+        """Return whether the row still exists; a URL may be valid for minutes longer."""
         ...
 
     def mark_stored(self, object_id: str, stored: StoredObject) -> None:
@@ -46,10 +46,10 @@ class BlobOwner(Protocol):
 
 
 class Blobs:
-    """The two endpoints.
+    """Upload and download endpoints.
 
-    A slow peer holds a thread during a large transfer, so that a process serves only so many of them
-    at once. The others are asked to come again.
+    A slow client occupies a thread during a large transfer. A process serves all but two threads'
+    worth of them at once and answers the others with 503.
     """
 
     def __init__(self, runtime: Runtime, owners: Mapping[str, BlobOwner]) -> None:
@@ -59,7 +59,7 @@ class Blobs:
         self._slots = threading.BoundedSemaphore(max(1, runtime.settings.threads - 2))
 
     def install(self, app: Flask) -> None:
-        """Serve below /storage/v1, outside of the API's bases and without an API key."""
+        """Register the endpoints below /storage/v1; a signed URL needs no API key."""
         rule = "/storage/v1/<object_id>"
         app.add_url_rule(rule, "blobs.put", self.put, methods=["PUT"])
         app.add_url_rule(rule, "blobs.get", self.get, methods=["GET"])
@@ -100,16 +100,18 @@ class Blobs:
                 release()
         except ObjectExists as error:
             owner.reconcile(object_id)
-            raise errors.Conflict("This was already uploaded: a URL takes one upload.") from error
+            raise errors.Conflict(
+                "This file was already uploaded: an upload URL works once."
+            ) from error
 
     def _grant(self, object_id: str, *, permission: str) -> Grant:
         try:
             grant = self._urls.grant_of(object_id, request.args)
-        except UrlRefused as error:
-            known = {each.code: each for each in (UrlSignatureInvalid, UrlExpired)}
-            raise known[error.code](error.message) from error
+        except SignedUrlRefused as error:
+            by_code = {kind.code: kind for kind in (UrlSignatureInvalid, UrlExpired)}
+            raise by_code[error.code](error.message) from error
         if grant.permission != permission:
-            raise UrlSignatureInvalid("This URL is not for that method.")
+            raise UrlSignatureInvalid("This URL is not valid for this method.")
         return grant
 
     def _owner(self, object_id: str) -> BlobOwner:
@@ -128,11 +130,11 @@ class Blobs:
             raise errors.InvalidInput(f"Nothing was stored: {error}.") from error
         except OSError as error:
             raise errors.ServiceUnavailable(
-                "The storage cannot take this right now.", retry_after_s=30
+                "The storage cannot be written to right now.", retry_after_s=30
             ) from error
 
     def _take_slot(self, size_bytes: int) -> Callable[[], None]:
-        """Take a slot for a transfer of this size; return what gives it back."""
+        """Take a slot for a transfer of this size; return the function that releases it."""
         if size_bytes <= _FREE_BYTES:
             return _nothing
         if not self._slots.acquire(blocking=False):
@@ -143,11 +145,11 @@ class Blobs:
 
 
 def _nothing() -> None:
-    """Give back no slot."""
+    """Release nothing."""
 
 
 class _Body:
-    """The request's body; a connection that breaks is an end, as a closed one is."""
+    """The request's body; a broken connection ends it."""
 
     def read(self, size: int) -> bytes:
         try:

@@ -1,4 +1,4 @@
-"""Answers with stored bytes: attachments, whole or in one range."""
+"""Responses with stored files: attachments, whole or one range."""
 
 import io
 import unicodedata
@@ -20,18 +20,18 @@ _ATTRIBUTE_CHARACTERS = "!#$&+-.^_`|~"
 
 class RangeNotSatisfiable(AppError):
     status, code = 416, "RANGE_NOT_SATISFIABLE"
-    message = "The range lies outside of the object."
+    message = "The range is outside of the object."
 
 
 def created(response: Response, object_id: str) -> Response:
-    """Mark the answer to a stored upload."""
+    """Set status and ETag of the response to an upload."""
     response.status_code = 201
     response.set_etag(object_id)
     return response
 
 
 def head(grant: Grant, path: Path) -> Response:
-    """Tell the headers of the whole object."""
+    """Build the response to HEAD."""
     response = _described(Response(), grant)
     response.content_length = path.stat().st_size
     response.automatically_set_content_length = False
@@ -39,13 +39,13 @@ def head(grant: Grant, path: Path) -> Response:
 
 
 def content(grant: Grant, path: Path, on_close: Callable[[], None]) -> Response:
-    """Send the object, a range of it (206), or that the caller has it already (304).
+    """Build the response with the object, a range of it (206) or nothing (304).
 
     Args:
-        on_close: called once, when the last byte was sent or will not be.
+        on_close: called once, after the last byte or when sending is given up.
     """
     try:
-        file = _Lent(path, on_close)
+        file = _NotifyingFile(path, on_close)
     except BaseException:
         on_close()
         raise
@@ -57,16 +57,16 @@ def content(grant: Grant, path: Path, on_close: Callable[[], None]) -> Response:
     return _described(response, grant)
 
 
-def _selected(grant: Grant, file: "_Lent", size: int) -> Response:
+def _selected(grant: Grant, file: "_NotifyingFile", size: int) -> Response:
     if request.if_none_match.contains(grant.object_id):
         file.close()
         return Response(status=304)
-    wanted = _asked_range(grant.object_id, size)
-    if wanted is None:
+    requested = _requested_range(grant.object_id, size)
+    if requested is None:
         response = Response(wrap_file(request.environ, file, _STEP_BYTES), direct_passthrough=True)
         response.content_length = size
         return response
-    start, stop = wanted
+    start, stop = requested
     response = Response(_part(file, start, stop), status=206)
     response.call_on_close(file.close)
     response.content_range.set(start, stop, size)
@@ -74,22 +74,22 @@ def _selected(grant: Grant, file: "_Lent", size: int) -> Response:
     return response
 
 
-def _asked_range(etag: str, size: int) -> tuple[int, int] | None:
-    """Return the one range that is asked for; several, or another unit, mean the whole object."""
-    asked = request.range
+def _requested_range(etag: str, size: int) -> tuple[int, int] | None:
+    """Return the requested range; None, the whole object, for several ranges or another unit."""
+    requested = request.range
     condition = request.headers.get("If-Range")
-    if asked is None or asked.units != "bytes" or len(asked.ranges) != 1:
+    if requested is None or requested.units != "bytes" or len(requested.ranges) != 1:
         return None
     if condition is not None and unquote_etag(condition) != (etag, False):
         return None
-    first, end = asked.ranges[0]
+    first, end = requested.ranges[0]
     start = max(0, size + first) if first < 0 else first
     if start >= size:
         raise RangeNotSatisfiable(headers={"Content-Range": f"bytes */{size}"})
     return start, size if end is None else min(end, size)
 
 
-def _part(file: "_Lent", start: int, stop: int) -> Iterator[bytes]:
+def _part(file: "_NotifyingFile", start: int, stop: int) -> Iterator[bytes]:
     file.seek(start)
     left = stop - start
     while left > 0:
@@ -112,7 +112,7 @@ def _described(response: Response, grant: Grant) -> Response:
 
 
 def disposition(file_name: str) -> str:
-    """Build `attachment` with the name for old readers and for those of RFC 6266."""
+    """Build the header `attachment` with the name in ASCII and, if needed, in UTF-8 (RFC 6266)."""
     folded = unicodedata.normalize("NFKD", file_name).encode("ascii", "ignore").decode()
     plain = "".join("_" if c in '"\\%' or not c.isprintable() else c for c in folded)
     value = f'attachment; filename="{plain.strip() or "file"}"'
@@ -121,8 +121,8 @@ def disposition(file_name: str) -> str:
     return value
 
 
-class _Lent(io.FileIO):
-    """An open file that says when it is closed; servers send it by its descriptor."""
+class _NotifyingFile(io.FileIO):
+    """An open file with a callback at its end; servers send it by its descriptor."""
 
     def __init__(self, path: Path, on_close: Callable[[], None]) -> None:
         self._on_close = on_close

@@ -10,10 +10,15 @@ DISK_FULL = "disk_full"
 
 @dataclass(frozen=True, slots=True)
 class SourceFormat:
-    """Properties of the uploaded file, as found while decoding; `damaged` parts were skipped."""
+    """Properties of the uploaded file, as found while decoding; `damaged` parts were skipped.
+
+    `layout` is FFmpeg's name of the channels. `needs_play_copy`: see `play_copy.is_needed`.
+    """
 
     container: str
     codec: str
     sample_rate_hz: int
     channels: int
+    layout: str
     damaged: bool
+    needs_play_copy: bool

@@ -8,6 +8,7 @@ import av
 from av.audio.stream import AudioStream
 from av.container import InputContainer
 
+from app.ai.speech.decoding import play_copy
 from app.ai.speech.decoding.limits import MAX_TRACKS, DecodingLimits
 from app.ai.speech.decoding.mp4_claims import check_mp4_claims
 from app.ai.speech.decoding.output import SAMPLE_BYTES, SAMPLE_RATE_HZ, SourceFormat
@@ -67,12 +68,15 @@ def read(
             write(samples)
         codec = stream.codec_context.name
     _require_complete(length.samples, packets, declared_s)
+    damaged = packets.damaged > 0
     return SourceFormat(
         container=kind.name.lower(),
         codec=codec,
         sample_rate_hz=resampler.source_rate_hz,
         channels=resampler.channels,
-        damaged=packets.damaged > 0,
+        layout=resampler.layout,
+        damaged=damaged,
+        needs_play_copy=play_copy.is_needed(kind, codec, packets.sizes, damaged=damaged),
     )
 
 
@@ -98,10 +102,12 @@ class _PacketCounts:
 
     def __init__(self) -> None:
         self.total = self.damaged = self._empty = 0
+        self.sizes = play_copy.PacketSizes()
 
-    def add(self, frames: list[av.AudioFrame] | None) -> None:
-        """Count a packet by its frames, None for a damaged one."""
+    def add(self, size: int, frames: list[av.AudioFrame] | None) -> None:
+        """Count a packet by its size and its frames, None for a damaged one."""
         self.total += 1
+        self.sizes.add(size)
         self.damaged += frames is None
         self._empty += not frames
         if self._empty > self.total / 2 + _MAX_EMPTY_PACKETS:
@@ -177,23 +183,25 @@ def _declared_s(container: InputContainer, kind: MediaKind, head: bytes) -> floa
 def _sound(
     container: InputContainer, stream: AudioStream, resampler: Resampler, packets: _PacketCounts
 ) -> Iterator[bytes]:
-    for frames in _frames(container, stream):
-        packets.add(frames)
+    for size, frames in _frames(container, stream):
+        packets.add(size, frames)
         yield from resampler.feed(frames or ())
     yield from resampler.finish()
 
 
-def _frames(container: InputContainer, stream: AudioStream) -> Iterator[list[av.AudioFrame] | None]:
-    """Yield the frames of each packet, None for a damaged one."""
+def _frames(
+    container: InputContainer, stream: AudioStream
+) -> Iterator[tuple[int, list[av.AudioFrame] | None]]:
+    """Yield the size and the frames of each packet, None for a damaged one."""
     try:
         for packet in container.demux(stream):
             try:
-                yield packet.decode()
+                yield packet.size, packet.decode()
             except MemoryError:
                 raise
             except av.FFmpegError:
-                yield None
+                yield packet.size, None
     except MemoryError:
         raise
     except av.FFmpegError:
-        yield None
+        yield 0, None

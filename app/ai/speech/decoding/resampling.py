@@ -44,6 +44,11 @@ class Resampler:
         self._inner = self._source = None
 
     @property
+    def layout(self) -> str:
+        """Name of the layout of the channels; empty before the first frame."""
+        return self._layout.name if self._layout else ""
+
+    @property
     def _frame_bytes(self) -> int:
         return self.channels * SAMPLE_BYTES
 

@@ -1,0 +1,84 @@
+"""Stored waveforms and play copies; their ids share their body with the recording's id."""
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from app.ai.speech.transcriber import DecodedSound
+from app.audio_files.enums import ContentType
+from app.core.jobs.leases import LeaseLost
+from app.core.settings import Settings
+from app.core.storage import ObjectExists, Storage
+
+RECORDING, WAVE, PLAY_COPY = "aud", "wave", "play"
+
+
+def wave_id(audio_file_id: str) -> str:
+    """Return the id of the waveform of a recording."""
+    return _with_prefix(WAVE, audio_file_id)
+
+
+def play_copy_id(audio_file_id: str) -> str:
+    """Return the id of the play copy of a recording."""
+    return _with_prefix(PLAY_COPY, audio_file_id)
+
+
+def by_recording(object_ids: Sequence[str]) -> Mapping[str, str]:
+    """Map the ids of recordings to these ids of their waveforms or play copies."""
+    return {_with_prefix(RECORDING, object_id): object_id for object_id in object_ids}
+
+
+@contextmanager
+def stored(storage: Storage, audio_file_id: str, sound: DecodedSound) -> Iterator[None]:
+    """Store waveform and play copy around the step of a job that records them.
+
+    Erasure ends the job, so that the step finds its lease lost; both are deleted again then.
+
+    Raises:
+        DiskFull: too little disk space is free.
+    """
+    _store(storage, audio_file_id, sound)
+    try:
+        yield
+    except LeaseLost:
+        delete(storage, audio_file_id)
+        raise
+
+
+def delete(storage: Storage, audio_file_id: str) -> None:
+    """Delete the waveform and the play copy of a recording."""
+    storage.delete(wave_id(audio_file_id))
+    storage.delete(play_copy_id(audio_file_id))
+
+
+def spool_dir(settings: Settings) -> Path:
+    """Return the folder for decoded sound."""
+    spool = settings.data_dir / "spool"
+    spool.mkdir(mode=0o700, exist_ok=True)
+    return spool
+
+
+def played(storage: Storage, audio_file_id: str, content_type: str) -> tuple[Path, str] | None:
+    """Return the file that browsers play and its type: the play copy, or else the upload."""
+    copy = storage.path(play_copy_id(audio_file_id))
+    if copy is not None:
+        return copy, ContentType.MP4
+    upload = storage.path(audio_file_id)
+    return None if upload is None else (upload, content_type)
+
+
+def _with_prefix(prefix: str, object_id: str) -> str:
+    return f"{prefix}_{object_id.partition('_')[2]}"
+
+
+def _store(storage: Storage, audio_file_id: str, sound: DecodedSound) -> None:
+    """Store the waveform last: where it is, a needed play copy is too."""
+    if sound.play_copy is not None:
+        size_bytes = sound.play_copy.seek(0, io.SEEK_END)
+        sound.play_copy.seek(0)
+        with suppress(ObjectExists):
+            storage.write(play_copy_id(audio_file_id), sound.play_copy, size_bytes=size_bytes)
+    with suppress(ObjectExists):
+        peaks = io.BytesIO(sound.waveform)
+        storage.write(wave_id(audio_file_id), peaks, size_bytes=len(sound.waveform))

@@ -1,0 +1,47 @@
+"""Requests for the waveform of a recording that was processed without one."""
+
+from sqlalchemy.orm import Session
+
+from app.audio_files.enums import AudioStatus
+from app.audio_files.models import AudioFile, WaveformJob
+from app.audio_files.playback import objects
+from app.core.clock import utc_now
+from app.core.database.session import ring_after_commit
+from app.core.database.upserts import upsert_into
+from app.core.jobs import leases
+from app.core.jobs.leases import JobState
+from app.core.queue import Bell
+
+QUEUE = "waveforms"
+# A recording in these states gets its waveform from the processing job.
+_PROCESSING = (AudioStatus.QUEUED, AudioStatus.TRANSCRIBING)
+
+
+def bell(job_id: str) -> Bell:
+    """Return the bell that notifies a worker of a job."""
+    return Bell(QUEUE, job_id)
+
+
+def request_waveform(session: Session, audio: AudioFile) -> bool:
+    """Queue the drawing of a stored recording, once; return whether a waveform is on its way."""
+    if audio.uploaded_at is None:
+        return False
+    if audio.status in _PROCESSING:
+        return True
+    job_id = objects.wave_id(audio.id)
+    job = session.get(WaveformJob, job_id)
+    if job is not None:
+        return job.state in leases.OPEN_STATES
+    now = utc_now()
+    statement = upsert_into(session, WaveformJob).values(
+        id=job_id,
+        audio_file_id=audio.id,
+        state=JobState.QUEUED,
+        priority=0,
+        attempts=0,
+        due_at=now,
+        queued_at=now,
+    )
+    session.execute(statement.on_conflict_do_nothing())
+    ring_after_commit(session, bell(job_id))
+    return True

@@ -1,0 +1,1 @@
+"""Dashboard: pages for people, over the same services as the API."""

@@ -1,0 +1,1 @@
+"""Charts: from numbers to the attributes of SVG elements."""

@@ -1,0 +1,158 @@
+"""TrendLine charts over time: lines of up to ten groups, or one line over bars of its counts."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from app.dashboard.charts.scales import Frame, Scale, Tick, labelled, line_path, round_ticks
+from app.dashboard.charts.tables import Cell, DataTable
+
+# Points of fewer evaluations are drawn hollow.
+FEW = 5
+_MOST_TIME_LABELS = 8
+_SHARE_OF_BARS = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPoint:
+    """One step of a line; `text` is its value as people read it."""
+
+    label: str
+    value: float | None
+    text: str
+    count: int
+    href: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LineData:
+    """A line by its name."""
+
+    name: str
+    points: tuple[TrendPoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A point as drawn."""
+
+    x: float
+    y: float
+    title: str
+    is_hollow: bool
+    href: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrendLine:
+    """A line as drawn; `number` counts from 1 and chooses colour and dashes."""
+
+    number: int
+    name: str
+    path: str
+    dots: tuple[Dot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CountBar:
+    """The bar behind one step, as tall as its count."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    title: str
+    href: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrendChart:
+    """All that the macro draws."""
+
+    frame: Frame
+    lines: tuple[TrendLine, ...]
+    bars: tuple[CountBar, ...]
+    y_ticks: tuple[Tick, ...]
+    x_ticks: tuple[Tick, ...]
+    table: DataTable
+
+
+def trend_chart(
+    series: Sequence[LineData],
+    *,
+    label_of: Callable[[float], str],
+    has_bars: bool = False,
+    frame: Frame | None = None,
+) -> TrendChart | None:
+    """Lay out the lines of series with the same steps; None where no point has a value.
+
+    Args:
+        label_of: writes a value at the axis.
+        has_bars: draws bars of the counts of the first series behind its line.
+    """
+    frame = frame or Frame()
+    values = [point.value for line in series for point in line.points if point.value is not None]
+    if not values:
+        return None
+    ticks = round_ticks(min(values), max(values))
+    labels = [point.label for point in series[0].points]
+    x, y = frame.x(-0.5, len(labels) - 0.5), frame.y(ticks[0], ticks[-1])
+    return TrendChart(
+        frame=frame,
+        lines=tuple(_line(number, line, x, y) for number, line in enumerate(series, start=1)),
+        bars=_bars(series[0], x, frame) if has_bars else (),
+        y_ticks=tuple(Tick(y(tick), label_of(tick)) for tick in ticks),
+        x_ticks=tuple(
+            Tick(x(index), labels[index]) for index in labelled(labels, most=_MOST_TIME_LABELS)
+        ),
+        table=_table(series, labels),
+    )
+
+
+def _line(number: int, series: LineData, x: Scale, y: Scale) -> TrendLine:
+    places = [
+        None if point.value is None else (x(index), y(point.value))
+        for index, point in enumerate(series.points)
+    ]
+    dots = tuple(
+        Dot(*place, _title(series.name, point), point.count < FEW, point.href)
+        for place, point in zip(places, series.points, strict=True)
+        if place is not None
+    )
+    return TrendLine(number, series.name, line_path(places), dots)
+
+
+def _bars(series: LineData, x: Scale, frame: Frame) -> tuple[CountBar, ...]:
+    most = max(point.count for point in series.points)
+    top = frame.plot_bottom - _SHARE_OF_BARS * (frame.plot_bottom - frame.top)
+    height_of = Scale(0, most, 0, frame.plot_bottom - top)
+    width = round((x(1) - x(0)) * 0.8, 1)
+    return tuple(
+        CountBar(
+            x=round(x(index) - width / 2, 1),
+            y=round(frame.plot_bottom - height_of(point.count), 1),
+            width=width,
+            height=height_of(point.count),
+            title=_title(series.name, point),
+            href=point.href,
+        )
+        for index, point in enumerate(series.points)
+        if point.count
+    )
+
+
+def _title(name: str, point: TrendPoint) -> str:
+    return f"{name}, {point.label}: {point.text} (n {point.count})"
+
+
+def _table(series: Sequence[LineData], labels: Sequence[str]) -> DataTable:
+    columns = [heading for line in series for heading in (line.name, f"n of {line.name}")]
+    if len(series) == 1:
+        columns = [series[0].name, "n"]
+    rows = []
+    for index, label in enumerate(labels):
+        cells = [Cell(label)]
+        for line in series:
+            point = line.points[index]
+            cells += [Cell(point.text), Cell(str(point.count), point.href)]
+        rows.append(tuple(cells))
+    return DataTable(("Period", *columns), tuple(rows))

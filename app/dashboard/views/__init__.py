@@ -1,0 +1,1 @@
+"""Views: from the answers of services to the values that templates show."""

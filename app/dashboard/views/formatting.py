@@ -1,0 +1,28 @@
+"""Formatting of numbers and days as people read them."""
+
+from datetime import datetime
+
+MISSING = "\N{EN DASH}"
+
+
+def number(value: float | None, places: int = 0) -> str:
+    """Write a number with separated thousands; a dash where there is none."""
+    return MISSING if value is None else f"{value:,.{places}f}"
+
+
+def percent(share: float | None, places: int = 0) -> str:
+    """Write a share from 0 to 1 in percent."""
+    return MISSING if share is None else f"{100 * share:.{places}f} %"
+
+
+def signed(value: float | None, places: int = 1) -> str:
+    """Write a number with its sign; zero has none."""
+    if value is None:
+        return MISSING
+    text = f"{value:+.{places}f}"
+    return text if float(text) else text[1:]
+
+
+def day_of(local: datetime) -> str:
+    """Write the day of a local moment: 22 Nov."""
+    return f"{local.day} {local:%b}"

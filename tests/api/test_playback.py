@@ -1,0 +1,138 @@
+"""Stored waveforms and play copies: made by processing or on request, deleted with the recording."""
+
+import io
+import os
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from app.ai.speech.transcriber import DecodedSound
+from app.ai.transcript import AudioInfo
+from app.audio_files import jobs, queries
+from app.audio_files.models import WaveformJob
+from app.audio_files.playback import jobs as drawing
+from app.audio_files.playback import objects, requests
+from app.core.jobs import leases
+from app.core.jobs.leases import LeaseLost
+from app.core.runtime import Runtime
+from app.operations import orphans
+from app.privacy import erasing, service
+from tests.caller import Caller
+from tests.recordings import AUDIO, SILENCE, SPEECH, ask, upload, work
+
+THREE_GP = AUDIO / "formats" / "jfk.3gp"
+
+
+def stored(runtime: Runtime, audio_file_id: str) -> dict[str, int]:
+    """Return the sizes of what is stored of a recording, by prefix."""
+    body = audio_file_id.partition("_")[2]
+    return {
+        object_id.partition("_")[0]: (runtime.storage.path(object_id) or SPEECH).stat().st_size
+        for object_id in sorted(runtime.storage.object_ids())
+        if object_id.endswith(body)
+    }
+
+
+def request_waveform(runtime: Runtime, audio_file_id: str) -> bool:
+    with runtime.db.writing() as session:
+        return requests.request_waveform(session, queries.find(session, audio_file_id))
+
+
+def erase(runtime: Runtime, audio_file_ids: Sequence[str]) -> None:
+    with runtime.db.writing() as session:
+        service.erase_recordings(session, audio_file_ids)
+
+
+def test_processing_stores_the_waveform_and_erasure_deletes_it(
+    client: Caller, runtime: Runtime
+) -> None:
+    speech = upload(client, SPEECH.read_bytes(), contentType="audio/mpeg")
+    assert work(client, speech)["status"] == "processed"
+    assert stored(runtime, speech) == {"aud": SPEECH.stat().st_size, "wave": 226}
+
+    erase(runtime, [speech])
+    erasing.purge_bytes(runtime)
+    assert stored(runtime, speech) == {}
+
+
+def test_a_recording_without_a_waveform_gets_one_on_request(
+    client: Caller, runtime: Runtime
+) -> None:
+    older = upload(client, THREE_GP.read_bytes(), contentType="audio/mp4")
+    assert drawing.due_ids(runtime) == []
+    assert request_waveform(runtime, older)
+    assert request_waveform(runtime, older), "a second request waits for the same job"
+    [job_id] = drawing.due_ids(runtime)
+    drawing.draw_waveform(runtime, job_id)
+    sizes = stored(runtime, older)
+    assert sorted(sizes) == ["aud", "play", "wave"]
+    assert sizes["wave"] == 227
+    path, content_type = objects.played(runtime.storage, older, "audio/mp4") or ("", "")
+    assert str(path).endswith(objects.play_copy_id(older))
+    assert content_type == "audio/mp4"
+
+    erase(runtime, [older])
+    erasing.purge_bytes(runtime)
+    assert stored(runtime, older) == {}
+    assert not request_waveform(runtime, older)
+
+
+def test_a_file_that_cannot_be_decoded_gets_no_waveform(client: Caller, runtime: Runtime) -> None:
+    broken = upload(client, b"RIFF not a recording")
+    assert request_waveform(runtime, broken)
+    drawing.draw_waveform(runtime, objects.wave_id(broken))
+    assert drawing.due_ids(runtime) == []
+    assert not request_waveform(runtime, broken)
+    assert sorted(stored(runtime, broken)) == ["aud"]
+
+
+def test_a_recording_that_waits_for_processing_is_drawn_by_it(
+    client: Caller, runtime: Runtime
+) -> None:
+    waiting = upload(client, SILENCE.read_bytes())
+    job_id = ask(client, waiting)
+    assert request_waveform(runtime, waiting)
+    assert drawing.due_ids(runtime) == []
+    jobs.process_audio(runtime, job_id)
+    assert sorted(stored(runtime, waiting)) == ["aud", "wave"]
+
+
+def test_a_recording_erased_while_it_is_drawn_keeps_nothing(
+    client: Caller, runtime: Runtime
+) -> None:
+    audio_file_id = upload(client, SILENCE.read_bytes())
+    assert request_waveform(runtime, audio_file_id)
+    with runtime.db.writing() as session:
+        lease = leases.claim(session, WaveformJob, objects.wave_id(audio_file_id))
+    assert lease is not None
+    sound = DecodedSound(AudioInfo("wav", "gsm", 8000, 1, 1000), b"CQW1", io.BytesIO(b"sound"))
+    erase(runtime, [audio_file_id])
+    erasing.purge_bytes(runtime)
+
+    def store() -> None:
+        with objects.stored(runtime.storage, audio_file_id, sound):
+            assert sorted(stored(runtime, audio_file_id)) == ["play", "wave"]
+            with runtime.db.writing() as session:
+                leases.held(session, lease)
+
+    with pytest.raises(LeaseLost):
+        store()
+    assert stored(runtime, audio_file_id) == {}
+
+
+def test_what_a_crash_left_of_an_erased_recording_is_an_orphan(
+    client: Caller, runtime: Runtime
+) -> None:
+    kept, erased = upload(client, b"kept"), upload(client, b"erased")
+    erase(runtime, [erased])
+    erasing.purge_bytes(runtime)
+    long_ago = time.time() - 90_000
+    for name in (objects.wave_id, objects.play_copy_id):
+        for audio_file_id in (kept, erased):
+            runtime.storage.write(name(audio_file_id), io.BytesIO(b"bytes"), size_bytes=5)
+            path = runtime.storage.path(name(audio_file_id))
+            os.utime(path or "", (long_ago, long_ago))
+    assert sum(orphans.delete_orphans(runtime, part) for part in range(orphans.PARTS)) == 2
+    assert sorted(stored(runtime, kept)) == ["aud", "play", "wave"]
+    assert stored(runtime, erased) == {}

@@ -1,0 +1,201 @@
+"""Views of the dashboard: numbers, changes within their error, filters in addresses, alerts."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.clock import iso_utc
+from app.dashboard.views import filters, formatting
+from app.dashboard.views.alerts import LinkedCount, Situation, WebhookState, alerts
+from app.dashboard.views.changes import MeasuredMean, change_of, rate
+
+NOW = datetime(2026, 11, 22, 9, 30, 15, 123_456, tzinfo=UTC)
+KOLKATA, LONDON = ZoneInfo("Asia/Kolkata"), ZoneInfo("Europe/London")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (formatting.number(1234.5, 1), "1,234.5"),
+        (formatting.number(None), formatting.MISSING),
+        (formatting.percent(0.714), "71 %"),
+        (formatting.percent(0.0112, 1), "1.1 %"),
+        (formatting.percent(None), formatting.MISSING),
+        (formatting.signed(1.24), "+1.2"),
+        (formatting.signed(-9.06), "-9.1"),
+        (formatting.signed(-0.04), "0.0"),
+        (formatting.signed(None), formatting.MISSING),
+        (formatting.day_of(NOW), "22 Nov"),
+    ],
+)
+def test_numbers_read_as_people_write_them(text: str, expected: str) -> None:
+    assert text == expected
+
+
+def test_a_change_within_its_error_is_not_clear() -> None:
+    before = MeasuredMean(mean=77.0, deviation=15, count=400)
+    small, large = (
+        change_of(MeasuredMean(mean, deviation=15, count=400), before) for mean in (78.0, 80.0)
+    )
+    assert small is not None
+    assert large is not None
+    assert (small.value, small.is_clear, small.direction) == (1.0, False, "up")
+    assert (large.value, large.is_clear) == (3.0, True)
+    assert large.error == pytest.approx(1.96 * 15 * (2 / 400) ** 0.5)
+    assert change_of(None, before) is None
+
+
+def test_more_evaluations_make_the_interval_narrower() -> None:
+    few, many = rate(0.7, 20), rate(0.7, 2000)
+    assert few.interval[0] < many.interval[0] < 0.7 < many.interval[1] < few.interval[1]
+
+
+queries = st.dictionaries(
+    st.sampled_from([*filters.CARRIED, "minScore", "q", "sort"]), st.text(min_size=1, max_size=9)
+)
+
+
+@given(query=queries)
+def test_an_address_has_the_query_it_was_made_of(query: dict[str, str]) -> None:
+    parts = urlsplit(filters.url("/evaluations", query))
+    assert parts.path == "/evaluations"
+    assert dict(parse_qsl(parts.query, keep_blank_values=True)) == query
+    assert set(filters.carried(query)) <= set(filters.CARRIED)
+
+
+def test_links_change_single_filters() -> None:
+    query = {"channel": "chat", "page": "3"}
+    assert (
+        filters.url("/evaluations", query, page=None, q="a b") == "/evaluations?channel=chat&q=a+b"
+    )
+    assert filters.url("/evaluations", {}) == "/evaluations"
+
+
+def test_a_chip_removes_its_filter_and_the_page() -> None:
+    query = {"channel": "chat", "minScore": "80", "page": "3"}
+    chat, score = filters.chips("/evaluations", query, {"channel": "Chat"}, hidden=("page",))
+    assert (chat.text, chat.remove_url) == ("Chat", "/evaluations?minScore=80")
+    assert (score.text, score.remove_url) == ("80", "/evaluations?channel=chat")
+
+
+@pytest.mark.parametrize(
+    ("query", "start", "end", "label"),
+    [
+        ({}, "2026-10-23T09:30:15Z", "2026-11-22T09:30:15Z", "30 days to now"),
+        ({"days": "7"}, "2026-11-15T09:30:15Z", "2026-11-22T09:30:15Z", "7 days to now"),
+        ({"days": "1000"}, "2026-10-23T09:30:15Z", "2026-11-22T09:30:15Z", "30 days to now"),
+        ({"days": "all"}, None, None, "all time"),
+        (
+            {"from": "2026-11-01", "days": "7"},
+            "2026-10-31T18:30:00Z",
+            None,
+            "1 Nov 2026 to now",
+        ),
+        (
+            {"from": "2026-11-01T00:00:00Z", "to": "2026-11-08"},
+            "2026-11-01T00:00:00Z",
+            "2026-11-07T18:30:00Z",
+            "1 Nov 2026 to 8 Nov 2026",
+        ),
+        ({"to": "tomorrow"}, None, None, "all time"),
+        ({"from": "0001-01-01"}, None, None, "all time"),
+    ],
+    ids=str,
+)
+def test_the_period_of_a_query(
+    query: dict[str, str], start: str | None, end: str | None, label: str
+) -> None:
+    period = filters.chosen_period(query, KOLKATA, NOW)
+    expected = [text and datetime.fromisoformat(text) for text in (start, end)]
+    assert [period.start, period.end] == expected
+    assert period.label(KOLKATA) == label
+
+
+def test_links_carry_the_moments_of_the_period() -> None:
+    period = filters.chosen_period({"days": "7"}, LONDON, NOW)
+    query = filters.with_moments({"days": "7", "channel": "chat"}, period)
+    assert query == {
+        "channel": "chat",
+        "from": "2026-11-15T09:30:15.000Z",
+        "to": "2026-11-22T09:30:15.000Z",
+    }
+    assert [iso_utc(moment) for moment in (period.start, period.end) if moment] == [
+        query["from"],
+        query["to"],
+    ]
+
+
+def due(**facts: Any) -> list[str]:
+    return [alert.text for alert in alerts(Situation(now=NOW, **facts))]
+
+
+def ago(**length: float) -> datetime:
+    return NOW - timedelta(**length)
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({}, []),
+        ({"auto_fails": LinkedCount(0, "/list")}, []),
+        ({"auto_fails": LinkedCount(1, "/list")}, ["1 auto-fail not reviewed"]),
+        ({"auto_fails": LinkedCount(3, "/list")}, ["3 auto-fails not reviewed"]),
+        (
+            {"disputes": LinkedCount(2, "/list", ago(days=3))},
+            ["2 open disputes, the oldest from 3 d ago"],
+        ),
+        ({"silent": ["The worker"]}, ["The worker does not answer"]),
+        ({"webhooks": [WebhookState("crm", None, ago(minutes=59))]}, []),
+        (
+            {"webhooks": [WebhookState("crm", None, ago(minutes=61))]},
+            ["Webhook crm failing for 1 h"],
+        ),
+        (
+            {"webhooks": [WebhookState("crm", ago(days=2), ago(days=9))]},
+            ["Webhook crm switched off 2 d ago"],
+        ),
+        ({"waiting": LinkedCount(4, "/work", ago(minutes=15))}, []),
+        (
+            {"waiting": LinkedCount(4, "/work", ago(minutes=16))},
+            ["4 under way, the oldest for 16 min"],
+        ),
+        ({"failed": LinkedCount(2, "/list"), "ended_count": 2}, []),
+        ({"failed": LinkedCount(3, "/list"), "ended_count": 150}, []),
+        (
+            {"failed": LinkedCount(3, "/list"), "ended_count": 100},
+            ["3 failed, 3% of those that ended"],
+        ),
+        ({"usage_percents": {"API calls": 79.9}}, []),
+        (
+            {"usage_percents": {"API calls": 80.0}},
+            ["API calls: 80 % of the plan's amount used"],
+        ),
+    ],
+    ids=str,
+)
+def test_an_alert_is_due_from_its_bound_on(facts: dict[str, Any], expected: list[str]) -> None:
+    assert due(**facts) == expected
+
+
+@pytest.mark.parametrize(
+    ("mean", "count", "is_due"),
+    [(75.0, 200, True), (77.5, 200, False), (60.0, 19, False), (83.0, 200, False)],
+)
+def test_a_lower_mean_is_told_beyond_two_standard_errors(
+    mean: float, count: int, is_due: bool
+) -> None:
+    before = MeasuredMean(78, deviation=10, count=200)
+    texts = due(mean_now=MeasuredMean(mean, deviation=10, count=count), mean_before=before)
+    assert bool(texts) is is_due
+    # Two standard errors of the difference are 2.0 here.
+    assert not texts or texts == ["Mean score down by 3.0 since the period before"]
+
+
+def test_what_stands_still_comes_before_what_waits_for_people() -> None:
+    texts = due(auto_fails=LinkedCount(1, "/list"), silent=["The worker"])
+    assert texts == ["The worker does not answer", "1 auto-fail not reviewed"]

@@ -1,0 +1,65 @@
+"""Words of the dashboard: every value that the API knows has its text."""
+
+from collections.abc import Sequence
+
+import pytest
+from marshmallow import Schema, validate
+
+from app.analytics.enums import Granularity, GroupBy, TrendMetric
+from app.audio_files import enums as audio
+from app.dashboard.words import UNKNOWN, WORDS, text_of
+from app.directory.enums import ExecutiveKind
+from app.evaluations import enums
+from app.evaluations.schemas import results
+from app.usage.metrics import UsageMetric
+from app.voice_calls.enums import OUTCOMES
+
+
+def choices(schema: type[Schema], name: str) -> Sequence[str]:
+    (known,) = schema().fields[name].validators
+    assert isinstance(known, validate.OneOf)
+    return list(known.choices)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("channel", enums.Channel),
+        ("sourceType", enums.SourceType),
+        ("status", enums.Status),
+        ("reviewStatus", enums.ReviewStatus),
+        ("reviewAction", enums.ReviewAction),
+        ("band", enums.BANDS),
+        ("sentimentTrend", enums.TRENDS),
+        ("resolution", enums.RESOLUTIONS),
+        ("direction", enums.DIRECTIONS),
+        ("role", enums.ROLES),
+        ("errorCode", enums.FailureCode),
+        ("momentType", choices(results.MomentSchema, "type")),
+        ("severity", choices(results.MomentSchema, "severity")),
+        ("criterionType", choices(results.CriterionSchema, "type")),
+        ("criticality", choices(results.CriterionSchema, "criticality")),
+        ("errorClass", choices(results.CriterionSchema, "error_class")),
+        ("judgedBy", choices(results.CriterionSchema, "judged_by")),
+        ("criterionFailure", choices(results.CriterionSchema, "failure")),
+        ("engine", choices(results.EngineSchema, "kind")),
+        ("audioStatus", audio.AudioStatus),
+        ("stage", audio.Stage),
+        ("stageStatus", audio.StageStatus),
+        ("outcome", OUTCOMES),
+        ("executiveKind", ExecutiveKind),
+        ("metric", TrendMetric),
+        ("granularity", Granularity),
+        ("groupBy", GroupBy),
+        ("usageMetric", UsageMetric),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_every_value_has_its_text(name: str, values: Sequence[str]) -> None:
+    assert list(WORDS[name]) == [str(value) for value in values]
+    assert len(set(WORDS[name].values())) == len(WORDS[name])
+
+
+def test_a_missing_value_and_one_of_an_older_version_are_readable() -> None:
+    assert text_of("channel", None) == UNKNOWN
+    assert text_of("resolution", "half_done") == "half done"
