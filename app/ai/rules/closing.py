@@ -41,7 +41,7 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
         return no_occasion
     ending = facts.ending(criterion.parameters["lastTurns"])
     solved, checks = facts.heard("solved", ending), facts.said("solved_check", ending)
-    content = _content(facts)
+    content = _content(facts, ending)
     denied = facts.heard("still_broken", ending) + facts.heard("gives_up", ending)
     last = _last(solved + checks + content)
     denies = denied and (last is None or _latest(denied).line.position >= last.line.position)
@@ -104,7 +104,7 @@ def _content_key(content: list[Cue]) -> str:
     return f"confirmed.{'thanks' if thanked else 'nothing_more'}{'_after_done' * after_done}"
 
 
-def _content(facts: Facts) -> list[Cue]:
+def _content(facts: Facts, ending: tuple[Line, ...]) -> list[Cue]:
     # What was done last, and what the customer says to it.
     done = _last(_all_said(facts, "done", "success"))
     grounded = {cue.line.position for cue in _refusals(facts)}
@@ -112,7 +112,8 @@ def _content(facts: Facts) -> list[Cue]:
     failed += [cue for cue in facts.said("bad_news") if done and _place(cue) > _place(done)]
     if any(cue.line.position not in grounded for cue in failed):
         return []
-    said = [cue for kind in ("thanks", "praise", "nothing_more") for cue in facts.heard(kind)]
+    kinds = ("thanks", "praise", "nothing_more")
+    said = [cue for kind in kinds for cue in facts.heard(kind, ending)]
     after = [cue for cue in said if done is None or _place(cue) > _place(done)]
     if not after:
         return []
