@@ -29,17 +29,14 @@ PUBLIC_PAGES = {"dashboard.asset", "dashboard.sign_in.form", "dashboard.sign_in.
 MOST_LINES = 400
 
 # Folders and names that are not divided yet; they may shrink, and nothing may join them.
-CROWDED = {"app/ai/redaction": 20, "app/analytics": 19, "app/operations": 16}
+CROWDED = {"app/analytics": 19, "app/operations": 16}
 SHARED_NAMES = frozenset(
     [
         "Answer",
         "Batch",
         "Connection",
-        "Cue",
         "Finding",
-        "Found",
         "LinearModel",
-        "Masked",
         "Message",
         "Metric",
         "Moment",
@@ -51,7 +48,6 @@ SHARED_NAMES = frozenset(
         "Spoken",
         "StoredSchema",
         "Task",
-        "Turn",
     ]
 )
 
