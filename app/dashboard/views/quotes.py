@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 _AROUND_MS = 300
@@ -50,7 +51,7 @@ def text_runs(text: str, quotes: Sequence[Quote]) -> list[TextRun]:
     places = sorted(cuts)
     return [
         TextRun(text[start:end], _covering(quotes, start, end))
-        for start, end in zip(places, places[1:], strict=False)
+        for start, end in pairwise(places)
     ]
 
 
