@@ -20,6 +20,7 @@ from app.core.metrics.request_counts import RequestCounts
 from app.core.process import heartbeat, log
 from app.core.runtime import Runtime
 from app.core.settings import Settings
+from app.dashboard import install as dashboard
 from app.engagements import routes as engagements
 from app.evaluations import routes as evaluations
 from app.imports import routes as imports
@@ -77,6 +78,8 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     Blobs(runtime, {"aud": AudioObjects(runtime), "exp": ExportFiles(runtime)}).install(app)
     register(app, BLUEPRINTS)
     pages.install(app, BLUEPRINTS)
+    if settings.dashboard:
+        dashboard.install(app, runtime)
     return app
 
 

@@ -13,6 +13,7 @@ from app.evaluations import models as evaluations
 from app.evaluations.judging import model_answers
 from app.events import models as events
 from app.imports import models as imports
+from app.people import models as people
 from app.privacy import models as privacy
 from app.redaction import models as redaction
 from app.reviews import models as reviews
@@ -35,6 +36,7 @@ ROOMS = (
     events,
     imports,
     model_answers,
+    people,
     privacy,
     redaction,
     reviews,

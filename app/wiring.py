@@ -10,7 +10,7 @@ from app.core.hooks import Hooks
 from app.core.runtime import Runtime, open_runtime
 from app.core.secrets.encryption import load_keyring
 from app.core.settings import Settings
-from app.imports import checking
+from app.imports.schemas.validate import validate_record
 from app.redaction.redactor import Redactor
 from app.voice_calls import evaluation_requests
 from app.webhooks.deliveries import fan_out
@@ -27,6 +27,6 @@ def build_runtime(settings: Settings) -> Runtime:
             facts.record,
         ),
         late_metrics=(first_contact_resolution,),
-        check_import_record=partial(checking.check, Redactor(settings.redaction, keyring)),
+        check_import_record=partial(validate_record, Redactor(settings.redaction, keyring)),
     )
     return open_runtime(settings, keyring, hooks)

@@ -28,7 +28,7 @@ from app.core.clock import utc_now
 from app.core.database.session import Table
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import create_key_file
-from app.core.settings import Rate, Settings
+from app.core.settings import RateLimit, Settings
 from app.factory import create_app
 from app.web.current import runtime_of
 from bench.analytics_stage import Stage
@@ -182,7 +182,7 @@ def main(number: int, folder: Path) -> None:
         redis_url="none",
         sqlite_synchronous="NORMAL",
         log_level="WARNING",
-        rate_limit_default=Rate(1_000_000, 60),
+        rate_limit_default=RateLimit(1_000_000, 60),
     )
     app = create_app(settings)
     runtime = runtime_of(app)

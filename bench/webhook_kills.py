@@ -17,7 +17,7 @@ from app import tables  # noqa: F401
 from app.core.database.schema_revision import needed_revision
 from app.core.database.session import Table
 from app.core.secrets.encryption import create_key_file
-from app.core.settings import Rate, Settings
+from app.core.settings import RateLimit, Settings
 from app.wiring import build_runtime
 from tests import kill_scenarios
 from tests.delivery_audit import DeliveryAudit
@@ -34,7 +34,7 @@ def harness_in(folder: Path) -> WebhookHarness:
             data_dir=data_dir,
             redis_url="none",
             sqlite_synchronous="NORMAL",
-            rate_limit_keys=Rate(1_000_000, 60),
+            rate_limit_keys=RateLimit(1_000_000, 60),
             webhook_allowed_cidrs=LOOPBACK,
             webhook_ca_bundle=write_ca_bundle(folder),
         )

@@ -19,7 +19,7 @@ from app.core.request_limits.state import StateUnavailable
 from app.core.request_limits.values import Admission, CallCount, Visit
 from app.core.runtime import Runtime
 from app.web import rate_limit
-from app.web.api import BASES
+from app.web.api import is_under_a_base
 from app.web.client_address import Address, client_address, is_trusted
 from app.web.principal import DEFAULT
 
@@ -49,7 +49,7 @@ class Authentication:
         # The proxy looks the request up at every use, and here it is used all over.
         request: Request = current_request._get_current_object()  # type: ignore[attr-defined]
         self._require_tls(request)
-        if request.endpoint in PUBLIC_ENDPOINTS or not _is_under_a_base(request.path):
+        if request.endpoint in PUBLIC_ENDPOINTS or not is_under_a_base(request.path):
             return
         if request.method == "OPTIONS" and request.routing_exception is None:
             return
@@ -155,10 +155,6 @@ def _usable(key: CachedKey | None, now: datetime) -> CachedKey:
     if key is None or not key.is_usable_at(now):
         raise errors.InvalidApiKey()
     return key
-
-
-def _is_under_a_base(path: str) -> bool:
-    return any(path == base or path.startswith(f"{base}/") for base in BASES)
 
 
 def _operation(request: Request) -> str:

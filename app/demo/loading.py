@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.demo import recordings, sample_data, service
-from app.imports.formats.items import Kind
-from app.imports.tally import Outcome, Tally
+from app.imports.formats.records import Kind
+from app.imports.loading.import_counts import RecordOutcome
 
 _BEFORE_RECORDINGS = (Kind.CALL_CENTER, Kind.EXECUTIVE, Kind.CAMPAIGN, Kind.CONVERSATION)
 _NOUNS = {
@@ -51,11 +51,11 @@ def load(runtime: Runtime) -> LoadReport:
 
 
 def _load(runtime: Runtime, kind: Kind, report: LoadReport) -> None:
-    batch = service.checked(kind, _resolved(runtime, kind), runtime.hooks.check_import_record)
+    batch = service.validated(kind, _resolved(runtime, kind), runtime.hooks.check_import_record)
     with runtime.db.writing() as session:
-        tally: Tally = service.write(session, batch)
-    report.new[_NOUNS[kind]] = tally.counts[Outcome.CREATED]
-    report.refused += [f"{error['external_id']}: {error['message']}" for error in tally.errors]
+        counts = service.write(session, batch)
+    report.new[_NOUNS[kind]] = counts.by_outcome[RecordOutcome.CREATED]
+    report.refused += [f"{error['external_id']}: {error['message']}" for error in counts.errors]
 
 
 def _resolved(runtime: Runtime, kind: str) -> list[dict[str, object]]:

@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from app.core.clock import iso_utc
-from app.imports.formats.items import Kind
+from app.imports.formats.records import Kind
 
 RECORDINGS = "recordings"
 _FILES: Mapping[str, str] = {

@@ -1,6 +1,7 @@
 """Database side of the demo: engagements, records and the progress of evaluations."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +17,13 @@ from app.engagements import service as engagements
 from app.engagements.service import ENGAGEMENTS
 from app.evaluations.enums import ENDED, Status
 from app.evaluations.models import Evaluation
-from app.imports import applying, preparing
-from app.imports.formats.items import Item
-from app.imports.notebook import Notebook
-from app.imports.options import SKIP, Options
-from app.imports.preparing import Check, Prepared
-from app.imports.sources import Entry
-from app.imports.tally import Tally
+from app.imports.formats.records import NativeRecord
+from app.imports.loading.disk_set import DiskSet
+from app.imports.loading.documents import Entry
+from app.imports.loading.import_counts import ImportCounts
+from app.imports.loading.load import load_batch
+from app.imports.loading.normalise import NormalisedRecord, Validate, normalised
+from app.imports.options import SKIP, ImportOptions
 from app.voice_calls.models import VoiceCall
 
 _TYPE = "quality"
@@ -39,7 +40,7 @@ _ENGAGEMENTS: Mapping[str, tuple[str, str]] = {
 _REFERENCED = (CallCenter, Executive, Campaign)
 _SOURCES = (Conversation, VoiceCall, AudioFile)
 # Records of an earlier load stay as they are, although their dates would be later now.
-_OPTIONS = Options(on_conflict=SKIP)
+_OPTIONS = ImportOptions(on_conflict=SKIP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +75,20 @@ def ids_by_reference(session: Session) -> dict[str, str]:
     return ids
 
 
-def checked(kind: str, records: Sequence[dict[str, Any]], check: Check) -> list[Prepared]:
+def validated(
+    kind: str, records: Sequence[dict[str, Any]], validate: Validate
+) -> list[NormalisedRecord]:
     """Validate records as an import does."""
-    entries = (Entry(Item(line, kind, record)) for line, record in enumerate(records, start=1))
-    with Notebook() as notebook:
-        return list(preparing.prepared(entries, _OPTIONS, notebook, check))
+    entries = (
+        Entry(NativeRecord(line, kind, record)) for line, record in enumerate(records, start=1)
+    )
+    with closing(DiskSet()) as seen_keys:
+        return list(normalised(entries, _OPTIONS, seen_keys, validate))
 
 
-def write(session: Session, batch: Sequence[Prepared]) -> Tally:
+def write(session: Session, batch: Sequence[NormalisedRecord]) -> ImportCounts:
     """Write the records that do not exist, and request their evaluations."""
-    return applying.apply(session, batch, _OPTIONS)
+    return load_batch(session, batch, _OPTIONS)
 
 
 def progress(session: Session) -> DemoProgress:

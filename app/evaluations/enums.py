@@ -70,7 +70,7 @@ class TranscriptStatus(StrEnum):
     FAILED = "failed"
 
 
-class ErrorCode(StrEnum):
+class FailureCode(StrEnum):
     """Reason of a failed evaluation."""
 
     TRANSCRIPTION_FAILED = "TRANSCRIPTION_FAILED"

@@ -15,7 +15,7 @@ from app.core.jobs.leases import Lease
 from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_next
 from app.core.jobs.thread_pool import run_in_threads
 from app.core.runtime import Runtime
-from app.evaluations.enums import ErrorCode
+from app.evaluations.enums import FailureCode
 from app.evaluations.judging import bulk, judgements
 from app.evaluations.judging.model_answers import StoredAnswers
 from app.evaluations.models import EvaluationJob
@@ -93,4 +93,4 @@ def _fail(session: Session, lease: Lease[EvaluationJob], error: Exception) -> No
         message = error.message
     if isinstance(error, CpuLimitExceeded):
         message = str(error)
-    judgements.fail(session, lease, ErrorCode.INTERNAL, message)
+    judgements.fail(session, lease, FailureCode.INTERNAL, message)

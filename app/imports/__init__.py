@@ -1,1 +1,1 @@
-"""Imports: the way in for what other systems know."""
+"""Imports: conversations, calls, campaigns and people from other systems."""

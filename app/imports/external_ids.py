@@ -1,4 +1,4 @@
-"""The caller's own keys: what they may look like, in a path and in a body."""
+"""External ids: the caller's own keys, in the path of an upsert and in a record."""
 
 import re
 import unicodedata
@@ -6,30 +6,37 @@ from typing import Any
 
 from app.core.errors import InvalidInput
 
-MOST = 200
-FORM = rf"[^/\x00-\x1f\x7f-\x9f]{{1,{MOST}}}"
-HINT = f"This must have 1 to {MOST} characters, none of them a slash or a control character."
+MAX_LENGTH = 200
+PATTERN = rf"[^/\x00-\x1f\x7f-\x9f]{{1,{MAX_LENGTH}}}"
+MESSAGE = (
+    f"externalId must have 1 to {MAX_LENGTH} characters, without slashes and control characters."
+)
 PATH_PARAMETER: dict[str, Any] = {
     "in": "path",
     "name": "external_id",
     "required": True,
     "description": "Your own key of the record, percent-encoded UTF-8.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": MOST, "pattern": f"^{FORM}$"},
+    "schema": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MAX_LENGTH,
+        "pattern": f"^{PATTERN}$",
+    },
 }
 
 
-def agreed(in_path: str, in_body: str | None) -> str:
-    """Return the key that a path names and a body may repeat, in NFC.
+def normalised_external_id(in_path: str, in_body: str | None = None) -> str:
+    """Return the external id of a path, which the body may repeat, in NFC.
 
     Raises:
-        InvalidInput: it is not acceptable, or the body names another one.
+        InvalidInput: it is malformed, or the body has another one.
     """
     external_id = unicodedata.normalize("NFC", in_path)
-    if len(external_id) > MOST:
-        raise InvalidInput.field("externalId", HINT, code="LENGTH", location="path")
-    # U+FFFD stands for bytes that are not UTF-8: two keys would become one.
-    if not re.fullmatch(FORM, external_id) or "\ufffd" in external_id:
-        raise InvalidInput.field("externalId", HINT, location="path")
+    if len(external_id) > MAX_LENGTH:
+        raise InvalidInput.field("externalId", MESSAGE, code="LENGTH", location="path")
+    # U+FFFD replaces bytes that are not UTF-8: two different keys would become one.
+    if not re.fullmatch(PATTERN, external_id) or "\ufffd" in external_id:
+        raise InvalidInput.field("externalId", MESSAGE, location="path")
     if in_body is not None and unicodedata.normalize("NFC", in_body) != external_id:
-        raise InvalidInput.field("externalId", "The path names another externalId.")
+        raise InvalidInput.field("externalId", "externalId must equal the one in the path.")
     return external_id

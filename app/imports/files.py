@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from app.imports.external_ids import FORM
-from app.imports.formats.catalogue import HEAD_BYTES, ONE_A_FILE, detect
-from app.imports.sources import Document
+from app.imports.external_ids import PATTERN
+from app.imports.formats.catalogue import HEAD_BYTES, ONE_RECORD_FORMATS, detect_format
+from app.imports.loading.documents import Document
 
 AUTO = "auto"
 STDIN = "-"
@@ -20,54 +20,58 @@ _SUFFIXES = frozenset(
 
 
 class UnknownFormat(Exception):
-    """Neither the name nor the content of a file tells its format."""
+    """The format of a file cannot be detected."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A file to read: where it is, how it is told, and the key of a record that it is."""
+class ImportFile:
+    """A file to import; `external_id` is the key for a file that is one record."""
 
     path: Path
-    shown: str
+    name: str
     external_id: str | None
     size_bytes: int
 
 
-def find(path: Path) -> list[Found]:
-    """List a file, or the files of a folder that may hold records, in the order of their names."""
+def list_files(path: Path) -> list[ImportFile]:
+    """List a file, or the importable files of a folder in the order of their names."""
     if not path.is_dir():
-        return [_found(path, path.name)]
-    files = sorted(each for each in path.rglob("*") if _is_candidate(each, path))
-    return [_found(each, each.relative_to(path).as_posix()) for each in files]
+        return [_import_file(path, path.name)]
+    files = sorted(file for file in path.rglob("*") if _is_importable(file, path))
+    return [_import_file(file, file.relative_to(path).as_posix()) for file in files]
 
 
-def documents(
-    files: Sequence[Found], format: str, on_opened: Callable[[BinaryIO, int], None]
+def open_documents(
+    files: Sequence[ImportFile], format: str, on_opened: Callable[[BinaryIO, int], None]
 ) -> Iterator[Document]:
-    """Open each file in turn, and tell how many bytes stood in those before it.
+    """Open each file in turn; `on_opened` receives the stream and the bytes of earlier files.
 
     Raises:
-        UnknownFormat: naming the file.
+        UnknownFormat: the format of a file cannot be detected.
     """
-    before = 0
-    for each in files:
-        with each.path.open("rb") as stream:
-            on_opened(stream, before)
-            yield document(stream, each.shown, format, each.external_id)
-        before += each.size_bytes
+    earlier_bytes = 0
+    for file in files:
+        with file.path.open("rb") as stream:
+            on_opened(stream, earlier_bytes)
+            yield document_of(stream, file.name, format, file.external_id)
+        earlier_bytes += file.size_bytes
 
 
-def document(stream: BinaryIO, shown: str, format: str, external_id: str | None = None) -> Document:
-    """Tell the format of an open file, and leave it at its begin."""
+def document_of(
+    stream: BinaryIO, name: str, format: str, external_id: str | None = None
+) -> Document:
+    """Return an open file as a document, and detect its format if asked to.
+
+    Raises:
+        UnknownFormat: the format cannot be detected.
+    """
     if format == AUTO:
-        stream = stream if stream.seekable() else io.BufferedReader(_Raw(stream), HEAD_BYTES)
-        found = detect(_peek(stream), shown)
-        if found is None:
-            raise UnknownFormat(
-                f"{shown}: neither its name nor its begin tells the format; give it by --format."
-            )
-        format = found
-    return Document(format, stream, external_id if format in ONE_A_FILE else None, shown)
+        stream = stream if stream.seekable() else io.BufferedReader(_RawStream(stream), HEAD_BYTES)
+        detected = detect_format(_peek(stream), name)
+        if detected is None:
+            raise UnknownFormat(f"The format of {name} is unknown; give it with --format.")
+        format = detected
+    return Document(format, stream, external_id if format in ONE_RECORD_FORMATS else None, name)
 
 
 def _peek(stream: BinaryIO) -> bytes:
@@ -78,8 +82,8 @@ def _peek(stream: BinaryIO) -> bytes:
     return head
 
 
-class _Raw(io.RawIOBase):
-    """A stream that cannot seek, as the source of a buffer that can be looked into."""
+class _RawStream(io.RawIOBase):
+    """A stream that cannot seek, as the source of a buffer that can be peeked into."""
 
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
@@ -93,20 +97,21 @@ class _Raw(io.RawIOBase):
         return len(data)
 
 
-def _is_candidate(file: Path, below: Path) -> bool:
-    hidden = any(part.startswith(".") for part in file.relative_to(below).parts)
-    return file.is_file() and not hidden and file.suffix.casefold() in _SUFFIXES
+def _is_importable(file: Path, folder: Path) -> bool:
+    is_hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+    return file.is_file() and not is_hidden and file.suffix.casefold() in _SUFFIXES
 
 
-def _found(path: Path, shown: str) -> Found:
-    name = shown.removesuffix(path.suffix).replace("/", ":")
-    key = unicodedata.normalize("NFC", name)
-    # A name that is no key, or holds bytes that are no text, leaves it to a hash of the content.
-    usable = re.fullmatch(FORM, key) is not None and _is_text(key)
-    return Found(path, _printable(shown), key if usable else None, path.stat().st_size)
+def _import_file(path: Path, name: str) -> ImportFile:
+    stem = name.removesuffix(path.suffix).replace("/", ":")
+    key = unicodedata.normalize("NFC", stem)
+    # Without a usable name the key is a hash of the content.
+    is_usable = re.fullmatch(PATTERN, key) is not None and _is_text(key)
+    return ImportFile(path, _printable(name), key if is_usable else None, path.stat().st_size)
 
 
 def _is_text(name: str) -> bool:
+    """Tell whether a file name decodes as text; undecodable bytes become lone surrogates."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The table of imports that came in over the API."""
+"""Table of imports over the API."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from app.core.jobs.leases import LeasedJob
 
 
 class Import(LeasedJob):
-    """One import and how far it is; the counts are the checkpoint from which a worker goes on.
+    """One import; its counts are the checkpoint from which a worker continues.
 
-    `sealed_documents` is what came in, `{"content", "externalId"}` each, encrypted since nothing of
-    it is masked yet; it goes when the work has ended.
-    `error` says why the import as a whole failed, `errors` what was wrong with single records.
+    `sealed_documents` are the documents, `{"content", "externalId"}` each. They are encrypted because
+    their texts are not masked yet, and deleted when the import ends.
+    `error` says why the import as a whole failed, `errors` why single records failed.
     """
 
     __tablename__ = "imports"

@@ -4,24 +4,24 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from app.imports.formats.items import Reading
+from app.imports.formats.records import ReaderOptions
 
 UPDATE, SKIP = "update", "skip"
 ON_CONFLICT = (UPDATE, SKIP)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How records are taken; the same whichever way they come in.
+class ImportOptions:
+    """Options of an import over the API or by the command.
 
     Args:
-        defaults: for records that say nothing of it: `engagementId`, `campaignId`,
-            `callCenterId`, `executiveId`, `channel`, `language`, or the names `engagement`,
-            `campaign`, `callCenter`, `executive`.
-        roles: names of speakers and foreign words, each with one of our roles.
-        on_conflict: whether a record that is there is brought to the new values or left.
-        create_missing: whether names of what is not there make it.
-        engagement_type: the type of engagements that are made so.
+        defaults: values for records without one: `engagementId`, `campaignId`, `callCenterId`,
+            `executiveId`, `channel`, `language`, or the names `engagement`, `campaign`,
+            `callCenter`, `executive`.
+        roles: maps speakers' names and words of the source to roles of the API.
+        on_conflict: whether an existing record is updated or skipped.
+        create_missing: whether named rows that do not exist are created.
+        engagement_type: the type of created engagements.
     """
 
     defaults: Mapping[str, str] = field(default_factory=dict)
@@ -33,15 +33,15 @@ class Options:
     dry_run: bool = False
     engagement_type: str = "imported"
 
-    def document(self) -> dict[str, Any]:
-        """Shape these for JSON."""
+    def as_document(self) -> dict[str, Any]:
+        """Return the options as JSON types."""
         return {**asdict(self), "defaults": dict(self.defaults), "roles": dict(self.roles)}
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Self:
-        """Read what `document` wrote."""
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """Read options that `as_document` wrote."""
         return cls(**document)
 
-    def reading(self, external_id: str | None = None) -> Reading:
-        """Return what a reader has to know."""
-        return Reading(self.roles, self.defaults.get("channel"), external_id)
+    def for_reader(self, external_id: str | None = None) -> ReaderOptions:
+        """Return the options of a reader."""
+        return ReaderOptions(self.roles, self.defaults.get("channel"), external_id)

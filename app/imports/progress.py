@@ -7,18 +7,18 @@ from typing import BinaryIO, Self
 
 import click
 
-from app.imports.files import Found
+from app.imports.files import ImportFile
 
 
 class Progress:
-    """A bar over the bytes of all files; nothing is shown where standard error is no terminal."""
+    """A bar over the bytes of all files; hidden unless standard error is a terminal."""
 
-    def __init__(self, found: Sequence[Found]) -> None:
-        total = sum(each.size_bytes for each in found)
-        visible = total > 0 and sys.stderr.isatty()
-        self._bar = click.progressbar(length=total, file=sys.stderr) if visible else None
+    def __init__(self, files: Sequence[ImportFile]) -> None:
+        total = sum(file.size_bytes for file in files)
+        is_visible = total > 0 and sys.stderr.isatty()
+        self._bar = click.progressbar(length=total, file=sys.stderr) if is_visible else None
         self._stream: BinaryIO | None = None
-        self._read_before = 0
+        self._earlier_bytes = 0
 
     def __enter__(self) -> Self:
         if self._bar is not None:
@@ -36,13 +36,13 @@ class Progress:
                 self._bar.update((self._bar.length or 0) - self._bar.pos)
             self._bar.__exit__(kind, error, trace)
 
-    def opened(self, stream: BinaryIO, read_before: int) -> None:
-        """Note which file is read now, and how many bytes stood before it."""
-        self._stream, self._read_before = stream, read_before
+    def opened(self, stream: BinaryIO, earlier_bytes: int) -> None:
+        """Note the file that is read now, and the bytes of the files before it."""
+        self._stream, self._earlier_bytes = stream, earlier_bytes
 
-    def move(self, received: int) -> None:
-        """Show how many records there were so far, and where in the files that is."""
+    def update(self, received: int) -> None:
+        """Show the number of records so far and the position in the files."""
         if self._bar is None or self._stream is None or self._stream.closed:
             return
         self._bar.label = f"{received} records"
-        self._bar.update(max(0, self._read_before + self._stream.tell() - self._bar.pos))
+        self._bar.update(max(0, self._earlier_bytes + self._stream.tell() - self._bar.pos))

@@ -1,4 +1,4 @@
-"""Endpoints of imports, beyond the specification."""
+"""Endpoints of imports: whole imports, and upserts of single records."""
 
 from typing import Any
 
@@ -8,19 +8,16 @@ from app.conversations.schemas import ConversationSchema
 from app.core.storage import require_space
 from app.directory import service as directory
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
-from app.imports import (
-    campaign_shapes,
-    campaigns,
-    contact_shapes,
-    contacts,
-    conversation_shapes,
-    directory_shapes,
-    intake,
-    schemas,
-    service,
-    voice_call_shapes,
-)
-from app.imports.external_ids import PATH_PARAMETER, agreed
+from app.imports import contacts, request_parsing, service
+from app.imports.external_ids import PATH_PARAMETER, normalised_external_id
+from app.imports.loading.record_writers import put_campaign as store_campaign
+from app.imports.schemas.base import pop_names
+from app.imports.schemas.campaigns import CampaignUpsert
+from app.imports.schemas.contacts import EvaluateQuery
+from app.imports.schemas.conversations import ConversationUpsert
+from app.imports.schemas.directory import CallCenterUpsert, ExecutiveUpsert
+from app.imports.schemas.requests import ImportCreate, ImportSchema
+from app.imports.schemas.voice_calls import VoiceCallUpsert
 from app.redaction.redactor import Redactor
 from app.voice_calls.preparation import prepare_voice_call
 from app.voice_calls.schemas import VoiceCallSchema
@@ -33,83 +30,85 @@ blp = Blueprint(
     "imports",
     __name__,
     url_prefix="/imports",
-    description="Extension: the way in for what other systems know",
+    description="Extension: records from other systems",
 )
 _UPSERT: dict[str, Any] = {"parameters": [PATH_PARAMETER], "tags": ["imports", "extension"]}
 
 
 @blp.post("", tags=["imports", "extension"])
 @require_scope("ingest:write")
-@blp.arguments(schemas.ImportCreate)
-@blp.response(202, schemas.ImportSchema)
+@blp.arguments(ImportCreate)
+@blp.response(202, ImportSchema)
 def create_import(body: dict[str, Any]) -> Any:
-    """Take records of other systems; a worker writes them."""
+    """Import records of other systems; a worker writes them."""
     runtime = current_runtime()
-    documents = intake.documents_of(body)
-    options = intake.options_of(body, runtime.settings.engagement_types)
+    documents = request_parsing.documents_from_body(body)
+    options = request_parsing.options_from_body(body, runtime.settings.engagement_types)
     require_space(runtime.settings.data_dir, MAX_JSON_BYTES, runtime.settings.min_free_bytes)
     with runtime.db.writing() as session:
-        return service.start(
+        return service.create(
             session, runtime.keyring, format=body["format"], documents=documents, options=options
         )
 
 
 @blp.get("/<id:import_id>", tags=["imports", "extension"])
 @require_scope("ingest:write")
-@blp.response(200, schemas.ImportSchema)
+@blp.response(200, ImportSchema)
 def get_import(import_id: str) -> Any:
-    """Show an import and what came of it so far."""
+    """Show an import and its counts so far."""
     with current_runtime().db.reading() as session:
         return service.get(session, import_id)
 
 
 @blp.put("/conversations/<external_id>", **_UPSERT)
 @require_scope("ingest:write")
-@blp.arguments(contact_shapes.EvaluateQuery, location="query")
-@blp.arguments(conversation_shapes.ConversationUpsert)
+@blp.arguments(EvaluateQuery, location="query")
+@blp.arguments(ConversationUpsert)
 @blp.response(200, ConversationSchema)
 def put_conversation(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
-    """Make or replace the conversation that you know by this key, and have it judged."""
-    external_id = agreed(external_id, body.pop("external_id", None))
+    """Create or replace the conversation with this external id, and evaluate it."""
+    external_id = normalised_external_id(external_id, body.pop("external_id", None))
+    names = pop_names(body)
     values = prepare_conversation(body, Redactor.of(current_runtime()))
     with current_runtime().db.writing() as session:
-        record, created = contacts.put_conversation(session, external_id, values, **query)
+        record, created = contacts.put_conversation(session, external_id, values, names, **query)
     return record, 201 if created else 200
 
 
 @blp.put("/voice-calls/<external_id>", **_UPSERT)
 @require_scope("ingest:write")
-@blp.arguments(contact_shapes.EvaluateQuery, location="query")
-@blp.arguments(voice_call_shapes.VoiceCallUpsert)
+@blp.arguments(EvaluateQuery, location="query")
+@blp.arguments(VoiceCallUpsert)
 @blp.response(200, VoiceCallSchema)
 def put_voice_call(query: dict[str, bool], body: dict[str, Any], external_id: str) -> Any:
-    """Make or replace the voice call that you know by this key, and have it judged."""
-    external_id = agreed(external_id, body.pop("external_id", None))
+    """Create or replace the voice call with this external id, and evaluate it."""
+    external_id = normalised_external_id(external_id, body.pop("external_id", None))
+    names = pop_names(body)
     values = prepare_voice_call(body, Redactor.of(current_runtime()))
     with current_runtime().db.writing() as session:
-        record, created = contacts.put_voice_call(session, external_id, values, **query)
+        record, created = contacts.put_voice_call(session, external_id, values, names, **query)
     return record, 201 if created else 200
 
 
 @blp.put("/campaigns/<external_id>", **_UPSERT)
 @require_scope("ingest:write")
-@blp.arguments(campaign_shapes.CampaignUpsert)
+@blp.arguments(CampaignUpsert)
 @blp.response(200, CampaignSchema)
 def put_campaign(body: dict[str, Any], external_id: str) -> Any:
-    """Make or replace the campaign that you know by this key."""
-    external_id = agreed(external_id, body.pop("external_id", None))
+    """Create or replace the campaign with this external id."""
+    external_id = normalised_external_id(external_id, body.pop("external_id", None))
     with current_runtime().db.writing() as session:
-        campaign, created = campaigns.put(session, external_id, body)
+        campaign, created = store_campaign(session, external_id, body)
     return campaign, 201 if created else 200
 
 
 @blp.put("/call-centers/<external_id>", **_UPSERT)
 @require_scope("ingest:write")
-@blp.arguments(directory_shapes.CallCenterUpsert)
+@blp.arguments(CallCenterUpsert)
 @blp.response(200, CallCenterSchema)
 def put_call_center(body: dict[str, Any], external_id: str) -> Any:
-    """Make or replace the call centre that you know by this key."""
-    external_id = agreed(external_id, body.pop("external_id", None))
+    """Create or replace the call centre with this external id."""
+    external_id = normalised_external_id(external_id, body.pop("external_id", None))
     with current_runtime().db.writing() as session:
         call_center, created = directory.upsert_call_center(session, external_id, body)
     return call_center, 201 if created else 200
@@ -117,11 +116,11 @@ def put_call_center(body: dict[str, Any], external_id: str) -> Any:
 
 @blp.put("/executives/<external_id>", **_UPSERT)
 @require_scope("ingest:write")
-@blp.arguments(directory_shapes.ExecutiveUpsert)
+@blp.arguments(ExecutiveUpsert)
 @blp.response(200, ExecutiveSchema)
 def put_executive(body: dict[str, Any], external_id: str) -> Any:
-    """Make or replace the executive that you know by this key."""
-    external_id = agreed(external_id, body.pop("external_id", None))
+    """Create or replace the executive with this external id."""
+    external_id = normalised_external_id(external_id, body.pop("external_id", None))
     with current_runtime().db.writing() as session:
         executive, created = directory.upsert_executive(session, external_id, body)
     return executive, 201 if created else 200

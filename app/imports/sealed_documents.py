@@ -1,4 +1,4 @@
-"""Sealed documents of queued imports: they hold texts that are not masked yet."""
+"""Encryption of the documents of queued imports, whose texts are not masked yet."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from app.core.secrets.encryption import Keyring
 from app.imports.models import Import
 
-# Enough of a token to read the id of its master key.
-_HEAD_CHARS = 100
+# The start of a token contains the id of its master key.
+_KEY_ID_CHARS = 100
 Documents = Sequence[Mapping[str, str | None]]
 
 
@@ -20,10 +20,10 @@ def seal(keyring: Keyring, import_id: str, documents: Documents) -> str:
 
 
 def unseal(keyring: Keyring, import_id: str, token: str | None) -> Documents:
-    """Decrypt the documents of an import; none are left once it has ended.
+    """Decrypt the documents of an import; an ended import has none.
 
     Raises:
-        UnknownMasterKey: the keyring lacks the key that sealed them.
+        UnknownMasterKey: the keyring lacks the key that encrypted them.
     """
     if token is None:
         return []
@@ -32,7 +32,7 @@ def unseal(keyring: Keyring, import_id: str, token: str | None) -> Documents:
 
 
 def rewrap(session: Session, keyring: Keyring, *, batch: int = 20) -> int:
-    """Seal the documents of up to `batch` imports again that an older master key sealed."""
+    """Encrypt up to `batch` imports again that an older master key encrypted; return how many."""
     rows = session.scalars(
         select(Import)
         .where(Import.sealed_documents.is_not(None))
@@ -49,7 +49,7 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 20) -> int:
 def unreadable_key_ids(session: Session, keyring: Keyring) -> set[str]:
     """Return the ids of master keys that queued imports need and the keyring lacks."""
     tokens = session.scalars(
-        select(func.substr(Import.sealed_documents, 1, _HEAD_CHARS))
+        select(func.substr(Import.sealed_documents, 1, _KEY_ID_CHARS))
         .where(Import.sealed_documents.is_not(None))
         .distinct()
     )

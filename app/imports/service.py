@@ -1,5 +1,6 @@
-"""Imports: request, claim, progress, end and view."""
+"""Imports over the API: create, claim, count, end, show and delete."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,23 +17,26 @@ from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.core.secrets.encryption import Keyring
 from app.evaluations import references
-from app.imports import names, sealed_documents
+from app.evaluations.enums import ENDED
+from app.evaluations.models import Evaluation
+from app.imports import sealed_documents
+from app.imports.loading.import_counts import ImportCounts, first_errors
+from app.imports.loading.named_references import NAMED_REFERENCES
+from app.imports.loading.record_writers import require_scorecard
 from app.imports.models import Import
-from app.imports.options import Options
+from app.imports.options import ImportOptions
 from app.imports.sealed_documents import Documents
-from app.imports.tally import Tally, first_errors, shown_counts
-from app.scorecards import service as scorecards
 
 QUEUE = "imports"
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What came in, how it is to be taken, and how many records are done."""
+class ImportTask:
+    """The documents and options of an import, and the number of records already loaded."""
 
     format: str
     documents: Documents
-    options: Options
+    options: ImportOptions
     done: int
 
 
@@ -41,27 +45,27 @@ def bell(import_id: str) -> Bell:
     return Bell(QUEUE, import_id)
 
 
-def start(
+def create(
     session: Session,
     keyring: Keyring,
     *,
     format: str,
     documents: Documents,
-    options: Options,
+    options: ImportOptions,
 ) -> dict[str, Any]:
-    """Keep what came in and queue the work on it.
+    """Store an import and queue it.
 
     Raises:
-        InvalidInput: the defaults or the scorecard are not there.
+        InvalidInput: a default or the scorecard does not exist.
     """
-    require(session, options)
+    require_references(session, options)
     now = utc_now()
     import_id = new_id("imp")
     row = Import(
         id=import_id,
         format=format,
         sealed_documents=sealed_documents.seal(keyring, import_id, documents),
-        options=options.document(),
+        options=options.as_document(),
         due_at=now,
         queued_at=now,
     )
@@ -71,27 +75,30 @@ def start(
     return _record(row)
 
 
-def require(session: Session, options: Options) -> None:
-    """Refuse defaults and a scorecard that are not there.
+def require_references(session: Session, options: ImportOptions) -> None:
+    """Check that the default references and the scorecard exist.
 
     Raises:
         InvalidInput: naming the field.
     """
-    ids = {each.column: options.defaults.get(each.id_field) for each in names.FIELDS.values()}
+    ids = {
+        reference.column: options.defaults.get(reference.id_field)
+        for reference in NAMED_REFERENCES.values()
+    }
     try:
         references.require(session, ids)
     except InvalidInput as error:
-        found = error.details[0]
-        raise InvalidInput.field(f"defaults.{found['field']}", found["message"]) from error
-    if options.scorecard_id is not None:
-        try:
-            scorecards.get(session, options.scorecard_id)
-        except NotFound as error:
-            raise InvalidInput.field("scorecardId", "There is no such scorecard.") from error
+        detail = error.details[0]
+        raise InvalidInput.field(f"defaults.{detail['field']}", detail["message"]) from error
+    require_scorecard(session, options.scorecard_id)
 
 
 def get(session: Session, import_id: str) -> dict[str, Any]:
-    """Show an import; `NotFound` where there is none."""
+    """Return an import.
+
+    Raises:
+        NotFound: there is no such import.
+    """
     row = session.get(Import, import_id)
     if row is None:
         raise NotFound("There is no such import.")
@@ -99,38 +106,39 @@ def get(session: Session, import_id: str) -> dict[str, Any]:
 
 
 def claim(session: Session, import_id: str) -> Lease[Import] | None:
-    """Take this import, or the one that waits longest; None when there is nothing to do."""
+    """Claim this import, or the one that waits longest; None if none waits."""
     return leases.claim(session, Import, import_id)
 
 
-def begin(session: Session, lease: Lease[Import], keyring: Keyring) -> Task:
-    """Read what there is to do."""
+def start(session: Session, lease: Lease[Import], keyring: Keyring) -> ImportTask:
+    """Return the task of a claimed import."""
     row = leases.held(session, lease)
     documents = sealed_documents.unseal(keyring, row.id, row.sealed_documents)
-    return Task(row.format, documents, Options.of(row.options), row.received)
+    return ImportTask(row.format, documents, ImportOptions.from_document(row.options), row.received)
 
 
-def note(session: Session, lease: Lease[Import], tally: Tally) -> None:
-    """Count a batch, in the transaction that wrote it; what moves on is not given up."""
+def add_counts(session: Session, lease: Lease[Import], counts: ImportCounts) -> None:
+    """Add the counts of a batch in the transaction that wrote it, and renew the lease.
+
+    Progress resets the attempts: only an import that stays at one batch is given up.
+    """
     row = leases.held(session, lease)
-    row.received += tally.received
-    for outcome, number in tally.counts.items():
-        setattr(row, outcome, getattr(row, outcome) + number)
-    row.evaluations_queued += tally.evaluations_queued
-    row.errors = first_errors(row.errors, tally.errors)
+    for column, number in counts.as_dict().items():
+        setattr(row, column, getattr(row, column) + number)
+    row.errors = first_errors(row.errors, counts.errors)
     row.attempts = 1
     row.lease_until = utc_now() + leases.LEASE
 
 
 def finish(session: Session, lease: Lease[Import]) -> None:
-    """End the import; what came in is not kept any longer."""
+    """End the import and delete its documents."""
     row = leases.held(session, lease)
     row.sealed_documents = None
     leases.end(row, JobState.SUCCEEDED, utc_now())
 
 
 def fail(session: Session, lease: Lease[Import], code: str, message: str) -> None:
-    """End the import without the rest of its records."""
+    """End the import as failed and delete its documents; loaded records stay."""
     row = leases.held(session, lease)
     row.sealed_documents = None
     row.error = {"code": code, "message": message}
@@ -138,19 +146,31 @@ def fail(session: Session, lease: Lease[Import], code: str, message: str) -> Non
 
 
 def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
-    """Forget imports that ended before this moment; return how many."""
+    """Delete imports that ended before a time; return how many."""
     old = (
         select(Import.id)
         .where(Import.completed_at < before)
         .order_by(Import.completed_at, Import.id)
         .limit(limit)
     )
-    gone = session.execute(delete(Import).where(Import.id.in_(old)).returning(Import.id))
-    return len(gone.all())
+    deleted = session.scalars(delete(Import).where(Import.id.in_(old)).returning(Import.id))
+    return len(deleted.all())
+
+
+def ended_evaluations(session: Session, evaluation_ids: Sequence[str]) -> list[str]:
+    """Return the evaluations that have ended or were deleted."""
+    running = set(
+        session.scalars(
+            select(Evaluation.id).where(
+                Evaluation.id.in_(evaluation_ids), Evaluation.status.not_in(ENDED)
+            )
+        )
+    )
+    return [evaluation_id for evaluation_id in evaluation_ids if evaluation_id not in running]
 
 
 def _record(row: Import) -> dict[str, Any]:
-    options = Options.of(row.options)
+    options = ImportOptions.from_document(row.options)
     return {
         "id": row.id,
         "status": _status(row),
@@ -158,15 +178,8 @@ def _record(row: Import) -> dict[str, Any]:
         "evaluate": options.evaluate,
         "on_conflict": options.on_conflict,
         "dry_run": options.dry_run,
-        "counts": shown_counts(
-            received=row.received or 0,
-            created=row.created or 0,
-            updated=row.updated or 0,
-            skipped=row.skipped or 0,
-            failed=row.failed or 0,
-            evaluations_queued=row.evaluations_queued or 0,
-        ),
-        "errors": row.errors or [],
+        "counts": {name: getattr(row, name) for name in ImportCounts().as_dict()},
+        "errors": row.errors,
         "error": row.error,
         "created_at": row.queued_at,
         "started_at": row.started_at,

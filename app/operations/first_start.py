@@ -1,30 +1,40 @@
-"""Preparation of a start: upgrades the tables and creates the first API key."""
+"""Preparation of a start: upgrades the tables and creates the first API key and the first admin."""
 
 from pathlib import Path
 from typing import TypedDict
 
+from sqlalchemy.orm import Session
+
 from app.api_keys.service import any_key, create_key
 from app.core.database.schema_revision import needed_revision, stored_revision
 from app.core.private_files import write_private_file
+from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.operations import database_files, migrating, stored_secrets
 from app.operations.failure import CannotRun
+from app.people import passwords
+from app.people import service as people
+from app.people.roles import ADMIN
 from app.wiring import build_runtime
 
 
-class FirstKey(TypedDict):
-    """The API key of the first start, or the file that it was written to; empty at later starts."""
+class FirstAccess(TypedDict):
+    """What was created at this start, or the file that it was written to; empty where nothing was.
+
+    `password` is the one-time password of the dashboard's first admin.
+    """
 
     api_key: str
     secret: str
+    password: str
     file: str
 
 
-def prepare(settings: Settings, *, key_file: Path | None) -> FirstKey:
-    """Upgrade the tables, and create an API key if there has never been one.
+def prepare(settings: Settings, *, access_file: Path | None) -> FirstAccess:
+    """Upgrade the tables; create an API key and an admin if there has never been one.
 
     Args:
-        key_file: the file to write the key to; None returns the key instead.
+        access_file: the file to write them to; None returns them instead.
 
     Raises:
         CannotRun: a stored secret needs a master key that is missing.
@@ -44,14 +54,35 @@ def prepare(settings: Settings, *, key_file: Path | None) -> FirstKey:
             "CQE_MASTER_KEYS after the new one, and run `./run secrets rewrap`"
         )
     with runtime.db.writing() as session:
-        if any_key(session):
-            return FirstKey(api_key="", secret="", file="")
+        access = FirstAccess(api_key="", secret="", password="", file="")
+        _create_key(session, runtime, access)
+        _create_admin(session, settings, access)
+        if access_file is None or not (access["api_key"] or access["password"]):
+            return access
+        # Before the commit: access that works must not be lost.
+        access_file.unlink(missing_ok=True)
+        write_private_file(access_file, "\n".join(lines_of(access)) + "\n")
+    return FirstAccess(api_key="", secret="", password="", file=str(access_file))
+
+
+def lines_of(access: FirstAccess) -> list[str]:
+    """Return the lines that show what was created."""
+    lines = []
+    if access["api_key"]:
+        lines += [f"API key    {access['api_key']}", f"Secret     {access['secret']}"]
+    if access["password"]:
+        lines += [f"Dashboard  {people.FIRST_ADMIN} / {access['password']}"]
+    return lines
+
+
+def _create_key(session: Session, runtime: Runtime, access: FirstAccess) -> None:
+    if not any_key(session):
         issued = create_key(session, runtime.keyring, name="First admin key", scopes=["*"])
-        if key_file is None:
-            return FirstKey(api_key=issued.pair.api_key, secret=issued.pair.secret, file="")
-        # Before the commit: a key that works must not be lost.
-        key_file.unlink(missing_ok=True)
-        write_private_file(
-            key_file, f"API key  {issued.pair.api_key}\nSecret   {issued.pair.secret}\n"
-        )
-    return FirstKey(api_key="", secret="", file=str(key_file))
+        access["api_key"], access["secret"] = issued.pair.api_key, issued.pair.secret
+
+
+def _create_admin(session: Session, settings: Settings, access: FirstAccess) -> None:
+    if settings.dashboard and not people.any_user(session):
+        access["password"] = passwords.new_one_time_password()
+        password_hash = passwords.hash_password(access["password"])
+        people.create(session, name=people.FIRST_ADMIN, role=ADMIN, password_hash=password_hash)

@@ -26,7 +26,7 @@ from app.operations import data_dir, first_start
 from app.operations.checks import speech_problem
 from app.operations.environment import warn_of_unknown
 from app.operations.failure import CannotRun
-from app.operations.first_start import FirstKey
+from app.operations.first_start import FirstAccess
 from app.operations.job_queues import JOB_QUEUES
 from app.operations.periodic_tasks import TASKS
 from app.operations.processes import demo, queue_server, web, workers
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 _QUEUE_READY_WITHIN_S = 10.0
 _BACKLOG = 1024
-_FIRST_KEY_FILE = "first-key.txt"
+_FIRST_ACCESS_FILE = "first-key.txt"
 
 
 def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> None:
@@ -61,14 +61,14 @@ def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> No
     supervisor.handle_signals()
     try:
         choice = _start_queue(supervisor, settings, lock)
-        first_key: FirstKey = call_in_child(partial(_prepare, settings))
+        first_access: FirstAccess = call_in_child(partial(_prepare, settings))
         choice = _await_queue(supervisor, settings, choice, lock)
         settings = replace(settings, redis_url=choice.url or "none")
         runtime = build_runtime(settings)
         if not supervisor.is_stopping:
             _start_rest(supervisor, runtime, listener, with_worker=with_worker)
         if _await_web(supervisor, settings):
-            _print_ready(settings, choice, first_key, with_worker=with_worker)
+            _print_ready(settings, choice, first_access, with_worker=with_worker)
             if with_demo:
                 _load_demo(supervisor, runtime, listener, with_worker=with_worker)
         while not supervisor.is_stopping:
@@ -100,10 +100,10 @@ def _listen(settings: Settings) -> socket.socket:
         raise CannotRun(messages.get(error.errno or 0, default)) from error
 
 
-def _prepare(settings: Settings) -> FirstKey:
+def _prepare(settings: Settings) -> FirstAccess:
     # Without a terminal, the output goes to a log, which is kept and which others may read.
-    key_file = None if sys.stdout.isatty() else settings.data_dir / _FIRST_KEY_FILE
-    return first_start.prepare(settings, key_file=key_file)
+    access_file = None if sys.stdout.isatty() else settings.data_dir / _FIRST_ACCESS_FILE
+    return first_start.prepare(settings, access_file=access_file)
 
 
 def _start_queue(supervisor: Supervisor, settings: Settings, lock: int) -> QueueChoice:
@@ -184,7 +184,7 @@ def _await_web(supervisor: Supervisor, settings: Settings) -> bool:
 
 
 def _print_ready(
-    settings: Settings, choice: QueueChoice, first_key: FirstKey, *, with_worker: bool
+    settings: Settings, choice: QueueChoice, first_access: FirstAccess, *, with_worker: bool
 ) -> None:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     address = f"http://{host}:{settings.port}"
@@ -199,25 +199,21 @@ def _print_ready(
         lines.append("  Worker     none (--no-worker): start one with `flask worker`")
     elif problem := speech_problem(settings):
         lines.append(f"  Speech     {problem}")
-    lines += _first_key_lines(settings, first_key)
+    lines += _first_access_lines(settings, first_access)
     lines += ["", "Stop with Ctrl-C or SIGTERM."]
     with suppress(OSError):
         click.echo("\n".join(lines))
 
 
-def _first_key_lines(settings: Settings, first_key: FirstKey) -> list[str]:
-    if first_key["api_key"]:
+def _first_access_lines(settings: Settings, access: FirstAccess) -> list[str]:
+    created = first_start.lines_of(access)
+    if created:
+        lines = ["", "Created at this start and printed only once:", *(f"  {x}" for x in created)]
+    elif access["file"]:
         lines = [
             "",
-            "First start: an API key with every scope. It is printed only once:",
-            f"  API key    {first_key['api_key']}",
-            f"  Secret     {first_key['secret']}",
-        ]
-    elif first_key["file"]:
-        lines = [
-            "",
-            "First start: an API key with every scope was written to",
-            f"  {first_key['file']}",
+            "Created at this start: access to the API or the dashboard. It was written to",
+            f"  {access['file']}",
             "  Store it in a safe place, then delete the file.",
         ]
     else:

@@ -40,7 +40,7 @@ class Verbatim(fields.String):
         return text
 
 
-class AnswerField(fields.Raw):
+class CriterionAnswer(fields.Raw):
     """An answer of a criterion: a text or a number."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
@@ -68,7 +68,7 @@ class CriterionRatingCreate(CamelSchema):
 
     key = Text(200, low=1, required=True)
     applicable = Flag(load_default=True)
-    answer = AnswerField(
+    answer = CriterionAnswer(
         metadata={"type": ["string", "number"], "description": "One of the criterion's options."}
     )
     normalized_score = Number(low=0, high=1)

@@ -24,7 +24,7 @@ MOST_VERSIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ScorecardCheck:
     """A completed document with its errors and warnings."""
 
     document: dict[str, Any]
@@ -32,11 +32,11 @@ class Checked:
     warnings: list[Finding]
 
 
-def check(draft: Mapping[str, Any], *, channel: str, version: int = 1) -> Checked:
+def check(draft: Mapping[str, Any], *, channel: str, version: int = 1) -> ScorecardCheck:
     """Complete a draft and find its errors, or else its warnings."""
     document, errors = drafts.completed(draft, channel=channel, version=version)
     errors = errors or problems_of(document)
-    return Checked(document, errors, [] if errors else warnings_of(document))
+    return ScorecardCheck(document, errors, [] if errors else warnings_of(document))
 
 
 def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def add_version(
     return _shown(session, row, checked)
 
 
-def _require_right(checked: Checked) -> Checked:
+def _require_right(checked: ScorecardCheck) -> ScorecardCheck:
     if checked.errors:
         raise InvalidInput(
             details=[
@@ -141,6 +141,6 @@ def _told(document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shown(session: Session, row: StoredScorecard, checked: Checked) -> dict[str, Any]:
+def _shown(session: Session, row: StoredScorecard, checked: ScorecardCheck) -> dict[str, Any]:
     shown = service.get(session, row.id)
     return {**shown, "warnings": [warning.as_json() for warning in checked.warnings]}

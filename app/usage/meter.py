@@ -18,7 +18,7 @@ from app.core.clock import utc_now
 from app.core.database.upserts import upsert_into
 from app.core.ids import new_id
 from app.core.request_limits.sqlite_state import StateFileError
-from app.core.request_limits.state import Source
+from app.core.request_limits.state import CountStore
 from app.core.request_limits.values import CountBatch
 from app.core.runtime import Runtime
 from app.usage.metrics import Metric
@@ -51,7 +51,7 @@ def purge(session: Session, now: datetime) -> None:
     session.execute(delete(CountedBatch).where(old, CountedBatch.applied_at.not_in(newest)))
 
 
-def _flush_source(runtime: Runtime, source: Source) -> int:
+def _flush_source(runtime: Runtime, source: CountStore) -> int:
     own_id, calls = new_id("batch"), 0
     try:
         # An unfinished batch of another flush comes first, without the calls since then; our own
@@ -76,7 +76,7 @@ def _flush_source(runtime: Runtime, source: Source) -> int:
     return calls
 
 
-def _apply(session: Session, batch: CountBatch, source: Source) -> int:
+def _apply(session: Session, batch: CountBatch, source: CountStore) -> int:
     # Each host has a state file of its own.
     store = f"{source.name}@{platform.node()}"
     claim = upsert_into(session, CountedBatch).values(

@@ -106,6 +106,11 @@ def if_match() -> str | None:
     return request.headers.get("If-Match")
 
 
+def is_under_a_base(path: str) -> bool:
+    """Whether a path belongs to the API."""
+    return any(path == base or path.startswith(f"{base}/") for base in BASES)
+
+
 def register(app: Flask, blueprints: Sequence[Blueprint]) -> None:
     """Register every blueprint under both base paths."""
     app.url_map.converters["id"] = IdConverter

@@ -32,6 +32,16 @@ def is_trusted(peer: str, trusted: Sequence[IPv4Network | IPv6Network]) -> bool:
     return address is not None and _trusted(address, trusted)
 
 
+def request_scheme(
+    scheme: str,
+    peer: str,
+    forwarded_proto: str,
+    trusted: Sequence[IPv4Network | IPv6Network],
+) -> str:
+    """Return X-Forwarded-Proto if the peer is a trusted proxy and sends it, else `scheme`."""
+    return (forwarded_proto if is_trusted(peer, trusted) else "") or scheme
+
+
 def _trusted(address: Address, trusted: Sequence[IPv4Network | IPv6Network]) -> bool:
     return any(address in network for network in trusted)
 

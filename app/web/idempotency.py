@@ -7,7 +7,7 @@ from typing import Any
 from flask import Response, make_response, request
 
 from app.core.clock import utc_now
-from app.core.database.idempotency import Answer, IdempotentRequest, Replay, fingerprint
+from app.core.database.idempotency import IdempotentRequest, Replay, StoredAnswer, fingerprint
 from app.core.errors import InvalidInput
 from app.web.current import current_runtime
 from app.web.principal import current_principal
@@ -46,9 +46,9 @@ def answer_once(view: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return response
 
 
-def _stored(response: Response) -> Answer:
+def _stored(response: Response) -> StoredAnswer:
     headers = {name: response.headers[name] for name in _STORED_HEADERS if name in response.headers}
-    return Answer(response.status_code, response.get_data(), headers)
+    return StoredAnswer(response.status_code, response.get_data(), headers)
 
 
 def _key_of(header: str) -> str:

@@ -1,4 +1,4 @@
-"""Rate-limit policies, and their headers in answers."""
+"""RateLimit-limit policies, and their headers in answers."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from flask import Response
 
 from app.core.errors import RateLimitExceeded
 from app.core.request_limits.values import Limit, LimitStatus
-from app.core.settings import Rate, Settings
+from app.core.settings import RateLimit, Settings
 from app.web.principal import DEFAULT, EXPENSIVE, KEYS
 
 AUTH_FAILURES = "auth-failures"
@@ -18,7 +18,7 @@ class Policies:
     """Limits by policy, as set by the settings."""
 
     def __init__(self, settings: Settings) -> None:
-        self._rates: dict[str, Rate] = {
+        self._rates: dict[str, RateLimit] = {
             DEFAULT: settings.rate_limit_default,
             EXPENSIVE: settings.rate_limit_expensive,
             KEYS: settings.rate_limit_keys,

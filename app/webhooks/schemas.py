@@ -5,7 +5,7 @@ from typing import Any
 from marshmallow import ValidationError, fields, validates
 
 from app.core.outgoing_http.addresses import MAX_URL_LENGTH
-from app.core.outgoing_http.reply import EXCERPT_BYTES, Outcome
+from app.core.outgoing_http.reply import EXCERPT_BYTES, AttemptOutcome
 from app.events.catalogue import EventType
 from app.web.schemas.base import PlainSchema
 from app.web.schemas.fields import Choice, Flag, Items, Moment, Nested, Text, Whole
@@ -17,7 +17,7 @@ _TYPES = tuple(EventType)
 _STATUSES = tuple(DeliveryState)
 _RECOVERABLE = tuple(RECOVERABLE_STATES)
 _TRIGGERS = tuple(Trigger)
-_OUTCOMES = tuple(Outcome)
+_OUTCOMES = tuple(AttemptOutcome)
 _MOST_OVERLAP_S = 7 * 24 * 3600
 
 

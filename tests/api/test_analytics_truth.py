@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 from app.analytics.cli import analytics
 from app.core.clock import iso_utc
 from app.core.runtime import Runtime
-from app.core.settings import Rate
+from app.core.settings import RateLimit
 from app.evaluations.enums import RESOLUTIONS
 from tests.analytics_world import NOW, Evaluations, World
 from tests.caller import Caller
@@ -386,7 +386,7 @@ class Reports(RuleBasedStateMachine):
 def test_every_report_is_right_whatever_happens(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
-    client = make_caller(serve(rate=Rate(1_000_000, 60)))
+    client = make_caller(serve(rate=RateLimit(1_000_000, 60)))
     run_state_machine_as_test(
         lambda: Reports(client, running_runtime()),
         settings=settings(max_examples=25, stateful_step_count=15, deadline=None, derandomize=True),

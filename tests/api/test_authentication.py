@@ -1,7 +1,10 @@
 """Authentication: accepted and refused requests, the order of checks, and the headers."""
 
+import hashlib
+import hmac
 import json
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -13,8 +16,8 @@ from sqlalchemy import text
 
 from app.core.process import heartbeat
 from app.core.runtime import Runtime
-from app.core.settings import Rate
-from tests.caller import Caller, error_code
+from app.core.settings import RateLimit
+from tests.caller import SCHEME, Caller, error_code
 
 
 def test_health_needs_no_key(client: Caller) -> None:
@@ -100,6 +103,57 @@ def test_a_change_of_any_signed_part_breaks_the_signature(client: Caller, change
         answer = client.plain(method, path, data=body, headers=dict(signed.headers))
     assert answer.status_code == 401
     assert error_code(answer) == "INVALID_SIGNATURE"
+
+
+@pytest.mark.parametrize("body", [b"", b'{"name":"B"}'])
+def test_a_wrong_signature_is_answered_with_the_lines_as_received(
+    client: Caller, body: bytes
+) -> None:
+    path = "/api/v1/engagements?q=a%20b&x=%2F"
+    answer = client.call("POST", path, body, nonce="n3", headers={"X-Signature": "ab" * 32})
+    [detail] = answer.json()["error"]["details"]
+    assert detail == {
+        "location": "headers",
+        "field": "X-Signature",
+        "timestamp": answer.request.headers["X-Timestamp"],
+        "nonce": "n3",
+        "method": "POST",
+        "path": path,
+        "bodySha256": hashlib.sha256(body).hexdigest(),
+    }
+    signed = "\n".join([SCHEME, *list(detail.values())[2:]])
+    expected = hmac.new(client.secret.encode(), signed.encode(), "sha256").hexdigest()
+    assert expected not in answer.text
+    assert client.secret not in answer.text
+    repeated = client.call(
+        "POST",
+        path,
+        body,
+        nonce="n3",
+        headers={"X-Signature": expected, "X-Timestamp": detail["timestamp"]},
+    )
+    assert error_code(repeated) != "INVALID_SIGNATURE"
+
+
+def test_a_path_that_is_not_ascii_is_shown_escaped(client: Caller) -> None:
+    """Sent raw: HTTP libraries would percent-encode it."""
+    headers = "".join(
+        f"{name}: {value}\r\n"
+        for name, value in {
+            "Host": "localhost",
+            "Connection": "close",
+            "X-Api-Key": client.api_key,
+            "X-Timestamp": str(int(time.time())),
+            "X-Signature": "ab" * 32,
+        }.items()
+    )
+    port = int(client.base.rsplit(":", 1)[1])
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(f"GET /api/v1/engagements?q=é HTTP/1.1\r\n{headers}\r\n".encode())
+        answer = connection.makefile("rb").read()
+    assert b"401" in answer.split(b"\r\n")[0]
+    error = json.loads(answer.split(b"\r\n\r\n", 1)[1])["error"]
+    assert error["details"][0]["path"].startswith("/api/v1/engagements?q=\\xc3\\x")
 
 
 @pytest.mark.parametrize("skew", [-301, 302, -86400])
@@ -294,7 +348,7 @@ def test_plain_http_through_a_proxy_is_refused(
 def test_the_rate_limit_allows_exactly_its_number(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
-    base = serve(rate=Rate(5, 60))
+    base = serve(rate=RateLimit(5, 60))
     caller = make_caller(base)
     answers = [caller.get("/engagements") for _ in range(7)]
     assert [each.status_code for each in answers] == [200] * 5 + [429] * 2
@@ -310,7 +364,7 @@ def test_the_rate_limit_allows_exactly_its_number(
 def test_requests_with_a_wrong_signature_do_not_use_up_the_rate_limit(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
-    caller = make_caller(serve(rate=Rate(2, 60)))
+    caller = make_caller(serve(rate=RateLimit(2, 60)))
     for _ in range(5):
         caller.get("/engagements", headers={"X-Signature": "ab" * 32})
     assert caller.get("/engagements").status_code == 200
@@ -319,7 +373,9 @@ def test_requests_with_a_wrong_signature_do_not_use_up_the_rate_limit(
 def test_failed_authentications_of_one_address_are_limited(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
-    base = serve(trusted_proxies=(ip_network("127.0.0.0/8"),), rate_limit_auth_failures=Rate(2, 60))
+    base = serve(
+        trusted_proxies=(ip_network("127.0.0.0/8"),), rate_limit_auth_failures=RateLimit(2, 60)
+    )
     caller = make_caller(base)
 
     def from_address(address: str, **headers: str) -> int:
@@ -336,7 +392,7 @@ def test_failed_authentications_of_one_address_are_limited(
 def test_changing_keys_has_a_tighter_limit(
     serve: Callable[..., str], make_caller: Callable[..., Caller]
 ) -> None:
-    caller = make_caller(serve(rate_limit_keys=Rate(1, 60)))
+    caller = make_caller(serve(rate_limit_keys=RateLimit(1, 60)))
     body = {"name": "x", "scopes": ["usage:read"]}
     assert caller.post("/api-keys", body).status_code == 201
     refused = caller.post("/api-keys", body)

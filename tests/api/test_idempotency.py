@@ -9,7 +9,7 @@ import time_machine
 from sqlalchemy import select
 
 from app.core.clock import utc_now
-from app.core.database.idempotency import KeptAnswer
+from app.core.database.idempotency import StoredAnswerRow
 from app.core.runtime import Runtime
 from tests.caller import Caller, error_code
 
@@ -81,7 +81,7 @@ def test_kept_answers_are_sealed(client: Caller, runtime: Runtime) -> None:
     again = client.post("/api-keys", body, headers={"Idempotency-Key": "six"}).json()["data"]
     assert again == made
     with runtime.db.reading() as session:
-        kept = session.scalars(select(KeptAnswer.answer)).one()
+        kept = session.scalars(select(StoredAnswerRow.answer)).one()
     assert kept is not None
     assert made["secret"] not in kept
     assert kept.startswith("v1.k1.")

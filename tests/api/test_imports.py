@@ -230,7 +230,7 @@ def test_a_file_comes_as_content(client: Caller) -> None:
             "line": 4,
             "externalId": "c2",
             "code": "UNKNOWN_ROLE",
-            "message": "The role of 'Ann' is not known: map it to one of "
+            "message": "The role of 'Ann' is unknown: map it to one of "
             "customer, agent, bot, system.",
         }
     ]

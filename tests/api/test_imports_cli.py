@@ -82,8 +82,8 @@ def test_a_file_is_taken_in_and_told(command: Command, runtime: Runtime, tmp_pat
                 "line": 4,
                 "externalId": "a",
                 "code": "DUPLICATE",
-                "message": "This externalId stands more than once in this import; the first is "
-                "taken.",
+                "message": "This externalId occurs more than once in this import; the first "
+                "record is used.",
             },
         ],
     }
@@ -156,7 +156,7 @@ def test_wait_ends_when_everything_is_evaluated(
     ("arguments", "code", "message"),
     [
         (["/nowhere/x.jsonl"], 1, "No such file"),
-        (["FILE"], 1, "give it by --format"),
+        (["FILE"], 1, "give it with --format"),
         (["FILE", "--role", "Alice"], 2, "NAME=ROLE"),
         (["FILE", "--role", "Alice=boss"], 2, "NAME=ROLE"),
         (["FILE", "--format", "xml"], 2, "xml"),

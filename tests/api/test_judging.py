@@ -18,7 +18,7 @@ from app.core.jobs.leases import Lease, LeaseLost
 from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.evaluations import jobs, service
-from app.evaluations.enums import ErrorCode
+from app.evaluations.enums import FailureCode
 from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation, EvaluationJob
 from app.operations.job_queues import JOB_QUEUES
@@ -97,7 +97,7 @@ def test_a_late_finisher_writes_nothing(client: Caller, runtime: Runtime) -> Non
     for step in (
         lambda session: judgements.begin(session, late),
         lambda session: judgements.release(session, late, utc_now(), counts=True),
-        lambda session: judgements.fail(session, late, ErrorCode.INTERNAL, "No."),
+        lambda session: judgements.fail(session, late, FailureCode.INTERNAL, "No."),
     ):
         with pytest.raises(LeaseLost), runtime.db.writing() as session:
             step(session)

@@ -9,8 +9,8 @@ import pytest
 from app.ai.facts.phrase_index import PhraseIndex
 from app.ai.redaction.masking import mask_turns
 from app.ai.redaction.talk import Turn
-from app.imports.formats.catalogue import READERS, detect
-from app.imports.formats.items import Reading
+from app.imports.formats.catalogue import READERS, detect_format
+from app.imports.formats.records import ReaderOptions
 from tests.growth import cost_s, is_linear
 
 # Without these words most of the masking is skipped.
@@ -82,7 +82,7 @@ def _is_read_in_linear_time(name: str, unit: str) -> bool:
         return (_HEADS.get(name, "") + (unit * length)[:length]).encode()
 
     def read(content: bytes) -> Sequence[object]:
-        return list(READERS[name](io.BytesIO(content), Reading({}, None, None)))
+        return list(READERS[name](io.BytesIO(content), ReaderOptions({}, None, None)))
 
     return is_linear(read, make, 16_000, enough_s=0.02)
 
@@ -90,7 +90,7 @@ def _is_read_in_linear_time(name: str, unit: str) -> bool:
 @pytest.mark.parametrize("unit", ["1\n", "1 \n", "\n", " ", '"vcon" ', "{", "a,", "1:", ";"])
 def test_telling_the_format_of_a_file_is_linear(unit: str) -> None:
     assert is_linear(
-        detect, lambda length: (unit * length)[:length].encode(), 16_000, enough_s=0.02
+        detect_format, lambda length: (unit * length)[:length].encode(), 16_000, enough_s=0.02
     )
 
 

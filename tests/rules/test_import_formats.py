@@ -11,30 +11,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.imports.formats.catalogue import FORMATS, READERS, detect
-from app.imports.formats.items import BadLine, Fault, Item, Reading
-from app.imports.formats.lines import MOST_LINE_BYTES
+from app.imports.formats.catalogue import FORMATS, READERS, detect_format
+from app.imports.formats.lines import MAX_LINE_BYTES
+from app.imports.formats.records import BadLine, Fault, NativeRecord, ReaderOptions
 
 PEOPLE = {"Alice": "agent", "Bob": "customer"}
 
 
 def read(
     name: str, content: str | bytes, *, roles: dict[str, str] | None = None, **told: Any
-) -> list[Item | BadLine]:
+) -> list[NativeRecord | BadLine]:
     data = content.encode() if isinstance(content, str) else content
-    return list(READERS[name](io.BytesIO(data), Reading(roles or {}, **told)))
+    return list(READERS[name](io.BytesIO(data), ReaderOptions(roles or {}, **told)))
 
 
-def items(*found: Item | BadLine) -> list[Item]:
+def items(*found: NativeRecord | BadLine) -> list[NativeRecord]:
     assert not [each for each in found if isinstance(each, BadLine)], found
-    return [each for each in found if isinstance(each, Item)]
+    return [each for each in found if isinstance(each, NativeRecord)]
 
 
-def bad(found: list[Item | BadLine]) -> list[tuple[int, str]]:
+def bad(found: list[NativeRecord | BadLine]) -> list[tuple[int, str]]:
     return [(each.line, str(each.code)) for each in found if isinstance(each, BadLine)]
 
 
-def said(item: Item) -> list[tuple[str, str]]:
+def said(item: NativeRecord) -> list[tuple[str, str]]:
     spoken = item.fields.get("turns") or item.fields["messages"]
     return [(each["role"], each["text"]) for each in spoken]
 
@@ -81,7 +81,10 @@ def test_a_bad_line_is_told_and_the_rest_is_read(line: bytes, code: str) -> None
     told = [each for each in bad(found) if each[1] == code]
     assert told
     assert told[0][0] == 2
-    assert [each.fields["externalId"] for each in found if isinstance(each, Item)] == ["1", "4"]
+    assert [each.fields["externalId"] for each in found if isinstance(each, NativeRecord)] == [
+        "1",
+        "4",
+    ]
 
 
 def test_a_byte_order_mark_may_stand_at_the_begin_only() -> None:
@@ -113,13 +116,15 @@ class Endless(io.RawIOBase):
 def test_a_line_of_fifty_megabytes_is_refused_unread() -> None:
     tracemalloc.start()
     found = list(
-        READERS["native"](io.BufferedReader(Endless(50), 1 << 20), Reading())  # type: ignore[arg-type]
+        READERS["native"](io.BufferedReader(Endless(50), 1 << 20), ReaderOptions())  # type: ignore[arg-type]
     )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert bad(found) == [(1, "TOO_LONG")]
-    assert [each.fields for each in found if isinstance(each, Item)] == [{"externalId": "after"}]
-    assert peak < 3 * MOST_LINE_BYTES
+    assert [each.fields for each in found if isinstance(each, NativeRecord)] == [
+        {"externalId": "after"}
+    ]
+    assert peak < 3 * MAX_LINE_BYTES
 
 
 # Chat completions
@@ -218,7 +223,7 @@ def test_the_delimiter_is_found_by_the_names_of_the_columns(delimiter: str) -> N
     [item] = items(*read("csv", content, roles=PEOPLE))
     assert said(item) == [("agent", "Hi"), ("customer", "Hello")]
     assert [each["authorName"] for each in item.fields["messages"]] == ["Alice", "Bob"]
-    assert detect(content.encode()) == "csv"
+    assert detect_format(content.encode()) == "csv"
 
 
 @pytest.mark.parametrize(
@@ -235,7 +240,7 @@ def test_the_delimiter_is_found_by_the_names_of_the_columns(delimiter: str) -> N
 def test_a_wrong_row_spoils_its_conversation_alone(row: str, line: int, code: str) -> None:
     found = read("csv", f"{HEADER}c1,agent,Hi,,,,\n{row}\nc3,agent,Hi,,,,\n")
     assert bad(found) == [(line, code)]
-    taken = [each.fields["externalId"] for each in found if isinstance(each, Item)]
+    taken = [each.fields["externalId"] for each in found if isinstance(each, NativeRecord)]
     assert "c3" in taken
     assert "c2" not in taken
 
@@ -249,7 +254,7 @@ def test_a_line_in_another_encoding_is_told() -> None:
     data = f"{HEADER}c1,agent,Hi,,,,\nc2,agent,caf".encode() + b"\xe9,,,,\nc3,agent,Hi,,,,\n"
     found = read("csv", data)
     assert bad(found)[0] == (3, "NOT_UTF8")
-    assert [each.fields["externalId"] for each in found if isinstance(each, Item)] == ["c3"]
+    assert [each.fields["externalId"] for each in found if isinstance(each, NativeRecord)] == ["c3"]
 
 
 @pytest.mark.parametrize(
@@ -531,7 +536,7 @@ def test_several_documents_may_stand_a_line_each() -> None:
     lines = [json.dumps(VCON), '{"vcon": ', json.dumps({**VCON, "uuid": "018e-2"})]
     found = read("vcon", "\n".join(lines))
     assert bad(found) == [(2, "MALFORMED")]
-    taken = [each.fields["externalId"] for each in found if isinstance(each, Item)]
+    taken = [each.fields["externalId"] for each in found if isinstance(each, NativeRecord)]
     assert taken == ["018e-1", "018e-2"]
 
 
@@ -562,7 +567,7 @@ def test_several_documents_may_stand_a_line_each() -> None:
     ],
 )
 def test_the_format_is_told_by_name_or_begin(content: str, name: str, expected: str | None) -> None:
-    assert detect(content.encode(), name) == expected
+    assert detect_format(content.encode(), name) == expected
 
 
 @pytest.mark.parametrize(
@@ -632,8 +637,8 @@ JSON = st.recursive(
 def test_no_bytes_make_a_reader_fail(data: bytes) -> None:
     for name in FORMATS:
         for each in read(name, data, roles=PEOPLE):
-            assert isinstance(each, Item) or (each.line >= 1 and each.code in Fault)
-    detect(data)
+            assert isinstance(each, NativeRecord) or (each.line >= 1 and each.code in Fault)
+    detect_format(data)
 
 
 @settings(max_examples=60, deadline=None)
@@ -645,7 +650,7 @@ def test_no_document_makes_a_reader_fail(document: dict[str, Any], base: dict[st
     content = json.dumps({**base, **document})
     for name in ("native", "openai", "contact_lens", "vcon"):
         read(name, content, roles=PEOPLE)
-    detect(content.encode())
+    detect_format(content.encode())
 
 
 def test_many_messages_are_read_in_constant_memory() -> None:
@@ -669,11 +674,11 @@ def test_many_messages_are_read_in_constant_memory() -> None:
             return len(part)
 
     stream: Any = io.BufferedReader(Rows(), 65536)
-    found = READERS["csv"](stream, Reading())
+    found = READERS["csv"](stream, ReaderOptions())
     count = sum(1 for _ in islice(found, 18_000))
     # What had gathered until here would be seen in what is held on the way from here on.
     tracemalloc.start()
-    count += sum(1 for each in found if isinstance(each, Item))
+    count += sum(1 for each in found if isinstance(each, NativeRecord))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert count == 20_000

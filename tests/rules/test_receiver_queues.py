@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import time_machine
 
-from app.core.outgoing_http.reply import Outcome, Reply
+from app.core.outgoing_http.reply import AttemptOutcome, Reply
 from app.webhooks.sender.claims import Claim, Receiver
 from app.webhooks.sender.receiver_queues import (
     BEHIND_AFTER_S,
@@ -15,10 +15,10 @@ from app.webhooks.sender.receiver_queues import (
     ReceiverQueues,
 )
 
-QUICK = Reply(Outcome.SUCCESS, 5, status_code=200)
-SLOW = Reply(Outcome.SUCCESS, 9000, status_code=200)
-BROKEN = Reply(Outcome.HTTP_ERROR, 5, status_code=500)
-HUNG = Reply(Outcome.TIMEOUT, 10_000)
+QUICK = Reply(AttemptOutcome.SUCCESS, 5, status_code=200)
+SLOW = Reply(AttemptOutcome.SUCCESS, 9000, status_code=200)
+BROKEN = Reply(AttemptOutcome.HTTP_ERROR, 5, status_code=500)
+HUNG = Reply(AttemptOutcome.TIMEOUT, 10_000)
 BEHIND = BEHIND_AFTER_S + 1
 
 
@@ -165,7 +165,7 @@ def test_an_ended_attempt_frees_its_slot_for_the_next(queues: ReceiverQueues) ->
 def test_a_queue_holds_what_its_receiver_answers_in_a_second(
     queues: ReceiverQueues, duration_ms: int, expected: int
 ) -> None:
-    answer(queues, "a", Reply(Outcome.SUCCESS, duration_ms, status_code=200))
+    answer(queues, "a", Reply(AttemptOutcome.SUCCESS, duration_ms, status_code=200))
     assert queues.wanted("a", overdue_s=0) == expected
 
 
@@ -213,7 +213,7 @@ def test_claims_that_waited_too_long_never_start_though_their_receiver_answers(
     sent = 0
     while following is not None:
         clock.now += 0.9
-        following, _ = queues.finish(following, Reply(Outcome.SUCCESS, 900, status_code=200))
+        following, _ = queues.finish(following, Reply(AttemptOutcome.SUCCESS, 900, status_code=200))
         sent += 1
     assert sent == 6
     assert queues.start() == []

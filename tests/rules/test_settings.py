@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.settings import Rate, Settings, SettingsError, TokenPrices, unknown_variables
+from app.core.settings import RateLimit, Settings, SettingsError, TokenPrices, unknown_variables
 from app.operations.environment import settings_here
 
 
@@ -41,7 +41,7 @@ def test_an_empty_value_means_the_default() -> None:
     ("variable", "text", "name", "value"),
     [
         ("CQE_PORT", "9000", "port", 9000),
-        ("CQE_RATE_LIMIT_DEFAULT", "10/1", "rate_limit_default", Rate(10, 1)),
+        ("CQE_RATE_LIMIT_DEFAULT", "10/1", "rate_limit_default", RateLimit(10, 1)),
         ("CQE_WEBHOOK_ALLOW_HTTP", "true", "webhook_allow_http", True),
         ("CQE_WEBHOOK_ALLOW_HTTP", "0", "webhook_allow_http", False),
         ("CQE_WEBHOOK_RETRY_DELAYS", "0.5, 1", "webhook_retry_delays_s", (0.5, 1.0)),

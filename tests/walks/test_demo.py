@@ -13,7 +13,7 @@ from app.audio_files import jobs as audio_files
 from app.core.runtime import Runtime
 from app.demo import loading, sample_data, service
 from app.evaluations import jobs as evaluations
-from app.imports.formats.items import Kind
+from app.imports.formats.records import Kind
 from tests.caller import Caller
 from tests.recordings import progress, reserve, show
 from tests.walks.service_process import ROOT, ServiceProcess, environment, wait_until

@@ -34,8 +34,8 @@ run_import(runtime, sys.argv[3])
 # Children whose first record ends them, one after the other.
 DYING = """
 import os
-from app.imports import applying
-applying.apply = lambda *_: os._exit(9)
+from app.imports import jobs
+jobs.load_batch = lambda *_: os._exit(9)
 for _ in range(5):
     child = os.fork()
     if not child:

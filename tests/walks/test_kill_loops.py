@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from app.core.settings import Rate
+from app.core.settings import RateLimit
 from app.webhooks.sender.receiver_queues import MOST_IN_FLIGHT
 from tests import kill_scenarios
 from tests.receiver import Receiver
@@ -26,7 +26,7 @@ def test_a_thousand_events_outlive_the_kills_of_their_sender(
 def test_what_web_acknowledged_outlives_the_kills_of_web_and_sender(
     make_harness: Callable[..., WebhookHarness], receiver: Receiver
 ) -> None:
-    harness = make_harness(webhook_timeout_s=10.0, rate_limit_keys=Rate(1_000_000, 60))
+    harness = make_harness(webhook_timeout_s=10.0, rate_limit_keys=RateLimit(1_000_000, 60))
     harness.subscribe(receiver.url())
     kills, audit = kill_scenarios.web_and_senders(harness, receiver, events=300, kills=6)
     assert kills >= 4

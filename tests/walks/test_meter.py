@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import select
 
 from app.core.clock import utc_now
-from app.core.request_limits.state import RequestState, Source
+from app.core.request_limits.state import CountStore, RequestState
 from app.core.request_limits.values import CallCount, Visit
 from app.core.runtime import Runtime
 from app.core.settings import Settings
@@ -80,7 +80,7 @@ def counted(runtime: Runtime, metric: Metric = Metric.CALLS) -> int:
         return reports.totals(session, PERIOD)[metric]
 
 
-def store_in_use(runtime: Runtime) -> Source:
+def store_in_use(runtime: Runtime) -> CountStore:
     return runtime.state.sources[-1]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.settings import Rate
+from app.core.settings import RateLimit
 from tests.caller import Caller
 from tests.walks.service_process import ROOT
 
@@ -29,7 +29,7 @@ LEFT_ALONE = r"api-keys/\{key_id\}|scorecards/\{scorecard_id\}/versions"
 def test_no_answer_breaks_the_documents_promises(
     serve: Callable[..., str], make_caller: Callable[..., Caller], tmp_path: Path
 ) -> None:
-    much = Rate(1_000_000, 60)
+    much = RateLimit(1_000_000, 60)
     caller = make_caller(serve(rate=much, rate_limit_keys=much, rate_limit_expensive=much))
     ran = subprocess.run(
         [

@@ -16,7 +16,7 @@ import pytest
 
 from app.core.outgoing_http.addresses import AddressPolicy
 from app.core.outgoing_http.client import RequestsClient
-from app.core.outgoing_http.reply import Outcome, Reply
+from app.core.outgoing_http.reply import AttemptOutcome, Reply
 from tests import receiver as answers
 from tests.receiver import Receiver, write_ca_bundle
 
@@ -73,7 +73,7 @@ def timed(post: Post, url: str, timeout_s: float) -> tuple[Reply, float]:
 
 def test_the_request_is_what_was_given_and_nothing_more(receiver: Receiver, post: Post) -> None:
     reply = post(receiver.url("/hook?a=b%2Fc&d"), **{"X-Webhook-Id": "evt_1"})
-    assert reply.outcome == Outcome.SUCCESS
+    assert reply.outcome == AttemptOutcome.SUCCESS
     assert reply.status_code == 200
     assert reply.excerpt == "ok"
     assert reply.ip in ("127.0.0.1", "::1")
@@ -97,17 +97,17 @@ def test_the_timeout_is_one_for_the_whole_attempt(
     receiver: Receiver, post: Post, answer: answers.Answer
 ) -> None:
     reply, took_s = timed(post, receiver.script("/hook", answer), 0.4)
-    assert reply.outcome == Outcome.TIMEOUT
+    assert reply.outcome == AttemptOutcome.TIMEOUT
     assert reply.status_code is None
     assert 0.4 <= took_s < 0.8
 
 
 def test_the_timeout_holds_on_a_kept_connection_too(receiver: Receiver, post: Post) -> None:
     url = receiver.script("/hook", answers.status(200), answers.trickle_headers)
-    assert post(url).outcome == Outcome.SUCCESS
+    assert post(url).outcome == AttemptOutcome.SUCCESS
     reply, took_s = timed(post, url, 0.4)
     assert receiver.connections == 1
-    assert reply.outcome == Outcome.TIMEOUT
+    assert reply.outcome == AttemptOutcome.TIMEOUT
     assert took_s < 0.8
 
 
@@ -115,13 +115,13 @@ def test_a_handshake_that_never_ends_is_a_timeout(post: Post) -> None:
     silent = Receiver(silent_handshake=True)
     reply, took_s = timed(post, silent.url(), 0.4)
     silent.close()
-    assert reply.outcome == Outcome.TIMEOUT
+    assert reply.outcome == AttemptOutcome.TIMEOUT
     assert took_s < 0.8
 
 
 def test_good_headers_are_a_success_whatever_the_body_does(receiver: Receiver, post: Post) -> None:
     reply, took_s = timed(post, receiver.script("/hook", answers.trickle_body), 10)
-    assert reply.outcome == Outcome.SUCCESS
+    assert reply.outcome == AttemptOutcome.SUCCESS
     assert reply.duration_ms < 500
     assert set(reply.excerpt) == {"b"}
     assert reply.truncated
@@ -131,7 +131,7 @@ def test_good_headers_are_a_success_whatever_the_body_does(receiver: Receiver, p
 def test_an_endless_body_is_not_read(receiver: Receiver, post: Post) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     reply, took_s = timed(post, receiver.script("/hook", answers.endless_body), 10)
-    assert reply.outcome == Outcome.SUCCESS
+    assert reply.outcome == AttemptOutcome.SUCCESS
     assert len(reply.excerpt) == 1024
     assert reply.truncated
     assert took_s < 2
@@ -140,7 +140,7 @@ def test_an_endless_body_is_not_read(receiver: Receiver, post: Post) -> None:
 
 def test_endless_headers_are_an_error(receiver: Receiver, post: Post) -> None:
     reply, took_s = timed(post, receiver.script("/hook", answers.endless_headers), 10)
-    assert reply.outcome == Outcome.CONNECTION_ERROR
+    assert reply.outcome == AttemptOutcome.CONNECTION_ERROR
     assert took_s < 2
 
 
@@ -151,7 +151,7 @@ def test_a_redirect_is_a_failure_and_is_not_followed(
     target = receiver.url("/elsewhere")
     url = receiver.script("/hook", answers.status(code, b"", f"Location: {target}"))
     reply = post(url)
-    assert reply.outcome == Outcome.HTTP_ERROR
+    assert reply.outcome == AttemptOutcome.HTTP_ERROR
     assert reply.status_code == code
     assert receiver.received("/elsewhere") == []
 
@@ -159,13 +159,13 @@ def test_a_redirect_is_a_failure_and_is_not_followed(
 @pytest.mark.parametrize("code", [200, 201, 202, 204, 299])
 def test_every_2xx_is_a_success(receiver: Receiver, post: Post, code: int) -> None:
     url = receiver.script("/hook", answers.status(code, b""))
-    assert post(url).outcome == Outcome.SUCCESS
+    assert post(url).outcome == AttemptOutcome.SUCCESS
 
 
 @pytest.mark.parametrize("code", [304, 400, 401, 404, 410, 429, 500, 503])
 def test_any_other_status_is_an_http_error(receiver: Receiver, post: Post, code: int) -> None:
     reply = post(receiver.script("/hook", answers.status(code, b"")))
-    assert reply.outcome == Outcome.HTTP_ERROR
+    assert reply.outcome == AttemptOutcome.HTTP_ERROR
     assert reply.status_code == code
 
 
@@ -187,13 +187,13 @@ def test_the_environment_changes_nothing(
     netrc.chmod(0o600)
     monkeypatch.setenv("NETRC", str(netrc))
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/dev/null")
-    assert post(receiver.url()).outcome == Outcome.SUCCESS
+    assert post(receiver.url()).outcome == AttemptOutcome.SUCCESS
     assert "authorization" not in receiver.requests[0].headers
 
 
 def test_a_connection_is_used_again(receiver: Receiver, post: Post) -> None:
     for _ in range(5):
-        assert post(receiver.url()).outcome == Outcome.SUCCESS
+        assert post(receiver.url()).outcome == AttemptOutcome.SUCCESS
     assert receiver.connections == 1
 
 
@@ -204,7 +204,7 @@ def test_a_kept_connection_that_was_closed_is_replaced_in_silence(
     url = receiver.script("/hook", keep_then_close)
     for number in range(1, 4):
         reply = post(url)
-        assert reply.outcome == Outcome.SUCCESS
+        assert reply.outcome == AttemptOutcome.SUCCESS
         assert len(receiver.requests) == number
         time.sleep(0.05)
 
@@ -228,7 +228,7 @@ def test_a_connection_is_not_used_again_after_a_refusal(receiver: Receiver, post
 
 def test_a_fresh_connection_that_dies_is_an_error(receiver: Receiver, post: Post) -> None:
     reply = post(receiver.script("/hook", answers.hang_up))
-    assert reply.outcome == Outcome.CONNECTION_ERROR
+    assert reply.outcome == AttemptOutcome.CONNECTION_ERROR
     assert len(receiver.requests) == 1
 
 
@@ -252,7 +252,7 @@ def test_a_success_needs_the_blank_line_after_the_headers(
     if is_kept:
         post(url)
     reply = post(url)
-    assert reply.outcome == Outcome.CONNECTION_ERROR
+    assert reply.outcome == AttemptOutcome.CONNECTION_ERROR
     assert reply.status_code is None
     assert receiver.connections == 1
 
@@ -265,31 +265,31 @@ def test_an_answer_that_ends_in_its_body_is_a_success(
         b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nhalf", with_reset=with_reset
     )
     reply = post(receiver.script("/hook", cut_off))
-    assert reply.outcome == Outcome.SUCCESS
+    assert reply.outcome == AttemptOutcome.SUCCESS
     assert reply.truncated
 
 
 def test_an_answer_in_another_language_is_an_error(receiver: Receiver, post: Post) -> None:
     reply = post(receiver.script("/hook", answers.not_http))
-    assert reply.outcome == Outcome.CONNECTION_ERROR
+    assert reply.outcome == AttemptOutcome.CONNECTION_ERROR
 
 
 def test_a_refused_connection_is_an_error(post: Post) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     reply = post(f"https://localhost:{port}/hook")
-    assert reply.outcome == Outcome.CONNECTION_ERROR
+    assert reply.outcome == AttemptOutcome.CONNECTION_ERROR
 
 
 def test_a_name_without_an_address_is_an_error(post: Post) -> None:
-    assert post("https://nowhere.invalid/hook").outcome == Outcome.CONNECTION_ERROR
+    assert post("https://nowhere.invalid/hook").outcome == AttemptOutcome.CONNECTION_ERROR
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(receiver: Receiver) -> None:
     sender = RequestsClient(AddressPolicy(LOOPBACK))
     reply = sender.post(receiver.url(), headers={}, body=BODY, timeout_s=5)
     sender.close()
-    assert reply.outcome == Outcome.TLS_ERROR
+    assert reply.outcome == AttemptOutcome.TLS_ERROR
     assert receiver.requests == []
 
 
@@ -297,7 +297,7 @@ def test_a_certificate_of_another_name_is_refused(post: Post) -> None:
     other = Receiver(names=["other.example"])
     reply = post(other.url())
     other.close()
-    assert reply.outcome == Outcome.TLS_ERROR
+    assert reply.outcome == AttemptOutcome.TLS_ERROR
     assert "localhost" in (reply.error or "")
     assert other.requests == []
 
@@ -306,7 +306,7 @@ def test_an_old_protocol_is_refused(receiver: Receiver, post: Post) -> None:
     assert receiver.context is not None
     with pytest.warns(DeprecationWarning, match="TLSv1_1"):
         receiver.context.maximum_version = ssl.TLSVersion.TLSv1_1
-    assert post(receiver.url()).outcome == Outcome.TLS_ERROR
+    assert post(receiver.url()).outcome == AttemptOutcome.TLS_ERROR
 
 
 def test_plain_http_where_tls_is_expected_is_a_tls_error(post: Post) -> None:
@@ -322,7 +322,7 @@ def test_plain_http_where_tls_is_expected_is_a_tls_error(post: Post) -> None:
         answering.start()
         reply = post(f"https://127.0.0.1:{plain.getsockname()[1]}/hook")
         answering.join()
-    assert reply.outcome == Outcome.TLS_ERROR
+    assert reply.outcome == AttemptOutcome.TLS_ERROR
 
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1/", "https://[::1]/", "http://localhost/", "no"])
@@ -330,7 +330,7 @@ def test_a_url_that_the_policy_refuses_is_blocked(url: str) -> None:
     sender = RequestsClient(AddressPolicy())
     reply = sender.post(url, headers={}, body=BODY, timeout_s=5)
     sender.close()
-    assert reply.outcome == Outcome.BLOCKED_URL
+    assert reply.outcome == AttemptOutcome.BLOCKED_URL
     assert "127.0.0.1" not in (reply.error or "")
 
 
@@ -364,7 +364,7 @@ def test_closing_ends_what_is_on_its_way_and_it_is_not_sent_again(
         ended = pool.submit(post, url, 30)
         receiver.wait_for(1 + is_kept)
         sender.close()
-        assert ended.result(5).outcome == Outcome.CONNECTION_ERROR
+        assert ended.result(5).outcome == AttemptOutcome.CONNECTION_ERROR
     assert len(receiver.requests) == 1 + is_kept
 
 

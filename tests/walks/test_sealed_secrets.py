@@ -69,7 +69,7 @@ def test_a_start_without_a_needed_master_key_is_refused(
 ) -> None:
     make_caller(serve(master_keys=OLD))
     with pytest.raises(CannotRun, match="k7"):
-        first_start.prepare(make_settings(master_keys=NEW), key_file=None)  # type: ignore[arg-type]
+        first_start.prepare(make_settings(master_keys=NEW), access_file=None)  # type: ignore[arg-type]
 
 
 def test_what_a_lost_master_key_sealed_is_told_and_all_else_is_served(

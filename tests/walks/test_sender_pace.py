@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from app.core.clock import utc_now
-from app.core.outgoing_http.reply import Outcome, Reply
+from app.core.outgoing_http.reply import AttemptOutcome, Reply
 from app.webhooks.models import Attempt, Delivery, Subscription
 from app.webhooks.sender.claims import Claim
 from app.webhooks.sender.receiver_queues import BEHIND_AFTER_S, MOST_IN_FLIGHT
@@ -23,8 +23,8 @@ from tests.webhook_harness import WebhookHarness
 _ANSWER_AFTER_S = 0.03
 
 
-def ended(claim: Claim, outcome: Outcome = Outcome.SUCCESS) -> AttemptResult:
-    code = 200 if outcome == Outcome.SUCCESS else None
+def ended(claim: Claim, outcome: AttemptOutcome = AttemptOutcome.SUCCESS) -> AttemptResult:
+    code = 200 if outcome == AttemptOutcome.SUCCESS else None
     return AttemptResult(claim, Reply(outcome, 5, status_code=code), utc_now(), utc_now())
 
 
@@ -159,9 +159,9 @@ def test_a_result_that_cannot_be_written_releases_every_waiting_thread(
     assert states(harness) == {"delivering": 10}
 
 
-@pytest.mark.parametrize("outcome", [Outcome.SUCCESS, Outcome.TIMEOUT])
+@pytest.mark.parametrize("outcome", [AttemptOutcome.SUCCESS, AttemptOutcome.TIMEOUT])
 def test_a_result_is_recorded_only_while_its_lease_is_held(
-    harness: WebhookHarness, outcome: Outcome
+    harness: WebhookHarness, outcome: AttemptOutcome
 ) -> None:
     subscription_id, _ = harness.subscribe("https://example.com/")
     harness.publish(2)

@@ -70,7 +70,7 @@ def test_the_first_start_prints_addresses(started: ServiceProcess) -> None:
     assert f"http://127.0.0.1:{started.port}/docs" in started.text
 
 
-def test_without_a_terminal_the_first_key_goes_into_a_private_file(
+def test_without_a_terminal_key_and_password_go_into_a_private_file(
     started: ServiceProcess,
 ) -> None:
     file = folder(started) / "first-key.txt"
@@ -78,13 +78,15 @@ def test_without_a_terminal_the_first_key_goes_into_a_private_file(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "cqek_" not in started.text
     assert "cqes_" not in started.text
-    key, secret = (line.split()[-1] for line in file.read_text().splitlines())
+    assert "admin / " not in started.text
+    key, secret, password = (line.split()[-1] for line in file.read_text().splitlines())
+    assert len(password) == 20
     caller = Caller(f"http://127.0.0.1:{started.port}", key, secret)
     assert caller.get("/api-keys").status_code == 200
     caller.close()
 
 
-def test_on_a_terminal_the_first_key_is_shown_and_not_kept(tmp_path: Path) -> None:
+def test_on_a_terminal_key_and_password_are_shown_and_not_kept(tmp_path: Path) -> None:
     terminal, output = pty.openpty()
     service = ServiceProcess(tmp_path / "instance", output=output)
     os.close(output)
@@ -94,6 +96,7 @@ def test_on_a_terminal_the_first_key_is_shown_and_not_kept(tmp_path: Path) -> No
             shown += os.read(terminal, 65536)
         assert shown.count(b"cqek_") == 1
         assert shown.count(b"cqes_") == 1
+        assert shown.count(b"Dashboard  admin / ") == 1
         assert not (tmp_path / "instance" / "first-key.txt").exists()
         assert service.stop() == 0
     finally:

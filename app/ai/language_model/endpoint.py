@@ -9,7 +9,7 @@ import orjson
 
 from app.core.clock import utc_now
 from app.core.outgoing_http.client import HttpClient
-from app.core.outgoing_http.reply import BodyLimit, Outcome, Reply
+from app.core.outgoing_http.reply import AttemptOutcome, BodyLimit, Reply
 from app.core.outgoing_http.retry_after import retry_after_s
 
 # A few thousand tokens and their wrapping; more is no answer to a question of ours.
@@ -93,16 +93,16 @@ class Endpoint:
             body=orjson.dumps({"model": self.model, **request}),
             timeout_s=timeout_s,
         )
-        if reply.outcome is Outcome.SUCCESS:
+        if reply.outcome is AttemptOutcome.SUCCESS:
             return _completion(reply)
         raise self._failure(reply, timeout_s)
 
     def _failure(self, reply: Reply, timeout_s: float) -> ModelError:
-        if reply.outcome is Outcome.TIMEOUT:
+        if reply.outcome is AttemptOutcome.TIMEOUT:
             told = f"The endpoint did not answer within {timeout_s:.3g} s."
             return ModelError(Reason.TIMEOUT, told, retryable=True)
         if reply.status_code is None:
-            tls = reply.outcome is Outcome.TLS_ERROR
+            tls = reply.outcome is AttemptOutcome.TLS_ERROR
             told = reply.error or "The endpoint was not reached."
             reason = Reason.TLS_ERROR if tls else Reason.CONNECTION_ERROR
             return ModelError(reason, told, retryable=not tls)

@@ -9,7 +9,7 @@ from app.ai.speech.errors import (
     UnsupportedLanguage,
 )
 from app.core.jobs.runner import Interrupted
-from app.evaluations.enums import ErrorCode
+from app.evaluations.enums import FailureCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,34 +18,34 @@ class Failure:
 
     code: str
     message: str
-    evaluation_code: ErrorCode
+    evaluation_code: FailureCode
     retryable: bool = False
 
 
 BYTES_MISSING = Failure(
     "BYTES_MISSING",
     "The file of this recording is missing from the storage.",
-    ErrorCode.TRANSCRIPTION_FAILED,
+    FailureCode.TRANSCRIPTION_FAILED,
 )
 EMPTY_TRANSCRIPT = Failure(
-    ErrorCode.EMPTY_TRANSCRIPT,
+    FailureCode.EMPTY_TRANSCRIPT,
     "No speech was found in the recording.",
-    ErrorCode.EMPTY_TRANSCRIPT,
+    FailureCode.EMPTY_TRANSCRIPT,
 )
 INTERRUPTED = Failure(
     "INTERRUPTED",
     "The processing of this recording was interrupted too often: request it again.",
-    ErrorCode.INTERNAL,
+    FailureCode.INTERNAL,
 )
 SCORECARD_GONE = Failure(
     "SCORECARD_GONE",
     "The version of the scorecard is no longer stored: request the processing again.",
-    ErrorCode.INTERNAL,
+    FailureCode.INTERNAL,
 )
 INTERNAL = Failure(
-    ErrorCode.INTERNAL,
+    FailureCode.INTERNAL,
     "The processing of this recording failed because of an internal error.",
-    ErrorCode.INTERNAL,
+    FailureCode.INTERNAL,
     retryable=True,
 )
 
@@ -64,9 +64,9 @@ def of(error: Exception) -> Failure:
 
 
 def _of_transcription(error: TranscriptionError) -> Failure:
-    code = ErrorCode.TRANSCRIPTION_FAILED
+    code = FailureCode.TRANSCRIPTION_FAILED
     if isinstance(error, UnsupportedLanguage):
-        code = ErrorCode.UNSUPPORTED_LANGUAGE
+        code = FailureCode.UNSUPPORTED_LANGUAGE
     if isinstance(error, ModelMissing | ProviderUnavailable):
-        code = ErrorCode.ENGINE_UNAVAILABLE
+        code = FailureCode.ENGINE_UNAVAILABLE
     return Failure(error.code.upper(), error.message, code, retryable=error.retryable)

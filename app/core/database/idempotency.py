@@ -16,7 +16,7 @@ from app.core.secrets.encryption import Keyring
 LIFE = timedelta(hours=24)
 
 
-class KeptAnswer(Table):
+class StoredAnswerRow(Table):
     """One answered POST; the answer is encrypted, since it may hold a secret."""
 
     __tablename__ = "idempotency_answers"
@@ -29,7 +29,7 @@ class KeptAnswer(Table):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredAnswer:
     """The answer that a repeated request gets."""
 
     status: int
@@ -40,7 +40,7 @@ class Answer:
 class Replay(Exception):
     """The request was answered before; carries that answer."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: StoredAnswer) -> None:
         self.answer = answer
         super().__init__("answered before")
 
@@ -67,13 +67,13 @@ class IdempotentRequest:
         """
         self.replay(session, keyring)
         session.execute(
-            delete(KeptAnswer).where(
-                KeptAnswer.key_id == self.key_id,
-                KeptAnswer.idempotency_key == self.idempotency_key,
+            delete(StoredAnswerRow).where(
+                StoredAnswerRow.key_id == self.key_id,
+                StoredAnswerRow.idempotency_key == self.idempotency_key,
             )
         )
         taken = session.execute(
-            upsert_into(session, KeptAnswer)
+            upsert_into(session, StoredAnswerRow)
             .values(
                 key_id=self.key_id,
                 idempotency_key=self.idempotency_key,
@@ -81,7 +81,7 @@ class IdempotentRequest:
                 created_at=self.now,
             )
             .on_conflict_do_nothing()
-            .returning(KeptAnswer.key_id)
+            .returning(StoredAnswerRow.key_id)
         ).first()
         if taken is None:
             self.replay(session, keyring)
@@ -89,10 +89,10 @@ class IdempotentRequest:
     def replay(self, session: Session, keyring: Keyring) -> None:
         """Raise what `claim` raises when the request was answered before; else do nothing."""
         row = session.execute(
-            select(KeptAnswer.fingerprint, KeptAnswer.answer).where(
-                KeptAnswer.key_id == self.key_id,
-                KeptAnswer.idempotency_key == self.idempotency_key,
-                KeptAnswer.created_at > self.now - LIFE,
+            select(StoredAnswerRow.fingerprint, StoredAnswerRow.answer).where(
+                StoredAnswerRow.key_id == self.key_id,
+                StoredAnswerRow.idempotency_key == self.idempotency_key,
+                StoredAnswerRow.created_at > self.now - LIFE,
             )
         ).first()
         if row is None or row.answer is None:
@@ -100,11 +100,11 @@ class IdempotentRequest:
         if row.fingerprint != self.fingerprint:
             raise IdempotencyKeyReused()
         kept = orjson.loads(keyring.decrypt(row.answer, purpose=self._purpose))
-        raise Replay(Answer(kept["status"], kept["body"].encode(), kept["headers"]))
+        raise Replay(StoredAnswer(kept["status"], kept["body"].encode(), kept["headers"]))
 
-    def complete(self, session: Session, keyring: Keyring, answer: Answer) -> None:
+    def complete(self, session: Session, keyring: Keyring, answer: StoredAnswer) -> None:
         """Store the answer in the transaction of its effect."""
-        row = session.get_one(KeptAnswer, (self.key_id, self.idempotency_key))
+        row = session.get_one(StoredAnswerRow, (self.key_id, self.idempotency_key))
         kept = {"status": answer.status, "body": answer.body.decode(), "headers": answer.headers}
         row.answer = keyring.encrypt(orjson.dumps(kept), purpose=self._purpose)
 
@@ -116,4 +116,4 @@ def fingerprint(method: str, target: str, body: bytes) -> str:
 
 def purge(session: Session, now: datetime) -> None:
     """Delete answers older than a day."""
-    session.execute(delete(KeptAnswer).where(KeptAnswer.created_at < now - LIFE))
+    session.execute(delete(StoredAnswerRow).where(StoredAnswerRow.created_at < now - LIFE))

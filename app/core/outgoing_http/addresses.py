@@ -59,7 +59,7 @@ class UrlRefused(Exception):
 
 
 class NameNotResolved(Exception):
-    """The name has no address."""
+    """The host name could not be resolved."""
 
 
 @dataclass(frozen=True, slots=True)

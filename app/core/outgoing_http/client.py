@@ -16,13 +16,13 @@ from app.core.outgoing_http.addresses import AddressPolicy
 from app.core.outgoing_http.connections import MAX_READ_BYTES, ConnectionPool
 from app.core.outgoing_http.exchange import (
     FAILURES,
-    Answer,
     Exchanger,
+    HttpAnswer,
     classify,
     is_internal,
     is_success,
 )
-from app.core.outgoing_http.reply import EXCERPT, BodyLimit, Outcome, Reply
+from app.core.outgoing_http.reply import EXCERPT, AttemptOutcome, BodyLimit, Reply
 
 logger = logging.getLogger(__name__)
 
@@ -78,11 +78,13 @@ class RequestsClient:
                 is_internal=is_internal(failure.__cause__),
             )
         except requests.RequestException:
-            return Reply(Outcome.BLOCKED_URL, _ms_since(started), error="The URL cannot be used.")
+            return Reply(
+                AttemptOutcome.BLOCKED_URL, _ms_since(started), error="The URL cannot be used."
+            )
         except Exception:  # a thread holds a delivery here and must hand it back
             logger.exception("an outgoing request failed inside the service")
             return Reply(
-                Outcome.CONNECTION_ERROR,
+                AttemptOutcome.CONNECTION_ERROR,
                 _ms_since(started),
                 error="The request was not sent.",
                 is_internal=True,
@@ -99,7 +101,7 @@ class RequestsClient:
 
 
 class _Undelivered(requests.RequestException):
-    def __init__(self, outcome: Outcome, text: str) -> None:
+    def __init__(self, outcome: AttemptOutcome, text: str) -> None:
         super().__init__(text)
         self.outcome = outcome
 
@@ -160,9 +162,11 @@ def _prepared_url(url: str) -> str | None:
     return request.url
 
 
-def _reply(answer: Answer, started: float) -> Reply:
+def _reply(answer: HttpAnswer, started: float) -> Reply:
     return Reply(
-        outcome=Outcome.SUCCESS if is_success(answer.status_code) else Outcome.HTTP_ERROR,
+        outcome=AttemptOutcome.SUCCESS
+        if is_success(answer.status_code)
+        else AttemptOutcome.HTTP_ERROR,
         duration_ms=round((answer.complete_at - started) * 1000),
         status_code=answer.status_code,
         ip=answer.ip,

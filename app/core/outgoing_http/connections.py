@@ -115,7 +115,7 @@ class _FinalResponse(http.client.HTTPResponse):
         return version, http.client.CONTINUE if 100 <= status <= 199 else status, reason
 
 
-class Connection(http.client.HTTPConnection):
+class OutgoingConnection(http.client.HTTPConnection):
     """HTTP over an open connection."""
 
     response_class = _FinalResponse
@@ -156,11 +156,11 @@ class ConnectionPool:
         self._tls = tls
         self._max_read_bytes = max_read_bytes
         self._lock = threading.Lock()
-        self._idle: dict[Target, list[Connection]] = {}
-        self._lent: set[Connection] = set()
+        self._idle: dict[Target, list[OutgoingConnection]] = {}
+        self._lent: set[OutgoingConnection] = set()
         self._closed = False
 
-    def reuse(self, target: Target, deadline: Deadline) -> Connection | None:
+    def reuse(self, target: Target, deadline: Deadline) -> OutgoingConnection | None:
         """Lend a kept connection that still looks open."""
         while True:
             with self._lock:
@@ -174,7 +174,7 @@ class ConnectionPool:
                 return self._lend(connection)
             connection.timed.shut()
 
-    def open(self, url: str, deadline: Deadline) -> Connection:
+    def open(self, url: str, deadline: Deadline) -> OutgoingConnection:
         """Resolve the name, check its addresses, and connect to the first that answers."""
         target, addresses = self._policy.locate(url, timeout_s=deadline.remaining())
         raw, ip = _connect([str(address) for address in addresses], target.port, deadline)
@@ -185,9 +185,9 @@ class ConnectionPool:
             raw.close()
             raise
         timed = TimedSocket(raw, deadline, self._max_read_bytes)
-        return self._lend(Connection(target, timed, ip))
+        return self._lend(OutgoingConnection(target, timed, ip))
 
-    def give_back(self, target: Target, connection: Connection, *, usable: bool) -> None:
+    def give_back(self, target: Target, connection: OutgoingConnection, *, usable: bool) -> None:
         """End the loan; keep the connection when its answer was read to the end."""
         with self._lock:
             lent = connection in self._lent
@@ -221,7 +221,7 @@ class ConnectionPool:
         for connection in lent:
             connection.timed.shut()
 
-    def _lend(self, connection: Connection) -> Connection:
+    def _lend(self, connection: OutgoingConnection) -> OutgoingConnection:
         with self._lock:
             if not self._closed:
                 self._lent.add(connection)

@@ -8,8 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.core.outgoing_http.addresses import AddressPolicy, NameNotResolved, Target, UrlRefused
-from app.core.outgoing_http.connections import AnswerTooLarge, Connection, ConnectionPool, Deadline
-from app.core.outgoing_http.reply import EXCERPT, BodyLimit, Outcome
+from app.core.outgoing_http.connections import (
+    AnswerTooLarge,
+    ConnectionPool,
+    Deadline,
+    OutgoingConnection,
+)
+from app.core.outgoing_http.reply import EXCERPT, AttemptOutcome, BodyLimit
 
 FAILURES = (
     OSError,
@@ -25,7 +30,7 @@ _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """An answer whose status line and headers came in time.
 
     Args:
@@ -62,7 +67,7 @@ class Exchanger:
         headers: Mapping[str, str],
         body: bytes,
         timeout_s: float,
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Send one request; raise one of `FAILURES` when there is no answer.
 
         A kept connection that turns out to be closed is replaced by a new one.
@@ -82,13 +87,13 @@ class Exchanger:
 
     def _over(
         self,
-        connection: Connection,
+        connection: OutgoingConnection,
         target: Target,
         method: str,
         path: str,
         headers: Mapping[str, str],
         body: bytes,
-    ) -> Answer:
+    ) -> HttpAnswer:
         usable = False
         try:
             connection.request(method, path, body=body, headers=headers)
@@ -98,7 +103,7 @@ class Exchanger:
             # A receiver that refuses may leave the request unread, and would then take its rest for
             # the start of the next request.
             usable = ended and not response.will_close and is_success(response.status)
-            return Answer(
+            return HttpAnswer(
                 status_code=response.status,
                 headers={name.lower(): value for name, value in response.getheaders()},
                 body=kept,
@@ -120,35 +125,43 @@ def is_internal(error: BaseException | None) -> bool:
     return isinstance(error, OSError) and error.errno in _OUT_OF_RESOURCES
 
 
-def classify(error: Exception) -> tuple[Outcome, str]:
+def classify(error: Exception) -> tuple[AttemptOutcome, str]:
     """Return the outcome and a sentence for the history, which says nothing about our network."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return Outcome.TLS_ERROR, f"The certificate was refused: {error.verify_message}."
+        return AttemptOutcome.TLS_ERROR, f"The certificate was refused: {error.verify_message}."
     for kinds, outcome, text in _NAMES:
         if isinstance(error, kinds):
             return outcome, text
-    return Outcome.CONNECTION_ERROR, "The answer was not HTTP."
+    return AttemptOutcome.CONNECTION_ERROR, "The answer was not HTTP."
 
 
 # The first that fits counts: a timeout and a TLS failure are kinds of OSError.
-_NAMES: tuple[tuple[tuple[type[Exception], ...], Outcome, str], ...] = (
-    ((UrlRefused,), Outcome.BLOCKED_URL, "The URL is not one that may be called."),
-    ((NameNotResolved,), Outcome.CONNECTION_ERROR, "The name has no address."),
-    ((TimeoutError,), Outcome.TIMEOUT, "There was no answer in time."),
+_NAMES: tuple[tuple[tuple[type[Exception], ...], AttemptOutcome, str], ...] = (
+    ((UrlRefused,), AttemptOutcome.BLOCKED_URL, "Requests to this URL are not allowed."),
+    ((NameNotResolved,), AttemptOutcome.CONNECTION_ERROR, "The host name could not be resolved."),
+    ((TimeoutError,), AttemptOutcome.TIMEOUT, "The receiver did not answer in time."),
     (
         (ssl.SSLEOFError, ssl.SSLZeroReturnError),
-        Outcome.CONNECTION_ERROR,
+        AttemptOutcome.CONNECTION_ERROR,
         "The connection was closed.",
     ),
-    ((ssl.SSLError,), Outcome.TLS_ERROR, "The receiver does not speak TLS 1.2 or later with us."),
-    ((ConnectionRefusedError,), Outcome.CONNECTION_ERROR, "The connection was refused."),
-    ((OSError,), Outcome.CONNECTION_ERROR, "The connection was closed or broke."),
-    ((AnswerTooLarge,), Outcome.CONNECTION_ERROR, "The headers of the answer do not end."),
+    (
+        (ssl.SSLError,),
+        AttemptOutcome.TLS_ERROR,
+        "The TLS handshake failed; TLS 1.2 or later is required.",
+    ),
+    ((ConnectionRefusedError,), AttemptOutcome.CONNECTION_ERROR, "The connection was refused."),
+    ((OSError,), AttemptOutcome.CONNECTION_ERROR, "The connection was closed."),
+    (
+        (AnswerTooLarge,),
+        AttemptOutcome.CONNECTION_ERROR,
+        "The headers of the answer are too large.",
+    ),
 )
 
 
 def _read_body(
-    connection: Connection, response: http.client.HTTPResponse, rule: BodyLimit
+    connection: OutgoingConnection, response: http.client.HTTPResponse, rule: BodyLimit
 ) -> tuple[bytes, bool, bool]:
     """Return the start of the body, whether it is longer, and whether it was read to its end."""
     timed = connection.timed

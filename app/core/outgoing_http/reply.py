@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class Outcome(StrEnum):
+class AttemptOutcome(StrEnum):
     """How a request ended; webhooks show it as the outcome of an attempt."""
 
     SUCCESS = "success"
@@ -46,7 +46,7 @@ class Reply:
         is_internal: whether the service itself failed; this says nothing of the receiver.
     """
 
-    outcome: Outcome
+    outcome: AttemptOutcome
     duration_ms: int
     status_code: int | None = None
     error: str | None = None

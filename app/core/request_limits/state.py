@@ -35,7 +35,7 @@ class StateUnavailable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CountStore:
     """One store and its name in a batch id, so that batches of two stores never mix."""
 
     name: str
@@ -90,11 +90,11 @@ class RequestState:
         self._file.new_key_version()
 
     @property
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[CountStore]:
         """The stores that hold call counts, to be drained by the meter."""
-        sources = [Source("file", self._file)]
+        sources = [CountStore("file", self._file)]
         if self._redis is not None and not self._breaker.open:
-            sources.append(Source("redis", self._redis))
+            sources.append(CountStore("redis", self._redis))
         return sources
 
     def purge(self, now_s: float) -> None:

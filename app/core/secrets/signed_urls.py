@@ -15,7 +15,7 @@ _LABEL = "cqe/url-signing/v1"
 _FIELDS = ("sv", "sp", "se", "ct", "cl", "cd", "sh", "kid")
 
 
-class UrlRefused(Exception):
+class SignedUrlRefused(Exception):
     """The URL does not grant this; `code` is URL_SIGNATURE_INVALID or URL_EXPIRED."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -65,16 +65,16 @@ class UrlSigner:
         """Check the signature and the expiry, in this order, and read the grant.
 
         Raises:
-            UrlRefused: the signature does not hold, or the time is over.
+            SignedUrlRefused: the signature does not hold, or the time is over.
         """
         values = {name: query.get(name, "") for name in _FIELDS}
         if not self._keyring.has(values["kid"]) or not hmac.compare_digest(
             self._signature(object_id, values).encode(), query.get("sig", "").encode()
         ):
-            raise UrlRefused("URL_SIGNATURE_INVALID", "This URL's signature is invalid.")
+            raise SignedUrlRefused("URL_SIGNATURE_INVALID", "This URL's signature is invalid.")
         expires_at = datetime.fromisoformat(values["se"])
         if expires_at <= utc_now():
-            raise UrlRefused("URL_EXPIRED", "This URL has expired: request a new one.")
+            raise SignedUrlRefused("URL_EXPIRED", "This URL has expired: request a new one.")
         return Grant(
             permission=values["sp"],
             object_id=object_id,

@@ -16,7 +16,7 @@ _BOOLEANS = {"1": True, "true": True, "on": True, "0": False, "false": False, "o
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class RateLimit:
     """A number of requests in a number of seconds."""
 
     limit: int
@@ -182,12 +182,12 @@ def retry_delays(value: str) -> tuple[float, ...]:
     return delays
 
 
-def rate(value: str) -> Rate:
+def rate(value: str) -> RateLimit:
     """Parse `requests/seconds`."""
     match = re.fullmatch(r"0*([1-9][0-9]{0,8})/0*([1-9][0-9]{0,5})", value, re.ASCII)
     if match is None:
         raise ValueError(f"must be requests/seconds such as 600/60, not {value!r}")
-    return Rate(int(match[1]), int(match[2]))
+    return RateLimit(int(match[1]), int(match[2]))
 
 
 def token_prices(value: str) -> TokenPrices:

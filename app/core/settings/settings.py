@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.settings import parsers as read
-from app.core.settings.parsers import Network, Rate, TokenPrices
+from app.core.settings.parsers import Network, RateLimit, TokenPrices
 
 EMBEDDED = "embedded"
 
@@ -67,13 +67,21 @@ class Settings:
     trusted_proxies: tuple[Network, ...] = setting("CQE_TRUSTED_PROXIES", (), read.networks)
     require_tls: str = setting("CQE_REQUIRE_TLS", "auto", read.one_of("auto", "1", "0"))
     signature_window_s: int = setting("CQE_SIGNATURE_WINDOW_SECONDS", 300, read.whole(1))
-    rate_limit_default: Rate = setting("CQE_RATE_LIMIT_DEFAULT", Rate(600, 60), read.rate)
-    rate_limit_expensive: Rate = setting("CQE_RATE_LIMIT_EXPENSIVE", Rate(20, 60), read.rate)
-    rate_limit_keys: Rate = setting("CQE_RATE_LIMIT_KEYS", Rate(30, 60), read.rate)
-    rate_limit_auth_failures: Rate = setting(
-        "CQE_RATE_LIMIT_AUTH_FAILURES", Rate(60, 60), read.rate
+    rate_limit_default: RateLimit = setting("CQE_RATE_LIMIT_DEFAULT", RateLimit(600, 60), read.rate)
+    rate_limit_expensive: RateLimit = setting(
+        "CQE_RATE_LIMIT_EXPENSIVE", RateLimit(20, 60), read.rate
+    )
+    rate_limit_keys: RateLimit = setting("CQE_RATE_LIMIT_KEYS", RateLimit(30, 60), read.rate)
+    rate_limit_auth_failures: RateLimit = setting(
+        "CQE_RATE_LIMIT_AUTH_FAILURES", RateLimit(60, 60), read.rate
     )
     engagement_types: tuple[str, ...] = setting("CQE_ENGAGEMENT_TYPES", (), read.labels)
+
+    # Dashboard
+    dashboard: bool = setting("CQE_DASHBOARD", True, read.boolean)
+    session_idle_s: int = setting("CQE_SESSION_IDLE_SECONDS", 43_200, read.whole(60))
+    session_max_s: int = setting("CQE_SESSION_MAX_SECONDS", 604_800, read.whole(60))
+    rate_limit_sign_in: RateLimit = setting("CQE_RATE_LIMIT_SIGN_IN", RateLimit(10, 600), read.rate)
 
     # Plan
     plan_tier: str = setting("CQE_PLAN_TIER", "self-hosted", str)
@@ -127,6 +135,7 @@ class Settings:
     retention_model_answers_days: int = setting(
         "CQE_RETENTION_MODEL_ANSWERS_DAYS", 30, read.whole(1)
     )
+    retention_audit_days: int = setting("CQE_RETENTION_AUDIT_DAYS", 365, read.whole(1))
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str]) -> "Settings":
@@ -174,4 +183,9 @@ class Settings:
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """List the CQE_ variables that are no setting: mistyped names, most likely."""
     known = {setting_field.metadata["variable"] for setting_field in fields(Settings)}
-    return sorted(name for name in environment if name.startswith("CQE_") and name not in known)
+    return sorted(
+        name
+        for name in environment
+        # Clients of the API read CQE_CLIENT_ variables.
+        if name.startswith("CQE_") and not name.startswith("CQE_CLIENT_") and name not in known
+    )

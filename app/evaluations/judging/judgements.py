@@ -17,7 +17,7 @@ from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.evaluations import contexts, references, service
-from app.evaluations.enums import ErrorCode, Status
+from app.evaluations.enums import FailureCode, Status
 from app.evaluations.models import Evaluation, EvaluationJob
 from app.evaluations.transcripts import store as transcripts
 
@@ -129,7 +129,7 @@ def finish(
     session.delete(job)
 
 
-def fail(session: Session, lease: Lease[EvaluationJob], code: ErrorCode, message: str) -> None:
+def fail(session: Session, lease: Lease[EvaluationJob], code: FailureCode, message: str) -> None:
     """Fail the evaluation."""
     job = leases.held(session, lease)
     if service.find(session, lease.job_id).status != Status.CANCELED:

@@ -10,7 +10,7 @@ from app.evaluations.enums import (
     RESOLUTIONS,
     TRENDS,
     Channel,
-    ErrorCode,
+    FailureCode,
     ReviewStatus,
     SourceType,
     Status,
@@ -86,7 +86,7 @@ class ResultsQuery(CamelSchema):
 class FailureSchema(CamelSchema):
     """The reason of a failed evaluation."""
 
-    code = Choice(list(ErrorCode), required=True)
+    code = Choice(list(FailureCode), required=True)
     message = fields.String(required=True)
 
 

@@ -1,1 +1,1 @@
-"""Formats: what each kind of file says, in the words of the native form; pure and streaming."""
+"""Import formats: readers that turn bytes into records of the native form, as a stream."""

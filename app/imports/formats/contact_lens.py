@@ -1,115 +1,146 @@
-"""Amazon Contact Lens: the analysis of a call or a chat, one JSON document each."""
+"""Reader of Amazon Contact Lens: the analysis of one call or chat in each JSON document."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from app.imports.formats import spoken
-from app.imports.formats.items import BadLine, Fault, Item, Kind, Read, Reading, Unreadable
-from app.imports.formats.lines import documents
-from app.imports.formats.roles import Roles
-from app.imports.formats.spoken import Turn
+from app.imports.formats.lines import json_documents
+from app.imports.formats.records import (
+    NO_TEXT,
+    BadLine,
+    Entries,
+    Fault,
+    Kind,
+    NativeRecord,
+    ReaderOptions,
+    Unreadable,
+)
+from app.imports.formats.roles import RoleResolver
+from app.imports.formats.timed_turns import (
+    TimedTurn,
+    collect_turns,
+    fingerprint,
+    record_of,
+    require_order,
+)
 
-WORDS = {"CUSTOM_BOT": "bot"}
+_FORMAT_WORDS = {"CUSTOM_BOT": "bot"}
 
 
-def read(stream: BinaryIO, reading: Reading) -> Read:
-    """Yield a call, or a conversation where the channel is chat, for each document."""
-    roles = Roles(reading.roles, WORDS)
-    for found in documents(stream):
-        if isinstance(found, BadLine):
-            yield found
+def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
+    """Yield a call for each document, or a conversation if the channel is chat."""
+    roles = RoleResolver(options.roles, _FORMAT_WORDS)
+    for entry in json_documents(stream):
+        if isinstance(entry, BadLine):
+            yield entry
             continue
-        line, document = found
-        external_id = _contact_id(document) or reading.external_id
+        line, document = entry
+        external_id = _contact_id_of(document) or options.external_id
         try:
-            yield _record(line, document, external_id, reading.channel, roles)
+            yield _record_of(line, document, external_id, options.channel, roles)
         except Unreadable as error:
             yield BadLine(line, error.code, error.message, external_id)
 
 
-def _record(
-    line: int, document: dict[str, Any], external_id: str | None, channel: str | None, roles: Roles
-) -> Item:
-    said = document.get("Transcript")
-    if not isinstance(said, list):
-        raise Unreadable(Fault.MALFORMED, "There is no Transcript.")
-    external_id = external_id or spoken.fingerprint("contact-lens", said)
-    people = _people(document.get("Participants"))
+def _record_of(
+    line: int,
+    document: dict[str, Any],
+    external_id: str | None,
+    channel: str | None,
+    roles: RoleResolver,
+) -> NativeRecord:
+    transcript = document.get("Transcript")
+    if not isinstance(transcript, list):
+        raise Unreadable(Fault.MALFORMED, "Transcript must be a list.")
+    external_id = external_id or fingerprint("contact-lens", transcript)
+    participant_roles = _participant_roles(document.get("Participants"))
     fields = {"externalId": external_id, "language": document.get("LanguageCode")}
     if document.get("Channel") == "CHAT":
-        messages = list(_messages(said, people, roles))
+        messages = list(_messages_of(transcript, participant_roles, roles))
         if not messages:
-            raise Unreadable(Fault.NO_MESSAGES, "Nobody says anything here.")
+            raise Unreadable(Fault.NO_MESSAGES, NO_TEXT)
         given = {name: value for name, value in fields.items() if value is not None}
-        return Item(line, Kind.CONVERSATION, {**given, "messages": messages})
-    turns = spoken.bounded(_turns(said, people, roles))
+        return NativeRecord(line, Kind.CONVERSATION, {**given, "messages": messages})
+    turns = collect_turns(_turns_of(transcript, participant_roles, roles))
     duration_s = _duration_s(document.get("ConversationCharacteristics"))
-    kind, given = spoken.record(turns, channel=channel, durationSeconds=duration_s, **fields)
-    return Item(line, kind, given)
+    kind, given = record_of(turns, channel=channel, durationSeconds=duration_s, **fields)
+    return NativeRecord(line, kind, given)
 
 
-def _turns(said: list[Any], people: Mapping[str, str], roles: Roles) -> Iterator[Turn]:
-    for each in _texts(said):
-        start_ms, end_ms = _whole(each, "BeginOffsetMillis"), _whole(each, "EndOffsetMillis")
-        spoken.require_order(start_ms, end_ms)
-        role = _role(each, people, roles)
-        yield Turn(role, each["Content"], start_ms, end_ms, each.get("DisplayName"))
+def _turns_of(
+    transcript: list[Any], participant_roles: Mapping[str, str], roles: RoleResolver
+) -> Iterator[TimedTurn]:
+    for turn in _turns_with_text(transcript):
+        start_ms = _milliseconds(turn, "BeginOffsetMillis")
+        end_ms = _milliseconds(turn, "EndOffsetMillis")
+        require_order(start_ms, end_ms)
+        role = _role_of(turn, participant_roles, roles)
+        yield TimedTurn(role, turn["Content"], start_ms, end_ms, turn.get("DisplayName"))
 
 
-def _messages(said: list[Any], people: Mapping[str, str], roles: Roles) -> Iterator[dict[str, Any]]:
-    for each in _texts(said):
-        message = {"role": _role(each, people, roles), "text": each["Content"]}
-        if each.get("DisplayName"):
-            message["authorName"] = each["DisplayName"]
-        if each.get("AbsoluteTime") is not None:
-            message["sentAt"] = each["AbsoluteTime"]
+def _messages_of(
+    transcript: list[Any], participant_roles: Mapping[str, str], roles: RoleResolver
+) -> Iterator[dict[str, Any]]:
+    for turn in _turns_with_text(transcript):
+        message = {"role": _role_of(turn, participant_roles, roles), "text": turn["Content"]}
+        if turn.get("DisplayName"):
+            message["authorName"] = turn["DisplayName"]
+        if turn.get("AbsoluteTime") is not None:
+            message["sentAt"] = turn["AbsoluteTime"]
         yield message
 
 
-def _texts(said: list[Any]) -> Iterator[dict[str, Any]]:
-    """Yield what was said: people come and go between it, and cards are shown."""
-    for each in said:
-        if not isinstance(each, dict):
-            raise Unreadable(Fault.MALFORMED, "A turn must be an object.")
-        content, kind = each.get("Content"), each.get("ContentType", "text/plain")
-        if isinstance(content, str) and content.strip() and str(kind).startswith("text/"):
-            yield each
+def _turns_with_text(transcript: list[Any]) -> Iterator[dict[str, Any]]:
+    """Yield the turns with text, without events and cards."""
+    for turn in transcript:
+        if not isinstance(turn, dict):
+            raise Unreadable(Fault.MALFORMED, "Each turn must be an object.")
+        content, content_type = turn.get("Content"), turn.get("ContentType", "text/plain")
+        if isinstance(content, str) and content.strip() and str(content_type).startswith("text/"):
+            yield turn
 
 
-def _role(turn: Mapping[str, Any], people: Mapping[str, str], roles: Roles) -> str:
-    person = turn.get("ParticipantId")
-    listed = people.get(person) if isinstance(person, str) else None
-    return roles.of(
-        turn.get("ParticipantRole"), listed, person, names=[turn.get("DisplayName"), person]
+def _role_of(
+    turn: Mapping[str, Any], participant_roles: Mapping[str, str], roles: RoleResolver
+) -> str:
+    participant = turn.get("ParticipantId")
+    listed_role = participant_roles.get(participant) if isinstance(participant, str) else None
+    return roles.role_of(
+        turn.get("ParticipantRole"),
+        listed_role,
+        participant,
+        names=[turn.get("DisplayName"), participant],
     )
 
 
-def _people(found: object) -> dict[str, str]:
+def _participant_roles(participants: object) -> dict[str, str]:
     """Map the ids of the participants to their roles."""
-    people = {}
-    for each in found if isinstance(found, list) else ():
-        if isinstance(each, dict):
-            person, role = each.get("ParticipantId"), each.get("ParticipantRole")
-            if isinstance(person, str) and isinstance(role, str):
-                people[person] = role
-    return people
+    roles = {}
+    for participant in participants if isinstance(participants, list) else ():
+        if isinstance(participant, dict):
+            participant_id = participant.get("ParticipantId")
+            role = participant.get("ParticipantRole")
+            if isinstance(participant_id, str) and isinstance(role, str):
+                roles[participant_id] = role
+    return roles
 
 
-def _whole(turn: Mapping[str, Any], name: str) -> int | None:
-    value = turn.get(name)
+def _milliseconds(document: Mapping[str, Any], name: str) -> int | None:
+    value = document.get(name)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise Unreadable(Fault.VALIDATION_ERROR, f"{name} must be a whole number from 0.")
+        raise Unreadable(Fault.VALIDATION_ERROR, f"{name} must be an integer of at least 0.")
     return value
 
 
-def _duration_s(found: object) -> int | None:
-    value = _whole(found, "TotalConversationDurationMillis") if isinstance(found, dict) else None
-    return None if value is None else round(value / 1000)
+def _duration_s(characteristics: object) -> int | None:
+    if not isinstance(characteristics, dict):
+        return None
+    duration_ms = _milliseconds(characteristics, "TotalConversationDurationMillis")
+    return None if duration_ms is None else round(duration_ms / 1000)
 
 
-def _contact_id(document: Mapping[str, Any]) -> str | None:
-    about = document.get("CustomerMetadata")
-    found = about.get("ContactId") if isinstance(about, dict) else None
-    return found if isinstance(found, str) and found else None
+def _contact_id_of(document: Mapping[str, Any]) -> str | None:
+    metadata = document.get("CustomerMetadata")
+    contact_id = metadata.get("ContactId") if isinstance(metadata, dict) else None
+    return contact_id if isinstance(contact_id, str) and contact_id else None

@@ -1,12 +1,12 @@
-"""The columns of the CSV form: what each is called, and where its value goes."""
+"""Columns of the CSV format: their names, and the fields that their values go to."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.imports.formats.items import Fault, Unreadable
+from app.imports.formats.records import Fault, Unreadable
 
-# Names in any case, with or without `_`, `-` and spaces between words.
-OF_CONVERSATION: Mapping[str, str] = {
+# By names in lower case without `_`, `-` and spaces.
+CONVERSATION_FIELDS: Mapping[str, str] = {
     "externalid": "externalId",
     "conversationid": "externalId",
     "engagement": "engagement",
@@ -27,7 +27,7 @@ OF_CONVERSATION: Mapping[str, str] = {
     "disposition": "disposition",
     "tags": "tags",
 }
-OF_MESSAGE: Mapping[str, str] = {
+MESSAGE_FIELDS: Mapping[str, str] = {
     "role": "role",
     "speaker": "speaker",
     "text": "text",
@@ -38,78 +38,87 @@ OF_MESSAGE: Mapping[str, str] = {
     "author": "authorName",
     "internal": "internal",
 }
-LABEL = "label."
-_TRUTH = {"": False, "0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
-_TAGS_BETWEEN = "|"
+LABEL_PREFIX = "label."
+_BOOLEANS = {
+    "": False,
+    "0": False,
+    "false": False,
+    "no": False,
+    "1": True,
+    "true": True,
+    "yes": True,
+}
+_TAG_SEPARATOR = "|"
 
 
-def places(header: Sequence[str]) -> list[str]:
-    """Name the place of each column.
+def fields_of_header(header: Sequence[str]) -> list[str]:
+    """Return the field of each column.
 
     Raises:
-        Unreadable: a column is unknown or stands twice, or one that is needed is missing.
+        Unreadable: a column is unknown, repeated or missing.
     """
-    found = [_place(name) for name in header]
-    if len(set(found)) < len(found):
-        raise Unreadable(Fault.MALFORMED, "A column stands twice.", 1)
+    fields = [_field_of(name) for name in header]
+    if len(set(fields)) < len(fields):
+        raise Unreadable(Fault.MALFORMED, "Each column may occur only once.", 1)
     if not is_header(header):
         raise Unreadable(
             Fault.MALFORMED,
-            "The first line must name the columns: conversation_id, role or speaker, and text.",
+            "The first line must have the columns conversation_id, role or speaker, and text.",
             1,
         )
-    return found
+    return fields
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Whether these cells name the columns that are needed."""
-    words = {_word(cell) for cell in cells}
+    """Tell whether these cells name the required columns."""
+    names = {_normalised_name(cell) for cell in cells}
     return (
-        bool(words & {"externalid", "conversationid"})
-        and bool(words & {"role", "speaker"})
-        and bool(words & {"text", "message"})
+        bool(names & {"externalid", "conversationid"})
+        and bool(names & {"role", "speaker"})
+        and bool(names & {"text", "message"})
     )
 
 
-def split(row: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Part a row into what it says of its conversation and of its message; no empty cells."""
-    filled = {place: cell for place, cell in row.items() if cell}
-    fields: dict[str, Any] = {}
+def split_row(row: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Split a row into the fields of the conversation and those of the message, without blanks."""
+    conversation: dict[str, Any] = {}
     message: dict[str, str] = {}
     labels = {}
-    for place, cell in filled.items():
-        if place.startswith(LABEL):
-            labels[place.removeprefix(LABEL)] = cell
-        elif place in OF_MESSAGE.values():
-            message[place] = cell
+    for field, cell in row.items():
+        if not cell:
+            continue
+        if field.startswith(LABEL_PREFIX):
+            labels[field.removeprefix(LABEL_PREFIX)] = cell
+        elif field in MESSAGE_FIELDS.values():
+            message[field] = cell
         else:
-            fields[place] = cell
-    if "tags" in fields:
-        tags = str(fields["tags"]).split(_TAGS_BETWEEN)
-        fields["tags"] = [tag.strip() for tag in tags if tag.strip()]
+            conversation[field] = cell
+    if "tags" in conversation:
+        tags = str(conversation["tags"]).split(_TAG_SEPARATOR)
+        conversation["tags"] = [tag.strip() for tag in tags if tag.strip()]
     if labels:
-        fields["labels"] = labels
-    return fields, message
+        conversation["labels"] = labels
+    return conversation, message
 
 
-def truth(cell: str, line: int) -> bool:
-    """Read a yes or no."""
-    value = _TRUTH.get(cell.strip().casefold())
+def boolean_of(cell: str, line: int) -> bool:
+    """Parse a boolean."""
+    value = _BOOLEANS.get(cell.strip().casefold())
     if value is None:
         raise Unreadable(Fault.VALIDATION_ERROR, "internal must be true or false.", line)
     return value
 
 
-def _place(name: str) -> str:
+def _field_of(name: str) -> str:
     stripped = name.strip()
-    if stripped.casefold().startswith(LABEL):
-        return LABEL + stripped[len(LABEL) :]
-    word = _word(name)
-    place = OF_CONVERSATION.get(word) or OF_MESSAGE.get(word)
-    if place is None:
-        raise Unreadable(Fault.MALFORMED, f"There is no column {stripped[:80]!r}.", 1)
-    return place
+    if stripped.casefold().startswith(LABEL_PREFIX):
+        return LABEL_PREFIX + stripped[len(LABEL_PREFIX) :]
+    normalised = _normalised_name(name)
+    field = CONVERSATION_FIELDS.get(normalised) or MESSAGE_FIELDS.get(normalised)
+    if field is None:
+        raise Unreadable(Fault.MALFORMED, f"The column {stripped[:80]!r} is unknown.", 1)
+    return field
 
 
-def _word(name: str) -> str:
+def _normalised_name(name: str) -> str:
     return "".join(character for character in name.casefold() if character not in " _-\t")

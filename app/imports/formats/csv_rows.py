@@ -1,4 +1,4 @@
-"""CSV: one message a row, the rows of a conversation together, the first line names the columns."""
+"""Reader of CSV: one message a row; the rows of a conversation are adjacent."""
 
 import csv
 from collections.abc import Iterator, Mapping
@@ -6,50 +6,50 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from app.imports.formats import csv_columns
-from app.imports.formats.items import (
-    MOST_MESSAGES,
+from app.imports.formats.lines import ByteLine, byte_lines, text_of
+from app.imports.formats.records import (
+    MAX_MESSAGES,
+    TOO_MANY_MESSAGES,
     BadLine,
+    Entries,
     Fault,
-    Item,
     Kind,
-    Read,
-    Reading,
+    NativeRecord,
+    ReaderOptions,
     Unreadable,
 )
-from app.imports.formats.lines import Line, lines, not_utf8, text_of, too_long
-from app.imports.formats.roles import Roles
+from app.imports.formats.roles import RoleResolver
 
 DELIMITERS = ",;\t|"
-_MOST_LINE_BYTES = 1024 * 1024
+_MAX_LINE_BYTES = 1024 * 1024
 
 
-def read(stream: BinaryIO, reading: Reading) -> Read:
-    """Yield each conversation as soon as its last row has been read.
+def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
+    """Yield each conversation after its last row.
 
-    A row that cannot be read spoils the conversation in which it stands.
+    An unreadable row makes its conversation unreadable.
     """
-    roles = Roles(reading.roles)
-    begun: _Conversation | None = None
-    for row in _rows(_Texts(lines(stream, _MOST_LINE_BYTES))):
-        external_id = "" if isinstance(row, Unreadable) else row.cells.get("externalId", "")
-        if isinstance(row, Unreadable) or not external_id:
-            bad = _bad(row)
-            if begun is None:
-                yield BadLine(bad.line, bad.code, bad.message)
+    roles = RoleResolver(options.roles)
+    current: _Conversation | None = None
+    for row in _rows_of(_TextLines(byte_lines(stream, _MAX_LINE_BYTES))):
+        if isinstance(row, Unreadable):
+            if current is None:
+                yield BadLine(row.line, row.code, row.message)
             else:
-                begun.spoil(bad)
+                current.refuse(row)
             continue
-        if begun is not None and external_id != begun.external_id:
-            yield begun.ended()
-            begun = None
-        begun = begun or _Conversation(external_id, row.line)
-        begun.add(row, roles)
-    if begun is not None:
-        yield begun.ended()
+        external_id = row.cells["externalId"]
+        if current is not None and external_id != current.external_id:
+            yield current.entry()
+            current = None
+        current = current or _Conversation(external_id, row.line)
+        current.add(row, roles)
+    if current is not None:
+        yield current.entry()
 
 
 def delimiter_of(header: str) -> str | None:
-    """Find the character that parts the names of the columns; None where this is no header."""
+    """Return the delimiter of a header line; None if the line is not a header."""
     for delimiter in DELIMITERS:
         try:
             cells = next(csv.reader([header], delimiter=delimiter, strict=True), [])
@@ -68,110 +68,103 @@ class _Row:
 
 @dataclass(slots=True)
 class _Conversation:
-    """A conversation whose rows are being read."""
+    """A conversation while its rows are read."""
 
     external_id: str
     line: int
     fields: dict[str, Any] = field(default_factory=dict)
     messages: list[dict[str, Any]] = field(default_factory=list)
-    spoiled: Unreadable | None = None
+    error: Unreadable | None = None
 
-    def spoil(self, why: Unreadable) -> None:
-        """Note the first reason for which this is not taken."""
-        self.spoiled = self.spoiled or why
+    def refuse(self, error: Unreadable) -> None:
+        """Keep the first error."""
+        self.error = self.error or error
         self.messages.clear()
 
-    def add(self, row: _Row, roles: Roles) -> None:
-        """Take a row; what is wrong with it spoils the whole."""
-        if self.spoiled is not None:
+    def add(self, row: _Row, roles: RoleResolver) -> None:
+        """Add a row; an invalid row makes the whole conversation unreadable."""
+        if self.error is not None:
             return
-        fields, cells = csv_columns.split(row.cells)
+        fields, cells = csv_columns.split_row(row.cells)
         try:
             for name, value in fields.items():
                 if self.fields.setdefault(name, value) != value:
-                    message = f"The rows of this conversation differ in {name}."
+                    message = f"The rows of this conversation have different values of {name}."
                     raise Unreadable(Fault.VALIDATION_ERROR, message, row.line)
-            if len(self.messages) == MOST_MESSAGES:
-                message = f"One conversation may have at most {MOST_MESSAGES} messages."
-                raise Unreadable(Fault.TOO_LONG, message, row.line)
-            self.messages.append(_message(cells, roles, row.line))
+            if len(self.messages) == MAX_MESSAGES:
+                raise Unreadable(Fault.TOO_LONG, TOO_MANY_MESSAGES, row.line)
+            self.messages.append(_message_of(cells, roles, row.line))
         except Unreadable as error:
-            self.spoil(error)
+            self.refuse(error)
 
-    def ended(self) -> Item | BadLine:
-        """Return the record, or why it is none."""
-        if self.spoiled is not None:
-            bad = self.spoiled
-            return BadLine(bad.line, bad.code, bad.message, self.external_id)
-        return Item(self.line, Kind.CONVERSATION, {**self.fields, "messages": self.messages})
+    def entry(self) -> NativeRecord | BadLine:
+        """Return the record, or the reason why it is unreadable."""
+        if self.error is not None:
+            return BadLine(self.error.line, self.error.code, self.error.message, self.external_id)
+        fields = {**self.fields, "messages": self.messages}
+        return NativeRecord(self.line, Kind.CONVERSATION, fields)
 
 
-class _Texts:
-    """The lines as texts; goes on after one that cannot be decoded, where a generator would end."""
+class _TextLines:
+    """Decoded lines; a class because a generator would end at the first unreadable line."""
 
-    def __init__(self, found: Iterator[Line]) -> None:
-        self._lines = found
+    def __init__(self, lines: Iterator[ByteLine]) -> None:
+        self._lines = lines
         self.number = 0
 
-    def __iter__(self) -> "_Texts":
+    def __iter__(self) -> "_TextLines":
         return self
 
     def __next__(self) -> str:
         line = next(self._lines)
         self.number = line.number
-        bad = too_long(line.number, _MOST_LINE_BYTES)
-        if line.data is not None:
-            try:
-                return text_of(line.data) + "\n"
-            except UnicodeDecodeError:
-                bad = not_utf8(line.number)
-        raise Unreadable(bad.code, bad.message, bad.line)
+        return text_of(line, _MAX_LINE_BYTES) + "\n"
 
 
-def _rows(texts: _Texts) -> Iterator[_Row | Unreadable]:
+def _rows_of(lines: _TextLines) -> Iterator[_Row | Unreadable]:
     try:
-        header = next(texts, "")
+        header = next(lines, "")
         delimiter = delimiter_of(header) or ","
-        found = csv.reader([header], delimiter=delimiter, strict=True)
-        places = csv_columns.places(next(found, []))
+        header_reader = csv.reader([header], delimiter=delimiter, strict=True)
+        fields = csv_columns.fields_of_header(next(header_reader, []))
     except (Unreadable, csv.Error) as error:
-        yield _refused(error, 1)
+        yield _as_unreadable(error, 1)
         return
-    found = csv.reader(texts, delimiter=delimiter, strict=True)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        line = texts.number + 1
+        line = lines.number + 1
         try:
-            cells = next(found)
+            cells = next(reader)
         except StopIteration:
             return
         except (Unreadable, csv.Error) as error:
-            yield _refused(error, line)
+            yield _as_unreadable(error, line)
             continue
-        if len(cells) == len(places):
-            yield _Row(line, dict(zip(places, (cell.strip() for cell in cells), strict=True)))
+        if len(cells) == len(fields):
+            yield _row_of(line, dict(zip(fields, map(str.strip, cells), strict=True)))
         elif any(cells):
-            message = f"This row has {len(cells)} cells; the first line names {len(places)}."
+            message = f"The row has {len(cells)} cells, but the first line has {len(fields)}."
             yield Unreadable(Fault.MALFORMED, message, line)
 
 
-def _refused(error: Unreadable | csv.Error, line: int) -> Unreadable:
+def _row_of(line: int, cells: Mapping[str, str]) -> _Row | Unreadable:
+    if not cells["externalId"]:
+        return Unreadable(Fault.VALIDATION_ERROR, "The row has no conversation_id.", line)
+    return _Row(line, cells)
+
+
+def _as_unreadable(error: Unreadable | csv.Error, line: int) -> Unreadable:
     if isinstance(error, Unreadable):
         return error
-    return Unreadable(Fault.MALFORMED, f"This row cannot be read: {error}.", line)
+    return Unreadable(Fault.MALFORMED, f"The row is malformed: {error}.", line)
 
 
-def _bad(row: _Row | Unreadable) -> Unreadable:
-    if isinstance(row, Unreadable):
-        return row
-    return Unreadable(Fault.VALIDATION_ERROR, "This row names no conversation.", row.line)
-
-
-def _message(cells: Mapping[str, str], roles: Roles, line: int) -> dict[str, Any]:
+def _message_of(cells: Mapping[str, str], roles: RoleResolver, line: int) -> dict[str, Any]:
     if "text" not in cells:
-        raise Unreadable(Fault.VALIDATION_ERROR, "This row has no text.", line)
+        raise Unreadable(Fault.VALIDATION_ERROR, "The row has no text.", line)
     speaker, role = cells.get("speaker"), cells.get("role")
     message: dict[str, Any] = {
-        "role": roles.of(role or speaker, names=[speaker], line=line),
+        "role": roles.role_of(role or speaker, names=[speaker], line=line),
         "text": cells["text"],
     }
     author = cells.get("authorName") or speaker
@@ -180,5 +173,5 @@ def _message(cells: Mapping[str, str], roles: Roles, line: int) -> dict[str, Any
     if "sentAt" in cells:
         message["sentAt"] = cells["sentAt"]
     if "internal" in cells:
-        message["internal"] = csv_columns.truth(cells["internal"], line)
+        message["internal"] = csv_columns.boolean_of(cells["internal"], line)
     return message

@@ -1,4 +1,4 @@
-"""Lines and JSON documents of a byte stream, each bounded, however long the stream is."""
+"""Lines and JSON documents of a byte stream, each of bounded size."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,108 +7,115 @@ from typing import Any, BinaryIO
 
 from app.core.errors import MalformedRequest
 from app.core.json_loader import load_object
-from app.imports.formats.items import BadLine, Fault
+from app.imports.formats.records import BadLine, Fault, Unreadable
 
-MOST_LINE_BYTES = 8 * 1024 * 1024
-MOST_DOCUMENT_BYTES = 32 * 1024 * 1024
+MAX_LINE_BYTES = 8 * 1024 * 1024
+MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line without its end; `data` is None where it is longer than is taken."""
+class ByteLine:
+    """A line without its line break; `data` is None for a line that is too long."""
 
     number: int
     data: bytes | None
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether the line has only white space."""
+        return self.data is not None and not self.data.strip()
 
-def lines(stream: BinaryIO, most_bytes: int = MOST_LINE_BYTES) -> Iterator[Line]:
-    """Yield the lines; of one that is too long never more than the bound is held."""
+
+def byte_lines(stream: BinaryIO, max_bytes: int = MAX_LINE_BYTES) -> Iterator[ByteLine]:
+    """Yield the lines; a line that is too long is never held as a whole."""
     number = 0
-    while data := stream.readline(most_bytes + 2):
+    while data := stream.readline(max_bytes + 2):
         number += 1
         if number == 1:
             data = data.removeprefix(_BOM)
-        whole = data.endswith(b"\n")
-        bare = data.removesuffix(b"\n").removesuffix(b"\r")
-        if len(bare) <= most_bytes:
-            yield Line(number, bare)
+        is_complete = data.endswith(b"\n")
+        content = data.removesuffix(b"\n").removesuffix(b"\r")
+        if len(content) <= max_bytes:
+            yield ByteLine(number, content)
             continue
-        while not whole and (rest := stream.readline(65536)):
-            whole = rest.endswith(b"\n")
-        yield Line(number, None)
+        while not is_complete and (rest := stream.readline(65536)):
+            is_complete = rest.endswith(b"\n")
+        yield ByteLine(number, None)
 
 
-def too_long(line: int, most_bytes: int = MOST_LINE_BYTES) -> BadLine:
-    """Tell of a line over the bound."""
-    return BadLine(line, Fault.TOO_LONG, f"A line may have at most {most_bytes} bytes.")
-
-
-def text_of(data: bytes) -> str:
-    """Decode a line.
+def text_of(line: ByteLine, max_bytes: int) -> str:
+    """Decode a line of at most `max_bytes` bytes.
 
     Raises:
-        UnicodeDecodeError: it is not UTF-8.
+        Unreadable: the line is too long or not UTF-8.
     """
-    return data.decode("utf-8", "strict")
-
-
-def not_utf8(line: int) -> BadLine:
-    """Tell of a line in another encoding."""
-    return BadLine(line, Fault.NOT_UTF8, "This is not UTF-8; save the file as UTF-8.")
+    if line.data is None:
+        message = f"A line may have at most {max_bytes} bytes."
+        raise Unreadable(Fault.TOO_LONG, message, line.number)
+    try:
+        return line.data.decode("utf-8", "strict")
+    except UnicodeDecodeError as error:
+        message = "The line is not UTF-8; save the file as UTF-8."
+        raise Unreadable(Fault.NOT_UTF8, message, line.number) from error
 
 
 def json_lines(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]] | BadLine]:
-    """Yield the JSON object of each line that is not blank."""
-    for line in lines(stream):
-        if line.data is None:
-            yield too_long(line.number)
-        elif line.data.strip():
-            yield _parsed(line.number, line.data)
+    """Yield the JSON object of each line that is not blank, with its line number."""
+    for line in byte_lines(stream):
+        if not line.is_blank:
+            yield _parsed_line(line, MAX_LINE_BYTES)
 
 
-def documents(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]] | BadLine]:
-    """Yield JSON objects: one a line, or the one that the whole stream is."""
-    found = lines(stream, MOST_DOCUMENT_BYTES)
-    first = next((line for line in found if line.data is None or line.data.strip()), None)
+def json_documents(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]] | BadLine]:
+    """Yield JSON objects with their line numbers: one a line, or one over the whole stream."""
+    lines = (line for line in byte_lines(stream, MAX_DOCUMENT_BYTES) if not line.is_blank)
+    first = next(lines, None)
     if first is None:
         return
+    first_document = _parsed_line(first, MAX_DOCUMENT_BYTES)
     if first.data is None:
-        yield too_long(first.number, MOST_DOCUMENT_BYTES)
+        yield first_document
         return
-    begins = _parsed(first.number, first.data)
-    if isinstance(begins, BadLine) and first.data.strip() in (b"{", b"["):
-        yield _whole(first, found)
+    if isinstance(first_document, BadLine) and first.data.strip() in (b"{", b"["):
+        yield _parsed_whole(first, lines)
         return
-    second = next((line for line in found if line.data is None or line.data.strip()), None)
-    if isinstance(begins, BadLine) and second is not None and not _opens(second):
-        yield _whole(first, chain([second], found))
+    second = next(lines, None)
+    if isinstance(first_document, BadLine) and second is not None and not _starts_document(second):
+        yield _parsed_whole(first, chain([second], lines))
         return
-    yield begins
-    for line in chain([second] if second else [], found):
-        if line.data is None:
-            yield too_long(line.number, MOST_DOCUMENT_BYTES)
-        elif line.data.strip():
-            yield _parsed(line.number, line.data)
+    yield first_document
+    for line in chain([second] if second else [], lines):
+        yield _parsed_line(line, MAX_DOCUMENT_BYTES)
 
 
-def _opens(line: Line) -> bool:
+def _starts_document(line: ByteLine) -> bool:
     return line.data is not None and line.data.startswith(b"{")
 
 
-def _whole(first: Line, rest: Iterator[Line]) -> tuple[int, dict[str, Any]] | BadLine:
-    gathered = bytearray(first.data or b"")
+def _parsed_whole(
+    first: ByteLine, rest: Iterator[ByteLine]
+) -> tuple[int, dict[str, Any]] | BadLine:
+    document = bytearray(first.data or b"")
     for line in rest:
-        if line.data is None or len(gathered) + len(line.data) > MOST_DOCUMENT_BYTES:
-            message = f"A document may have at most {MOST_DOCUMENT_BYTES} bytes."
+        if line.data is None or len(document) + len(line.data) > MAX_DOCUMENT_BYTES:
+            message = f"A document may have at most {MAX_DOCUMENT_BYTES} bytes."
             return BadLine(first.number, Fault.TOO_LONG, message)
-        gathered += b"\n" + line.data
-    return _parsed(first.number, bytes(gathered))
+        document += b"\n" + line.data
+    return _parsed(first.number, bytes(document))
+
+
+def _parsed_line(line: ByteLine, max_bytes: int) -> tuple[int, dict[str, Any]] | BadLine:
+    if line.data is None:
+        message = f"A line may have at most {max_bytes} bytes."
+        return BadLine(line.number, Fault.TOO_LONG, message)
+    return _parsed(line.number, line.data)
 
 
 def _parsed(number: int, data: bytes) -> tuple[int, dict[str, Any]] | BadLine:
     try:
         return number, load_object(data, noun="line")
     except MalformedRequest as error:
-        code = Fault.NOT_UTF8 if isinstance(error.__cause__, UnicodeDecodeError) else None
-        return BadLine(number, code or Fault.MALFORMED, error.message)
+        is_encoding = isinstance(error.__cause__, UnicodeDecodeError)
+        code = Fault.NOT_UTF8 if is_encoding else Fault.MALFORMED
+        return BadLine(number, code, error.message)

@@ -1,92 +1,92 @@
-"""Chat-completion messages, one JSON object a line: `{"messages": [{"role", "content"}]}`."""
+"""Reader of chat completions: one JSON object a line, `{"messages": [{"role", "content"}]}`."""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from app.imports.formats import spoken
-from app.imports.formats.items import (
-    MOST_MESSAGES,
+from app.imports.formats.lines import json_lines
+from app.imports.formats.records import (
+    MAX_MESSAGES,
+    NO_TEXT,
+    TOO_MANY_MESSAGES,
     BadLine,
+    Entries,
     Fault,
-    Item,
     Kind,
-    Read,
-    Reading,
+    NativeRecord,
+    ReaderOptions,
     Unreadable,
 )
-from app.imports.formats.lines import json_lines
-from app.imports.formats.roles import Roles
+from app.imports.formats.roles import RoleResolver
+from app.imports.formats.timed_turns import fingerprint
 
-# The format's own words: the assistant is a machine, and what only it and its tools see is not said.
-WORDS = {
+# The assistant is a bot. The customer sees no instructions and no results of tools.
+_FORMAT_WORDS = {
     "user": "customer",
     "assistant": "bot",
     "developer": "system",
     "tool": "system",
     "function": "system",
 }
-_UNSAID = frozenset({"system", "developer", "tool", "function"})
-_IDS = ("externalId", "conversation_id", "id")
+_INTERNAL_ROLES = frozenset({"system", "developer", "tool", "function"})
+_ID_FIELDS = ("externalId", "conversation_id", "id")
 
 
-def read(stream: BinaryIO, reading: Reading) -> Read:
-    """Yield a conversation for each line; without an id it is known by a hash of what was said."""
-    roles = Roles(reading.roles, WORDS)
-    for found in json_lines(stream):
-        if isinstance(found, BadLine):
-            yield found
+def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
+    """Yield a conversation for each line; without an id its key is a hash of the messages."""
+    roles = RoleResolver(options.roles, _FORMAT_WORDS)
+    for entry in json_lines(stream):
+        if isinstance(entry, BadLine):
+            yield entry
             continue
-        line, document = found
-        external_id = _external_id(document)
+        line, document = entry
+        external_id = _external_id_of(document)
         try:
-            messages = list(_messages(document.get("messages"), roles))
+            messages = list(_messages_of(document.get("messages"), roles))
             if not messages:
-                raise Unreadable(Fault.NO_MESSAGES, "Nobody says anything here.")
+                raise Unreadable(Fault.NO_MESSAGES, NO_TEXT)
         except Unreadable as error:
             yield BadLine(line, error.code, error.message, external_id)
             continue
-        external_id = external_id or spoken.fingerprint("openai", document["messages"])
+        external_id = external_id or fingerprint("openai", document["messages"])
         fields: dict[str, Any] = {"externalId": external_id, "messages": messages}
-        yield Item(line, Kind.CONVERSATION, fields)
+        yield NativeRecord(line, Kind.CONVERSATION, fields)
 
 
-def _messages(found: object, roles: Roles) -> Iterator[dict[str, Any]]:
-    if not isinstance(found, list):
+def _messages_of(messages: object, roles: RoleResolver) -> Iterator[dict[str, Any]]:
+    if not isinstance(messages, list):
         raise Unreadable(Fault.MALFORMED, "messages must be a list.")
-    if len(found) > MOST_MESSAGES:
-        message = f"One conversation may have at most {MOST_MESSAGES} messages."
-        raise Unreadable(Fault.TOO_LONG, message)
-    for each in found:
-        if not isinstance(each, dict):
-            raise Unreadable(Fault.MALFORMED, "A message must be an object.")
-        text = _text(each.get("content"))
-        if not text.strip():
-            continue
-        word = each.get("role")
-        message_of: dict[str, Any] = {
-            "role": roles.of(word, names=[each.get("name")]),
-            "text": text,
-        }
-        if word in _UNSAID:
-            message_of["internal"] = True
-        if isinstance(each.get("name"), str):
-            message_of["authorName"] = each["name"]
-        yield message_of
+    if len(messages) > MAX_MESSAGES:
+        raise Unreadable(Fault.TOO_LONG, TOO_MANY_MESSAGES)
+    for message in messages:
+        if not isinstance(message, dict):
+            raise Unreadable(Fault.MALFORMED, "Each message must be an object.")
+        text = _text_of(message.get("content"))
+        if text.strip():
+            yield _native_message(message, text, roles)
 
 
-def _text(content: object) -> str:
-    """Return the text of a message, which may come in parts; a call of a tool has none."""
+def _native_message(message: dict[str, Any], text: str, roles: RoleResolver) -> dict[str, Any]:
+    role, name = message.get("role"), message.get("name")
+    native: dict[str, Any] = {"role": roles.role_of(role, names=[name]), "text": text}
+    if role in _INTERNAL_ROLES:
+        native["internal"] = True
+    if isinstance(name, str):
+        native["authorName"] = name
+    return native
+
+
+def _text_of(content: object) -> str:
+    """Return the text of a message, which may have several parts; a tool call has no text."""
     if content is None:
         return ""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        return "\n".join(part for part in parts if isinstance(part, str))
-    raise Unreadable(Fault.MALFORMED, "content must be a text or a list of parts.")
+        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    raise Unreadable(Fault.MALFORMED, "content must be a string or a list of parts.")
 
 
-def _external_id(document: dict[str, Any]) -> str | None:
-    return next(
-        (value for name in _IDS if isinstance(value := document.get(name), str) and value), None
-    )
+def _external_id_of(document: dict[str, Any]) -> str | None:
+    ids = (document.get(field) for field in _ID_FIELDS)
+    return next((value for value in ids if isinstance(value, str) and value), None)

@@ -1,34 +1,33 @@
-"""Roles of speakers: from the format or from the caller's mapping, never guessed."""
+"""Roles of speakers, from the format or from the caller's mapping; a role is never guessed."""
 
 from collections.abc import Iterable, Mapping
 
-from app.imports.formats.items import Fault, Unreadable
+from app.imports.formats.records import Fault, Unreadable
 
-OURS = ("customer", "agent", "bot", "system")
-_OURS = {role: role for role in OURS}
+ROLES = ("customer", "agent", "bot", "system")
 
 
-class Roles:
-    """Finds the role behind a word or a name, in any case and spacing; the caller's map wins."""
+class RoleResolver:
+    """Maps words and names to roles, in any case and spacing; the caller's mapping wins."""
 
     def __init__(
-        self, given: Mapping[str, str], format_words: Mapping[str, str] | None = None
+        self, mapping: Mapping[str, str], format_words: Mapping[str, str] | None = None
     ) -> None:
-        self._given = {_key(name): role for name, role in given.items()}
-        words = {**_OURS, **(format_words or {})}
-        self._roles = {**{_key(name): role for name, role in words.items()}, **self._given}
+        self._mapping = {_key(name): role for name, role in mapping.items()}
+        words = {**{role: role for role in ROLES}, **(format_words or {})}
+        self._roles = {**{_key(word): role for word, role in words.items()}, **self._mapping}
 
     def mapped(self, name: object) -> str | None:
-        """Return what the caller's map alone says of a name."""
-        return self._given.get(_key(name)) if isinstance(name, str) else None
+        """Return the role of a name in the caller's mapping."""
+        return self._mapping.get(_key(name)) if isinstance(name, str) else None
 
-    def of(self, *words: object, names: Iterable[object] = (), line: int = 0) -> str:
-        """Return what the caller's map says of the names, or the role of the first word with one.
+    def role_of(self, *words: object, names: Iterable[object] = (), line: int = 0) -> str:
+        """Return the mapped role of the first mapped name, else the role of the first known word.
 
-        A name means nothing by itself: a customer may be called Bot.
+        A name alone has no role: a customer may be called Bot.
 
         Raises:
-            Unreadable: no role is found.
+            Unreadable: no name is mapped and no word is known.
         """
         names = list(names)
         for name in names:
@@ -37,13 +36,13 @@ class Roles:
         for word in words:
             if isinstance(word, str) and (role := self._roles.get(_key(word))):
                 return role
-        told = (each for each in (*words, *names) if isinstance(each, str) and each.strip())
-        shown = next(told, None)
-        if shown is None:
-            raise Unreadable(Fault.UNKNOWN_ROLE, "It is not said who speaks here.", line)
+        texts = (text for text in (*words, *names) if isinstance(text, str) and text.strip())
+        unknown = next(texts, None)
+        if unknown is None:
+            raise Unreadable(Fault.UNKNOWN_ROLE, "The speaker is missing.", line)
         raise Unreadable(
             Fault.UNKNOWN_ROLE,
-            f"The role of {shown[:80]!r} is not known: map it to one of {', '.join(OURS)}.",
+            f"The role of {unknown[:80]!r} is unknown: map it to one of {', '.join(ROLES)}.",
             line,
         )
 

@@ -1,41 +1,49 @@
-"""SRT: cues with times, speakers as prefixes `Name: text` or `[Name] text`; a file is one call."""
+"""Reader of SRT: cues with speakers as prefixes `Name: text` or `[Name] text`; a file is a call."""
 
 import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from app.imports.formats.items import Read, Reading
-from app.imports.formats.roles import Roles
-from app.imports.formats.spoken import Turn
-from app.imports.formats.subtitles import Block, Cue, cue_of, one_record, plain, shared
+from app.imports.formats.records import Entries, ReaderOptions
+from app.imports.formats.roles import RoleResolver
+from app.imports.formats.subtitles import (
+    CueSpeech,
+    SubtitleBlock,
+    SubtitleCue,
+    cue_of,
+    one_record,
+    plain_text,
+    turns_of,
+)
+from app.imports.formats.timed_turns import TimedTurn
 
 _PREFIX = re.compile(r"(?:- ?)?(?:\[([^\[\]]{1,80})\]:?|([^:\[\]]{1,80}):)(?:\s+(.*))?")
 _STYLE = re.compile(r"\{\\[^{}]*\}")
 
 
-def read(stream: BinaryIO, reading: Reading) -> Read:
-    """Yield the call that the file is; a cue in which nobody is named spoils it."""
-    yield from one_record(stream, reading, "srt", _turns)
+def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
+    """Yield the call; every cue needs a speaker."""
+    yield from one_record(stream, options, "srt", _read_turns)
 
 
-def _turns(blocks: Iterator[Block], roles: Roles) -> Iterator[Turn]:
+def _read_turns(blocks: Iterator[SubtitleBlock], roles: RoleResolver) -> Iterator[TimedTurn]:
     for block in blocks:
         cue = cue_of(block)
-        yield from shared(cue, _said(cue, roles))
+        yield from turns_of(cue, _speeches_of(cue, roles))
 
 
-def _said(cue: Cue, roles: Roles) -> list[tuple[str, str, str]]:
-    said: list[tuple[str, str, str]] = []
-    for index, text in enumerate(cue.texts):
-        line = cue.line + index
-        shown = plain(_STYLE.sub("", text), line)
-        prefix = _PREFIX.fullmatch(shown)
+def _speeches_of(cue: SubtitleCue, roles: RoleResolver) -> list[CueSpeech]:
+    speeches: list[CueSpeech] = []
+    for line, text in enumerate(cue.texts, start=cue.line):
+        plain = plain_text(_STYLE.sub("", text), line)
+        prefix = _PREFIX.fullmatch(plain)
         if prefix is not None:
             name = (prefix[1] or prefix[2]).strip()
-            said.append((roles.of(name, line=line), prefix[3] or "", name))
-        elif said:
-            role, before, name = said[-1]
-            said[-1] = (role, f"{before} {shown}".strip(), name)
-        elif shown:
-            roles.of(line=line)
-    return [each for each in said if each[1]]
+            speeches.append(CueSpeech(roles.role_of(name, line=line), prefix[3] or "", name))
+        elif speeches:
+            last = speeches[-1]
+            speeches[-1] = CueSpeech(last.role, f"{last.text} {plain}".strip(), last.name)
+        elif plain:
+            # Text before the first prefix has no speaker: this raises.
+            roles.role_of(line=line)
+    return [speech for speech in speeches if speech.text]

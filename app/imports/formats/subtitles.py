@@ -1,4 +1,4 @@
-"""Subtitles: blocks, times and records that WebVTT and SRT share."""
+"""Subtitles: the blocks, times and records that WebVTT and SRT share."""
 
 import html
 import re
@@ -6,29 +6,41 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from app.imports.formats import spoken
-from app.imports.formats.items import BadLine, Fault, Item, Read, Reading, Unreadable
-from app.imports.formats.lines import lines, not_utf8, text_of, too_long
-from app.imports.formats.roles import Roles
-from app.imports.formats.spoken import Turn
+from app.imports.formats.lines import byte_lines, text_of
+from app.imports.formats.records import (
+    BadLine,
+    Entries,
+    Fault,
+    NativeRecord,
+    ReaderOptions,
+    Unreadable,
+)
+from app.imports.formats.roles import RoleResolver
+from app.imports.formats.timed_turns import (
+    TimedTurn,
+    collect_turns,
+    fingerprint,
+    record_of,
+    require_order,
+)
 
-_MOST_LINE_BYTES = 64 * 1024
-_MOST_BLOCK_LINES = 500
-_MOMENT = re.compile(r"(?:(\d{1,4}):)?([0-5]?\d):([0-5]\d)[.,](\d{1,3})", re.ASCII)
+_MAX_LINE_BYTES = 64 * 1024
+_MAX_BLOCK_LINES = 500
+_TIME = re.compile(r"(?:(\d{1,4}):)?([0-5]?\d):([0-5]\d)[.,](\d{1,3})", re.ASCII)
 _TAG = re.compile(r"<[^<>]*>")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """Lines without a blank one between them; `line` is the number of the first."""
+class SubtitleBlock:
+    """Adjacent lines that are not blank; `line` is the number of the first."""
 
     line: int
     texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Cue:
-    """A block with its times; `line` is where its text begins."""
+class SubtitleCue:
+    """A block with times; `line` is the first line of its text."""
 
     line: int
     start_ms: int
@@ -36,98 +48,94 @@ class Cue:
     texts: tuple[str, ...]
 
 
-Turns = Callable[[Iterator[Block], Roles], Iterator[Turn]]
+@dataclass(frozen=True, slots=True)
+class CueSpeech:
+    """The part of a cue's text that one speaker says."""
+
+    role: str
+    text: str
+    name: str
 
 
-def one_record(stream: BinaryIO, reading: Reading, prefix: str, turns: Turns) -> Read:
-    """Yield the one record that the file is, or why it is none."""
+TurnReader = Callable[[Iterator[SubtitleBlock], RoleResolver], Iterator[TimedTurn]]
+
+
+def one_record(
+    stream: BinaryIO, options: ReaderOptions, prefix: str, read_turns: TurnReader
+) -> Entries:
+    """Yield the single record of a file, or the reason why the file is unreadable."""
     try:
-        found = spoken.bounded(turns(_blocks(stream), Roles(reading.roles)))
+        turns = collect_turns(read_turns(_blocks_of(stream), RoleResolver(options.roles)))
     except Unreadable as error:
-        yield BadLine(error.line or 1, error.code, error.message, reading.external_id)
+        yield BadLine(error.line or 1, error.code, error.message, options.external_id)
         return
-    said = [(turn.text, turn.start_ms, turn.end_ms) for turn in found]
-    external_id = reading.external_id or spoken.fingerprint(prefix, said)
-    kind, fields = spoken.record(found, channel=reading.channel, externalId=external_id)
-    yield Item(1, kind, fields)
+    content = [(turn.text, turn.start_ms, turn.end_ms) for turn in turns]
+    external_id = options.external_id or fingerprint(prefix, content)
+    kind, fields = record_of(turns, channel=options.channel, externalId=external_id)
+    yield NativeRecord(1, kind, fields)
 
 
-def cue_of(block: Block) -> Cue:
-    """Find the times of a block: on its first line, or behind an identifier on the second.
+def cue_of(block: SubtitleBlock) -> SubtitleCue:
+    """Read the times of a block, on its first line or after an identifier on the second.
 
     Raises:
-        Unreadable: there are none, or it ends before it begins.
+        Unreadable: the times are missing or malformed.
     """
     for index, text in enumerate(block.texts[:2]):
         if "-->" in text:
             line = block.line + index
-            before, _, after = text.partition("-->")
-            start_ms, end_ms = _ms(before.strip(), line), _ms(_first_word(after), line)
-            spoken.require_order(start_ms, end_ms, line)
-            return Cue(line + 1, start_ms, end_ms, block.texts[index + 1 :])
-    raise Unreadable(Fault.MALFORMED, "There is a text without times.", block.line)
+            start, _, rest = text.partition("-->")
+            end = next(iter(rest.split(maxsplit=1)), "")
+            start_ms, end_ms = _milliseconds(start.strip(), line), _milliseconds(end, line)
+            require_order(start_ms, end_ms, line)
+            return SubtitleCue(line + 1, start_ms, end_ms, block.texts[index + 1 :])
+    raise Unreadable(Fault.MALFORMED, "The text has no times.", block.line)
 
 
-def plain(text: str, line: int = 0) -> str:
+def plain_text(text: str, line: int = 0) -> str:
     """Remove tags, resolve character references, and join the lines.
 
     Raises:
-        Unreadable: the number of a character reference is too long to be read.
+        Unreadable: a character reference has too many digits.
     """
     try:
         return " ".join(html.unescape(_TAG.sub("", text)).split())
     except ValueError as error:
-        message = "A character reference is not valid."
+        message = "A character reference is invalid."
         raise Unreadable(Fault.MALFORMED, message, line) from error
 
 
-def shared(cue: Cue, said: list[tuple[str, str, str]]) -> Iterator[Turn]:
-    """Yield the turns of a cue from (role, text, name).
+def turns_of(cue: SubtitleCue, speeches: list[CueSpeech]) -> Iterator[TimedTurn]:
+    """Yield the turns of a cue.
 
-    Of a cue that several share only the begin of the first and the end of the last are known.
+    If several speakers share the cue, only the first start and the last end are known.
     """
-    for index, (role, text, name) in enumerate(said):
+    for index, speech in enumerate(speeches):
         start_ms = cue.start_ms if index == 0 else None
-        end_ms = cue.end_ms if index == len(said) - 1 else None
-        yield Turn(role, text, start_ms, end_ms, name)
+        end_ms = cue.end_ms if index == len(speeches) - 1 else None
+        yield TimedTurn(speech.role, speech.text, start_ms, end_ms, speech.name)
 
 
-def _blocks(stream: BinaryIO) -> Iterator[Block]:
-    begun, texts = 0, list[str]()
-    for number, text in _texts(stream):
+def _blocks_of(stream: BinaryIO) -> Iterator[SubtitleBlock]:
+    first, texts = 0, list[str]()
+    for line in byte_lines(stream, _MAX_LINE_BYTES):
+        text = text_of(line, _MAX_LINE_BYTES)
         if text.strip():
-            begun = begun or number
+            first = first or line.number
             texts.append(text)
-            if len(texts) > _MOST_BLOCK_LINES:
-                message = f"More than {_MOST_BLOCK_LINES} lines stand without a blank one."
-                raise Unreadable(Fault.TOO_LONG, message, begun)
+            if len(texts) > _MAX_BLOCK_LINES:
+                message = f"A block may have at most {_MAX_BLOCK_LINES} lines."
+                raise Unreadable(Fault.TOO_LONG, message, first)
         elif texts:
-            yield Block(begun, tuple(texts))
-            begun, texts = 0, []
+            yield SubtitleBlock(first, tuple(texts))
+            first, texts = 0, []
     if texts:
-        yield Block(begun, tuple(texts))
+        yield SubtitleBlock(first, tuple(texts))
 
 
-def _texts(stream: BinaryIO) -> Iterator[tuple[int, str]]:
-    for line in lines(stream, _MOST_LINE_BYTES):
-        bad = too_long(line.number, _MOST_LINE_BYTES)
-        if line.data is not None:
-            try:
-                yield line.number, text_of(line.data)
-                continue
-            except UnicodeDecodeError:
-                bad = not_utf8(line.number)
-        raise Unreadable(bad.code, bad.message, bad.line)
-
-
-def _ms(text: str, line: int) -> int:
-    match = _MOMENT.fullmatch(text)
+def _milliseconds(text: str, line: int) -> int:
+    match = _TIME.fullmatch(text)
     if match is None:
-        raise Unreadable(Fault.MALFORMED, "The times cannot be read.", line)
+        raise Unreadable(Fault.MALFORMED, "The times are malformed.", line)
     hours, minutes, seconds = (int(part or 0) for part in match.groups()[:3])
     return ((hours * 60 + minutes) * 60 + seconds) * 1000 + int(match[4].ljust(3, "0"))
-
-
-def _first_word(text: str) -> str:
-    words = text.split(maxsplit=1)
-    return words[0] if words else ""

@@ -51,7 +51,7 @@ class Amount(Number):
         return value if isinstance(value, int) else number
 
 
-class Answer(fields.Field[str | int]):
+class AnswerField(fields.Field[str | int]):
     """A string or an integer."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str | int:
@@ -96,7 +96,7 @@ class TopicShape(StoredSchema):
 class OptionShape(StoredSchema):
     """One option of a criterion."""
 
-    answer = Answer(
+    answer = AnswerField(
         required=True,
         metadata={"oneOf": [{"type": "string"}, {"type": "integer"}], "example": "yes"},
     )

@@ -70,7 +70,7 @@ _BY_NAME: dict[str, Any] = {
     "promptVersion": "3",
     "code": "RANGE",
     "message": "This must be from 1 to 100.",
-    "error": "There was no answer in time.",
+    "error": "The receiver did not answer in time.",
     "location": "query",
     "field": "pageSize",
     "serverTime": "1795243800",

@@ -27,8 +27,7 @@ class CamelSchema(PlainSchema):
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         """Set the camelCase name, unless the field declares another."""
         if field_obj.data_key is None:
-            first, *rest = field_name.split("_")
-            field_obj.data_key = first + "".join(word.capitalize() for word in rest)
+            field_obj.data_key = camel_case(field_name)
 
 
 class StoredSchema(CamelSchema):
@@ -38,6 +37,12 @@ class StoredSchema(CamelSchema):
         """Read and write each value under its camelCase name."""
         super().on_bind_field(field_name, field_obj)
         field_obj.attribute = field_obj.data_key
+
+
+def camel_case(name: str) -> str:
+    """Return the API's spelling of a Python name."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
 
 
 def reject(field: str, message: str, *, code: str = FORMAT) -> ValidationError:

@@ -9,7 +9,7 @@ from werkzeug.exceptions import ClientDisconnected
 
 from app.core import errors
 from app.core.runtime import Runtime
-from app.core.secrets.signed_urls import Grant, UrlRefused
+from app.core.secrets.signed_urls import Grant, SignedUrlRefused
 from app.core.storage import ObjectExists, StoredObject, UploadIncomplete
 from app.web.envelope import shape_a
 from app.web.parser import MAX_JSON_BYTES
@@ -107,7 +107,7 @@ class Blobs:
     def _grant(self, object_id: str, *, permission: str) -> Grant:
         try:
             grant = self._urls.grant_of(object_id, request.args)
-        except UrlRefused as error:
+        except SignedUrlRefused as error:
             by_code = {kind.code: kind for kind in (UrlSignatureInvalid, UrlExpired)}
             raise by_code[error.code](error.message) from error
         if grant.permission != permission:

@@ -16,7 +16,7 @@ from sqlalchemy import case, func, literal_column, select
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import AppError
-from app.core.outgoing_http.reply import Outcome
+from app.core.outgoing_http.reply import AttemptOutcome
 from app.webhooks.models import Delivery, Subscription
 from app.webhooks.sender.results import AttemptResult
 
@@ -53,7 +53,7 @@ class SenderMetrics:
             ["outcome"],
             registry=self.registry,
         )
-        for outcome in Outcome:
+        for outcome in AttemptOutcome:
             self._attempts.labels(outcome.value)
         self._durations = Histogram(
             "cqe_webhook_attempt_duration_seconds",

@@ -18,7 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from app.core.outgoing_http.reply import Outcome, Reply
+from app.core.outgoing_http.reply import AttemptOutcome, Reply
 from app.webhooks.sender.claims import Claim
 
 MOST_IN_FLIGHT = 8
@@ -65,7 +65,7 @@ class ReceiverQueue:
         """Adapt to the result of an attempt."""
         duration_s = reply.duration_ms / 1000
         known_s = duration_s if self._latency_s is None else self._latency_s
-        self._failing = reply.outcome != Outcome.SUCCESS
+        self._failing = reply.outcome != AttemptOutcome.SUCCESS
         if self._failing:
             self._slots = max(1, self._slots // 2)
             self._latency_s = max(known_s, duration_s)

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, exists, insert, update
 from sqlalchemy.orm import Session
 
-from app.core.outgoing_http.reply import Outcome, Reply
+from app.core.outgoing_http.reply import AttemptOutcome, Reply
 from app.core.settings import Settings
 from app.webhooks import cancellation
 from app.webhooks.enums import DeliveryState, Trigger
@@ -62,7 +62,7 @@ class AttemptResult:
     @property
     def succeeded(self) -> bool:
         """Whether the receiver answered 2xx in time."""
-        return self.reply.outcome == Outcome.SUCCESS
+        return self.reply.outcome == AttemptOutcome.SUCCESS
 
     @property
     def is_last(self) -> bool:

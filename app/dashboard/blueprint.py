@@ -1,0 +1,31 @@
+"""Blueprint of pages: an endpoint without a scope is refused at start."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from flask import Blueprint
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def public(view: View) -> View:
+    """Mark an endpoint that answers without a session."""
+    view.is_public = True  # type: ignore[attr-defined]
+    return view
+
+
+class PageBlueprint(Blueprint):
+    """Pages of one part of the dashboard, each behind `@require_scope` or marked `@public`."""
+
+    def add_url_rule(
+        self,
+        rule: str,
+        endpoint: str | None = None,
+        view_func: Callable[..., Any] | None = None,
+        provide_automatic_options: bool | None = None,
+        **options: Any,
+    ) -> None:
+        """Register an endpoint; the gate reads its mark at each request."""
+        if not (hasattr(view_func, "required_scope") or hasattr(view_func, "is_public")):
+            raise TypeError(f"{self.name}: {rule} has no scope; add @require_scope")
+        super().add_url_rule(rule, endpoint, view_func, provide_automatic_options, **options)

@@ -1,0 +1,29 @@
+"""Forms: read by marshmallow schemas, so that a page checks what the API checks."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import Schema, ValidationError
+
+from app.core.errors import InvalidInput
+from app.web.schemas.messages import details_of
+
+
+def load(schema: Schema, values: Mapping[str, str]) -> dict[str, Any]:
+    """Load the values of a form or a query.
+
+    Raises:
+        InvalidInput: its details name each field; `field_errors` makes messages of them.
+    """
+    known = {field.data_key or name for name, field in schema.load_fields.items()}
+    given = {name: values[name] for name in known & set(values)}
+    try:
+        loaded: dict[str, Any] = schema.load(given)
+    except ValidationError as error:
+        raise InvalidInput(details=details_of({"form": error.messages_dict})) from error
+    return loaded
+
+
+def field_errors(error: InvalidInput) -> dict[str, str]:
+    """Return the message of each field, to be shown next to it."""
+    return {detail["field"]: detail["message"] for detail in error.details}

@@ -1,0 +1,81 @@
+"""Installation of the dashboard into the application."""
+
+from typing import Any
+
+from flask import Blueprint, Flask, g, request
+from jinja2 import StrictUndefined
+from werkzeug.exceptions import HTTPException, NotFound
+from werkzeug.wrappers import Response as AnyResponse
+
+from app.core import errors
+from app.core.clock import iso_utc
+from app.core.runtime import Runtime
+from app.dashboard import responses, words
+from app.dashboard.assets import Assets
+from app.dashboard.navigation import sections_for
+from app.dashboard.notices import current_notice
+from app.dashboard.pages import PAGES
+from app.dashboard.views import times
+from app.people.gate import cookie, forgery
+from app.people.gate.admission import Gate, find_person
+from app.web.api import is_under_a_base
+
+# Paths of other parts of the service, whose answers are for programs.
+_NOT_PAGES = ("/storage/", "/docs/", "/assets/")
+
+
+def install(app: Flask, runtime: Runtime) -> None:
+    """Serve the pages at `/`."""
+    assets = Assets()
+    dashboard = Blueprint("dashboard", __name__, template_folder="templates")
+    dashboard.before_request(Gate(runtime).admit)
+    dashboard.after_request(responses.finish)
+    dashboard.register_error_handler(errors.AppError, responses.render_error)
+    dashboard.register_error_handler(HTTPException, responses.render_http_error)
+    dashboard.register_error_handler(Exception, responses.render_unexpected)
+    dashboard.add_url_rule("/assets/<version>/<path:name>", "asset", assets.serve)
+    for pages in PAGES:
+        dashboard.register_blueprint(pages)
+    app.register_blueprint(dashboard)
+    _prepare_templates(app, runtime, assets)
+    _answer_unknown_paths(app, runtime)
+
+
+def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
+    app.jinja_env.undefined = StrictUndefined
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.jinja_env.globals["asset"] = assets.url
+    app.jinja_env.globals["words"] = words.text_of
+    app.jinja_env.filters["iso"] = iso_utc
+    app.jinja_env.filters["age"] = times.age
+    app.jinja_env.filters["duration"] = times.duration
+
+    @app.template_filter("local_time")
+    def local_time(moment: Any) -> str:
+        return times.local_time(moment, g.person.timezone)
+
+    @app.context_processor
+    def frame() -> dict[str, Any]:
+        person = g.get("person")
+        return {
+            "person": person,
+            "navigation": list(sections_for(person)) if person else [],
+            "form_token": forgery.form_token(person.token) if person else "",
+            "notice": current_notice(),
+            "is_insecure": not cookie.is_secure(request, runtime.settings),
+        }
+
+
+def _answer_unknown_paths(app: Flask, runtime: Runtime) -> None:
+    @app.before_request
+    def answer_unknown_path() -> AnyResponse | None:
+        unknown = isinstance(request.routing_exception, NotFound)
+        if (
+            not unknown
+            or is_under_a_base(request.path)
+            or request.path.startswith(_NOT_PAGES)
+            or "text/html" not in request.headers.get("Accept", "")
+        ):
+            return None
+        g.person = find_person(request, runtime)
+        return responses.finish(app.make_response(responses.render_error(errors.NotFound())))

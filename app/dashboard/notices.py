@@ -1,0 +1,28 @@
+"""Notices: a sentence that the page after a redirect shows, named in its address."""
+
+from typing import Any
+
+from flask import redirect, request, url_for
+from werkzeug.wrappers import Response
+
+_NOTICES = {
+    "password-changed": "Your password was changed. Other sessions have ended.",
+    "saved": "Your settings were saved.",
+    "session-ended": "The session was ended.",
+    "signed-out": "You have signed out.",
+}
+
+
+def redirect_with(notice: str, endpoint: str, **values: Any) -> Response:
+    """Redirect after a form to a page of the dashboard, which shows the notice.
+
+    Raises:
+        KeyError: there is no such notice.
+    """
+    _NOTICES[notice]
+    return redirect(url_for(f"dashboard.{endpoint}", notice=notice, **values), 303)
+
+
+def current_notice() -> str:
+    """Return the sentence of the notice that the address names, or an empty text."""
+    return _NOTICES.get(request.args.get("notice", ""), "")

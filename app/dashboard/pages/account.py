@@ -1,0 +1,127 @@
+"""Settings of the signed-in person: password, name, time zone, appearance and sessions."""
+
+from zoneinfo import available_timezones
+
+from flask import render_template, request
+from marshmallow import validate
+from werkzeug.wrappers import Response
+
+from app.core.errors import InvalidInput, RateLimitExceeded
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.notices import redirect_with
+from app.people import audit, limits, passwords, service, sessions
+from app.people.audit import Action
+from app.people.gate.admission import current_actor, current_address, current_person
+from app.people.roles import OWN_ACCOUNT
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Text
+from app.web.schemas.messages import ENUM, Message
+
+blp = PageBlueprint("account", __name__)
+
+THEMES = ("system", "light", "dark")
+SWITCH = ("on", "off")
+_ZONES = tuple(sorted(available_timezones()))
+
+
+class ProfileForm(CamelSchema):
+    """What a person sets for themselves."""
+
+    display_name = Text(service.NAME_LENGTH, low=1, required=True)
+    timezone = Text(
+        64,
+        required=True,
+        validate=validate.OneOf(_ZONES, error=Message(ENUM, "Choose a time zone of the list.")),
+    )
+    theme = Choice(THEMES, required=True)
+    letter_keys = Choice(SWITCH, required=True)
+
+
+@blp.get("/settings")
+@require_scope(OWN_ACCOUNT)
+def show() -> tuple[str, int]:
+    """Show the settings; before the first own password, only the form for that."""
+    return _page({})
+
+
+@blp.post("/settings")
+@require_scope(OWN_ACCOUNT)
+def save() -> Response | tuple[str, int]:
+    """Store name, time zone and appearance."""
+    try:
+        changes = forms.load(ProfileForm(), request.form)
+    except InvalidInput as error:
+        return _page(forms.field_errors(error), status=422)
+    with current_runtime().db.writing() as session:
+        service.change_profile(
+            service.get(session, current_person().user_id),
+            display_name=changes["display_name"],
+            timezone=changes["timezone"],
+            preferences={"theme": changes["theme"], "letterKeys": changes["letter_keys"] == "on"},
+        )
+    return redirect_with("saved", "account.show")
+
+
+@blp.post("/settings/password")
+@require_scope(OWN_ACCOUNT)
+def change_password() -> Response | tuple[str, int]:
+    """Change the password; every other session of the person ends."""
+    person, runtime = current_person(), current_runtime()
+    current, new = request.form.get("current", ""), request.form.get("new", "")
+    try:
+        limits.spend_attempt(runtime, name=person.name, address=current_address())
+    except RateLimitExceeded as error:
+        return _page({"current": error.message}, status=429)
+    with runtime.db.reading() as session:
+        known_hash = service.get(session, person.user_id).password_hash
+    errors = _password_errors(person.name, current, new, known_hash)
+    if errors:
+        return _page(errors, status=422)
+    new_hash = passwords.hash_password(new)
+    with runtime.db.writing() as session:
+        user = service.get(session, person.user_id)
+        service.change_password(session, user, new_hash, keep=person.session_id)
+        audit.record(session, current_actor(), Action.PASSWORD_CHANGED, user.id)
+    first = person.must_change_password
+    return redirect_with("password-changed", "overview.show" if first else "account.show")
+
+
+@blp.post("/settings/sessions/<id:session_id>/end")
+@require_scope(OWN_ACCOUNT)
+def end_session(session_id: str) -> Response:
+    """End another session of the person."""
+    with current_runtime().db.writing() as session:
+        sessions.end(session, session_id, user_id=current_person().user_id)
+        audit.record(session, current_actor(), Action.SESSION_ENDED, session_id)
+    return redirect_with("session-ended", "account.show")
+
+
+def _password_errors(name: str, current: str, new: str, known_hash: str) -> dict[str, str]:
+    if not passwords.verify_password(current, known_hash):
+        return {"current": "This is not your password."}
+    if new == current:
+        return {"new": "Choose a password other than the one before."}
+    if problem := passwords.problem_with(new, name):
+        return {"new": problem}
+    if new != request.form.get("repeated", ""):
+        return {"repeated": "The two passwords differ: repeat the new one."}
+    return {}
+
+
+def _page(errors: dict[str, str], status: int = 200) -> tuple[str, int]:
+    person, runtime = current_person(), current_runtime()
+    with runtime.db.reading() as session:
+        own_sessions = sessions.list_of(session, person.user_id, runtime.settings)
+    page = render_template(
+        "account/show.html",
+        errors=errors,
+        own_sessions=own_sessions,
+        zones=_ZONES,
+        themes=THEMES,
+        display_name=request.form.get("displayName", person.display_name),
+        timezone=request.form.get("timezone", person.timezone),
+    )
+    return page, status

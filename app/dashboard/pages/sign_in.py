@@ -1,0 +1,130 @@
+"""Sign-in, sign-out, and giving the password again before sensitive pages."""
+
+from flask import g, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response
+
+from app.core.errors import RateLimitExceeded
+from app.dashboard.blueprint import PageBlueprint, public
+from app.dashboard.navigation import own_path
+from app.dashboard.notices import redirect_with
+from app.people import audit, limits, service, sessions
+from app.people.audit import Action
+from app.people.gate import cookie
+from app.people.gate.admission import (
+    current_actor,
+    current_address,
+    current_person,
+    find_person,
+)
+from app.people.passwords import MAX_LENGTH, verify_password
+from app.people.roles import OWN_ACCOUNT
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+
+blp = PageBlueprint("sign_in", __name__)
+
+Answer = str | Response | tuple[str, int] | tuple[str, int, dict[str, str]]
+_WRONG = "This name and password do not belong together, or the account is disabled."
+
+
+@blp.get("/sign-in")
+@public
+def form() -> Answer:
+    """Show the form, or go on where somebody has signed in."""
+    if find_person(request, current_runtime()) is not None:
+        return redirect(_next(), 303)
+    return _form()
+
+
+@blp.post("/sign-in")
+@public
+def submit() -> Answer:
+    """Sign in, and go to the page that was asked for."""
+    runtime = current_runtime()
+    name, password = request.form.get("name", ""), request.form.get("password", "")
+    try:
+        limits.spend_attempt(runtime, name=name, address=current_address())
+    except RateLimitExceeded as error:
+        headers = {"Retry-After": str(error.retry_after_s)}
+        return *_form(name=name, problem=error.message, status=429), headers
+    with runtime.db.reading() as session:
+        user = service.find_active(session, name)
+        known_hash = user.password_hash if user else None
+    is_right = verify_password(password[: MAX_LENGTH + 1], known_hash)
+    with runtime.db.writing() as session:
+        # Read again: the password may have been reset meanwhile.
+        user = service.find_active(session, name)
+        if user is None or not is_right or user.password_hash != known_hash:
+            audit.record(session, current_actor(), Action.SIGN_IN_FAILED, user.id if user else None)
+            token = ""
+        else:
+            token = service.sign_in(
+                session, user, address=current_address(), browser=request.user_agent.string
+            )
+            audit.record(session, current_actor(user.id), Action.SIGNED_IN, user.id)
+    if not token:
+        return _form(name=name, problem=_WRONG, status=401)
+    response = redirect(_next(), 303)
+    cookie.write(response, request, runtime.settings, token)
+    return response
+
+
+@blp.post("/sign-out")
+@require_scope(OWN_ACCOUNT)
+def sign_out() -> Answer:
+    """End the session of this browser."""
+    person, runtime = current_person(), current_runtime()
+    with runtime.db.writing() as session:
+        sessions.end(session, person.session_id, user_id=person.user_id)
+        audit.record(session, current_actor(), Action.SIGNED_OUT, person.user_id)
+    response = redirect_with("signed-out", "sign_in.form")
+    cookie.clear(response, request, runtime.settings)
+    return response
+
+
+@blp.get("/confirm")
+@require_scope(OWN_ACCOUNT)
+def confirmation() -> Answer:
+    """Ask for the password again."""
+    return _confirmation()
+
+
+@blp.post("/confirm")
+@require_scope(OWN_ACCOUNT)
+def confirm() -> Answer:
+    """Check the password, and go to the page that was asked for."""
+    person, runtime = current_person(), current_runtime()
+    try:
+        limits.spend_attempt(runtime, name=person.name, address=current_address())
+    except RateLimitExceeded as error:
+        return _confirmation(problem=error.message, status=429)
+    with runtime.db.reading() as session:
+        known_hash = service.get(session, person.user_id).password_hash
+    if not verify_password(request.form.get("password", ""), known_hash):
+        with runtime.db.writing() as session:
+            audit.record(session, current_actor(), Action.SIGN_IN_FAILED, person.user_id)
+        return _confirmation(problem="This is not your password.", status=401)
+    with runtime.db.writing() as session:
+        sessions.confirm(session, person.session_id)
+    return redirect(_next(), 303)
+
+
+def _form(*, name: str = "", problem: str = "", status: int = 200) -> tuple[str, int]:
+    g.person = None
+    page = render_template("sign_in/form.html", name=name, problem=problem, action=_action("form"))
+    return page, status
+
+
+def _confirmation(*, problem: str = "", status: int = 200) -> tuple[str, int]:
+    page = render_template("sign_in/confirm.html", problem=problem, action=_action("confirmation"))
+    return page, status
+
+
+def _action(endpoint: str) -> str:
+    """Return the address that a form is sent to; it keeps the page that was asked for."""
+    asked = request.args.get("next")
+    return url_for(f".{endpoint}", next=own_path(asked)) if asked else url_for(f".{endpoint}")
+
+
+def _next() -> str:
+    return own_path(request.args.get("next", "/"))

@@ -1,0 +1,1 @@
+"""Loading of records: read documents, normalise and validate each record, write it, count it."""

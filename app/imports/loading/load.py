@@ -1,0 +1,108 @@
+"""Loading of a batch: writes its records, for API requests, files and the demo alike."""
+
+import logging
+from collections.abc import Sequence
+
+from sqlalchemy.exc import DataError, IntegrityError
+from sqlalchemy.orm import Session
+
+from app.core.database.transaction_lock import one_at_a_time
+from app.core.errors import Conflict, InvalidInput, NotFound
+from app.imports.formats.records import BadLine, Fault
+from app.imports.loading.import_counts import ImportCounts, RecordOutcome
+from app.imports.loading.named_references import NameResolver
+from app.imports.loading.normalise import (
+    LoadableRecord,
+    NormalisedRecord,
+    RefusedRecord,
+    ValidRecord,
+    summary_of,
+)
+from app.imports.loading.record_writers import EVALUATION_REQUESTS, WRITERS
+from app.imports.options import SKIP, ImportOptions
+
+logger = logging.getLogger(__name__)
+
+
+class DryRunRollback(Exception):
+    """Rolls the transaction of a dry run back; carries the counts."""
+
+    def __init__(self, counts: ImportCounts) -> None:
+        self.counts = counts
+        super().__init__("a dry run writes nothing")
+
+
+class _SkipExisting(Exception):
+    """Rolls a record's savepoint back: the record exists, and existing records are skipped."""
+
+
+def load_batch(
+    session: Session, batch: Sequence[NormalisedRecord], options: ImportOptions
+) -> ImportCounts:
+    """Write a batch, each record in its own savepoint, so that a failed one stops no other.
+
+    Raises:
+        DryRunRollback: at the end of a dry run.
+    """
+    # Two imports that write the same records in different orders would block each other, and both
+    # would create an engagement of the same name.
+    one_at_a_time(session, "imports")
+    counts = ImportCounts()
+    names = NameResolver(
+        session, create=options.create_missing, engagement_type=options.engagement_type
+    )
+    for record in batch:
+        if isinstance(record, RefusedRecord):
+            counts.count_failure(record.error, record.file)
+        else:
+            _load(session, record, options, names, counts)
+    if options.dry_run:
+        raise DryRunRollback(counts)
+    return counts
+
+
+def _load(
+    session: Session,
+    record: LoadableRecord,
+    options: ImportOptions,
+    names: NameResolver,
+    counts: ImportCounts,
+) -> None:
+    def count_failure(code: Fault, message: str) -> None:
+        error = BadLine(record.line, code, message, record.external_id)
+        counts.count_failure(error, record.file)
+
+    try:
+        with session.begin_nested():
+            outcome, evaluation_id = _write(session, record.kind, record.valid, options, names)
+        counts.count(outcome, evaluation_id)
+        return
+    except _SkipExisting:
+        counts.count(RecordOutcome.SKIPPED)
+    except InvalidInput as error:
+        count_failure(Fault.VALIDATION_ERROR, summary_of(error))
+    except (Conflict, NotFound) as error:
+        count_failure(Fault.CONFLICT, error.message)
+    except (IntegrityError, DataError):
+        logger.exception("the database refused the record of line %d", record.line)
+        message = "The database refused this record; the service's log has the reason."
+        count_failure(Fault.INTERNAL_ERROR, message)
+    names.forget()
+
+
+def _write(
+    session: Session, kind: str, valid: ValidRecord, options: ImportOptions, names: NameResolver
+) -> tuple[RecordOutcome, str | None]:
+    values = {**valid.values, **names.ids_of(valid.names)}
+    record, created, changed = WRITERS[kind](session, valid.external_id, values)
+    if not created and options.on_conflict == SKIP:
+        raise _SkipExisting
+    # An unchanged record too: it may have been imported without an evaluation before. A record
+    # that was judged is not judged again.
+    request_evaluation = EVALUATION_REQUESTS.get(kind) if options.evaluate else None
+    evaluation_id = (
+        request_evaluation(session, record, options.scorecard_id) if request_evaluation else None
+    )
+    if created:
+        return RecordOutcome.CREATED, evaluation_id
+    return RecordOutcome.UPDATED if changed else RecordOutcome.SKIPPED, evaluation_id

@@ -1,0 +1,104 @@
+"""References by name: looks names up, and creates missing rows where an import asks for it."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy.orm import Session
+
+from app.campaigns import service as campaigns
+from app.campaigns.service import CAMPAIGNS
+from app.core.database.named_tables import NamedTable
+from app.core.errors import InvalidInput
+from app.directory import service as directory
+from app.directory.service import CALL_CENTERS, EXECUTIVES
+from app.engagements import service as engagements
+from app.engagements.service import ENGAGEMENTS
+from app.imports.external_ids import PATTERN
+
+
+class NamedReference(NamedTuple):
+    """A reference that a record gives by id or by name.
+
+    `attribute` is the Python name of the field with the name.
+    """
+
+    attribute: str
+    id_prefix: str
+    table: NamedTable[Any]
+
+    @property
+    def column(self) -> str:
+        """The column of the id."""
+        return f"{self.attribute}_id"
+
+    @property
+    def id_field(self) -> str:
+        """The API's field of the id."""
+        return self.table.field
+
+
+# By the API's field of the name.
+NAMED_REFERENCES: Mapping[str, NamedReference] = {
+    "engagement": NamedReference("engagement", "eng", ENGAGEMENTS),
+    "campaign": NamedReference("campaign", "camp", CAMPAIGNS),
+    "callCenter": NamedReference("call_center", "cc", CALL_CENTERS),
+    "executive": NamedReference("executive", "exec", EXECUTIVES),
+}
+
+
+class NameResolver:
+    """Resolves names to ids within one transaction; each name is looked up once."""
+
+    def __init__(
+        self, session: Session, *, create: bool = False, engagement_type: str = ""
+    ) -> None:
+        self._session = session
+        self._create = create
+        self._engagement_type = engagement_type
+        self._ids: dict[tuple[str, str], str] = {}
+
+    def ids_of(self, names: Mapping[str, str]) -> dict[str, str]:
+        """Return the ids by column for names by field.
+
+        Raises:
+            InvalidInput: nothing has this name, and `create` is off.
+        """
+        return {
+            NAMED_REFERENCES[field].column: self._id_of(field, name)
+            for field, name in names.items()
+        }
+
+    def forget(self) -> None:
+        """Forget the ids: a savepoint that created some of these rows was rolled back."""
+        self._ids.clear()
+
+    def _id_of(self, field: str, name: str) -> str:
+        if (field, name) not in self._ids:
+            table = NAMED_REFERENCES[field].table
+            row = table.find_by_name(self._session, name)
+            if row is None and not self._create:
+                raise InvalidInput.field(field, f"There is no {table.noun} of this name.")
+            self._ids[field, name] = row.id if row is not None else self._created(field, name)
+        return self._ids[field, name]
+
+    def _created(self, field: str, name: str) -> str:
+        session, external_id, values = self._session, _external_id_of(name), {"name": name}
+        if field == "engagement":
+            engagement = engagements.create(session, name=name, type=self._engagement_type)
+            return str(engagement["id"])
+        if field == "campaign":
+            campaign, _ = campaigns.upsert(session, external_id, values)
+            return str(campaign["id"])
+        if field == "callCenter":
+            return directory.upsert_call_center(session, external_id, values)[0].id
+        return directory.upsert_executive(session, external_id, values)[0].id
+
+
+def _external_id_of(name: str) -> str:
+    """Derive an external id from a name, so that two imports at once create one row."""
+    external_id = f"name:{name}"
+    if re.fullmatch(PATTERN, external_id):
+        return external_id
+    return f"name:{hashlib.sha256(name.encode()).hexdigest()[:32]}"

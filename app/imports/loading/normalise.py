@@ -1,0 +1,138 @@
+"""Normalisation of records: apply the defaults, validate, and refuse repeated external ids."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from app.core.errors import InvalidInput
+from app.imports.formats.records import BadLine, Fault, Kind, NativeRecord
+from app.imports.loading.disk_set import DiskSet
+from app.imports.loading.documents import Entry
+from app.imports.loading.named_references import NAMED_REFERENCES
+from app.imports.options import ImportOptions
+
+_MAX_FIELDS_IN_MESSAGE = 3
+# The limits of a batch keep its transaction short, so that other writers wait only a moment.
+_BATCH_RECORDS = 10
+_BATCH_MESSAGES = 120
+# The references of each kind that take a default.
+_DEFAULT_REFERENCES: Mapping[str, tuple[str, ...]] = {
+    Kind.CONVERSATION: tuple(NAMED_REFERENCES),
+    Kind.VOICE_CALL: tuple(NAMED_REFERENCES),
+    Kind.CAMPAIGN: ("engagement",),
+    Kind.EXECUTIVE: ("callCenter",),
+    Kind.CALL_CENTER: (),
+}
+_KINDS_WITH_LANGUAGE = frozenset({Kind.CONVERSATION, Kind.VOICE_CALL, Kind.CAMPAIGN})
+
+
+@dataclass(frozen=True, slots=True)
+class ValidRecord:
+    """A validated record: values by column, and the names that are given in place of ids."""
+
+    external_id: str
+    values: dict[str, Any]
+    names: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadableRecord:
+    """A valid record, with its place in the source.
+
+    `external_id` is written as in the source; `weight` is the number of rows to write.
+    """
+
+    kind: str
+    valid: ValidRecord
+    line: int
+    external_id: str | None
+    file: str | None
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRecord:
+    """A record that cannot be loaded, and the reason."""
+
+    error: BadLine
+    file: str | None
+    weight: int = 1
+
+
+NormalisedRecord: TypeAlias = LoadableRecord | RefusedRecord
+Validate = Callable[[str, Mapping[str, Any]], ValidRecord]
+
+
+def normalised(
+    entries: Iterable[Entry], options: ImportOptions, seen_keys: DiskSet, validate: Validate
+) -> Iterator[NormalisedRecord]:
+    """Normalise each entry; the first record with an external id wins."""
+    for entry in entries:
+        if isinstance(entry.content, BadLine):
+            yield RefusedRecord(entry.content, entry.file)
+        else:
+            yield _normalised(entry.content, entry.file, options, seen_keys, validate)
+
+
+def batches_of(records: Iterable[NormalisedRecord]) -> Iterator[list[NormalisedRecord]]:
+    """Group records into batches, each for one short transaction."""
+    batch: list[NormalisedRecord] = []
+    weight = 0
+    for record in records:
+        batch.append(record)
+        weight += record.weight
+        if len(batch) == _BATCH_RECORDS or weight >= _BATCH_MESSAGES:
+            yield batch
+            batch, weight = [], 0
+    if batch:
+        yield batch
+
+
+def summary_of(error: InvalidInput) -> str:
+    """Describe the invalid fields in one line."""
+    details = error.details[:_MAX_FIELDS_IN_MESSAGE]
+    messages = [f"{detail['field']}: {detail['message']}" for detail in details]
+    more = len(error.details) - len(messages)
+    return " ".join([*messages, f"And {more} more."] if more > 0 else messages) or error.message
+
+
+def _normalised(
+    record: NativeRecord,
+    file: str | None,
+    options: ImportOptions,
+    seen_keys: DiskSet,
+    validate: Validate,
+) -> NormalisedRecord:
+    def refused(code: Fault, message: str) -> RefusedRecord:
+        return RefusedRecord(BadLine(record.line, code, message, record.external_id), file)
+
+    try:
+        valid = validate(record.kind, _with_defaults(record, options.defaults))
+    except InvalidInput as error:
+        return refused(Fault.VALIDATION_ERROR, summary_of(error))
+    if not seen_keys.add(f"{record.kind}\n{valid.external_id}"):
+        message = "This externalId occurs more than once in this import; the first record is used."
+        return refused(Fault.DUPLICATE, message)
+    weight = _weight_of(record.fields)
+    return LoadableRecord(record.kind, valid, record.line, record.external_id, file, weight)
+
+
+def _with_defaults(record: NativeRecord, defaults: Mapping[str, str]) -> dict[str, Any]:
+    fields = dict(record.fields)
+    for name in _DEFAULT_REFERENCES.get(record.kind, ()):
+        keys = (NAMED_REFERENCES[name].id_field, name)
+        default = next((key for key in keys if key in defaults), None)
+        if default is not None and all(fields.get(key) is None for key in keys):
+            fields[default] = defaults[default]
+    if (
+        record.kind in _KINDS_WITH_LANGUAGE
+        and "language" in defaults
+        and fields.get("language") is None
+    ):
+        fields["language"] = defaults["language"]
+    return fields
+
+
+def _weight_of(fields: Mapping[str, Any]) -> int:
+    turns = fields.get("messages") or fields.get("turns")
+    return 1 + len(turns) if isinstance(turns, list) else 1

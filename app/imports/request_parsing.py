@@ -1,0 +1,94 @@
+"""Request parsing of imports: documents and options from a request body or a command line."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.core.errors import InvalidInput
+from app.core.ids import is_id
+from app.imports.external_ids import normalised_external_id
+from app.imports.loading.named_references import NAMED_REFERENCES
+from app.imports.options import ImportOptions
+
+_TEXT_FORMATS = frozenset({"vtt", "srt"})
+_ID_FIELDS = {reference.column: reference.id_field for reference in NAMED_REFERENCES.values()}
+
+
+def documents_from_body(body: Mapping[str, Any]) -> list[dict[str, str | None]]:
+    """Turn `items` or `content` into documents that a worker can read again.
+
+    Items become one document with one object a line, so that line numbers count items.
+
+    Raises:
+        InvalidInput: an item of a text format is malformed.
+    """
+    if "content" in body:
+        return [_document(body["content"])]
+    if body["format"] in _TEXT_FORMATS:
+        return [_text_document(index, item) for index, item in enumerate(body["items"])]
+    return [_document("\n".join(json.dumps(item) for item in body["items"]))]
+
+
+def options_from_body(body: Mapping[str, Any], engagement_types: Sequence[str]) -> ImportOptions:
+    """Read the options of a request body."""
+    defaults = {name: value for name, value in body["defaults"].items() if value is not None}
+    roles = defaults.pop("roles", {})
+    return ImportOptions(
+        defaults={_ID_FIELDS.get(name, name): value for name, value in defaults.items()},
+        roles=roles,
+        evaluate=body["evaluate"],
+        scorecard_id=body["scorecard_id"],
+        on_conflict=body["on_conflict"],
+        create_missing=body["create_missing"],
+        dry_run=body["dry_run"],
+        engagement_type=_engagement_type(engagement_types),
+    )
+
+
+def options_from_command(
+    arguments: Mapping[str, Any], engagement_types: Sequence[str]
+) -> ImportOptions:
+    """Read the options of a command line; an argument in the form of an id is an id, else a name."""
+    defaults: dict[str, str] = {}
+    for name, reference in NAMED_REFERENCES.items():
+        value = arguments[reference.attribute]
+        if value is not None:
+            field = reference.id_field if is_id(value, reference.id_prefix) else name
+            defaults[field] = value
+    for name in ("channel", "language"):
+        if arguments[name] is not None:
+            defaults[name] = arguments[name]
+    return ImportOptions(
+        defaults=defaults,
+        roles=arguments["roles"],
+        evaluate=arguments["evaluate"],
+        scorecard_id=arguments["scorecard"],
+        on_conflict=arguments["on_conflict"],
+        create_missing=arguments["create_missing"],
+        dry_run=arguments["dry_run"],
+        engagement_type=_engagement_type(engagement_types),
+    )
+
+
+def _engagement_type(known_types: Sequence[str]) -> str:
+    """Return the first of the configured types; without a list every type is allowed."""
+    return next(iter(known_types), "imported")
+
+
+def _text_document(index: int, item: Mapping[str, Any]) -> dict[str, str | None]:
+    path = f"items[{index}]"
+    unknown = set(item) - {"externalId", "content"}
+    if unknown:
+        raise InvalidInput.field(
+            f"{path}.{min(unknown)}", "There is no such field.", code="UNKNOWN"
+        )
+    content, external_id = item.get("content"), item.get("externalId")
+    if not isinstance(content, str):
+        raise InvalidInput.field(f"{path}.content", "content must be a string.", code="TYPE")
+    if external_id is not None and not isinstance(external_id, str):
+        raise InvalidInput.field(f"{path}.externalId", "externalId must be a string.", code="TYPE")
+    return _document(content, normalised_external_id(external_id) if external_id else None)
+
+
+def _document(content: str, external_id: str | None = None) -> dict[str, str | None]:
+    return {"content": content, "externalId": external_id}

@@ -1,0 +1,1 @@
+"""Schemas of import requests and of the records that imports accept."""

@@ -1,0 +1,118 @@
+"""Schemas of the endpoints of imports: request, state and errors."""
+
+from typing import Any
+
+from marshmallow import fields, validates_schema
+
+from app.imports.formats.catalogue import FORMATS
+from app.imports.formats.roles import ROLES
+from app.imports.options import ON_CONFLICT
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import Choice, Flag, Items, LanguageTag, Moment, Nested, Reference, Text
+from app.web.schemas.messages import REQUIRED
+
+STATUSES = ("queued", "running", "completed", "completed_with_errors", "failed")
+_MAX_ITEMS = 10_000
+_MAX_ROLES = 100
+
+
+class ImportDefaults(CamelSchema):
+    """Defaults for records without a value."""
+
+    engagement_id = Reference("eng", allow_none=True)
+    campaign_id = Reference("camp", allow_none=True)
+    call_center_id = Reference("cc", allow_none=True)
+    executive_id = Reference("exec", allow_none=True)
+    channel = Choice(
+        ("chat", "voice_bot"),
+        allow_none=True,
+        metadata={"description": "The channel of timed transcripts; `voice_bot` by default."},
+    )
+    language = LanguageTag(allow_none=True)
+    roles = fields.Dict(
+        keys=Text(200, low=1),
+        values=Choice(ROLES),
+        metadata={"description": "Maps names of speakers to roles."},
+    )
+
+    @validates_schema
+    def _check_roles(self, data: dict[str, Any], **_: Any) -> None:
+        if len(data.get("roles") or ()) > _MAX_ROLES:
+            raise reject("roles", f"roles must have at most {_MAX_ROLES} members.", code="LENGTH")
+
+
+class ImportCreate(CamelSchema):
+    """Records of other systems, as `items` or as the `content` of a file."""
+
+    format = Choice(FORMATS, load_default="native")
+    items = Items(
+        fields.Dict(keys=fields.String()),
+        low=1,
+        high=_MAX_ITEMS,
+        metadata={
+            "description": "JSON objects in the format; with `vtt` and `srt`, "
+            "`{externalId, content}` each. For CSV use `content`."
+        },
+    )
+    content = fields.String(metadata={"description": "The content of a file in the format."})
+    defaults = Nested(ImportDefaults, load_default=dict)
+    evaluate = Flag(load_default=True)
+    scorecard_id = Reference("sc", allow_none=True, load_default=None)
+    on_conflict = Choice(ON_CONFLICT, load_default="update")
+    create_missing = Flag(
+        load_default=False, metadata={"description": "Create named rows that do not exist."}
+    )
+    dry_run = Flag(load_default=False)
+
+    @validates_schema
+    def _check_source(self, data: dict[str, Any], **_: Any) -> None:
+        if ("items" in data) == ("content" in data):
+            raise reject("items", "Give either items or content.", code=REQUIRED)
+        if "items" in data and data["format"] == "csv":
+            raise reject("items", "For CSV use content instead of items.")
+
+
+class ImportCountsSchema(CamelSchema):
+    """Number of records by outcome; created, updated, skipped and failed add up to received."""
+
+    received = fields.Integer(required=True)
+    created = fields.Integer(required=True)
+    updated = fields.Integer(required=True)
+    skipped = fields.Integer(required=True)
+    failed = fields.Integer(required=True)
+    evaluations_queued = fields.Integer(required=True)
+
+
+class ImportErrorSchema(CamelSchema):
+    """Why a record failed; `line` is its first line."""
+
+    line = fields.Integer(required=True)
+    external_id = fields.String(required=True, allow_none=True)
+    code = fields.String(required=True, metadata={"example": "UNKNOWN_ROLE"})
+    message = fields.String(required=True)
+
+
+class ImportFailureSchema(CamelSchema):
+    """Why the import as a whole failed."""
+
+    code = fields.String(required=True)
+    message = fields.String(required=True)
+
+
+class ImportSchema(CamelSchema):
+    """An import and its counts so far."""
+
+    id = fields.String(required=True, metadata={"example": "imp_01k9zr0b3de6g8j1m4q7s9vxzc"})
+    status = Choice(STATUSES, required=True)
+    format = Choice(FORMATS, required=True)
+    evaluate = fields.Boolean(required=True)
+    on_conflict = Choice(ON_CONFLICT, required=True)
+    dry_run = fields.Boolean(required=True)
+    counts = Nested(ImportCountsSchema, required=True)
+    errors = fields.List(
+        Nested(ImportErrorSchema), required=True, metadata={"description": "The first 100 errors."}
+    )
+    error = Nested(ImportFailureSchema, required=True, allow_none=True)
+    created_at = Moment(required=True)
+    started_at = Moment(required=True, allow_none=True)
+    completed_at = Moment(required=True, allow_none=True)

@@ -1,0 +1,93 @@
+"""Audit trail: entries are only added, and deleted when their time is over."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from app.core.clock import utc_now
+from app.core.database.upserts import upsert_into
+from app.core.ids import new_id
+from app.people.models import AuditEntry
+
+_PURGE_BATCH = 500
+
+
+class Action(StrEnum):
+    """Action that is recorded; docs/dashboard.md lists them."""
+
+    SIGNED_IN = "signed_in"
+    SIGN_IN_FAILED = "sign_in_failed"
+    SIGNED_OUT = "signed_out"
+    SESSION_ENDED = "session_ended"
+    PASSWORD_CHANGED = "password_changed"  # noqa: S105 - an action's name
+    PASSWORD_RESET = "password_reset"  # noqa: S105 - an action's name
+    USER_CREATED = "user_created"
+    ROLE_CHANGED = "role_changed"
+    USER_DISABLED = "user_disabled"
+    USER_ENABLED = "user_enabled"
+    EVALUATION_OPENED = "evaluation_opened"
+    RECORDING_PLAYED = "recording_played"
+    RECORDING_DOWNLOADED = "recording_downloaded"
+    RAW_TEXTS_READ = "raw_texts_read"
+    REVIEWED = "reviewed"
+    RE_EVALUATED = "re_evaluated"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """The person of a request, or None before they have signed in, and where they sit."""
+
+    user_id: str | None
+    address: str
+    request_id: str
+
+
+COMMAND_LINE = Actor(user_id=None, address="command line", request_id="")
+
+
+def record(session: Session, actor: Actor, action: Action, object_id: str | None = None) -> None:
+    """Add an entry."""
+    session.add(AuditEntry(**_entry(actor, action, object_id)))
+
+
+def record_daily(session: Session, actor: Actor, action: Action, object_id: str) -> None:
+    """Add an entry unless this person has one today for the same action and object."""
+    entry = _entry(actor, action, object_id)
+    entry["day"] = entry["at"].date().isoformat()
+    session.execute(upsert_into(session, AuditEntry).values(**entry).on_conflict_do_nothing())
+
+
+def users_who(session: Session, action: Action, object_id: str) -> list[str]:
+    """Return the ids of the people who have done this to an object, in order of their first time."""
+    found = session.scalars(
+        select(AuditEntry.user_id)
+        .where(AuditEntry.object_id == object_id, AuditEntry.action == action)
+        .order_by(AuditEntry.at)
+    )
+    return list(dict.fromkeys(user_id for user_id in found if user_id))
+
+
+def purge(session: Session, *, before: datetime) -> int:
+    """Delete a batch of entries from before this moment; return how many."""
+    old = select(AuditEntry.id).where(AuditEntry.at < before).limit(_PURGE_BATCH)
+    found = session.scalars(
+        delete(AuditEntry).where(AuditEntry.id.in_(old)).returning(AuditEntry.id)
+    )
+    return len(found.all())
+
+
+def _entry(actor: Actor, action: Action, object_id: str | None) -> dict[str, Any]:
+    return {
+        "id": new_id("aden"),
+        "at": utc_now(),
+        "user_id": actor.user_id,
+        "action": action,
+        "object_id": object_id,
+        "address": actor.address,
+        "request_id": actor.request_id,
+        "day": None,
+    }

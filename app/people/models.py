@@ -1,0 +1,65 @@
+"""Tables of people: users, their sessions and the audit trail."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.core.database.session import Table, UtcDateTime
+
+
+class User(Table):
+    """A person with a dashboard account. Accounts are disabled, never deleted."""
+
+    __tablename__ = "users"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    display_name: Mapped[str]
+    role: Mapped[str]
+    password_hash: Mapped[str]
+    must_change_password: Mapped[bool]
+    timezone: Mapped[str]
+    preferences: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    signed_in_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    disabled_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+
+
+class UserSession(Table):
+    """One sign-in on one browser; the cookie's value is stored as a hash only."""
+
+    __tablename__ = "user_sessions"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), index=True)
+    token_hash: Mapped[str] = mapped_column(unique=True)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    confirmed_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    last_seen_at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
+    address: Mapped[str]
+    browser: Mapped[str]
+
+
+class AuditEntry(Table):
+    """One entry of the audit trail: who did what to which object, and never a text.
+
+    `day` is set for actions that are recorded once per person, object and day.
+    """
+
+    __tablename__ = "audit_entries"
+    __table_args__ = (
+        Index("ix_audit_entries_object", "object_id", "action"),
+        Index("uq_audit_entries_day", "user_id", "action", "object_id", "day", unique=True),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(UtcDateTime, index=True)
+    user_id: Mapped[str | None]
+    action: Mapped[str]
+    object_id: Mapped[str | None]
+    address: Mapped[str]
+    request_id: Mapped[str]
+    day: Mapped[str | None]

@@ -1,0 +1,167 @@
+"""Users: created, listed, changed and disabled. An active admin always remains."""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.core.clock import utc_now
+from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.ids import new_id
+from app.people import sessions
+from app.people.models import User
+from app.people.roles import ADMIN, ROLES
+
+NAME_LENGTH = 64
+FIRST_ADMIN = "admin"
+
+
+def folded(name: str) -> str:
+    """Return a name as it is compared and stored: NFKC, without case and outer spaces."""
+    return unicodedata.normalize("NFKC", name).strip().casefold()
+
+
+def create(
+    session: Session, *, name: str, role: str, password_hash: str, display_name: str = ""
+) -> User:
+    """Create a user, who must change the password at the first sign-in.
+
+    Raises:
+        InvalidInput: the name or the role is invalid.
+        Conflict: there is a user of this name.
+    """
+    stored = folded(name)
+    if not 1 <= len(stored) <= NAME_LENGTH or not stored.isprintable() or " " in stored:
+        raise InvalidInput.field(
+            "name", f"The name must have 1 to {NAME_LENGTH} characters without spaces."
+        )
+    if find_by_name(session, stored) is not None:
+        raise Conflict(f"There is a user {stored} already: choose another name.")
+    now = utc_now()
+    user = User(
+        id=new_id("user"),
+        name=stored,
+        display_name=display_name.strip()[:NAME_LENGTH] or name.strip(),
+        role=_checked(role),
+        password_hash=password_hash,
+        must_change_password=True,
+        timezone="UTC",
+        preferences={},
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(user)
+    session.flush()
+    return user
+
+
+def find_by_name(session: Session, name: str) -> User | None:
+    """Return the user of a name, written in any case."""
+    return session.scalar(select(User).where(User.name == folded(name)))
+
+
+def find_active(session: Session, name: str) -> User | None:
+    """Return the user of a name, unless the account is disabled."""
+    user = find_by_name(session, name)
+    return user if user is not None and user.disabled_at is None else None
+
+
+def sign_in(session: Session, user: User, *, address: str, browser: str) -> str:
+    """Start a session of a user whose password was verified; return the value of its cookie."""
+    user.signed_in_at = utc_now()
+    return sessions.start(session, user.id, address=address, browser=browser)
+
+
+def get(session: Session, user_id: str) -> User:
+    """Return a user; raise `NotFound` if there is none."""
+    user = session.get(User, user_id)
+    if user is None:
+        raise NotFound("There is no such user.")
+    return user
+
+
+def any_user(session: Session) -> bool:
+    """Whether a user was ever created; false only at the first start."""
+    return session.scalar(select(User.id).limit(1)) is not None
+
+
+def list_all(session: Session) -> Sequence[User]:
+    """List every user by name, disabled ones last."""
+    return session.scalars(select(User).order_by(User.disabled_at.is_not(None), User.name)).all()
+
+
+def display_names(session: Session, user_ids: Sequence[str]) -> dict[str, str]:
+    """Return the display name of each of these users."""
+    rows = session.execute(select(User.id, User.display_name).where(User.id.in_(user_ids)))
+    return {row.id: row.display_name for row in rows}
+
+
+def reset_password(session: Session, user: User, password_hash: str) -> None:
+    """Set a one-time password and end the user's sessions."""
+    _change(user, password_hash=password_hash, must_change_password=True)
+    sessions.end_all(session, user.id)
+
+
+def change_password(session: Session, user: User, password_hash: str, *, keep: str) -> None:
+    """Set the password that a user has chosen; end every session but one."""
+    _change(user, password_hash=password_hash, must_change_password=False)
+    sessions.end_all(session, user.id, but=keep)
+
+
+def change_role(session: Session, user: User, role: str) -> None:
+    """Give a user another role, from their next request on.
+
+    Raises:
+        Conflict: no active admin would be left.
+    """
+    _change(user, role=_checked(role))
+    _require_an_admin(session)
+
+
+def disable(session: Session, user: User) -> None:
+    """Disable an account and end its sessions.
+
+    Raises:
+        Conflict: no active admin would be left.
+    """
+    _change(user, disabled_at=user.disabled_at or utc_now())
+    sessions.end_all(session, user.id)
+    _require_an_admin(session)
+
+
+def enable(user: User) -> None:
+    """Enable a disabled account again."""
+    _change(user, disabled_at=None)
+
+
+def change_profile(
+    user: User, *, display_name: str, timezone: str, preferences: dict[str, Any]
+) -> None:
+    """Store what a user has set for themselves; other preferences stay."""
+    _change(
+        user,
+        display_name=display_name,
+        timezone=timezone,
+        preferences={**user.preferences, **preferences},
+    )
+
+
+def _change(user: User, **values: Any) -> None:
+    for field, value in values.items():
+        setattr(user, field, value)
+    user.updated_at = utc_now()
+
+
+def _checked(role: str) -> str:
+    if role not in ROLES:
+        raise InvalidInput.field("role", f"The role must be one of {', '.join(ROLES)}.")
+    return role
+
+
+def _require_an_admin(session: Session) -> None:
+    session.flush()
+    active = select(User.id).where(User.role == ADMIN, User.disabled_at.is_(None)).limit(1)
+    if session.scalar(active) is None:
+        raise Conflict("No active admin would be left: make another user an admin first.")

@@ -1,0 +1,157 @@
+"""Sessions: started by a sign-in, found by their cookie, ended one by one or all at once."""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, or_, select, update
+from sqlalchemy.orm import Session
+
+from app.core.clock import utc_now
+from app.core.errors import NotFound
+from app.core.ids import new_id
+from app.core.settings import Settings
+from app.people.models import User, UserSession
+
+_SEEN_EVERY_S = 300
+_BROWSER_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """The person of a session, as the account is at this request."""
+
+    user_id: str
+    name: str
+    display_name: str
+    role: str
+    timezone: str
+    preferences: dict[str, Any]
+    must_change_password: bool
+    session_id: str
+    confirmed_at: datetime
+    last_seen_at: datetime
+    token: str = field(repr=False)
+
+
+def start(session: Session, user_id: str, *, address: str, browser: str) -> str:
+    """Start a session; return the value of its cookie, which is stored nowhere."""
+    token = secrets.token_urlsafe(32)
+    now = utc_now()
+    session.add(
+        UserSession(
+            id=new_id("ses"),
+            user_id=user_id,
+            token_hash=_hash_of(token),
+            created_at=now,
+            confirmed_at=now,
+            last_seen_at=now,
+            address=address,
+            browser=browser[:_BROWSER_LENGTH],
+        )
+    )
+    return token
+
+
+def find(session: Session, token: str, settings: Settings) -> Person | None:
+    """Return the person of a cookie; None if the session has ended or the account is disabled."""
+    found = session.execute(
+        select(UserSession, User)
+        .join(User, User.id == UserSession.user_id)
+        .where(UserSession.token_hash == _hash_of(token), User.disabled_at.is_(None))
+    ).first()
+    if found is None or _is_over(found.UserSession, settings, utc_now()):
+        return None
+    row, user = found.UserSession, found.User
+    return Person(
+        user_id=user.id,
+        name=user.name,
+        display_name=user.display_name,
+        role=user.role,
+        timezone=user.timezone,
+        preferences=user.preferences,
+        must_change_password=user.must_change_password,
+        session_id=row.id,
+        confirmed_at=row.confirmed_at,
+        last_seen_at=row.last_seen_at,
+        token=token,
+    )
+
+
+def is_to_be_seen(person: Person, settings: Settings) -> bool:
+    """Whether the last use of a session is so long ago that it is written again."""
+    every_s = min(_SEEN_EVERY_S, settings.session_idle_s / 2)
+    return utc_now() - person.last_seen_at >= timedelta(seconds=every_s)
+
+
+def note_seen(session: Session, session_id: str) -> None:
+    """Write that a session was used just now."""
+    session.execute(
+        update(UserSession).where(UserSession.id == session_id).values(last_seen_at=utc_now())
+    )
+
+
+def confirm(session: Session, session_id: str) -> None:
+    """Write that the person of a session has just given their password again."""
+    session.execute(
+        update(UserSession).where(UserSession.id == session_id).values(confirmed_at=utc_now())
+    )
+
+
+def list_of(session: Session, user_id: str, settings: Settings) -> Sequence[UserSession]:
+    """List the sessions of a person that are not over, the last used first."""
+    rows = session.scalars(
+        select(UserSession)
+        .where(UserSession.user_id == user_id)
+        .order_by(UserSession.last_seen_at.desc(), UserSession.id)
+    )
+    now = utc_now()
+    return [row for row in rows if not _is_over(row, settings, now)]
+
+
+def end(session: Session, session_id: str, *, user_id: str) -> None:
+    """End one session of a person.
+
+    Raises:
+        NotFound: the person has no such session.
+    """
+    row = session.get(UserSession, session_id)
+    if row is None or row.user_id != user_id:
+        raise NotFound("This session has ended already.")
+    session.delete(row)
+
+
+def end_all(session: Session, user_id: str, *, but: str = "") -> int:
+    """End every session of a person, except one; return how many."""
+    ended = session.scalars(
+        delete(UserSession)
+        .where(UserSession.user_id == user_id, UserSession.id != but)
+        .returning(UserSession.id)
+    )
+    return len(ended.all())
+
+
+def purge(session: Session, settings: Settings) -> None:
+    """Delete the sessions that are over."""
+    now = utc_now()
+    session.execute(
+        delete(UserSession).where(
+            or_(
+                UserSession.last_seen_at < now - timedelta(seconds=settings.session_idle_s),
+                UserSession.created_at < now - timedelta(seconds=settings.session_max_s),
+            )
+        )
+    )
+
+
+def _is_over(row: UserSession, settings: Settings, now: datetime) -> bool:
+    return now - row.last_seen_at >= timedelta(
+        seconds=settings.session_idle_s
+    ) or now - row.created_at >= timedelta(seconds=settings.session_max_s)
+
+
+def _hash_of(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,70 @@
+"""The frame of the dashboard in a browser: first sign-in, own settings, keyboard, narrow screens."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.pages.accessibility import check_accessibility
+from tests.pages.conftest import Demo, sign_in
+from tests.visitor import PASSWORD
+
+
+def test_the_first_admin_has_to_choose_a_password(demo: Demo, page_of: Callable[..., Page]) -> None:
+    page = page_of()
+    sign_in(page, "admin", demo.admin_password)
+    page.goto("/")
+    expect(page.get_by_text("Choose a password of your own first.")).to_be_visible()
+    check_accessibility(page)
+    page.get_by_label("Present password").fill(demo.admin_password)
+    page.get_by_label("New password", exact=True).fill(PASSWORD)
+    page.get_by_label("New password again").fill(PASSWORD)
+    page.get_by_role("button", name="Change the password").click()
+    expect(page.get_by_role("status")).to_have_text(
+        "Your password was changed. Other sessions have ended."
+    )
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to CQE")
+    check_accessibility(page)
+
+
+def test_the_first_page_shows_the_latest_evaluations(demo: Demo, page: Page) -> None:
+    demo.evaluation("demo-chat-parcel-late")
+    page.goto("/")
+    expect(page.get_by_role("heading", name="Latest evaluations")).to_be_visible()
+    assert page.get_by_role("region", name="Latest evaluations").get_by_role("row").count() > 1
+    check_accessibility(page)
+
+
+def test_the_skip_link_is_the_first_stop_of_the_tab_key(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("main")).to_be_focused()
+
+
+def test_the_chosen_colours_win_over_those_of_the_system(page_of: Callable[..., Page]) -> None:
+    page = page_of("reviewer", color_scheme="light")
+    page.goto("/settings")
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    light = page.evaluate(ground)
+    page.get_by_label("Colours").select_option("dark")
+    page.get_by_label("Shown name").fill("Nora Field")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("link", name="Nora Field")).to_be_visible()
+    assert page.evaluate(ground) != light
+    check_accessibility(page)
+
+
+def test_a_narrow_screen_opens_the_navigation_and_never_scrolls_sideways(
+    page_of: Callable[..., Page],
+) -> None:
+    page = page_of("viewer", viewport={"width": 320, "height": 640})
+    for path in ("/", "/settings"):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
+    expect(page.get_by_role("navigation", name="Pages")).to_be_hidden()
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("link", name="Overview").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")

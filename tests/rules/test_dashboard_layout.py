@@ -1,0 +1,42 @@
+"""Layout rules of the dashboard: scopes of pages, templates, scripts and the budget of assets."""
+
+import re
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from app.people.roles import ADMIN, ROLES
+
+DASHBOARD = Path(__file__).parents[2] / "app" / "dashboard"
+TEMPLATES = sorted((DASHBOARD / "templates").rglob("*.html"))
+SCRIPTS = sorted((DASHBOARD / "static").rglob("*.js"))
+
+
+def test_every_scope_of_a_page_is_one_of_a_role(flask_app: Flask) -> None:
+    views = [
+        flask_app.view_functions[rule.endpoint]
+        for rule in flask_app.url_map.iter_rules()
+        if rule.endpoint.startswith("dashboard.")
+    ]
+    scopes = {view.required_scope for view in views if hasattr(view, "required_scope")}
+    assert scopes
+    assert scopes <= ROLES[ADMIN]
+
+
+@pytest.mark.parametrize("file", TEMPLATES, ids=lambda file: file.name)
+def test_a_template_has_no_inline_style_script_or_unescaped_text(file: Path) -> None:
+    text = file.read_text()
+    assert not re.search(r"\sstyle\s*=|\son\w+\s*=|<style|javascript:", text, re.IGNORECASE)
+    assert not re.search(r"<script(?![^>]*\ssrc=)", text, re.IGNORECASE)
+    assert not re.search(r"\|\s*safe\b|autoescape\s+false|Markup", text)
+
+
+def test_no_script_writes_markup() -> None:
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\("
+    assert not [file.name for file in SCRIPTS if re.search(forbidden, file.read_text())]
+
+
+def test_the_assets_of_the_dashboard_keep_their_budget() -> None:
+    assert (DASHBOARD / "static" / "app.css").stat().st_size <= 16 * 1024
+    assert {file.name for file in SCRIPTS if file.stat().st_size > 20 * 1024} == set()

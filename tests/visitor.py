@@ -1,0 +1,66 @@
+"""A person who visits the dashboard over plain HTTP: keeps the cookie, sends forms as browsers do."""
+
+import re
+from typing import Any
+
+import requests
+
+from app.core.runtime import Runtime
+from app.people import passwords, service
+
+PASSWORD = "four brown horses by the sea"
+_PASSWORD_HASH = passwords.hash_password(PASSWORD)
+_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
+
+
+def add_user(runtime: Runtime, role: str, name: str = "") -> str:
+    """Create a user who has changed the one-time password to PASSWORD already; return the id."""
+    with runtime.db.writing() as session:
+        user = service.create(session, name=name or role, role=role, password_hash="none")
+        service.change_password(session, user, _PASSWORD_HASH, keep="")
+        return user.id
+
+
+class Visitor:
+    """One browser without scripts. Paths are of the dashboard; redirects are not followed."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+        self.cookie = ""
+        self.token = ""
+
+    def get(self, path: str, headers: dict[str, str] | None = None) -> requests.Response:
+        """Open a page, and remember its form token."""
+        answer = self._send("GET", path, headers={"Accept": "text/html", **(headers or {})})
+        found = _TOKEN.search(answer.text)
+        self.token = found[1] if found else self.token
+        return answer
+
+    def post(
+        self, path: str, data: dict[str, str] | None = None, headers: dict[str, str] | None = None
+    ) -> requests.Response:
+        """Send a form of the page that was opened last; a header of an empty text is left out."""
+        sent = {"Origin": self.base, "Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
+        sent.update(headers or {})
+        form = {"form_token": self.token, **(data or {})}
+        return self._send(
+            "POST", path, data=form, headers={name: text for name, text in sent.items() if text}
+        )
+
+    def sign_in(self, name: str, password: str = PASSWORD, path: str = "/sign-in") -> Any:
+        """Sign in, open the first page for its form token, and return the answer to the form."""
+        answer = self.post(path, {"name": name, "password": password})
+        if answer.status_code == 303:
+            self.get("/settings")
+        return answer
+
+    def _send(self, method: str, path: str, headers: dict[str, str], **more: Any) -> Any:
+        if self.cookie:
+            headers["Cookie"] = self.cookie
+        answer = requests.request(
+            method, self.base + path, headers=headers, allow_redirects=False, timeout=30, **more
+        )
+        for header in answer.raw.headers.getlist("Set-Cookie"):
+            pair = header.partition(";")[0]
+            self.cookie = pair if pair.partition("=")[2] else ""
+        return answer
