@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from app.dashboard.views.quotes import Quote, TextRun, text_runs
+from app.dashboard.views.times import duration
 
 # Waits from this length on are shown between the messages of a chat.
 _SHOWN_WAIT_S = 60
@@ -107,12 +108,8 @@ def moments_of(
 
 
 def clock(milliseconds: int | None) -> str:
-    """Return a time from the start as `1:02:03`, `2:03` or an empty text."""
-    if milliseconds is None:
-        return ""
-    minutes, seconds = divmod(milliseconds // 1000, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+    """Return a time from the start as people read it; empty where it is not known."""
+    return "" if milliseconds is None else duration(milliseconds / 1000)
 
 
 def _offsets_ms(segments: Sequence[Mapping[str, Any]]) -> list[int | None]:

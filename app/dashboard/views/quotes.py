@@ -50,8 +50,7 @@ def text_runs(text: str, quotes: Sequence[Quote]) -> list[TextRun]:
         cuts.update(place for place in (quote.start, quote.end) if 0 < place < len(text))
     places = sorted(cuts)
     return [
-        TextRun(text[start:end], _covering(quotes, start, end))
-        for start, end in pairwise(places)
+        TextRun(text[start:end], _covering(quotes, start, end)) for start, end in pairwise(places)
     ]
 
 

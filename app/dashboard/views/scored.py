@@ -15,7 +15,7 @@ _FULL, _NONE = 0.995, 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AnswerOption:
     """An answer that a reviewer may choose: the form's value, its text, and when it is right."""
 
     value: str
@@ -60,7 +60,7 @@ class ShownCriterion:
     original: str | None
     original_explanation: str | None
     evidence: Sequence[ShownEvidence]
-    choices: Sequence[Choice]
+    choices: Sequence[AnswerOption]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def answer_text(criterion: Mapping[str, Any]) -> str:
 def _criterion(
     criterion: Mapping[str, Any],
     turns: Mapping[str, Mapping[str, Any]],
-    choices: Mapping[str, Sequence[Choice]],
+    choices: Mapping[str, Sequence[AnswerOption]],
     duration_ms: int | None,
 ) -> ShownCriterion:
     original = criterion["original"]
@@ -183,12 +183,12 @@ def _window(
     return play_window(turn, item["charStart"], item["charEnd"], duration_ms=duration_ms)
 
 
-def _choices(scorecard: Scorecard) -> dict[str, list[Choice]]:
-    not_applicable = Choice(NOT_APPLICABLE_CHOICE, NOT_APPLICABLE, "")
+def _choices(scorecard: Scorecard) -> dict[str, list[AnswerOption]]:
+    not_applicable = AnswerOption(NOT_APPLICABLE_CHOICE, NOT_APPLICABLE, "")
     return {
         criterion.key: [
             *(
-                Choice(
+                AnswerOption(
                     f"{ANSWER_PREFIX}{option.answer}",
                     str(option.answer).replace("_", " ").capitalize(),
                     option.anchor,
