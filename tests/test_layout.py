@@ -29,24 +29,18 @@ PUBLIC_PAGES = {"dashboard.asset", "dashboard.sign_in.form", "dashboard.sign_in.
 MOST_LINES = 400
 
 # Folders and names that are not divided yet; they may shrink, and nothing may join them.
-CROWDED = {"app/analytics": 19, "app/operations": 16}
+CROWDED = {"app/operations": 16}
 SHARED_NAMES = frozenset(
     [
         "Answer",
-        "Batch",
         "Connection",
-        "Finding",
         "LinearModel",
         "Message",
-        "Metric",
         "Moment",
         "Outcome",
-        "PeriodQuery",
-        "Question",
         "Reply",
         "Rule",
         "Spoken",
-        "StoredSchema",
         "Task",
     ]
 )
