@@ -25,7 +25,7 @@ _MOST_ITEMS = 3
 _MOST_WORDS = 12
 # What is said first counts most, and feelings alone tell no matter.
 _LATER = 0.3
-_FEELING, _ONLY_FEELING = 0.6, 0.1
+_FEELING, _ONLY_FEELING = 0.6, 0.05
 _FEW_WORDS = 6
 # By these a customer says what is wanted.
 _WANTS = re.compile(

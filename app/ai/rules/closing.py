@@ -25,6 +25,8 @@ _MISSING = {
 }
 _COURTESIES = {"thanks": "thanks", "offer_help": "an offer of more help", "closing": "a goodbye"}
 _LAST_LINES = 4
+# Where nothing was done, praise in earlier lines of the customer closes nothing.
+_LAST_THANKS = 3
 _NO_BEFORE = re.compile(r"\b(?:no|nope)\W{1,3}\Z", re.IGNORECASE)
 _QUOTED_LINES = 2
 
@@ -41,7 +43,7 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
         return no_occasion
     ending = facts.ending(criterion.parameters["lastTurns"])
     solved, checks = facts.heard("solved", ending), facts.said("solved_check", ending)
-    content = _content(facts, ending)
+    content = _content(facts)
     denied = facts.heard("still_broken", ending) + facts.heard("gives_up", ending)
     last = _last(solved + checks + content)
     denies = denied and (last is None or _latest(denied).line.position >= last.line.position)
@@ -104,7 +106,7 @@ def _content_key(content: list[Cue]) -> str:
     return f"confirmed.{'thanks' if thanked else 'nothing_more'}{'_after_done' * after_done}"
 
 
-def _content(facts: Facts, ending: tuple[Line, ...]) -> list[Cue]:
+def _content(facts: Facts) -> list[Cue]:
     # What was done last, and what the customer says to it.
     done = _last(_all_said(facts, "done", "success"))
     grounded = {cue.line.position for cue in _refusals(facts)}
@@ -113,7 +115,8 @@ def _content(facts: Facts, ending: tuple[Line, ...]) -> list[Cue]:
     if any(cue.line.position not in grounded for cue in failed):
         return []
     kinds = ("thanks", "praise", "nothing_more")
-    said = [cue for kind in kinds for cue in facts.heard(kind, ending)]
+    lines = facts.dialogue.customer[-_LAST_THANKS:] if facts.dialogue.attributed else None
+    said = [cue for kind in kinds for cue in facts.heard(kind, None if done else lines)]
     after = [cue for cue in said if done is None or _place(cue) > _place(done)]
     if not after:
         return []
