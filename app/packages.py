@@ -74,6 +74,7 @@ PACKAGES: tuple[Package, ...] = (
     ),
     Package("privacy", _MODELS, has_routes=True, commands={"privacy": "cli:privacy"}),
     Package("core", ("database.idempotency",)),
+    Package("dashboard", _MODELS),
     Package("directory", _MODELS),
     Package("events", _MODELS),
     Package("people", _MODELS),

@@ -28,15 +28,12 @@ PUBLIC_PAGES = {"dashboard.asset", "dashboard.sign_in.form", "dashboard.sign_in.
 MOST_LINES = 400
 
 # Folders and names that are not divided yet; they may shrink, and nothing may join them.
-CROWDED = {"app/ai/redaction": 20, "app/operations": 16}
+CROWDED = {"app/operations": 16}
 SHARED_NAMES = frozenset(
     [
         "Answer",
         "Connection",
-        "Cue",
-        "Found",
         "LinearModel",
-        "Masked",
         "Message",
         "Moment",
         "Outcome",
@@ -44,7 +41,6 @@ SHARED_NAMES = frozenset(
         "Rule",
         "Spoken",
         "Task",
-        "Turn",
     ]
 )
 
