@@ -6,7 +6,9 @@ from flask import redirect, request, url_for
 from werkzeug.wrappers import Response
 
 _NOTICES = {
+    "judged-again": "The conversation is judged again. The answers so far stay until that is done.",
     "password-changed": "Your password was changed. Other sessions have ended.",
+    "review-saved": "Your review was saved.",
     "saved": "Your settings were saved.",
     "session-ended": "The session was ended.",
     "signed-out": "You have signed out.",
