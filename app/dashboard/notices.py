@@ -6,12 +6,15 @@ from flask import redirect, request, url_for
 from werkzeug.wrappers import Response
 
 _NOTICES = {
-    "judged-again": "The conversation is judged again. The answers so far stay until that is done.",
+    "revision-opened": "The conversation is judged again. The answers so far stay until that is done.",
     "password-changed": "Your password was changed. Other sessions have ended.",
     "review-saved": "Your review was saved.",
+    "judged-again": "They are judged again. Each result shows when its judgement has ended.",
+    "review-requested": "Reviews were requested. What is under review already stays as it is.",
     "saved": "Your settings were saved.",
     "session-ended": "The session was ended.",
     "signed-out": "You have signed out.",
+    "view-deleted": "The view was deleted.",
 }
 
 

@@ -176,4 +176,6 @@ def test_judging_again_opens_a_revision_that_compares_itself(
     expect(page.get_by_role("heading", name="Changed since revision 1")).to_be_visible()
     expect(page.get_by_text("No answer differs.")).to_be_visible()
     page.get_by_role("link", name="Revision 1").click()
-    expect(page.get_by_text("Another revision of this conversation is the current one.")).to_be_visible()
+    expect(
+        page.get_by_text("Another revision of this conversation is the current one.")
+    ).to_be_visible()

@@ -1,11 +1,23 @@
 """Pages: each module has the endpoints of one part; `PAGES` lists them."""
 
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.pages import account, evaluation, overview, sign_in, sound
+from app.dashboard.pages import (
+    account,
+    evaluation,
+    evaluation_list,
+    marked,
+    overview,
+    saved_views,
+    sign_in,
+    sound,
+)
 
 PAGES: tuple[PageBlueprint, ...] = (
     sign_in.blp,
     overview.blp,
+    evaluation_list.blp,
+    marked.blp,
+    saved_views.blp,
     evaluation.blp,
     sound.blp,
     account.blp,

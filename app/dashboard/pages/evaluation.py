@@ -95,7 +95,7 @@ def judge_again(evaluation_id: str) -> Answer:
     with current_runtime().db.writing() as session:
         opened = again.request(session, evaluation_id).id
         audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
-    return redirect_with("judged-again", "evaluation.show", evaluation_id=opened)
+    return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)
 
 
 def _page(
