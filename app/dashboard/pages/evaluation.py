@@ -5,34 +5,25 @@ from contextlib import suppress
 from typing import Any
 
 from flask import render_template, request
-from sqlalchemy.orm import Session
 from werkzeug.datastructures import MultiDict
 from werkzeug.wrappers import Response
 
-from app.audio_files import queries as audio_files
-from app.core.database.paging import PageRequest
-from app.core.errors import AppError, Conflict, InvalidInput, NotFound, ServiceUnavailable
-from app.dashboard import forms
+from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
+from app.dashboard import evaluation_details, forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
 from app.dashboard.views import conversation, review_form, scored
 from app.dashboard.views.quotes import quotes_by_turn
-from app.dashboard.views.revision_changes import AnswerChange, changes_between
 from app.dashboard.views.sentiment import quarters_of
-from app.evaluations import listing, outcome, results, service
-from app.evaluations.enums import ENDED, RESOLUTIONS, ReviewStatus, SourceType, Status
+from app.evaluations.enums import ENDED, RESOLUTIONS, ReviewStatus, Status
 from app.evaluations.judging import again
 from app.evaluations.schemas.evaluations import ResultsQuery
-from app.evaluations.transcripts import shown as transcripts
 from app.people import audit
-from app.people import service as people
 from app.people.audit import Action
 from app.people.gate.admission import current_actor, current_person
 from app.reviews import service as reviews
 from app.reviews.schemas import ReviewCreate, ReviewPreviewBody
 from app.reviews.transitions import possible_actions
-from app.voice_calls import epa
-from app.voice_calls import queries as voice_calls
 from app.web import raw_access
 from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
@@ -108,24 +99,16 @@ def _page(
     runtime = current_runtime()
     as_judged = forms.load(ResultsQuery(), request.args)["as_judged"]
     with runtime.db.reading() as session:
-        evaluation = service.get(session, evaluation_id)
-        row = service.find(session, evaluation_id)
-        document = results.results_of(session, row, as_judged=as_judged)
-        transcript = transcripts.of_evaluation(
-            session, runtime.keyring, row, include_words=True, redacted=not raw
+        details = evaluation_details.read(
+            session, runtime.keyring, evaluation_id, raw=raw, as_judged=as_judged
         )
-        scorecard = None
-        with suppress(NotFound):
-            scorecard = outcome.scorecard_of(session, row)
-        call = _voice_call(session, evaluation)
-        recording = _recording(session, evaluation, call)
-        revisions = _revisions(session, evaluation)
-        changes = _changes(session, evaluation, document)
-        listeners = _listeners(session, recording)
+    evaluation, document, transcript = details.evaluation, details.results, details.transcript
+    scopes = current_principal().scopes
+    is_open = evaluation["status"] not in ENDED
     duration_ms = 1000 * evaluation["duration_seconds"] if evaluation["duration_seconds"] else None
     turns = {segment["id"]: segment for segment in transcript["segments"]}
     may_review = (
-        "evaluations:review" in current_principal().scopes
+        "evaluations:review" in scopes
         and evaluation["status"] == Status.COMPLETED
         and evaluation["is_current"]
         and not as_judged
@@ -140,94 +123,25 @@ def _page(
         ),
         transcript=transcript,
         moments=conversation.moments_of(document["moments"], transcript["segments"]),
-        card=scored.scored_card(document, transcript, scorecard, duration_ms=duration_ms),
+        card=scored.scored_card(document, transcript, details.scorecard, duration_ms=duration_ms),
         evidence_of=lambda items: scored.evidence_of(items, turns, duration_ms),
         sentiment=quarters_of(document["sentiment"]),
-        recording=recording,
-        lanes=_lanes(transcript),
-        call=call,
-        revisions=revisions,
-        changes=changes,
-        listeners=listeners,
+        recording=details.recording,
+        lanes=conversation.lanes_of(transcript),
+        call=details.call,
+        revisions=details.revisions,
+        changes=details.changes,
+        listeners=details.listeners,
         raw=raw,
         as_judged=as_judged,
-        is_open=evaluation["status"] not in ENDED,
+        is_open=is_open,
         may_review=may_review,
-        may_listen="audio:download" in current_principal().scopes,
-        may_judge_again="evaluations:review" in current_principal().scopes
-        and evaluation["is_current"]
-        and evaluation["status"] in ENDED,
-        may_read_raw=raw_access.SCOPE in current_principal().scopes,
+        may_listen="audio:download" in scopes,
+        may_judge_again="evaluations:review" in scopes and evaluation["is_current"] and not is_open,
+        may_read_raw=raw_access.SCOPE in scopes,
         actions=possible_actions(ReviewStatus(evaluation["review_status"])),
         resolutions=RESOLUTIONS,
         typed=typed or MultiDict(),
         refused=refused,
         problems=forms.field_errors(refused) if isinstance(refused, InvalidInput) else {},
     )
-
-
-def _voice_call(session: Session, evaluation: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the call of a voice bot, with its assessment."""
-    if evaluation["source_type"] != SourceType.VOICE_CALL:
-        return None
-    call = voice_calls.get(session, evaluation["source_id"])
-    return {**call, "assessment": epa.assess(session, evaluation["source_id"])}
-
-
-def _recording(
-    session: Session, evaluation: Mapping[str, Any], call: Mapping[str, Any] | None
-) -> dict[str, Any] | None:
-    """Return the recording of the conversation, if its file is kept."""
-    is_recording = evaluation["source_type"] == SourceType.AUDIO_FILE
-    recording_id = call["recording_id"] if call else None
-    if is_recording:
-        recording_id = evaluation["source_id"]
-    if recording_id is None:
-        return None
-    with suppress(NotFound, Conflict):
-        audio_files.find_stored(session, recording_id)
-        return dict(audio_files.show(session, recording_id))
-    return None
-
-
-def _revisions(session: Session, evaluation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return every revision of the source, the newest first."""
-    page = listing.list_page(
-        session,
-        PageRequest(page_size=_MOST_REVISIONS),
-        current=False,
-        source_id=evaluation["source_id"],
-    )
-    return sorted(page.items, key=lambda revision: -revision["revision"])
-
-
-def _changes(
-    session: Session, evaluation: Mapping[str, Any], document: Mapping[str, Any]
-) -> list[AnswerChange] | None:
-    """Return what differs from the revision before, None where there is none to compare with."""
-    if evaluation["supersedes_id"] is None or evaluation["status"] != Status.COMPLETED:
-        return None
-    before = service.find(session, evaluation["supersedes_id"])
-    if before.status != Status.COMPLETED:
-        return None
-    earlier = results.results_of(session, before)
-    return changes_between(earlier["criteria"], document["criteria"])
-
-
-def _listeners(session: Session, recording: Mapping[str, Any] | None) -> list[str]:
-    """Return the names of those who have played the recording."""
-    if recording is None:
-        return []
-    listeners = audit.users_who(session, Action.RECORDING_PLAYED, recording["id"])
-    names = people.display_names(session, listeners)
-    return [names[user_id] for user_id in listeners if user_id in names]
-
-
-def _lanes(transcript: Mapping[str, Any]) -> list[str]:
-    """Return the role of each channel of the recording, in the order of the channels."""
-    by_channel = {
-        participant["channelIndex"]: participant["role"]
-        for participant in transcript["participants"]
-        if participant["channelIndex"] is not None
-    }
-    return [by_channel[channel] for channel in sorted(by_channel)]
