@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import Demo
+from tests.walks.service_process import wait_until
 
 TALKED_OVER = "demo-recording-talked-over"
 SOUND = "document.querySelector('audio')"
@@ -18,8 +19,13 @@ def call(demo: Demo, page_of: Callable[..., Page]) -> Page:
     """The page of a recorded call, opened by a reviewer, with its waveform and its sound."""
     page = page_of("reviewer")
     page.goto(demo.evaluation(TALKED_OVER))
-    page.wait_for_function(f"{SOUND}.readyState >= 1")
+    wait_for(page, f"{SOUND}.readyState >= 1")
     return page
+
+
+def wait_for(page: Page, condition: str) -> None:
+    """Wait until a condition holds; the policy of the page refuses to evaluate it repeatedly there."""
+    wait_until(lambda: page.evaluate(condition), 15)
 
 
 def position(page: Page) -> float:
@@ -48,15 +54,13 @@ def test_a_chosen_criterion_lights_its_quotes_and_plays_them_in_turn(call: Page)
         "communication.empathy" in str(mark.get_attribute("data-criteria")) for mark in lit.all()
     )
     call.evaluate(f"{SOUND}.playbackRate = 4")
-    call.locator("body").focus()
-    call.evaluate("document.activeElement.blur()")
     call.keyboard.press("Enter")
-    call.wait_for_function(f"!{SOUND}.paused")
+    wait_for(call, f"!{SOUND}.paused")
     assert windows[0][0] - 0.1 <= position(call) <= windows[0][0] + 0.5
     # The next part begins as soon as this one has ended.
-    call.wait_for_function(f"{SOUND}.currentTime >= {windows[1][0]} && !{SOUND}.paused")
+    wait_for(call, f"{SOUND}.currentTime >= {windows[1][0]} && !{SOUND}.paused")
     assert position(call) <= windows[1][1] + 0.5
-    call.wait_for_function(f"{SOUND}.paused")
+    wait_for(call, f"{SOUND}.paused")
 
 
 def test_keys_move_the_sound_and_the_lit_turn_and_write_in_a_field(call: Page) -> None:
@@ -80,9 +84,9 @@ def test_keys_move_the_sound_and_the_lit_turn_and_write_in_a_field(call: Page) -
     call.keyboard.press(".")
     assert call.evaluate(f"{SOUND}.playbackRate") == 1.25
     call.keyboard.press("Space")
-    call.wait_for_function(f"!{SOUND}.paused")
+    wait_for(call, f"!{SOUND}.paused")
     call.keyboard.press("k")
-    call.wait_for_function(f"{SOUND}.paused")
+    wait_for(call, f"{SOUND}.paused")
     at = position(call)
     call.get_by_label("Reason").fill("")
     call.get_by_label("Reason").press_sequentially("jkl ,.")
@@ -115,10 +119,6 @@ def test_an_override_has_the_score_of_its_preview_and_the_judges_answer_stays(
     recap = criterion(page, "Recap")
     before = recap.locator(".answer").inner_text()
     said = page.locator(".turn .said").last
-    said.evaluate("""said => {
-        const text = [...said.childNodes].at(-1).firstChild ?? [...said.childNodes].at(-1);
-        getSelection().setBaseAndExtent(text, 0, text, Math.min(6, text.length));
-    }""")
     recap.locator("summary").click()
     recap.get_by_label("Answer").select_option("answer:2")
     said.evaluate("""said => {

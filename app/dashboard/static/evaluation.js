@@ -80,7 +80,10 @@ function toTurn(by) {
 }
 
 for (const criterion of criteria) {
-  criterion.querySelector(".choose").addEventListener("click", () => choose(criterion));
+  criterion.querySelector(".choose").addEventListener("click", () => {
+    if (criterion === chosen) playQuotes();
+    else choose(criterion);
+  });
 }
 document.addEventListener("click", event => {
   const button = event.target.closest("[data-turn], [data-seek], [data-from]");
