@@ -12,7 +12,7 @@ from app.imports import jobs as imports
 from app.imports import service as importing
 from app.operations.processes.sweep import JobQueue
 from app.privacy import jobs as erasures
-from app.privacy import service as erasing
+from app.privacy import service as erasure_service
 
 JOB_QUEUES: tuple[JobQueue, ...] = (
     JobQueue(processing.QUEUE, audio_files.process_audio, audio_files.due_ids),
@@ -20,5 +20,5 @@ JOB_QUEUES: tuple[JobQueue, ...] = (
     JobQueue(judgements.QUEUE, evaluations.judge, evaluations.due_ids),
     JobQueue(importing.QUEUE, imports.run_import, imports.due_ids),
     JobQueue(export_service.QUEUE, exports.run_export, exports.due_ids),
-    JobQueue(erasing.QUEUE, erasures.run_erasure, erasures.due_ids),
+    JobQueue(erasure_service.QUEUE, erasures.run_erasure, erasures.due_ids),
 )
