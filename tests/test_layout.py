@@ -15,7 +15,6 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from flask import Flask
 
-from app import tables  # noqa: F401 - loads the metadata of every table
 from app.api_keys.authentication import PUBLIC_ENDPOINTS
 from app.core.database.session import Table
 from app.core.settings import Settings
