@@ -23,6 +23,7 @@ from app.core.settings import Settings
 from app.dashboard import install as dashboard
 from app.engagements import routes as engagements
 from app.evaluations import routes as evaluations
+from app.events.catalogue import described_types
 from app.imports import routes as imports
 from app.privacy import routes as privacy
 from app.reviews import routes as reviews
@@ -46,6 +47,7 @@ BLUEPRINTS: tuple[Blueprint, ...] = (
     usage.blp,
     webhooks.blp,
     evaluations.blp,
+    evaluations.bulk_blp,
     reviews.blp,
     calibration.blp,
     scorecards.blp,
@@ -77,7 +79,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     _health(runtime).install(app)
     Blobs(runtime, {"aud": AudioObjects(runtime), "exp": ExportFiles(runtime)}).install(app)
     register(app, BLUEPRINTS)
-    pages.install(app, BLUEPRINTS)
+    pages.install(app, BLUEPRINTS, described_types())
     if settings.dashboard:
         dashboard.install(app, runtime)
     return app

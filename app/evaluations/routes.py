@@ -20,6 +20,12 @@ blp = Blueprint(
     url_prefix="/evaluations",
     description="Judgements of conversations, recordings and calls",
 )
+bulk_blp = Blueprint(
+    "re-evaluations",
+    __name__,
+    url_prefix="/re-evaluations",
+    description="Extension: many evaluations judged again",
+)
 
 
 @blp.get("")
@@ -77,10 +83,10 @@ def re_evaluate(body: dict[str, Any], evaluation_id: str) -> Any:
         return again.accepted(evaluation, status_url=_url(f"/evaluations/{evaluation.id}"))
 
 
-@blp.post("/re-evaluate")
+@bulk_blp.post("")
 @require_scope("evaluations:review", policy=EXPENSIVE)
-@blp.arguments(re_evaluations.ReEvaluateMany)
-@blp.response(202, re_evaluations.ReEvaluationManyAcceptedSchema)
+@bulk_blp.arguments(re_evaluations.ReEvaluateMany)
+@bulk_blp.response(202, re_evaluations.ReEvaluationManyAcceptedSchema)
 def re_evaluate_many(body: dict[str, Any]) -> Any:
     """Evaluate many again when no other evaluation is due; with `dryRun` only count them."""
     dry_run = body.pop("dry_run")
@@ -90,13 +96,13 @@ def re_evaluate_many(body: dict[str, Any]) -> Any:
         return {"count": count, "dry_run": True, "id": None, "status": None, "status_url": None}
     with current_runtime().db.writing() as session:
         started = bulk.start(session, selected=count, **body)
-    url = _url(f"/evaluations/re-evaluations/{started['id']}")
+    url = _url(f"/re-evaluations/{started['id']}")
     return {**started, "dry_run": False, "status_url": url}
 
 
-@blp.get("/re-evaluations/<id:re_evaluation_id>")
+@bulk_blp.get("/<id:re_evaluation_id>")
 @require_scope("evaluations:review")
-@blp.response(200, re_evaluations.ReEvaluationSchema)
+@bulk_blp.response(200, re_evaluations.ReEvaluationSchema)
 def get_re_evaluation(re_evaluation_id: str) -> Any:
     """Show the progress of a bulk re-evaluation."""
     with current_runtime().db.reading() as session:
