@@ -5,7 +5,6 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from app.core.ids import new_id
 from app.events.catalogue import EventType, example_of
 from app.web.openapi.descriptions import camel
 from tests.caller import Caller, error_code
+from tests.openapi_document import operations, properties
 
 ROOT = Path(__file__).resolve().parents[2]
 IDS = {
@@ -63,27 +63,6 @@ def test_every_plain_field_has_an_example_that_fits_it(document: dict[str, Any])
     assert wrong == []
 
 
-def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for section in ("paths", "webhooks"):
-        for path, item in document[section].items():
-            for method, operation in item.items():
-                if method != "parameters":
-                    yield f"{method} {path}", operation
-
-
-def properties(node: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every property of every schema, wherever it is, with its place."""
-    if isinstance(node, dict):
-        if isinstance(node.get("properties"), dict):
-            yield from ((f"{place}.{name}", shape) for name, shape in node["properties"].items())
-        for name, member in node.items():
-            if name not in ("example", "examples"):
-                yield from properties(member, f"{place}/{name}")
-    elif isinstance(node, list):
-        for number, member in enumerate(node):
-            yield from properties(member, f"{place}/{number}")
-
-
 def test_every_operation_has_a_name_a_summary_a_description_and_errors(
     document: dict[str, Any],
 ) -> None:
@@ -97,17 +76,6 @@ def test_every_operation_has_a_name_a_summary_a_description_and_errors(
         if operation["security"]:
             assert {"401", "403", "429", "500", "503"} <= operation["responses"].keys()
             assert {"$ref": "#/components/parameters/Nonce"} in operation["parameters"], name
-
-
-def test_every_property_and_parameter_is_described(document: dict[str, Any]) -> None:
-    without = [place for place, shape in properties(document) if not shape.get("description")]
-    for name, holder in [*operations(document), *document["paths"].items()]:
-        without += [
-            f"{name} {parameter['name']}"
-            for parameter in holder.get("parameters", ())
-            if "$ref" not in parameter and not parameter.get("description")
-        ]
-    assert without == [], "describe them at the field or in app/web/openapi/descriptions.toml"
 
 
 def test_no_description_is_left_without_its_field(document: dict[str, Any]) -> None:
