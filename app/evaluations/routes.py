@@ -17,18 +17,11 @@ from app.web.raw_access import check_raw
 blp = Blueprint(
     "evaluations",
     __name__,
-    url_prefix="/evaluations",
     description="Judgements of conversations, recordings and calls",
 )
-bulk_blp = Blueprint(
-    "re-evaluations",
-    __name__,
-    url_prefix="/re-evaluations",
-    description="Extension: many evaluations judged again",
-)
 
 
-@blp.get("")
+@blp.get("/evaluations")
 @require_scope("evaluations:read")
 @blp.arguments(evaluations.EvaluationQuery, location="query")
 @blp.response(200, evaluations.EvaluationSchema(many=True))
@@ -39,7 +32,7 @@ def list_evaluations(query: dict[str, Any]) -> Any:
         return listing.list_page(session, request, **query)
 
 
-@blp.get("/<id:evaluation_id>")
+@blp.get("/evaluations/<id:evaluation_id>")
 @require_scope("evaluations:read")
 @blp.response(200, evaluations.EvaluationDetailSchema)
 def get_evaluation(evaluation_id: str) -> Any:
@@ -48,7 +41,7 @@ def get_evaluation(evaluation_id: str) -> Any:
         return service.get(session, evaluation_id)
 
 
-@blp.get("/<id:evaluation_id>/transcript")
+@blp.get("/evaluations/<id:evaluation_id>/transcript")
 @require_scope("evaluations:read")
 @blp.arguments(TranscriptQuery, location="query")
 @blp.response(200, TranscriptSchema)
@@ -62,7 +55,7 @@ def get_evaluation_transcript(query: dict[str, bool], evaluation_id: str) -> Any
         )
 
 
-@blp.get("/<id:evaluation_id>/results")
+@blp.get("/evaluations/<id:evaluation_id>/results")
 @require_scope("evaluations:read")
 @blp.arguments(evaluations.ResultsQuery, location="query")
 @blp.response(200, ResultsSchema)
@@ -72,7 +65,7 @@ def get_evaluation_results(query: dict[str, bool], evaluation_id: str) -> Any:
         return results.results_of(session, service.find(session, evaluation_id), **query)
 
 
-@blp.post("/<id:evaluation_id>/re-evaluate")
+@blp.post("/evaluations/<id:evaluation_id>/re-evaluate")
 @require_scope("evaluations:review")
 @blp.arguments(re_evaluations.ReEvaluateBody)
 @blp.response(202, re_evaluations.ReEvaluationAcceptedSchema)
@@ -83,10 +76,10 @@ def re_evaluate(body: dict[str, Any], evaluation_id: str) -> Any:
         return again.accepted(evaluation, status_url=_url(f"/evaluations/{evaluation.id}"))
 
 
-@bulk_blp.post("")
+@blp.post("/re-evaluations")
 @require_scope("evaluations:review", policy=EXPENSIVE)
-@bulk_blp.arguments(re_evaluations.ReEvaluateMany)
-@bulk_blp.response(202, re_evaluations.ReEvaluationManyAcceptedSchema)
+@blp.arguments(re_evaluations.ReEvaluateMany)
+@blp.response(202, re_evaluations.ReEvaluationManyAcceptedSchema)
 def re_evaluate_many(body: dict[str, Any]) -> Any:
     """Evaluate many again when no other evaluation is due; with `dryRun` only count them."""
     dry_run = body.pop("dry_run")
@@ -100,9 +93,9 @@ def re_evaluate_many(body: dict[str, Any]) -> Any:
     return {**started, "dry_run": False, "status_url": url}
 
 
-@bulk_blp.get("/<id:re_evaluation_id>")
+@blp.get("/re-evaluations/<id:re_evaluation_id>")
 @require_scope("evaluations:review")
-@bulk_blp.response(200, re_evaluations.ReEvaluationSchema)
+@blp.response(200, re_evaluations.ReEvaluationSchema)
 def get_re_evaluation(re_evaluation_id: str) -> Any:
     """Show the progress of a bulk re-evaluation."""
     with current_runtime().db.reading() as session:
