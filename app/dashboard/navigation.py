@@ -14,15 +14,17 @@ _OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A page in the navigation: its text, and its endpoint within the dashboard."""
+    """A page in the navigation: its text, its endpoint within the dashboard, its keys if any."""
 
     text: str
     endpoint: str
+    keys: str = ""
 
 
 # Sections of the navigation, in their order on the page.
 SECTIONS: tuple[tuple[Link, ...], ...] = (
-    (Link("Overview", "overview.show"),),
+    (Link("Overview", "overview.show", "g o"),),
+    (Link("People", "people.list_page"), Link("Audit trail", "audit.show")),
     (Link("Settings", "account.show"),),
 )
 
@@ -33,6 +35,7 @@ def sections_for(person: Person) -> Iterator[list[dict[str, object]]]:
         links = [
             {
                 "text": link.text,
+                "keys": link.keys,
                 "url": url_for(f"dashboard.{link.endpoint}"),
                 "is_here": request.blueprint == f"dashboard.{link.endpoint.partition('.')[0]}",
             }
