@@ -21,6 +21,16 @@ class Link:
     keys: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ShownLink:
+    """A link of the navigation as a template shows it."""
+
+    text: str
+    keys: str
+    url: str
+    is_here: bool
+
+
 # Sections of the navigation, in their order on the page.
 SECTIONS: tuple[tuple[Link, ...], ...] = (
     (Link("Overview", "overview.show", "g o"),),
@@ -29,16 +39,16 @@ SECTIONS: tuple[tuple[Link, ...], ...] = (
 )
 
 
-def sections_for(person: Person) -> Iterator[list[dict[str, object]]]:
+def sections_for(person: Person) -> Iterator[list[ShownLink]]:
     """Yield the sections with the links that a person may open."""
     for section in SECTIONS:
         links = [
-            {
-                "text": link.text,
-                "keys": link.keys,
-                "url": url_for(f"dashboard.{link.endpoint}"),
-                "is_here": request.blueprint == f"dashboard.{link.endpoint.partition('.')[0]}",
-            }
+            ShownLink(
+                text=link.text,
+                keys=link.keys,
+                url=url_for(f"dashboard.{link.endpoint}"),
+                is_here=request.blueprint == f"dashboard.{link.endpoint.partition('.')[0]}",
+            )
             for link in section
             if may_open(current_app, f"dashboard.{link.endpoint}", person)
         ]
