@@ -5,7 +5,7 @@ import os
 from flask import Flask
 
 from app.analytics import routes as analytics
-from app.analytics.hooks import ExportFiles
+from app.analytics.exports.downloads import ExportFiles
 from app.api_keys import routes as api_keys
 from app.api_keys.authentication import Authentication
 from app.audio_files import routes as audio_files

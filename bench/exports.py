@@ -20,9 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app import tables  # noqa: F401
-from app.analytics import exporter, exporting
+from app.analytics.enums import Dataset, Format
+from app.analytics.exports import service as export_service
+from app.analytics.exports import work as export_work
+from app.analytics.exports.request import ExportRequest
 from app.analytics.models import ExportJob
-from app.analytics.wishes import Dataset, Format, Wish
 from app.api_keys import service as api_keys
 from app.core.runtime import Runtime
 from app.core.settings import Settings
@@ -82,9 +84,9 @@ def bare(file: Path, to: Path) -> None:
 def export(runtime: Runtime, format_: Format) -> None:
     """Make one export and throw it away."""
     with runtime.db.writing() as session:
-        wish = Wish(Dataset.EVALUATIONS, format_)
-        job_id = exporting.request(session, wish, file_name=None, created_by="bench").id
-    exporter.run_exports(runtime, job_id)
+        request = ExportRequest(Dataset.EVALUATIONS, format_)
+        job_id = export_service.create(session, request, file_name=None, created_by="bench").id
+    export_work.run_exports(runtime, job_id)
     with runtime.db.reading() as session:
         job = session.get_one(ExportJob, job_id)
     if job.state != "succeeded":

@@ -29,27 +29,21 @@ PUBLIC_PAGES = {"dashboard.asset", "dashboard.sign_in.form", "dashboard.sign_in.
 MOST_LINES = 400
 
 # Folders and names that are not divided yet; they may shrink, and nothing may join them.
-CROWDED = {"app/ai/redaction": 20, "app/analytics": 19, "app/operations": 16}
+CROWDED = {"app/ai/redaction": 20, "app/operations": 16}
 SHARED_NAMES = frozenset(
     [
         "Answer",
-        "Batch",
         "Connection",
         "Cue",
-        "Finding",
         "Found",
         "LinearModel",
         "Masked",
         "Message",
-        "Metric",
         "Moment",
         "Outcome",
-        "PeriodQuery",
-        "Question",
         "Reply",
         "Rule",
         "Spoken",
-        "StoredSchema",
         "Task",
         "Turn",
     ]

@@ -1,4 +1,4 @@
-"""Commands over analytics: `flask analytics …`."""
+"""Command groups `analytics` and `exports`, and the command `agreement`."""
 
 from datetime import timedelta
 from itertools import count
@@ -6,14 +6,14 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from app.analytics import agreement as agreements
-from app.analytics import agreement_report, exporter
-from app.analytics.agreement_shapes import AnalyticsAgreementSchema
+from app.analytics.agreement import report, table
 from app.analytics.engine import part_writer, rebuilding
 from app.analytics.engine.database import FactDatabase, fact_database
 from app.analytics.engine.parts import discard, registered
 from app.analytics.engine.periods import Period
-from app.analytics.engine.questions import Question
+from app.analytics.engine.selection import Selection
+from app.analytics.exports import work
+from app.analytics.schemas.agreement import AnalyticsAgreementSchema
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import NotFound
@@ -21,14 +21,14 @@ from app.engagements import service as engagements
 from app.evaluations.enums import Channel
 from app.web.current import current_runtime
 
-_SHOWN = 20
+_MAX_SHOWN = 20
 # Progress is printed every so many batches of facts.
 _PROGRESS_EVERY = 20
 
 
 @click.group("analytics")
 def analytics() -> None:
-    """Rebuild the analytics tables, or verify them."""
+    """Rebuild the analytics tables, or check them."""
 
 
 @analytics.command("rebuild")
@@ -69,13 +69,13 @@ def check() -> None:
             rebuilding.part_differences(session, fact_database(current_runtime().settings))
         )
     differences = facts + parts
-    for difference in differences[:_SHOWN]:
+    for difference in differences[:_MAX_SHOWN]:
         click.echo(difference)
-    if len(differences) > _SHOWN:
-        click.echo(f"and {len(differences) - _SHOWN} more")
+    if len(differences) > _MAX_SHOWN:
+        click.echo(f"and {len(differences) - _MAX_SHOWN} more")
     if differences:
         counted = f"{len(facts)} facts and {len(parts)} parts differ"
-        raise click.ClickException(f"{counted}: run `flask analytics rebuild`")
+        raise click.ClickException(f"{counted}: run `./run analytics rebuild`")
     click.echo("every fact agrees with its evaluation, and every part with its facts")
 
 
@@ -90,7 +90,7 @@ def _write_parts(db: Database, database: FactDatabase) -> None:
 @click.option("--scorecard", "scorecard_id", metavar="ID", help="Only those of this scorecard.")
 @click.option("--channel", type=click.Choice(list(Channel)), help="Only those of this channel.")
 @click.option("--days", default=400, type=click.IntRange(1, 400), show_default=True, help="Period.")
-@click.option("--json", "as_json", is_flag=True, help="Print what the API answers.")
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON of the API.")
 def agreement(
     engagement: str | None,
     campaign_id: str | None,
@@ -102,8 +102,8 @@ def agreement(
 ) -> None:
     """Show how well the engine agrees with people's reviews, and people with each other.
 
-    The engine's own answers are compared, whatever reviews have changed. Figures with under 20
-    pairs are not shown; a kappa from 0.6 is called good.
+    The engine's original answers are compared, before any override. Statistics of fewer than 20
+    pairs are not shown; a kappa of 0.6 or more is marked as good.
     """
     end = utc_now()
     period = Period(end - timedelta(days=days), end, ZoneInfo("UTC"))
@@ -112,28 +112,28 @@ def agreement(
             engagement_id = engagements.find(session, engagement).id if engagement else None
         except NotFound as error:
             raise click.ClickException(error.message) from error
-        question = Question(
+        selection = Selection(
             period,
             engagement_id=engagement_id,
             campaign_id=campaign_id,
             scorecard_id=scorecard_id,
             channel=(channel,) if channel else (),
         )
-        found = agreements.show(session, question)
+        agreement_data = report.show(session, selection)
     if as_json:
-        click.echo(AnalyticsAgreementSchema().dumps(found))
+        click.echo(AnalyticsAgreementSchema().dumps(agreement_data))
         return
-    for line in agreement_report.lines(found):
+    for line in table.lines(agreement_data):
         click.echo(line)
 
 
 @click.group("exports")
 def exports() -> None:
-    """Work on exports."""
+    """Run exports."""
 
 
 @exports.command("run")
 def run() -> None:
-    """Work on the exports that are due, here and now, until none is left."""
-    exporter.run_exports(current_runtime())
-    click.echo("no export is due")
+    """Run the exports that are due in this process, until none is left."""
+    work.run_exports(current_runtime())
+    click.echo("No export is due.")

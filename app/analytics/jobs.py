@@ -1,59 +1,59 @@
-"""Jobs of analytics: exports, the purge of their files, and the writing of parts."""
+"""Jobs of analytics: running exports, purging their files, and writing parts."""
 
 from collections.abc import Sequence
 from datetime import timedelta
 
-from app.analytics import exporter, exporting
 from app.analytics.engine import part_writer
 from app.analytics.engine.database import fact_database, parts_folder
+from app.analytics.exports import service, work
 from app.analytics.models import ExportJob
 from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.runtime import Runtime
 
-# Fewer pending facts are read from their table with each question.
-_MANY_PENDING = 500
+# Up to this number, pending facts stay in their table, where each report reads them.
+_PENDING_BEFORE_WRITE = 500
 _ROWS_KEPT = timedelta(days=90)
 
 
 def run_export(runtime: Runtime, job_id: str) -> None:
-    """Work on this export and on whatever else is due."""
-    exporter.run_exports(runtime, job_id)
+    """Run this export and then every other one that is due."""
+    work.run_exports(runtime, job_id)
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:
-    """List the exports that wait for a worker, or were left by one (for the sweep)."""
+    """Return the exports that wait for a worker or were abandoned by one."""
     with runtime.db.reading() as session:
         return leases.due_ids(session, ExportJob)
 
 
 def purge_exports(runtime: Runtime) -> int:
-    """Delete the files whose time is over, and what killed workers left; return how many files."""
+    """Delete expired files, and spool files of killed workers; return how many files expired."""
     with runtime.db.reading() as session:
-        over = exporting.files_that_are_over(session, utc_now())
-    for object_id in over.values():
+        files = service.expired_files(session, utc_now())
+    for object_id in files.values():
         runtime.storage.delete(object_id)
-    if over:
+    if files:
         with runtime.db.writing() as session:
-            exporting.forget_files(session, over)
-    exporter.clear_spool(runtime)
-    return len(over)
+            service.note_deleted(session, files)
+    work.clear_spool(runtime)
+    return len(files)
 
 
 def purge_export_rows(runtime: Runtime) -> None:
-    """Delete the rows of exports that ended long ago."""
+    """Delete the rows of exports that ended 90 days ago."""
     with runtime.db.writing() as session:
-        exporting.purge(session, before=utc_now() - _ROWS_KEPT)
+        service.purge(session, before=utc_now() - _ROWS_KEPT)
 
 
-def unkept(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
-    """Name those of these files that belong to no export any more."""
+def orphaned(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
+    """Return those of these objects that belong to no export."""
     with runtime.db.reading() as session:
-        return exporting.unknown_among(session, object_ids)
+        return service.orphaned(session, object_ids)
 
 
-def write_parts(runtime: Runtime, *, at_least: int = _MANY_PENDING) -> int:
-    """Write pending facts into parts, where there are so many; return how many were written."""
+def write_parts(runtime: Runtime, *, at_least: int = _PENDING_BEFORE_WRITE) -> int:
+    """Write pending facts into parts when there are at least so many; return how many it wrote."""
     with runtime.db.reading() as session:
         count = part_writer.pending_count(session)
     if count < at_least:

@@ -95,9 +95,9 @@ class FactPart(Table):
 
 
 class ExportJob(LeasedJob):
-    """One export: what was asked for, how far it is, and the file once it is whole.
+    """One export: its request, its progress, and its file once that is complete.
 
-    `object_id` names the stored file of the running or the last attempt; it is handed out only
+    `object_id` names the stored file of the running or the last attempt; it may be downloaded only
     when the state is `succeeded`, and not after `expires_at`.
     """
 
@@ -109,7 +109,7 @@ class ExportJob(LeasedJob):
 
     dataset: Mapped[str]
     format: Mapped[str]
-    wish: Mapped[dict[str, Any]] = mapped_column(JSON)
+    request: Mapped[dict[str, Any]] = mapped_column(JSON)
     file_name: Mapped[str]
     created_by: Mapped[str]
     object_id: Mapped[str | None]

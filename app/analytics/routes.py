@@ -2,22 +2,24 @@
 
 from typing import Any
 
-from app.analytics import (
-    agreement,
-    export_records,
-    export_shapes,
-    exporting,
-    schemas,
-)
-from app.analytics.agreement_shapes import AgreementQuery, AnalyticsAgreementSchema
-from app.analytics.board_shapes import AnalyticsExecutiveSchema, AnalyticsMemberSchema
-from app.analytics.engine.periods import Granularity, moment_of
-from app.analytics.engine.questions import Question, question_of
+from app.analytics.agreement import report as agreement
+from app.analytics.engine.periods import moment_of
 from app.analytics.engine.reader import open_facts
-from app.analytics.export_records import Links
-from app.analytics.query_shapes import AnalyticsQuery
+from app.analytics.engine.selection import Selection, selection_of
+from app.analytics.enums import Dataset, Format, Granularity, GroupBy, TrendMetric
+from app.analytics.exports import downloads, service
+from app.analytics.exports.downloads import ExportLinks
+from app.analytics.exports.request import ExportRequest, required_scopes
 from app.analytics.reports import leaderboards, summary, trends
-from app.analytics.wishes import Dataset, Format, Wish, scopes_of
+from app.analytics.schemas.agreement import AgreementQuery, AnalyticsAgreementSchema
+from app.analytics.schemas.exports import ExportAcceptedSchema, ExportCreate, ExportSchema
+from app.analytics.schemas.leaderboards import (
+    AnalyticsExecutiveSchema,
+    AnalyticsMemberSchema,
+    LeaderboardQuery,
+)
+from app.analytics.schemas.query import AnalyticsQuery
+from app.analytics.schemas.reports import AnalyticsSummarySchema, AnalyticsTrendSchema, TrendQuery
 from app.core.clock import utc_now
 from app.core.errors import InvalidInput
 from app.web.api import Blueprint
@@ -26,68 +28,68 @@ from app.web.principal import EXPENSIVE, check_scope, current_principal, require
 from app.web.public_address import public_address
 
 blp = Blueprint(
-    "analytics", __name__, url_prefix="/analytics", description="Figures over evaluations"
+    "analytics", __name__, url_prefix="/analytics", description="Reports over evaluations"
 )
 
 
 @blp.get("/summary")
 @require_scope("analytics:read")
 @blp.arguments(AnalyticsQuery, location="query")
-@blp.response(200, schemas.AnalyticsSummarySchema)
+@blp.response(200, AnalyticsSummarySchema)
 def get_analytics_summary(query: dict[str, Any]) -> Any:
     """Summarize a period: scores, sentiment, resolution, topics and the weakest criteria."""
-    question, how = _question(query), _how(query)
+    selection, options = _selection(query), _ranking_options(query)
     with open_facts(current_runtime()) as facts:
-        return summary.summarize(facts, question, **how)
+        return summary.summarize(facts, selection, **options)
 
 
 @blp.get("/campaigns")
 @require_scope("analytics:read")
-@blp.arguments(schemas.BoardQuery, location="query")
+@blp.arguments(LeaderboardQuery, location="query")
 @blp.response(200, AnalyticsMemberSchema(many=True))
 def list_campaign_analytics(query: dict[str, Any]) -> Any:
     """Compare and rank the campaigns."""
-    question, how = _question(query), _how(query)
+    selection, options = _selection(query), _ranking_options(query)
     with open_facts(current_runtime()) as facts:
-        return leaderboards.campaigns(facts, question, query["page_request"], **how)
+        return leaderboards.campaigns(facts, selection, query["page_request"], **options)
 
 
 @blp.get("/call-centers")
 @require_scope("analytics:read")
-@blp.arguments(schemas.BoardQuery, location="query")
+@blp.arguments(LeaderboardQuery, location="query")
 @blp.response(200, AnalyticsMemberSchema(many=True))
 def list_call_center_analytics(query: dict[str, Any]) -> Any:
     """Compare and rank the call centres."""
-    question, how = _question(query), _how(query)
+    selection, options = _selection(query), _ranking_options(query)
     with open_facts(current_runtime()) as facts:
-        return leaderboards.call_centers(facts, question, query["page_request"], **how)
+        return leaderboards.call_centers(facts, selection, query["page_request"], **options)
 
 
 @blp.get("/executives")
 @require_scope("analytics:read")
-@blp.arguments(schemas.BoardQuery, location="query")
+@blp.arguments(LeaderboardQuery, location="query")
 @blp.response(200, AnalyticsExecutiveSchema(many=True))
 def list_executive_analytics(query: dict[str, Any]) -> Any:
-    """Compare the executives, and rank people and bots, each among themselves."""
-    question, how = _question(query), _how(query)
+    """Compare the executives, and rank people and bots separately."""
+    selection, options = _selection(query), _ranking_options(query)
     with open_facts(current_runtime()) as facts:
-        return leaderboards.executives(facts, question, query["page_request"], **how)
+        return leaderboards.executives(facts, selection, query["page_request"], **options)
 
 
 @blp.get("/trends")
 @require_scope("analytics:read")
-@blp.arguments(schemas.TrendQuery, location="query")
-@blp.response(200, schemas.AnalyticsTrendSchema)
+@blp.arguments(TrendQuery, location="query")
+@blp.response(200, AnalyticsTrendSchema)
 def get_analytics_trends(query: dict[str, Any]) -> Any:
-    """Show the course of one metric, of everything or group by group."""
-    question = _question(query)
+    """Show one metric over time, in total or by group."""
+    selection = _selection(query)
     with open_facts(current_runtime()) as facts:
         return trends.show(
             facts,
-            question,
-            metric=trends.Metric(query["metric"]),
+            selection,
+            metric=TrendMetric(query["metric"]),
             granularity=Granularity(query["granularity"]),
-            group_by=trends.GroupBy(query["group_by"]),
+            group_by=GroupBy(query["group_by"]),
             limit=query["limit"],
         )
 
@@ -98,27 +100,27 @@ def get_analytics_trends(query: dict[str, Any]) -> Any:
 @blp.response(200, AnalyticsAgreementSchema)
 def get_analytics_agreement(query: dict[str, Any]) -> Any:
     """Show how well the engine agrees with people's reviews, and people with each other."""
-    question = _question(query)
+    selection = _selection(query)
     with current_runtime().db.reading() as session:
-        return agreement.show(session, question)
+        return agreement.show(session, selection)
 
 
 @blp.post("/export")
 @require_scope("analytics:export", policy=EXPENSIVE)
-@blp.arguments(export_shapes.ExportCreate)
-@blp.response(202, export_shapes.ExportAcceptedSchema)
+@blp.arguments(ExportCreate)
+@blp.response(202, ExportAcceptedSchema)
 def create_export(body: dict[str, Any]) -> Any:
     """Queue an export; its file can be downloaded for a day once it is ready."""
-    links, wish = _links(), _wish(body)
-    _check_scopes(wish)
+    links, request = _links(), _export_request(body)
+    _check_scopes(request)
     created_by = current_principal().key_id
     runtime = current_runtime()
     runtime.storage.require_space(0)
     with runtime.db.reading() as session:
-        exporting.require_room(session, wish)
+        service.require_fits_sheet(session, request)
     with runtime.db.writing() as session:
-        job = exporting.request(
-            session, wish, file_name=body.get("file_name"), created_by=created_by
+        job = service.create(
+            session, request, file_name=body.get("file_name"), created_by=created_by
         )
     return {
         "job_id": job.id,
@@ -130,45 +132,46 @@ def create_export(body: dict[str, Any]) -> Any:
 
 @blp.get("/export/<id:job_id>")
 @require_scope("analytics:export")
-@blp.response(200, export_shapes.ExportSchema)
+@blp.response(200, ExportSchema)
 def get_export(job_id: str) -> Any:
-    """Show how far an export is; when it is ready, with a signed link to its file."""
+    """Show the progress of an export, and a signed link to its file once it is ready."""
     with current_runtime().db.reading() as session:
-        _check_scopes(exporting.wish_of(export_records.found(session, job_id)))
-        return export_records.show(session, job_id, _links())
+        job = service.find(session, job_id)
+        _check_scopes(service.request_of(job))
+        return downloads.show(job, _links())
 
 
 @blp.delete("/export/<id:job_id>", tags=["analytics", "extension"])
 @require_scope("analytics:export")
 @blp.response(204)
 def cancel_export(job_id: str) -> None:
-    """End an export that waits or runs; one that is ready is withdrawn with its file."""
+    """Cancel an export that is queued or running, or delete the file of one that is ready."""
     with current_runtime().db.writing() as session:
-        exporting.cancel(session, job_id)
+        service.cancel(session, job_id)
 
 
-def _check_scopes(wish: Wish) -> None:
-    for scope in scopes_of(wish):
+def _check_scopes(request: ExportRequest) -> None:
+    for scope in required_scopes(request):
         check_scope(scope)
 
 
-def _question(query: dict[str, Any]) -> Question:
-    return question_of(query, now=utc_now())
+def _selection(query: dict[str, Any]) -> Selection:
+    return selection_of(query, now=utc_now())
 
 
-def _how(query: dict[str, Any]) -> dict[str, Any]:
+def _ranking_options(query: dict[str, Any]) -> dict[str, Any]:
     compare = query["compare"] == "previous_period"
     return {"min_evaluations": query["min_evaluations"], "compare": compare}
 
 
-def _wish(body: dict[str, Any]) -> Wish:
+def _export_request(body: dict[str, Any]) -> ExportRequest:
     zone = body["timezone"]
     start, end = (
-        moment_of(body[each], zone) if each in body else None for each in ("start", "end")
+        moment_of(body[name], zone) if name in body else None for name in ("start", "end")
     )
     if start is not None and end is not None and start >= end:
         raise InvalidInput.field("to", "to must be later than from.", code="RANGE")
-    return Wish(
+    return ExportRequest(
         dataset=Dataset(body["dataset"]),
         format=Format(body["format"]),
         start=start,
@@ -181,6 +184,6 @@ def _wish(body: dict[str, Any]) -> Wish:
     )
 
 
-def _links() -> Links:
+def _links() -> ExportLinks:
     runtime = current_runtime()
-    return Links(runtime.urls, public_address(runtime.settings), runtime.settings.url_ttl_s)
+    return ExportLinks(runtime.urls, public_address(runtime.settings), runtime.settings.url_ttl_s)

@@ -20,6 +20,10 @@ _BEARER = re.compile(r"[Bb]earer +(\S+)")
 _BEARER_BY_DEFAULT = frozenset({"engagements", "usage"})
 _ALWAYS_SIGNED = frozenset({"api-keys"})
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_MISMATCH = (
+    "The request signature does not match: compare the lines that you signed with those that the "
+    "service received, in details. If they are equal, check the first line and the secret."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +99,26 @@ def verify_signature(request: Request, key: CachedKey, signature: SignatureHeade
     body = request.get_data()
     if signature is None:
         return
+    method: str = request.environ["REQUEST_METHOD"]
+    target = request_signing.request_target(request.environ["RAW_URI"])
     message = request_signing.string_to_sign(
         timestamp=signature.timestamp,
         nonce=signature.nonce,
-        method=request.environ["REQUEST_METHOD"],
-        target=request_signing.request_target(request.environ["RAW_URI"]),
+        method=method,
+        target=target,
         body=body,
     )
     if not request_signing.verify(key.secret, message, signature.signature):
-        raise errors.InvalidSignature()
+        received = Detail(
+            location="headers",
+            field="X-Signature",
+            timestamp=signature.timestamp,
+            nonce=signature.nonce,
+            method=method,
+            path=target.encode("ascii", "backslashreplace").decode(),
+            bodySha256=request_signing.body_digest(body),
+        )
+        raise errors.InvalidSignature(_MISMATCH, details=[received])
 
 
 def _check_length(request: Request) -> None:

@@ -11,7 +11,14 @@ class Detail(TypedDict, total=False):
     field: str
     code: str
     message: str
+    # With TIMESTAMP_EXPIRED.
     serverTime: str
+    # With INVALID_SIGNATURE: the lines to sign, as the service received them.
+    timestamp: str
+    nonce: str
+    method: str
+    path: str
+    bodySha256: str
 
 
 class AppError(Exception):

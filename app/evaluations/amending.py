@@ -21,14 +21,16 @@ _MEMBERS = {
 }
 
 
-def locked_for_review(session: Session, evaluation_id: str) -> tuple[Evaluation, EvaluationResult]:
-    """Return a finished evaluation and its results, locked until the commit.
+def find_reviewable(
+    session: Session, evaluation_id: str, *, for_update: bool
+) -> tuple[Evaluation, EvaluationResult]:
+    """Return a finished evaluation and its results, locked until the commit if asked.
 
     Raises:
         NotFound: there is no such evaluation.
         Conflict: it is not completed, or a newer revision replaces it.
     """
-    evaluation = service.find(session, evaluation_id, for_update=True)
+    evaluation = service.find(session, evaluation_id, for_update=for_update)
     if evaluation.status != Status.COMPLETED:
         raise Conflict(
             f"The evaluation is {evaluation.status}: only a completed one can be reviewed."

@@ -44,7 +44,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """One line of the report."""
 
     check: str
@@ -52,9 +52,9 @@ class Finding:
     message: str
 
 
-def examine(settings: Settings) -> list[Finding]:
+def examine(settings: Settings) -> list[CheckResult]:
     """Run all checks."""
-    checks: tuple[Callable[[Settings], Finding], ...] = (
+    checks: tuple[Callable[[Settings], CheckResult], ...] = (
         _versions,
         _python,
         _data_dir,
@@ -83,112 +83,114 @@ def speech_problem(settings: Settings) -> str:
     return ""
 
 
-def _versions(_: Settings) -> Finding:
+def _versions(_: Settings) -> CheckResult:
     found = []
     for package in _PACKAGES:
         try:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             found.append(f"{package} missing")
-    return Finding("versions", Verdict.OK, f"CQE {__version__}; {', '.join(found)}")
+    return CheckResult("versions", Verdict.OK, f"CQE {__version__}; {', '.join(found)}")
 
 
-def _python(_: Settings) -> Finding:
+def _python(_: Settings) -> CheckResult:
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
     versions = f"{platform.python_version()}, SQLite {sqlite3.sqlite_version}, {system}"
-    return Finding("python", Verdict.OK if sys.version_info >= (3, 11) else Verdict.FAIL, versions)
+    return CheckResult(
+        "python", Verdict.OK if sys.version_info >= (3, 11) else Verdict.FAIL, versions
+    )
 
 
-def _data_dir(settings: Settings) -> Finding:
+def _data_dir(settings: Settings) -> CheckResult:
     folder = settings.data_dir
     if not folder.is_dir():
-        return Finding("data folder", Verdict.WARN, f"{folder} does not exist yet: run `./run`")
+        return CheckResult("data folder", Verdict.WARN, f"{folder} does not exist yet: run `./run`")
     if not os.access(folder, os.W_OK):
-        return Finding("data folder", Verdict.FAIL, f"{folder} cannot be written to")
+        return CheckResult("data folder", Verdict.FAIL, f"{folder} cannot be written to")
     if not is_private(folder.stat()):
-        return Finding(
+        return CheckResult(
             "data folder", Verdict.WARN, f"other users may read {folder}: run `chmod 700 {folder}`"
         )
-    return Finding("data folder", Verdict.OK, str(folder))
+    return CheckResult("data folder", Verdict.OK, str(folder))
 
 
-def _disk(settings: Settings) -> Finding:
+def _disk(settings: Settings) -> CheckResult:
     folder = settings.data_dir
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     amount = f"{free / 1e9:.1f} GB free"
     if free < settings.min_free_bytes:
-        return Finding("disk", Verdict.FAIL, f"{amount}, less than CQE_MIN_FREE_GB: free some")
-    return Finding("disk", Verdict.OK, amount)
+        return CheckResult("disk", Verdict.FAIL, f"{amount}, less than CQE_MIN_FREE_GB: free some")
+    return CheckResult("disk", Verdict.OK, amount)
 
 
-def _keys(settings: Settings) -> Finding:
+def _keys(settings: Settings) -> CheckResult:
     try:
         ring = load_keyring(settings)
     except SettingsError as error:
-        return Finding("master keys", Verdict.FAIL, str(error))
+        return CheckResult("master keys", Verdict.FAIL, str(error))
     place = "CQE_MASTER_KEYS" if settings.master_keys else "a file in the data folder"
-    return Finding("master keys", Verdict.OK, f"in {place}, {ring.current_id} encrypts")
+    return CheckResult("master keys", Verdict.OK, f"in {place}, {ring.current_id} encrypts")
 
 
-def _database(settings: Settings) -> Finding:
+def _database(settings: Settings) -> CheckResult:
     kind = "SQLite" if settings.is_sqlite else "PostgreSQL"
     if settings.is_sqlite and not settings.data_dir.is_dir():
-        return Finding("database", Verdict.WARN, f"{kind}, not created yet: run `./run`")
+        return CheckResult("database", Verdict.WARN, f"{kind}, not created yet: run `./run`")
     db = Database(settings, lambda _: None)
     try:
         with closing(db.engine.raw_connection()), db.reading() as session:
             found = stored_revision(session)
             session.execute(text("SELECT 1"))
     except (AppError, OSError) as error:
-        return Finding("database", Verdict.FAIL, f"{kind} does not answer: {error}")
+        return CheckResult("database", Verdict.FAIL, f"{kind} does not answer: {error}")
     finally:
         db.engine.dispose()
     if found != needed_revision():
         problem = f"{kind} is at {found or 'no revision'}: run `flask db upgrade`"
-        return Finding("database", Verdict.FAIL, problem)
-    return Finding("database", Verdict.OK, f"{kind}, migrations at head ({found or 'none'})")
+        return CheckResult("database", Verdict.FAIL, problem)
+    return CheckResult("database", Verdict.OK, f"{kind}, migrations at head ({found or 'none'})")
 
 
-def _queue(settings: Settings) -> Finding:
+def _queue(settings: Settings) -> CheckResult:
     choice = queue_server.choose(settings)
     url = queue.redis_url(settings)
     if url and queue.answers(url):
-        return Finding("queue", Verdict.OK, f"{choice.description}; it answers")
+        return CheckResult("queue", Verdict.OK, f"{choice.description}; it answers")
     if url:
-        return Finding("queue", Verdict.WARN, f"{choice.description}; it does not answer")
-    return Finding("queue", Verdict.OK, f"{choice.description}; not running")
+        return CheckResult("queue", Verdict.WARN, f"{choice.description}; it does not answer")
+    return CheckResult("queue", Verdict.OK, f"{choice.description}; not running")
 
 
-def _worker(settings: Settings) -> Finding:
+def _worker(settings: Settings) -> CheckResult:
     if heartbeat.is_alive(settings.data_dir):
-        return Finding("worker", Verdict.OK, "alive")
-    return Finding("worker", Verdict.WARN, "no heartbeat: is the service running?")
+        return CheckResult("worker", Verdict.OK, "alive")
+    return CheckResult("worker", Verdict.WARN, "no heartbeat: is the service running?")
 
 
-def _clock(settings: Settings) -> Finding:
+def _clock(settings: Settings) -> CheckResult:
     now = utc_now()
     if not settings.data_dir.is_dir() or not os.access(settings.data_dir, os.W_OK):
-        return Finding("clock", Verdict.OK, iso_utc(now))
+        return CheckResult("clock", Verdict.OK, iso_utc(now))
     probe = settings.data_dir / f".clock-{os.getpid()}"
     probe.touch(mode=0o600)
     off = abs(probe.stat().st_mtime - time.time())
     probe.unlink()
     verdict = Verdict.OK if off < _CLOCK_TOLERANCE_S else Verdict.WARN
-    return Finding("clock", verdict, f"{iso_utc(now)}, {off:.1f} s off the data folder's")
+    return CheckResult("clock", verdict, f"{iso_utc(now)}, {off:.1f} s off the data folder's")
 
 
-def _speech(settings: Settings) -> Finding:
+def _speech(settings: Settings) -> CheckResult:
     problem = speech_problem(settings)
     if problem:
-        return Finding("speech model", Verdict.WARN, problem)
-    return Finding("speech model", Verdict.OK, settings.speech_model_dir or "tiny.en, bundled")
+        return CheckResult("speech model", Verdict.WARN, problem)
+    return CheckResult("speech model", Verdict.OK, settings.speech_model_dir or "tiny.en, bundled")
 
 
-def _judge(settings: Settings) -> Finding:
+def _judge(settings: Settings) -> CheckResult:
     if settings.judge == EMBEDDED:
-        return Finding("judge", Verdict.OK, "embedded")
+        return CheckResult("judge", Verdict.OK, "embedded")
     where = f"{settings.judge}, {settings.judge_model} at {settings.judge_url}"
     question = {"messages": [{"role": "user", "content": "Answer with the word ok."}]}
     began_at = time.monotonic()
@@ -197,6 +199,6 @@ def _judge(settings: Settings) -> Finding:
             reply = endpoint_of(settings).complete(sender, question, timeout_s=_MODEL_WITHIN_S)
     except ModelError as error:
         detail = f" ({error.detail})" if error.detail else ""
-        return Finding("judge", Verdict.FAIL, f"{where}: {error.message}{detail}")
+        return CheckResult("judge", Verdict.FAIL, f"{where}: {error.message}{detail}")
     took_s = time.monotonic() - began_at
-    return Finding("judge", Verdict.OK, f"{where}: {reply.model} answers in {took_s:.1f} s")
+    return CheckResult("judge", Verdict.OK, f"{where}: {reply.model} answers in {took_s:.1f} s")

@@ -1,7 +1,7 @@
 """Job queues of the worker: the functions that run a job, and that find the due rows, of each."""
 
-from app.analytics import exporting
 from app.analytics import jobs as exports
+from app.analytics.exports import service as export_service
 from app.audio_files import jobs as audio_files
 from app.audio_files.playback import jobs as playback
 from app.audio_files.playback import requests as drawings
@@ -19,6 +19,6 @@ JOB_QUEUES: tuple[JobQueue, ...] = (
     JobQueue(drawings.QUEUE, playback.draw_waveform, playback.due_ids),
     JobQueue(judgements.QUEUE, evaluations.judge, evaluations.due_ids),
     JobQueue(importing.QUEUE, imports.run_import, imports.due_ids),
-    JobQueue(exporting.QUEUE, exports.run_export, exports.due_ids),
+    JobQueue(export_service.QUEUE, exports.run_export, exports.due_ids),
     JobQueue(erasing.QUEUE, erasures.run_erasure, erasures.due_ids),
 )

@@ -18,7 +18,7 @@ _BATCH = 500
 # By id prefix: returns those of the given objects that no row needs.
 _FIND_ORPHANED: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
     "aud": audio_files.orphaned,
-    "exp": exports.unkept,
+    "exp": exports.orphaned,
     "play": playback.orphaned,
     "wave": playback.orphaned,
 }

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from sqlalchemy.orm import Session
 
-from app.analytics import retiring
+from app.analytics.exports import service as exports
 from app.audio_files import erasure as audio_files
 from app.conversations import erasure as conversations
 from app.core.clock import utc_now
@@ -177,7 +177,7 @@ def _judged(session: Session, source_ids: Sequence[str]) -> dict[str, int]:
 
 
 def _end(session: Session, job: Erasure, state: JobState) -> None:
-    retired = retiring.retire(session) if any(job.counts.values()) else 0
+    retired = exports.withdraw_texts(session) if any(job.counts.values()) else 0
     job.counts = {**job.counts, "exports": job.counts["exports"] + retired}
     job.customer_ref = None
     leases.end(job, state, utc_now())

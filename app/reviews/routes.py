@@ -27,6 +27,16 @@ def create_review(body: dict[str, Any], evaluation_id: str) -> Any:
         return service.add(session, evaluation_id, body, created_by=created_by)
 
 
+@blp.post("/<id:evaluation_id>/reviews/preview")
+@require_scope("evaluations:review")
+@blp.arguments(schemas.ReviewPreviewBody)
+@blp.response(200, schemas.ReviewPreviewSchema)
+def preview_review(body: dict[str, Any], evaluation_id: str) -> Any:
+    """Show the score that other answers would give; nothing is stored."""
+    with current_runtime().db.reading() as session:
+        return service.preview(session, evaluation_id, body["criteria"])
+
+
 @blp.get("/<id:evaluation_id>/reviews")
 @require_scope("evaluations:review")
 @blp.arguments(schemas.ReviewQuery, location="query")

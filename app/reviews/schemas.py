@@ -4,8 +4,9 @@ from typing import Any
 
 from marshmallow import ValidationError, fields, validates_schema
 
-from app.evaluations.enums import RESOLUTIONS, REVIEW_ACTIONS, ReviewAction
-from app.web.schemas.base import CamelSchema, reject
+from app.evaluations.enums import BANDS, RESOLUTIONS, REVIEW_ACTIONS, ReviewAction
+from app.evaluations.schemas.results import AutoFailSchema
+from app.web.schemas.base import CamelSchema, StoredSchema, reject
 from app.web.schemas.fields import BASE_MESSAGES, Choice, Flag, Items, Nested, Number, Text, Whole
 from app.web.schemas.messages import LENGTH, REQUIRED, TYPE, UNKNOWN, Message
 from app.web.schemas.pagination import PageQuery, sort_field
@@ -116,6 +117,13 @@ class ReviewCreate(CamelSchema):
         },
     )
     satisfaction = Number(low=1, high=5)
+    reviews_seen = Whole(
+        high=200,
+        metadata={
+            "description": "How many reviews you have read; if there are others by now, the answer "
+            "is 409 and nothing is changed."
+        },
+    )
 
     @validates_schema
     def _check_action(self, data: dict[str, Any], **_: Any) -> None:
@@ -133,6 +141,25 @@ class ReviewCreate(CamelSchema):
         if action in (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE) and not changes:
             message = f"criteria or resolution is required for {action}."
             raise reject("criteria", message, code=REQUIRED)
+
+
+class ReviewPreviewBody(CamelSchema):
+    """Answers whose score is to be shown before a review is saved."""
+
+    criteria = Items(Nested(CriterionRatingCreate), high=200, required=True)
+
+
+class ReviewPreviewSchema(StoredSchema):
+    """The score with other answers, next to the present one."""
+
+    score_before = fields.Integer(required=True)
+    score = fields.Integer(required=True)
+    raw_score = fields.Float(required=True)
+    compliance_score = fields.Float(required=True, allow_none=True)
+    coverage = fields.Float(required=True)
+    band = Choice(BANDS, required=True, allow_none=True)
+    passed = fields.Boolean(required=True, allow_none=True)
+    auto_fail = Nested(AutoFailSchema, required=True)
 
 
 class ReviewQuery(PageQuery):

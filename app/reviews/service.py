@@ -27,6 +27,7 @@ from app.reviews.transitions import status_after
 MOST_REVIEWS = 200
 _OVERRIDING = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
 _SORTABLE = {"created_at": Review.created_at}
+_PREVIEWED = ("score", "rawScore", "complianceScore", "coverage", "band", "passed", "autoFail")
 
 
 def add(
@@ -44,12 +45,11 @@ def add(
     Raises:
         NotFound: there is no such evaluation.
         Conflict: it is not completed or not the current revision, its review status does not allow
-            the action, or it has too many reviews.
+            the action, it has other reviews than `reviews_seen`, or too many.
         InvalidInput: the ratings do not fit the scorecard or the transcript, or leave no score.
     """
-    evaluation, result = amending.locked_for_review(session, evaluation_id)
-    if len(result.document["reviews"]) >= MOST_REVIEWS:
-        raise Conflict(f"An evaluation can have at most {MOST_REVIEWS} reviews.")
+    evaluation, result = amending.find_reviewable(session, evaluation_id, for_update=True)
+    _check_count(len(result.document["reviews"]), given.get("reviews_seen"))
     action = ReviewAction(given["action"])
     before = ReviewStatus(evaluation.review_status)
     after = status_after(action, before)
@@ -105,6 +105,26 @@ def add(
     return record
 
 
+def preview(
+    session: Session, evaluation_id: str, criteria: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the score that an override with these ratings would give; nothing is stored.
+
+    Args:
+        criteria: items of `criteria` as in `schemas.ReviewCreate`.
+
+    Raises:
+        NotFound: there is no such evaluation.
+        Conflict: it is not completed or not the current revision.
+        InvalidInput: the ratings do not fit the scorecard or the transcript, or leave no score.
+    """
+    evaluation, result = amending.find_reviewable(session, evaluation_id, for_update=False)
+    scorecard = _scorecard(session, evaluation)
+    _, scored = _rated(session, evaluation, result, {"criteria": criteria}, scorecard)
+    document = scored.results if scored else result.document
+    return {"scoreBefore": evaluation.score, **{name: document[name] for name in _PREVIEWED}}
+
+
 def list_page(session: Session, evaluation_id: str, request: PageRequest) -> Page[Any]:
     """List the reviews of one revision, by default the oldest first."""
     evaluations.find(session, evaluation_id)
@@ -141,6 +161,15 @@ def shown(review: Any) -> dict[str, Any]:
         "scoreAfter": row["score_after"],
         "createdAt": iso_utc(row["created_at"]),
     }
+
+
+def _check_count(count: int, seen: int | None) -> None:
+    if seen is not None and seen != count:
+        raise Conflict(
+            "This evaluation was reviewed meanwhile: read it again before you review it."
+        )
+    if count >= MOST_REVIEWS:
+        raise Conflict(f"An evaluation can have at most {MOST_REVIEWS} reviews.")
 
 
 def _rated(

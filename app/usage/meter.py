@@ -21,7 +21,7 @@ from app.core.request_limits.sqlite_state import StateFileError
 from app.core.request_limits.state import CountStore
 from app.core.request_limits.values import CountBatch
 from app.core.runtime import Runtime
-from app.usage.metrics import Metric
+from app.usage.metrics import UsageMetric
 from app.usage.models import CountedBatch
 from app.usage.records import Addition, add, note_uses
 
@@ -88,7 +88,7 @@ def _apply(session: Session, batch: CountBatch, source: CountStore) -> int:
     add(
         session,
         [
-            Addition(call.date, Metric.CALLS, call.key_id, call.operation, number)
+            Addition(call.date, UsageMetric.CALLS, call.key_id, call.operation, number)
             for call, number in batch.calls.items()
             if number
         ],

@@ -7,7 +7,7 @@ GB = 1_000_000_000
 STORAGE_STEP_BYTES = 1_000
 
 
-class Metric(StrEnum):
+class UsageMetric(StrEnum):
     """A quantity that the plan includes an amount of."""
 
     CALLS = "calls"
@@ -15,12 +15,16 @@ class Metric(StrEnum):
     STORAGE_GB = "storage_gb"
 
 
-UNITS = {Metric.CALLS: "request", Metric.WEBHOOKS: "delivery", Metric.STORAGE_GB: "gb"}
+UNITS = {
+    UsageMetric.CALLS: "request",
+    UsageMetric.WEBHOOKS: "delivery",
+    UsageMetric.STORAGE_GB: "gb",
+}
 
 
-def in_unit(metric: Metric, quantity: int) -> int | float:
+def in_unit(metric: UsageMetric, quantity: int) -> int | float:
     """Return a quantity in the unit of the API: calls, deliveries, or gigabytes for bytes."""
-    return quantity / GB if metric == Metric.STORAGE_GB else quantity
+    return quantity / GB if metric == UsageMetric.STORAGE_GB else quantity
 
 
 def whole_steps(size_bytes: int) -> int:

@@ -33,7 +33,7 @@ class UsageRecord(Table):
 
     id: Mapped[str] = mapped_column(primary_key=True)
     date: Mapped[str]
-    type: Mapped[str]  # a Metric
+    type: Mapped[str]  # a UsageMetric
     key_id: Mapped[str]  # empty for webhooks and storage
     operation: Mapped[str]  # name of the endpoint function, id of the subscription, or `storage`
     quantity: Mapped[int] = mapped_column(BigInteger)

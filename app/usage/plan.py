@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.core.settings import Settings
-from app.usage.metrics import GB, Metric, in_unit
+from app.usage.metrics import GB, UsageMetric, in_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +12,7 @@ class Plan:
     """Name of the plan, and the included calls, deliveries and bytes."""
 
     tier: str
-    included: Mapping[Metric, int]
+    included: Mapping[UsageMetric, int]
 
 
 def plan_of(settings: Settings) -> Plan:
@@ -20,14 +20,14 @@ def plan_of(settings: Settings) -> Plan:
     return Plan(
         settings.plan_tier,
         {
-            Metric.CALLS: settings.plan_calls,
-            Metric.WEBHOOKS: settings.plan_webhooks,
-            Metric.STORAGE_GB: round(settings.plan_storage_gb * GB),
+            UsageMetric.CALLS: settings.plan_calls,
+            UsageMetric.WEBHOOKS: settings.plan_webhooks,
+            UsageMetric.STORAGE_GB: round(settings.plan_storage_gb * GB),
         },
     )
 
 
-def compared(metric: Metric, used: int, included: int) -> dict[str, int | float]:
+def compared(metric: UsageMetric, used: int, included: int) -> dict[str, int | float]:
     """Return used and included amounts and the overage, in the unit of the API."""
     return {
         "used": in_unit(metric, used),

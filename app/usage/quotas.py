@@ -14,7 +14,7 @@ from app.core.database.upserts import upsert_into
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import UsageQuotaWarning
-from app.usage.metrics import Metric, in_unit
+from app.usage.metrics import UsageMetric, in_unit
 from app.usage.models import QuotaWarning
 from app.usage.periods import period_before, period_of
 from app.usage.plan import Plan
@@ -30,7 +30,7 @@ class DueWarning:
     """A metric that has reached the threshold in a period."""
 
     period: str
-    metric: Metric
+    metric: UsageMetric
     used: int
     included: int
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.core.database.upserts import upsert_into
 from app.core.ids import new_id
-from app.usage.metrics import Metric
+from app.usage.metrics import UsageMetric
 from app.usage.models import MeteredKey, UsageRecord
 from app.usage.periods import bounds, first_day
 
@@ -22,7 +22,7 @@ class Addition:
     """A quantity to add to one record. Additions sort like the unique index of the records."""
 
     date: str
-    metric: Metric
+    metric: UsageMetric
     key_id: str
     operation: str
     quantity: int
@@ -58,10 +58,10 @@ def raise_peak(session: Session, *, period: str, date: str, quantity: int) -> No
     if quantity <= _stored(session, period):
         return
     # Concurrent writers lock this row first, so that the second one sees what the first added.
-    add(session, [Addition(first_day(period), Metric.STORAGE_GB, "", _STORAGE, 0)])
+    add(session, [Addition(first_day(period), UsageMetric.STORAGE_GB, "", _STORAGE, 0)])
     growth = quantity - _stored(session, period)
     if growth > 0:
-        add(session, [Addition(date, Metric.STORAGE_GB, "", _STORAGE, growth)])
+        add(session, [Addition(date, UsageMetric.STORAGE_GB, "", _STORAGE, growth)])
 
 
 def note_uses(session: Session, last_used: Mapping[str, datetime]) -> None:
@@ -85,7 +85,7 @@ def note_uses(session: Session, last_used: Mapping[str, datetime]) -> None:
 def _stored(session: Session, period: str) -> int:
     total = session.scalar(
         select(func.sum(UsageRecord.quantity)).where(
-            UsageRecord.type == Metric.STORAGE_GB, UsageRecord.date.between(*bounds(period))
+            UsageRecord.type == UsageMetric.STORAGE_GB, UsageRecord.date.between(*bounds(period))
         )
     )
     return int(total or 0)

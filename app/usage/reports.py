@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
 from app.core.database.paging import Page, PageRequest, select_page
-from app.usage.metrics import UNITS, Metric, in_unit
+from app.usage.metrics import UNITS, UsageMetric, in_unit
 from app.usage.models import MeteredKey, UsageRecord
 from app.usage.periods import bounds
 from app.usage.plan import Plan, compared
@@ -35,12 +35,12 @@ def totals_of(period: str) -> Select[str, int]:
     )
 
 
-def totals(session: Session, period: str) -> dict[Metric, int]:
+def totals(session: Session, period: str) -> dict[UsageMetric, int]:
     """Return the total of each metric in a period: calls, deliveries, bytes."""
     total_by_metric = {
-        Metric(type_): int(total) for type_, total in session.execute(totals_of(period))
+        UsageMetric(type_): int(total) for type_, total in session.execute(totals_of(period))
     }
-    return {metric: total_by_metric.get(metric, 0) for metric in Metric}
+    return {metric: total_by_metric.get(metric, 0) for metric in UsageMetric}
 
 
 def summary(session: Session, period: str, plan: Plan) -> dict[str, Any]:
@@ -50,7 +50,8 @@ def summary(session: Session, period: str, plan: Plan) -> dict[str, Any]:
         "billing_period": period,
         "tier": plan.tier,
         "usage": {
-            metric.value: compared(metric, used[metric], plan.included[metric]) for metric in Metric
+            metric.value: compared(metric, used[metric], plan.included[metric])
+            for metric in UsageMetric
         },
     }
 
@@ -60,7 +61,7 @@ def list_details(
     period: str,
     request: PageRequest,
     *,
-    metric: Metric | None = None,
+    metric: UsageMetric | None = None,
     key_id: str | None = None,
 ) -> Page[dict[str, Any]]:
     """List the records of a period: one for each day, key and operation, newest day first."""
@@ -84,7 +85,7 @@ def by_key(session: Session, period: str) -> list[dict[str, Any]]:
     """List all keys, used or not, with their calls in a period, most calls first."""
     calls = (
         select(UsageRecord.key_id, func.sum(UsageRecord.quantity).label("quantity"))
-        .where(*_counted(period, Metric.CALLS))
+        .where(*_counted(period, UsageMetric.CALLS))
         .group_by(UsageRecord.key_id)
         .subquery()
     )
@@ -104,9 +105,9 @@ def by_key(session: Session, period: str) -> list[dict[str, Any]]:
     ]
 
 
-def _counted(period: str, metric: Metric | None = None) -> list[ColumnElement[bool]]:
+def _counted(period: str, metric: UsageMetric | None = None) -> list[ColumnElement[bool]]:
     # The index starts with the type: with a condition on it, even for all types, it is used.
-    return [UsageRecord.type.in_([metric] if metric else list(Metric)), *_in(period)]
+    return [UsageRecord.type.in_([metric] if metric else list(UsageMetric)), *_in(period)]
 
 
 def _in(period: str) -> list[ColumnElement[bool]]:
@@ -114,8 +115,8 @@ def _in(period: str) -> list[ColumnElement[bool]]:
 
 
 def _record(row: Any, period: str) -> dict[str, Any]:
-    metric = Metric(row["type"])
-    is_call = metric == Metric.CALLS
+    metric = UsageMetric(row["type"])
+    is_call = metric == UsageMetric.CALLS
     return {
         "id": row["id"],
         "billing_period": period,

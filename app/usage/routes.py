@@ -4,7 +4,7 @@ from typing import Any
 
 from app.core.clock import utc_now
 from app.usage import meter, reports, schemas
-from app.usage.metrics import Metric
+from app.usage.metrics import UsageMetric
 from app.usage.periods import period_of
 from app.usage.plan import plan_of
 from app.web.api import BARE, Blueprint
@@ -16,7 +16,7 @@ blp = Blueprint("usage", __name__, url_prefix="/usage", description="Metered usa
 
 @blp.get("/summary")
 @require_scope("usage:read")
-@blp.arguments(schemas.PeriodQuery, location="query")
+@blp.arguments(schemas.BillingPeriodQuery, location="query")
 @blp.response(200, schemas.UsageSummarySchema, shape=BARE)
 def get_usage_summary(query: dict[str, Any]) -> Any:
     """Show the usage of a billing period, what the plan includes, and the overage."""
@@ -32,7 +32,7 @@ def get_usage_summary(query: dict[str, Any]) -> Any:
 @blp.response(200, schemas.UsageRecordSchema(many=True))
 def list_usage_details(query: dict[str, Any]) -> Any:
     """List the usage of a billing period by day, key and operation, newest day first."""
-    metric = Metric(query["type"]) if "type" in query else None
+    metric = UsageMetric(query["type"]) if "type" in query else None
     meter.flush(current_runtime())
     with current_runtime().db.reading() as session:
         return reports.list_details(
@@ -46,7 +46,7 @@ def list_usage_details(query: dict[str, Any]) -> Any:
 
 @blp.get("/by-key")
 @require_scope("usage:read")
-@blp.arguments(schemas.PeriodQuery, location="query")
+@blp.arguments(schemas.BillingPeriodQuery, location="query")
 @blp.response(200, schemas.UsageByKeySchema, shape=BARE)
 def get_usage_by_key(query: dict[str, Any]) -> Any:
     """Show the calls of every API key in a billing period."""

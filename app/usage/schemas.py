@@ -2,12 +2,12 @@
 
 from marshmallow import fields
 
-from app.usage.metrics import UNITS, Metric
+from app.usage.metrics import UNITS, UsageMetric
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Flag, Moment, Nested, Number, Pattern, Reference, Whole
 from app.web.schemas.pagination import PageQuery, sort_field
 
-_TYPES = tuple(Metric)
+_TYPES = tuple(UsageMetric)
 
 
 def _period(*, required: bool = False) -> Pattern:
@@ -15,7 +15,7 @@ def _period(*, required: bool = False) -> Pattern:
     return Pattern("[0-9]{4}-(0[1-9]|1[0-2])", hint, required=required)
 
 
-class PeriodQuery(CamelSchema):
+class BillingPeriodQuery(CamelSchema):
     """A billing period; by default the current one."""
 
     billing_period = _period()
@@ -38,7 +38,7 @@ class CountedSchema(CamelSchema):
     overage = Whole(required=True, metadata={"description": "Usage beyond the plan."})
 
 
-class StoredSchema(CamelSchema):
+class StorageUsageSchema(CamelSchema):
     """Gigabytes (10^9 bytes), compared with the plan; `used` is the peak of the period."""
 
     used = Number(low=0, required=True)
@@ -51,7 +51,7 @@ class AmountsSchema(CamelSchema):
 
     calls = Nested(CountedSchema, required=True)
     webhooks = Nested(CountedSchema, required=True)
-    storage_gb = Nested(StoredSchema, required=True, data_key="storage_gb")
+    storage_gb = Nested(StorageUsageSchema, required=True, data_key="storage_gb")
 
 
 class UsageSummarySchema(CamelSchema):

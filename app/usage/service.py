@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.usage.metrics import Metric, whole_steps
+from app.usage.metrics import UsageMetric, whole_steps
 from app.usage.models import MeteredKey
 from app.usage.periods import date_of, period_of
 from app.usage.records import Addition, add, raise_peak
@@ -19,7 +19,7 @@ def count_delivery(
 
     Counted in the caller's transaction, together with the mark that the delivery is counted.
     """
-    add(session, [Addition(date_of(now), Metric.WEBHOOKS, "", subscription_id, count)])
+    add(session, [Addition(date_of(now), UsageMetric.WEBHOOKS, "", subscription_id, count)])
 
 
 def note_storage(session: Session, *, size_bytes: int, now: datetime) -> None:

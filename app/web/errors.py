@@ -38,6 +38,11 @@ class DetailSchema(CamelSchema):
     code = fields.String()
     message = fields.String()
     server_time = fields.String()
+    timestamp = fields.String()
+    nonce = fields.String()
+    method = fields.String()
+    path = fields.String()
+    body_sha256 = fields.String()
 
 
 class ErrorBodySchema(CamelSchema):

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.analytics import schemas
-from app.analytics.board_shapes import AnalyticsExecutiveSchema, AnalyticsMemberSchema
 from app.analytics.cli import analytics
 from app.analytics.engine import rebuilding
+from app.analytics.schemas.leaderboards import AnalyticsExecutiveSchema, AnalyticsMemberSchema
+from app.analytics.schemas.reports import AnalyticsSummarySchema, AnalyticsTrendSchema
 from app.core.clock import iso_utc, utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
@@ -37,7 +37,7 @@ def checked() -> str:
 
 def test_a_summary_of_nothing_has_zeros_and_nulls(client: Caller) -> None:
     data = data_of(client, "summary")
-    assert schemas.AnalyticsSummarySchema().validate(data) == {}
+    assert AnalyticsSummarySchema().validate(data) == {}
     assert data["totals"]["evaluations"] == 0
     assert data["score"]["mean"] is None
     assert data["score"]["distribution"][9] == {"from": 90, "to": 100, "count": 0}
@@ -57,7 +57,7 @@ def test_a_completed_evaluation_counts_at_once(client: Caller, runtime: Runtime)
         evaluation = completed(session)
         opened(session)
     data = data_of(client, "summary", minEvaluations=1)
-    assert schemas.AnalyticsSummarySchema().validate(data) == {}
+    assert AnalyticsSummarySchema().validate(data) == {}
     assert data["totals"] == {
         "conversations": 2,
         "voiceCalls": 0,
@@ -170,7 +170,7 @@ def test_trends_show_empty_periods(client: Caller, runtime: Runtime) -> None:
     with runtime.db.writing() as session:
         completed(session)
     data = data_of(client, "trends", metric="passRate", granularity="day")
-    assert schemas.AnalyticsTrendSchema().validate(data) == {}
+    assert AnalyticsTrendSchema().validate(data) == {}
     points = data["series"][0]["points"]
     assert len(points) in (30, 31)
     assert points[0]["count"] == 0

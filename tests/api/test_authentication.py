@@ -1,7 +1,10 @@
 """Authentication: accepted and refused requests, the order of checks, and the headers."""
 
+import hashlib
+import hmac
 import json
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -14,7 +17,7 @@ from sqlalchemy import text
 from app.core.process import heartbeat
 from app.core.runtime import Runtime
 from app.core.settings import RateLimit
-from tests.caller import Caller, error_code
+from tests.caller import SCHEME, Caller, error_code
 
 
 def test_health_needs_no_key(client: Caller) -> None:
@@ -100,6 +103,57 @@ def test_a_change_of_any_signed_part_breaks_the_signature(client: Caller, change
         answer = client.plain(method, path, data=body, headers=dict(signed.headers))
     assert answer.status_code == 401
     assert error_code(answer) == "INVALID_SIGNATURE"
+
+
+@pytest.mark.parametrize("body", [b"", b'{"name":"B"}'])
+def test_a_wrong_signature_is_answered_with_the_lines_as_received(
+    client: Caller, body: bytes
+) -> None:
+    path = "/api/v1/engagements?q=a%20b&x=%2F"
+    answer = client.call("POST", path, body, nonce="n3", headers={"X-Signature": "ab" * 32})
+    [detail] = answer.json()["error"]["details"]
+    assert detail == {
+        "location": "headers",
+        "field": "X-Signature",
+        "timestamp": answer.request.headers["X-Timestamp"],
+        "nonce": "n3",
+        "method": "POST",
+        "path": path,
+        "bodySha256": hashlib.sha256(body).hexdigest(),
+    }
+    signed = "\n".join([SCHEME, *list(detail.values())[2:]])
+    expected = hmac.new(client.secret.encode(), signed.encode(), "sha256").hexdigest()
+    assert expected not in answer.text
+    assert client.secret not in answer.text
+    repeated = client.call(
+        "POST",
+        path,
+        body,
+        nonce="n3",
+        headers={"X-Signature": expected, "X-Timestamp": detail["timestamp"]},
+    )
+    assert error_code(repeated) != "INVALID_SIGNATURE"
+
+
+def test_a_path_that_is_not_ascii_is_shown_escaped(client: Caller) -> None:
+    """Sent raw: HTTP libraries would percent-encode it."""
+    headers = "".join(
+        f"{name}: {value}\r\n"
+        for name, value in {
+            "Host": "localhost",
+            "Connection": "close",
+            "X-Api-Key": client.api_key,
+            "X-Timestamp": str(int(time.time())),
+            "X-Signature": "ab" * 32,
+        }.items()
+    )
+    port = int(client.base.rsplit(":", 1)[1])
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(f"GET /api/v1/engagements?q=é HTTP/1.1\r\n{headers}\r\n".encode())
+        answer = connection.makefile("rb").read()
+    assert b"401" in answer.split(b"\r\n")[0]
+    error = json.loads(answer.split(b"\r\n\r\n", 1)[1])["error"]
+    assert error["details"][0]["path"].startswith("/api/v1/engagements?q=\\xc3\\x")
 
 
 @pytest.mark.parametrize("skew", [-301, 302, -86400])

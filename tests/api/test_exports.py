@@ -15,12 +15,14 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from app.analytics import exporter, exporting, jobs
-from app.analytics.datasets.catalogue import Batch
-from app.analytics.export_shapes import ExportAcceptedSchema, ExportSchema
-from app.analytics.formats import csv_cells
-from app.analytics.formats.safety import safe
+from app.analytics import jobs
+from app.analytics.exports import service as export_service
+from app.analytics.exports import work as export_work
+from app.analytics.exports.datasets.catalogue import ColumnBatch
+from app.analytics.exports.formats import csv_cells
+from app.analytics.exports.formats.formulas import defuse
 from app.analytics.models import ExportJob
+from app.analytics.schemas.exports import ExportAcceptedSchema, ExportSchema
 from app.core.clock import iso_utc, utc_now
 from app.core.errors import ServiceUnavailable
 from app.core.ids import new_id
@@ -119,12 +121,12 @@ def test_texts_that_look_like_formulas_are_defused(
 
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\tx", "\rx", '"=1', "'=1", "\"'=1"])
 def test_each_dangerous_beginning_gets_an_apostrophe(text: str) -> None:
-    assert safe(text) == "'" + text
+    assert defuse(text) == "'" + text
 
 
 @pytest.mark.parametrize("text", ["\uff1d1", "\uff0b1", "\uff0d1", "\uff20a"])
 def test_full_width_signs_get_an_apostrophe_too(text: str) -> None:
-    assert safe(text) == "'" + text
+    assert defuse(text) == "'" + text
 
 
 @pytest.mark.parametrize(
@@ -132,12 +134,12 @@ def test_full_width_signs_get_an_apostrophe_too(text: str) -> None:
     [("a;=1", "a;'=1"), ("a,@b", "a,'@b"), ('a;"=1', "a;'\"=1"), ("a\t-1", "a\t'-1")],
 )
 def test_a_formula_behind_another_delimiter_gets_an_apostrophe(text: str, expected: str) -> None:
-    assert safe(text) == expected
+    assert defuse(text) == expected
 
 
 @pytest.mark.parametrize("value", ["a=1", "", "'quoted'", "hi ;-)", "a, -b", -1, -1.5, None, True])
 def test_what_is_harmless_stays(value: Any) -> None:
-    assert safe(value) is value
+    assert defuse(value) is value
 
 
 @pytest.mark.parametrize(
@@ -233,7 +235,7 @@ def test_what_makes_no_sense_is_refused(
 def test_a_format_without_its_package_is_refused(
     client: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting.writers, "is_available", lambda format_: False)
+    monkeypatch.setattr(export_service.writers, "is_available", lambda format_: False)
     answer = client.post("/analytics/export", {"dataset": "usage", "format": "parquet"})
     assert error_code(answer) == "CONFLICT"
 
@@ -299,7 +301,7 @@ def test_at_most_two_exports_run_at_once(client: Caller, runtime: Runtime) -> No
     claimed = []
     for _ in range(3):
         with runtime.db.writing() as session:
-            claimed.append(exporting.claim(session, ""))
+            claimed.append(export_service.claim(session, ""))
     assert [each is None for each in claimed] == [False, False, True]
 
 
@@ -309,7 +311,7 @@ def test_an_export_that_fails_is_tried_again_and_then_told(
     def broken(*_: object) -> Any:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(exporter.catalogue, "batches", broken)
+    monkeypatch.setattr(export_work.catalogue, "batches", broken)
     job_id = asked(client)
     for _ in range(3):
         jobs.run_export(running_runtime(), job_id)
@@ -332,7 +334,7 @@ def test_a_busy_database_costs_an_export_no_attempt(
 
     job_id = asked(client)
     with monkeypatch.context() as patched:
-        patched.setattr(exporter.catalogue, "batches", busy)
+        patched.setattr(export_work.catalogue, "batches", busy)
         for _ in range(5):
             jobs.run_export(running_runtime(), job_id)
             with runtime.db.writing() as session:
@@ -350,7 +352,7 @@ def test_a_sheet_that_is_full_fails_the_export(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     job_id = asked(client, "evaluations", "xlsx")
-    monkeypatch.setattr("app.analytics.formats.writers.MOST_ROWS_OF_A_SHEET", 2)
+    monkeypatch.setattr("app.analytics.exports.formats.writers.MOST_ROWS_OF_A_SHEET", 2)
     jobs.run_export(running_runtime(), job_id)
     assert shown(client, job_id)["error"]["code"] == "TOO_MANY_ROWS"
 
@@ -360,11 +362,11 @@ def test_what_no_sheet_can_hold_is_refused_before_it_is_begun(
     three: list[Evaluation],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.analytics.formats.writers.MOST_ROWS_OF_A_SHEET", 2)
+    monkeypatch.setattr("app.analytics.exports.formats.writers.MOST_ROWS_OF_A_SHEET", 2)
     for dataset in ("evaluations", "criteria", "segments"):
         refused = client.post("/analytics/export", {"dataset": dataset, "format": "xlsx"})
         assert error_code(refused) == "CONFLICT"
-        assert "take csv, jsonl or parquet" in refused.json()["error"]["message"]
+        assert "request csv, jsonl or parquet" in refused.json()["error"]["message"]
         asked(client, dataset, "parquet")
     asked(client, "evaluations", "xlsx", filters={"campaignId": three[0].campaign_id})
     asked(client, "usage", "xlsx")
@@ -391,9 +393,9 @@ def test_one_that_waits_can_be_canceled(client: Caller, runtime: Runtime) -> Non
 def test_one_that_runs_notices_that_it_is_canceled(
     client: Caller, runtime: Runtime, three: list[Evaluation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = exporter.catalogue.batches
+    whole = export_work.catalogue.batches
 
-    def endless(*given: Any) -> Iterator[Batch]:
+    def endless(*given: Any) -> Iterator[ColumnBatch]:
         (batch,) = whole(*given)
         yield batch
         assert canceled(client, job_id) == 204
@@ -401,7 +403,7 @@ def test_one_that_runs_notices_that_it_is_canceled(
             time.sleep(0.05)
             yield replace(batch, done=step / 1000)
 
-    monkeypatch.setattr(exporter.catalogue, "batches", endless)
+    monkeypatch.setattr(export_work.catalogue, "batches", endless)
     job_id = asked(client)
     jobs.run_export(running_runtime(), job_id)
     data = shown(client, job_id)
@@ -423,15 +425,15 @@ def test_one_that_is_ready_can_be_withdrawn(client: Caller, runtime: Runtime) ->
 def test_an_export_is_one_snapshot_and_nobody_waits_for_it(
     client: Caller, runtime: Runtime, three: list[Evaluation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = exporter.catalogue.batches
+    whole = export_work.catalogue.batches
 
-    def disturbed(*given: Any) -> Iterator[Batch]:
+    def disturbed(*given: Any) -> Iterator[ColumnBatch]:
         for batch in whole(*given):
             yield batch
             change_everything(runtime, three)
 
-    monkeypatch.setattr(exporter.catalogue, "batches", disturbed)
-    for dataset in (exporter.catalogue.evaluations, exporter.catalogue.criteria):
+    monkeypatch.setattr(export_work.catalogue, "batches", disturbed)
+    for dataset in (export_work.catalogue.evaluations, export_work.catalogue.criteria):
         monkeypatch.setattr(dataset, "BATCH", 1)
     scores = {each.id: str(each.score) for each in three}
     rows = read(made(client, runtime))
@@ -458,7 +460,7 @@ def change_everything(runtime: Runtime, evaluations: list[Evaluation]) -> None:
         assert (runtime.settings.data_dir / "cqe.db-wal").stat().st_size == 0
 
 
-def test_cells_of_csv_are_those_that_the_standard_library_writes() -> None:
+def test_cell_formatter_csv_are_those_that_the_standard_library_writes() -> None:
     texts = [
         "plain",
         "a,b",
@@ -477,9 +479,9 @@ def test_cells_of_csv_are_those_that_the_standard_library_writes() -> None:
     for delimiter in ",;":
         out = io.StringIO()
         writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-        writer.writerows([["x", "" if each is None else safe(each)] for each in texts])
-        cells = csv_cells.cells_of("text", delimiter)(texts)
+        writer.writerows([["x", "" if each is None else defuse(each)] for each in texts])
+        cells = csv_cells.cell_formatter("text", delimiter)(texts)
         assert "".join(f"x{delimiter}{each}\n" for each in cells) == out.getvalue()
-    assert csv_cells.cells_of("number", ",")([1, -0.5, None, 0.1, True]) == [
+    assert csv_cells.cell_formatter("number", ",")([1, -0.5, None, 0.1, True]) == [
         *("1", "-0.5", "", "0.1", "true")
     ]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from app.analytics import exporting
+from app.analytics.exports import service as export_service
 from app.analytics.models import ExportJob
 from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation
@@ -301,7 +301,7 @@ def test_an_erasure_that_fails_half_way_ends_the_exports_too(
         for each in ("csv", "jsonl")
     )
     with runtime.db.writing() as session:
-        lease = exporting.claim(session, running["jobId"])
+        lease = export_service.claim(session, running["jobId"])
         assert lease is not None
         session.execute(
             update(ExportJob)
@@ -317,7 +317,7 @@ def test_an_erasure_that_fails_half_way_ends_the_exports_too(
     assert read(client, f"/analytics/export/{ready['jobId']}")["status"] == "expired"
     assert read(client, f"/analytics/export/{running['jobId']}")["status"] == "queued"
     with runtime.db.writing() as session:
-        again = exporting.claim(session, running["jobId"])
+        again = export_service.claim(session, running["jobId"])
     assert again is not None
     assert (lease.attempt, again.attempt) == (1, 1)
 

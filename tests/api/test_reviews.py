@@ -303,3 +303,37 @@ def test_reviews_need_their_scope_and_are_idempotent(
     assert first.status_code == again.status_code == 201
     assert again.headers["Idempotency-Replayed"] == "true"
     assert len(get(client, path)) == 1
+
+
+def test_a_preview_tells_the_score_that_an_override_then_has(client: Caller, chat: str) -> None:
+    before = get(client, f"/evaluations/{chat}/results")
+    answers = [
+        {"key": "opening.greeting", "answer": "no"},
+        {"key": "closing.recap", "applicable": False},
+    ]
+    path = f"/evaluations/{chat}/reviews/preview"
+    answer = client.post(path, {"criteria": answers})
+    assert answer.status_code == 200, answer.text
+    preview = answer.json()["data"]
+    assert preview["scoreBefore"] == before["score"] != preview["score"]
+    assert get(client, f"/evaluations/{chat}/results") == before
+
+    reviewed(client, chat, "override", criteria=answers)
+    after = get(client, f"/evaluations/{chat}/results")
+    assert {name: after[name] for name in preview if name != "scoreBefore"} == {
+        name: value for name, value in preview.items() if name != "scoreBefore"
+    }
+    wrong = client.post(path, {"criteria": [{"key": "opening.greeting", "answer": "perhaps"}]})
+    assert wrong.status_code == 422
+    assert client.post(path, {"criteria": [{"key": "no.such", "answer": 1}]}).status_code == 422
+
+
+def test_a_review_of_what_somebody_else_has_reviewed_meanwhile_is_refused(
+    client: Caller, chat: str
+) -> None:
+    reviewed(client, chat, "confirm", reviewsSeen=0)
+    late = review(client, chat, "comment", reviewer="Omar", reviewsSeen=0)
+    assert late.status_code == 409
+    assert "reviewed meanwhile" in late.text
+    reviewed(client, chat, "comment", reviewer="Omar", reviewsSeen=1)
+    assert len(get(client, f"/evaluations/{chat}/reviews")) == 2

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 import pytest
 from marshmallow import Schema, validate
 
-from app.analytics.engine.periods import Granularity
-from app.analytics.reports.trends import GroupBy, Metric
+from app.analytics.enums import Granularity, GroupBy, TrendMetric
 from app.audio_files import enums as audio
 from app.dashboard.words import UNKNOWN, WORDS, text_of
 from app.directory.enums import ExecutiveKind
 from app.evaluations import enums
 from app.evaluations.schemas import results
-from app.usage.metrics import Metric as UsageMetric
+from app.usage.metrics import UsageMetric
 from app.voice_calls.enums import OUTCOMES
 
 
@@ -35,7 +34,7 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("resolution", enums.RESOLUTIONS),
         ("direction", enums.DIRECTIONS),
         ("role", enums.ROLES),
-        ("errorCode", enums.ErrorCode),
+        ("errorCode", enums.FailureCode),
         ("momentType", choices(results.MomentSchema, "type")),
         ("severity", choices(results.MomentSchema, "severity")),
         ("criterionType", choices(results.CriterionSchema, "type")),
@@ -49,7 +48,7 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("stageStatus", audio.StageStatus),
         ("outcome", OUTCOMES),
         ("executiveKind", ExecutiveKind),
-        ("metric", Metric),
+        ("metric", TrendMetric),
         ("granularity", Granularity),
         ("groupBy", GroupBy),
         ("usageMetric", UsageMetric),

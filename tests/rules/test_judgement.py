@@ -53,6 +53,7 @@ CRITERION_KEYS = [
     "criticality",
     "errorClass",
     "applicable",
+    "notJudged",
     "answer",
     "normalizedScore",
     "points",

@@ -18,7 +18,7 @@ _BUILT_LATER = {
     "app.ai.languages.phrases._compiled",
     "app.ai.languages.phrases.phrase_from",
     "app.ai.rules.opening._brand",
-    "app.analytics.formats.csv_cells._texts",
+    "app.analytics.exports.formats.csv_cells._texts",
     "app.web.schemas.fields.__init__",
 }
 

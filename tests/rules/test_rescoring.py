@@ -19,8 +19,14 @@ RESULTS: dict[str, dict[str, Any]] = {
 }
 
 
-def human(score: float | None) -> Answer:
-    return Answer(applicable=score is not None, explanation="", judged_by="human", score=score)
+def human(score: float | None, *, unjudged: bool = False) -> Answer:
+    return Answer(
+        applicable=score is not None,
+        explanation="",
+        judged_by="human",
+        score=score,
+        unjudged=unjudged,
+    )
 
 
 @pytest.mark.parametrize("channel", CARDS)
@@ -36,7 +42,10 @@ def test_the_engines_answers_bring_the_engines_score_back(data: st.DataObject) -
     keys = data.draw(st.sets(st.sampled_from(sorted(criteria)), min_size=1, max_size=4))
     shares = st.sampled_from([0.0, 0.25, 0.5, 1.0])
     changed = rescored(results, card, {key: human(data.draw(shares)) for key in keys})
-    originals = {key: human(criteria[key]["normalizedScore"]) for key in keys}
+    originals = {
+        key: human(criteria[key]["normalizedScore"], unjudged=criteria[key]["notJudged"])
+        for key in keys
+    }
     back = rescored(changed.results, card, originals)
     for member in (
         *("score", "rawScore", "complianceScore", "coverage", "noVerdictReason", "band"),

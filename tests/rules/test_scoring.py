@@ -42,6 +42,7 @@ def answered(*scores: float | Answer | None) -> dict[str, Answer]:
     return found
 
 
+UNJUDGED = unjudged("Rules can't tell.")
 BROKEN = failed("engine_error", "No answer came.", by="model")
 INVALID = failed("invalid_output", "The answer could not be read.", by="model")
 SHARES = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1))
@@ -65,21 +66,29 @@ def test_the_worked_example_scores_82() -> None:
 
 def test_with_too_little_judged_there_is_a_score_without_a_verdict() -> None:
     card = made_of(40, 10, 50, verdict=50)
-    little = score_of(card, answered(1, None, None))
+    little = score_of(card, answered(1, UNJUDGED, UNJUDGED))
     assert (little.score, little.coverage) == (100, 0.4)
     assert (little.band, little.passed) == (None, None)
     assert little.no_verdict_reason == (
-        "No verdict: only 40 % of the scorecard's weight could be judged; "
+        "No verdict: only 40 % of the weight of the criteria that apply could be judged; "
         "a verdict needs at least 50 %."
     )
-    enough = score_of(card, answered(1, 1, None))
+    enough = score_of(card, answered(1, 1, UNJUDGED))
     assert (enough.score, enough.coverage) == (100, 0.5)
     assert (enough.band, enough.passed, enough.no_verdict_reason) == ("exceeds", True, None)
 
 
+def test_what_does_not_apply_is_no_gap_in_the_coverage() -> None:
+    card = made_of(30, 30, 40, verdict=50)
+    assert score_of(card, answered(1, UNJUDGED, None)).coverage == 0.5
+    assert score_of(card, answered(1, None, None)).coverage == 1
+    assert score_of(card, answered(1, None, BROKEN)).coverage == 0.4286
+    assert score_of(card, answered(None, None, None)).coverage == 0
+
+
 def test_a_critical_failure_is_shown_without_a_verdict_too() -> None:
     card = made_of(40, 60, verdict=50, criticality={0: "evaluation"})
-    score = score_of(card, answered(0, None))
+    score = score_of(card, answered(0, UNJUDGED))
     assert (score.score, score.scope, score.passed) == (0, "evaluation", None)
 
 
@@ -194,7 +203,7 @@ def test_nothing_applicable_has_no_score() -> None:
 def test_less_judged_weight_than_the_minimum_has_no_score() -> None:
     made = document("chat")
     scorecard = scorecard_from(made)
-    few = {item.key: not_applicable("No occasion.") for item in scorecard.criteria}
+    few = {item.key: UNJUDGED for item in scorecard.criteria}
     few["opening.greeting"] = judged("yes", 1, "So it is.", confidence=1)
     assert score_of(scorecard, few).problem.code is ErrorCode.INSUFFICIENT_CONTENT
     few["closing.recap"] = judged(2, 1, "So it is.", confidence=1)
@@ -225,7 +234,7 @@ def test_what_the_engine_could_not_judge_lowers_confidence_and_what_never_applie
     None
 ):
     assert score_of(made_of(50, 50), answered(1, None)).confidence == 0.8
-    assert score_of(made_of(50, 50), answered(1, unjudged("Not yet."))).confidence == 0.4
+    assert score_of(made_of(50, 50), answered(1, UNJUDGED)).confidence == 0.4
 
 
 @pytest.mark.parametrize(

@@ -123,8 +123,8 @@ def test_strengths_were_done_and_improvements_say_what_was_missed() -> None:
     assert strong == ["opening.greeting", "responsiveness.first_response", "responsiveness.gaps"]
     weak = {each["criterionKey"]: each["text"] for each in coaching["improvements"]}
     assert weak["communication.empathy"] == (
-        "The agent did not acknowledge the problem that the customer described (“This is terrible "
-        "service.”). Name the customer's problem or feeling before working on it."
+        "The agent did not acknowledge the problem that the customer described (“Hello, there "
+        "were no screws in the package of my shelf.”). Name the customer's problem or feeling before working on it."
     )
 
 

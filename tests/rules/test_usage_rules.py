@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 from app.core.settings import Settings
 from app.usage import periods
-from app.usage.metrics import STORAGE_STEP_BYTES, Metric, in_unit, whole_steps
+from app.usage.metrics import STORAGE_STEP_BYTES, UsageMetric, in_unit, whole_steps
 from app.usage.plan import compared, plan_of
 from app.usage.quotas import has_reached
 
@@ -50,25 +50,25 @@ def test_the_plan_is_read_from_the_settings() -> None:
     plan = plan_of(settings)
     assert plan.tier == "gold"
     assert plan.included == {
-        Metric.CALLS: 1,
-        Metric.WEBHOOKS: 2,
-        Metric.STORAGE_GB: 100_000_000,
+        UsageMetric.CALLS: 1,
+        UsageMetric.WEBHOOKS: 2,
+        UsageMetric.STORAGE_GB: 100_000_000,
     }
 
 
 @pytest.mark.parametrize(
     ("metric", "used", "included", "shown_as"),
     [
-        (Metric.CALLS, 0, 0, (0, 0, 0)),
-        (Metric.CALLS, 99, 100, (99, 100, 0)),
-        (Metric.CALLS, 100, 100, (100, 100, 0)),
-        (Metric.WEBHOOKS, 101, 100, (101, 100, 1)),
-        (Metric.STORAGE_GB, 2_500_000_000, 1_000_000_000, (2.5, 1.0, 1.5)),
-        (Metric.STORAGE_GB, 1_000, 100_000_000_000, (0.000001, 100.0, 0.0)),
+        (UsageMetric.CALLS, 0, 0, (0, 0, 0)),
+        (UsageMetric.CALLS, 99, 100, (99, 100, 0)),
+        (UsageMetric.CALLS, 100, 100, (100, 100, 0)),
+        (UsageMetric.WEBHOOKS, 101, 100, (101, 100, 1)),
+        (UsageMetric.STORAGE_GB, 2_500_000_000, 1_000_000_000, (2.5, 1.0, 1.5)),
+        (UsageMetric.STORAGE_GB, 1_000, 100_000_000_000, (0.000001, 100.0, 0.0)),
     ],
 )
 def test_overage_is_usage_beyond_the_plan(
-    metric: Metric, used: int, included: int, shown_as: tuple[float, ...]
+    metric: UsageMetric, used: int, included: int, shown_as: tuple[float, ...]
 ) -> None:
     found = compared(metric, used, included)
     assert tuple(found.values()) == shown_as
@@ -98,5 +98,5 @@ def test_storage_steps_are_exact_in_six_decimals(size_bytes: int) -> None:
     assert 0 <= steps - size_bytes < STORAGE_STEP_BYTES
     # Up to some exabytes a float carries all six decimals.
     if steps < 10**18:
-        written = Fraction(repr(in_unit(Metric.STORAGE_GB, steps)))
+        written = Fraction(repr(in_unit(UsageMetric.STORAGE_GB, steps)))
         assert round(written, 6) == Fraction(steps, 10**9)

@@ -16,7 +16,7 @@ from rq import Callback, Queue
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
-from app.analytics.exporting import QUEUE
+from app.analytics.exports.service import QUEUE
 from app.core.ids import new_id
 from app.core.queue import CALL
 from app.core.secrets.encryption import create_key_file

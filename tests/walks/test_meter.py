@@ -20,7 +20,7 @@ from app.core.request_limits.values import CallCount, Visit
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.usage import jobs, meter, reports
-from app.usage.metrics import Metric
+from app.usage.metrics import UsageMetric
 from app.usage.models import CountedBatch
 from app.usage.service import count_delivery, note_storage
 from app.wiring import build_runtime
@@ -75,7 +75,7 @@ def visit(state: RequestState, number: int = 1) -> None:
         state.visit(Visit(now=utc_now(), count=CALLS[0]))
 
 
-def counted(runtime: Runtime, metric: Metric = Metric.CALLS) -> int:
+def counted(runtime: Runtime, metric: UsageMetric = UsageMetric.CALLS) -> int:
     with runtime.db.reading() as session:
         return reports.totals(session, PERIOD)[metric]
 
@@ -285,7 +285,7 @@ def test_deliveries_and_storage_survive_any_kill(
         senders += [one, other]
     done = sum(each.answered.value for each in senders)
     begun = sum(each.asked.value for each in senders)
-    assert done <= counted(runtime, Metric.WEBHOOKS) <= begun
-    peak = counted(runtime, Metric.STORAGE_GB)
+    assert done <= counted(runtime, UsageMetric.WEBHOOKS) <= begun
+    peak = counted(runtime, UsageMetric.STORAGE_GB)
     assert max(each.answered.value for each in senders) * 1_000_000 <= peak
     assert peak <= max(each.asked.value for each in senders) * 1_000_000

@@ -14,7 +14,7 @@ from app.ai.dialogue.cues import Cues
 from app.ai.dialogue.turns import Dialogue, Line, Side
 
 NEGATIVE_LABELS = ("neg", "anger", "disapp", "sarcasm")
-_COURTESIES = ("warm", "empathy", "apology", "offer", "greet")
+COURTESIES = ("warm", "empathy", "apology", "offer", "greet")
 # A line shows a label where it is at least as likely as not.
 SHOWN = 0.5
 _FRIENDLY = 0.6
@@ -78,8 +78,8 @@ class AgentLine:
 
     @property
     def is_cold(self) -> bool:
-        """Tell whether the line puts the customer off, without being rude."""
-        return self.shows("stall") >= SHOWN > max(self.rude, self.helpful)
+        """Tell whether the line puts the customer off, without being rude or friendly."""
+        return self.shows("stall") >= SHOWN > max(self.rude, self.helpful, self.courteous)
 
     @property
     def score(self) -> float:
@@ -134,6 +134,17 @@ class Readings:
         )
 
     @cached_property
+    def cold_replies(self) -> tuple[AgentLine, ...]:
+        """Return the cold lines next to which the customer is upset."""
+        return tuple(
+            line
+            for before, line, after in _with_neighbours(self.lines)
+            if isinstance(line, AgentLine)
+            and line.is_cold
+            and (_tension_around(before, after) or 0.0) >= SHOWN
+        )
+
+    @cached_property
     def manners(self) -> float:
         """Return how well the agent behaves, 0 to 1: less with every rude or cold line."""
         kept = math.prod(1 - 0.5 * max(0.0, line.rude - 0.25) / 0.75 for line in self.agent)
@@ -167,18 +178,27 @@ def readings_of(dialogue: Dialogue, cues: Cues) -> Readings | None:
 
 def _with_doubt(lines: Sequence[SpokenLine]) -> tuple[SpokenLine, ...]:
     """Lower the rudeness of lines around which the customer stays calm, unless it is certain."""
-    around = zip(lines, (None, *lines), (*lines[1:], None), strict=False)
-    return tuple(
-        replace(line, rude=_DOUBTED * line.rude)
-        if isinstance(line, AgentLine) and line.rude < _CERTAIN and _calm(before, after)
-        else line
-        for line, before, after in around
-    )
+    found: list[SpokenLine] = []
+    for before, line, after in _with_neighbours(lines):
+        tension = _tension_around(before, after)
+        calm = tension is not None and tension < _CALM
+        if isinstance(line, AgentLine) and line.rude < _CERTAIN and calm:
+            found.append(replace(line, rude=_DOUBTED * line.rude))
+        else:
+            found.append(line)
+    return tuple(found)
 
 
-def _calm(*around: SpokenLine | None) -> bool:
+def _with_neighbours(
+    lines: Sequence[SpokenLine],
+) -> Iterable[tuple[SpokenLine | None, SpokenLine, SpokenLine | None]]:
+    return zip((None, *lines), lines, (*lines[1:], None), strict=False)
+
+
+def _tension_around(*around: SpokenLine | None) -> float | None:
+    """Return how negative the customer is in these lines at most; None where none is the customer's."""
     feelings = [line.negative for line in around if isinstance(line, CustomerLine)]
-    return bool(feelings) and max(feelings) < _CALM
+    return max(feelings, default=None)
 
 
 class _Context:
@@ -199,13 +219,15 @@ class _Context:
             0.8 * likely("next"),
         )
         helpful = max(likely("empathy"), likely("done"), likely("next"), 0.8 * likely("apology"))
+        if fallback:
+            marks = _of_fallback(line, marks)
         found = AgentLine(
             line=line,
-            marks=_of_fallback(line, marks) if fallback else marks,
+            marks=marks,
             rude=1.0 if "profanity" in kinds else likely("dismissive") * (1 - 0.7 * softening),
             helpful=0.0 if fallback else helpful,
             unhelpful=max(likely("dismissive"), 0.8 * likely("stall"), 0.6 * likely("refusal")),
-            courteous=max(map(likely, _COURTESIES)),
+            courteous=max(likelihood(marks, label) for label in COURTESIES),
         )
         if found.helpful >= SHOWN and found.rude < 0.4:
             self._tension /= 2

@@ -13,6 +13,8 @@ from app.ai.languages.sounds import sounds_of
 
 _SENTENCE_END = re.compile("[.!?\u0964\n]")
 _LOOK_BACK_CHARS = 200
+# What the service side says before it knows what the customer wants.
+_OPENING = ("greeting", "purpose")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,28 @@ def find_cues(dialogue: Dialogue) -> Cues:
         if mixed is not None:
             in_line = [*in_line, *_cues_in(line, mixed)]
         found += _without_overlaps(in_line) if mixed or lexicon.builds_on else in_line
-    return Cues(found)
+    return Cues(_of_the_course(dialogue, found))
+
+
+def first_request(dialogue: Dialogue, cues: Iterable[Cue]) -> tuple[Line, ...]:
+    """Return the lines with which the customer opens a dialogue, at most after a greeting."""
+    greeted = {cue.line.position for cue in cues if cue.kind in _OPENING}
+    for turn in dialogue.turns:
+        if turn.side is Side.CUSTOMER:
+            return turn.lines
+        if any(line.position not in greeted for line in turn.lines):
+            break
+    return ()
+
+
+def _of_the_course(dialogue: Dialogue, cues: Sequence[Cue]) -> Iterable[Cue]:
+    # Nothing was tried yet in the first request: what "still" fails there is the problem itself.
+    first = {line.position for line in first_request(dialogue, cues) if dialogue.service}
+    for cue in cues:
+        if cue.line.position not in first or cue.kind not in ("gives_up", "still_broken"):
+            yield cue
+        elif cue.kind == "still_broken":
+            yield replace(cue, kind="problem")
 
 
 def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:

@@ -47,7 +47,7 @@ _CUSTOMER = {
 _HALF = 3.0
 # A refusal that names its rule or its ground may be right, and only the policy could tell.
 _GROUNDS = re.compile(
-    r"\b(?:polic(?:y|ies)|since|because|requirements?|restrictions?|regulations?|rules?|eligible"
+    r"\b(?:polic(?:y|ies)|since (?:the|you|your|it|this|that|we|our|there)|because|requirements?|restrictions?|regulations?|rules?|eligible"
     r"|eligibility|insurance|terms|unless|for (?:your|security) (?:security|reasons)|as per"
     r"|non-?(?:refundable|transferable)|conditions?|(?:hour|day) window"
     r"|not (?:allowed|permitted)|do(?:es)?(?: not|n't) (?:allow|permit)"
@@ -82,10 +82,6 @@ class Friction:
     def ease(self) -> float:
         """Return 1 for no friction, a half for that of a failure with its apology, towards 0 for more."""
         return _HALF / (_HALF + self.amount)
-
-    def fulfilment(self, half_at: float) -> float:
-        """Return 1 for no friction, a half for this amount, a quarter for twice it, and so on."""
-        return math.pow(0.5, self.amount / half_at)
 
 
 def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = WEIGHTS) -> Friction:
@@ -125,6 +121,11 @@ def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = W
         ends_open=ends_open,
         ends_on_failure=ends_on_failure,
     )
+
+
+def fulfilment(amount: float, half_at: float) -> float:
+    """Return 1 for no friction, a half for the amount `half_at`, a quarter for twice it, and so on."""
+    return math.pow(0.5, amount / half_at)
 
 
 def _replies(dialogue: Dialogue) -> Iterable[tuple[Sequence[Line], Sequence[Line]]]:
@@ -182,7 +183,7 @@ def _ends_open(dialogue: Dialogue, cues: Cues, excused: set[int]) -> bool:
     if any(cues.of(kind, last, Side.CUSTOMER) for kind in _FAREWELLS):
         return False
     told = dialogue.turns[-2].lines if len(dialogue.turns) > 1 else ()
-    if cues.of("closing", told, Side.SERVICE):
+    if any(cues.of(kind, told, Side.SERVICE) for kind in ("closing", "transfer")):
         return False
     return not (cues.of("offer_help", told, Side.SERVICE) and _NO.match(last[0].text))
 

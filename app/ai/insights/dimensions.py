@@ -4,7 +4,7 @@ import math
 
 from app.ai.conduct.readings import Readings
 from app.ai.facts.gathering import Facts
-from app.ai.insights.outcome import Outcome
+from app.ai.insights.outcome import Outcome, pleasantness
 from app.ai.scorecard.schema import DIMENSIONS
 from app.ai.scoring.score import Score
 
@@ -50,7 +50,7 @@ def _feeling(facts: Facts, outcome: Outcome) -> float | None:
     if overall is None or facts.reading is None:
         return None if overall is None else (1 + overall) / 2
     beyond = -max(0.0, -overall - _DEAD_ZONE) / (1 - _DEAD_ZONE) if overall < 0 else overall / 2
-    words = facts.reading.features["sentimentMean"]
+    words = pleasantness(facts, facts.reading)
     annoyed = _logit(_USUALLY_ANNOYED if outcome.annoyed is None else outcome.annoyed)
     return 0.5 + 0.5 * math.tanh(0.6 * beyond + 0.6 * words - 0.09 * (annoyed + 2.5) + 0.1)
 

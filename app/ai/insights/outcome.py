@@ -4,12 +4,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from app.ai.conduct.readings import NEGATIVE_LABELS, SHOWN
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
-from app.ai.facts.gathering import Facts, examined, quoted, shown
+from app.ai.facts.gathering import Facts, examined, quoted
 from app.ai.facts.reading import Reading
 from app.ai.insights.linear import shipped
 from app.ai.rules.closing import is_transferred
+from app.ai.rules.course import asks_nothing, mood_at_end
 from app.ai.scoring.score import Score
 from app.ai.wording.sentences import sentence
 from app.ai.wording.words import percent, quote_at_end
@@ -23,12 +23,9 @@ _RANGES = {
     "escalated": (0.1, 0.7),
     "unresolved": (0.0, 0.4),
 }
-# How much of the feeling in the line before the last still counts at the end.
-_EARLIER = 0.8
-_CALM, _HOT = 0.4, 0.75
-_SHORT = 5
 # Who meets nothing remarkable is rather satisfied than not; the spread is that of people's ratings.
 _CONTENT, _SPREAD, _RUDENESS = 0.3, 1.2, 2.0
+_UPSET = -0.3
 _SATISFYING = {"resolved": 0.2, "escalated": -0.1, "unresolved": -0.2}
 
 
@@ -111,6 +108,9 @@ def _verdict(facts: Facts, score: Score, probability: float | None) -> _Verdict:
     if is_transferred(facts):
         evidence = quoted(facts.said("transfer")[:2])
         return _Verdict("escalated", facts.sentence("no_occasion.transferred"), evidence)
+    if asks_nothing(facts):
+        evidence = examined(facts.dialogue.customer[:1], SUPPORTS)
+        return _Verdict("resolved", facts.sentence("no_occasion.praise"), evidence, stated=True)
     return _ending(facts, _course(facts, score, probability))
 
 
@@ -128,35 +128,15 @@ def _course(facts: Facts, score: Score, probability: float | None) -> _Verdict:
 
 
 def _ending(facts: Facts, course: _Verdict) -> _Verdict:
-    """Correct a verdict by the feelings at the end, which say more than the course did."""
-    readings = facts.readings
-    if readings is None or not readings.customer or not readings.agent:
+    """Correct a verdict by the mood at the end, which says more than the course did."""
+    end = mood_at_end(facts)
+    if end is None or (not end.is_bad and course.status not in ("unknown", "unresolved")):
         return course
-    before, last = readings.customer[-2:][0], readings.customer[-1]
-    agent = readings.agent[-1]
-    upset = max(last.negative, _EARLIER * before.negative)
-    calm = last.negative < _CALM
-    pleased = last.positive >= SHOWN or (before is not last and before.positive >= 0.6 and calm)
-    helped = any(
-        max(line.shows("done"), line.shows("next")) >= SHOWN for line in readings.agent[-3:]
-    )
-    if pleased:
-        short = len(readings.lines) <= _SHORT
-        rude = any(line.is_rude for line in readings.agent)
-        if course.status in ("unknown", "unresolved") and not rude and (helped or short):
-            evidence = (shown(last if last.positive >= SHOWN else before, ("sat",)),)
-            return _Verdict("resolved", facts.sentence("resolution.ends_pleased"), evidence, True)
-        return course
-    if helped and upset < _HOT:
-        return course
-    if agent.is_rude:
-        evidence = (shown(agent, ("dismissive",), CONTRADICTS),)
-        return _Verdict("unresolved", facts.sentence("resolution.ends_rude"), evidence, True)
-    if upset >= SHOWN or (agent.shows("stall") >= SHOWN and last.negative >= 0.3):
-        line = last if last.negative >= _EARLIER * before.negative else before
-        evidence = (shown(line, NEGATIVE_LABELS, CONTRADICTS),)
-        return _Verdict("unresolved", facts.sentence("resolution.ends_upset"), evidence, True)
-    return course
+    status = "unresolved" if end.is_bad else "resolved"
+    if not end.is_bad and course.status == "unresolved" and facts.said("failure"):
+        status = "partially_resolved"
+    explanation = facts.sentence(f"resolution.ends_{end.mood}")
+    return _Verdict(status, explanation, (end.evidence,), stated=True)
 
 
 def _why_unknown(facts: Facts) -> str:
@@ -211,11 +191,18 @@ def _last_words(facts: Facts, polarity: str = SUPPORTS) -> tuple[Evidence, ...]:
     return examined(facts.dialogue.customer[-1:], polarity)
 
 
+def pleasantness(facts: Facts, reading: Reading) -> float:
+    """Return how pleasant the customer's words are, -1 to 1; those of an upset customer are sarcasm."""
+    words = reading.features["sentimentMean"]
+    upset = (facts.sentiment.customer.overall or 0.0) <= _UPSET
+    return min(words, 0.0) if upset else words
+
+
 def _satisfaction(facts: Facts, reading: Reading, probability: float, status: str) -> float:
     # Weights set by hand: feeling first, then what is said of it, then how it ended.
     values = reading.features
     points = (
-        2 * values["sentimentMean"]
+        2 * pleasantness(facts, reading)
         + 0.5 * (facts.sentiment.customer.overall or 0.0)
         + 0.2 * values["customer.praise"] ** 2
         + 0.2 * values["customer.thanks"] ** 2

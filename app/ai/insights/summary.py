@@ -16,26 +16,31 @@ from app.ai.facts.gathering import Facts
 from app.ai.insights.outcome import Outcome
 from app.ai.languages.detection import ENGLISH
 from app.ai.languages.words import words_in
-from app.ai.wording.sentences import sentence
+from app.ai.rules.course import asks_nothing
 from app.ai.wording.words import quote_at_end
 
 _OPENING_LINES = 4
-_LEAST_WORDS = 3
+_LEAST_WORDS = 2
 _MOST_ITEMS = 3
 _MOST_WORDS = 12
-# What is said first counts most.
-_LATER = 0.6
+# What is said first counts most, and feelings alone tell no matter.
+_LATER = 0.5
+_FEELING, _ONLY_FEELING = 0.6, 0.1
+_FEW_WORDS = 6
 # By these a customer says what is wanted.
 _WANTS = re.compile(
-    r"\b(?:need|want|would like|i'd like|looking for|help|can you|could you|please|how (?:do|can)"
+    r"\b(?:need|want|would like|i'd like|looking for|help|can (?:you|i)|could (?:you|i)|please|how (?:do|can)"
     r"|where|when|why|chahiye|karna|karni|krna|batao|bataiye)\b|चाहिए|करना|करनी|बताइए",
     re.IGNORECASE,
 )
 _OFFERS = re.compile(r"\b(?:how|what) (?:can|may|could) (?:i|we)\b", re.IGNORECASE)
 _NAMES = re.compile(r"\bmy name(?: is|'s)\b(?!.{0,200}\b(?:and|need|want)\b)", re.IGNORECASE)
 _WRONG = ("problem", "opt_out", "danger")
+_VENTS = ("complaint", "profanity")
 _GREETS = re.compile(
-    r"\A(?:hi|hey|hello|good (?:morning|afternoon|evening|day))\b(?: there)?[\s,.!:-]+", re.I
+    r"\A(?:(?:hi|hey|hello|good (?:morning|afternoon|evening|day)|yes|yeah|ok|okay|oh|so|um|uh|well|dear"
+    r"|sorry to bother you)\b(?: there)?[\s,.!:-]+){1,4}",
+    re.IGNORECASE,
 )
 _RECAPS = re.compile(
     r"\b(?:to (?:recap|summari[sz]e|sum up|confirm)|in summary|just to be sure|let me (?:repeat|recap))\b",
@@ -44,11 +49,17 @@ _RECAPS = re.compile(
 _CALLS_ABOUT = "purpose"
 # What the service side says of the matter: by the cues of its phrases and the label of its lines.
 _DONE: Mapping[str, tuple[str, ...]] = {"done": ("success", "done", "opt_out_done")}
-_OUTCOMES: Mapping[str, tuple[str, ...]] = {
-    **_DONE,
+_REFUSED: Mapping[str, tuple[str, ...]] = {
     "refusal": ("failure", "refusal"),
     "nores": ("no_result",),
-    "": ("transfer",),
+}
+# What tells the outcome best, by its status.
+_OUTCOMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "resolved": _DONE,
+    "partially_resolved": {**_DONE, **_REFUSED},
+    "unresolved": _REFUSED,
+    "escalated": {"": ("transfer",)},
+    "unknown": {**_DONE, **_REFUSED},
 }
 _ACTIONS: Mapping[str, tuple[str, ...]] = {"next": ("commitment", "next_step")}
 _NOTHING: Mapping[str, Any] = {"overview": None, "issue": None, "outcome": None, "actionItems": []}
@@ -62,15 +73,22 @@ def summary_of(facts: Facts, outcome: Outcome) -> dict[str, Any]:
     if not facts.dialogue.readable or not facts.dialogue.attributed or not facts.dialogue.lines:
         return dict(_NOTHING)
     issue = issue_of(facts)
-    ended = sentence(f"summary.{outcome.status}", customer=facts.customer)
-    said_last = _but_recaps(_said(facts, _OUTCOMES))[-1:]
-    actions = _but_recaps(_said(facts, _ACTIONS))
+    ended = _ended(facts, outcome)
+    done = _but_recaps(_said(facts, _DONE))
+    actions = [text for text in _but_recaps(_said(facts, _ACTIONS)) if text not in done]
+    said_last = _but_recaps(_said(facts, _OUTCOMES[outcome.status]))[-1:]
     return {
-        "overview": _overview(facts, issue, ended, actions),
+        "overview": _overview(facts, issue, done, ended, actions),
         "issue": issue,
         "outcome": said_last[0] if said_last else ended,
         "actionItems": list(dict.fromkeys(actions))[-_MOST_ITEMS:],
     }
+
+
+def _ended(facts: Facts, outcome: Outcome) -> str:
+    if asks_nothing(facts):
+        return facts.sentence("no_occasion.praise")
+    return facts.sentence(f"summary.{outcome.status}")
 
 
 def issue_of(facts: Facts) -> str | None:
@@ -84,25 +102,38 @@ def issue_of(facts: Facts) -> str | None:
             # Speech recognition writes no question mark behind "how can I help you".
             if not called_about.endswith("?") and not _OFFERS.search(called_about):
                 return called_about
-    opening = facts.dialogue.customer[:_OPENING_LINES]
+    opening = facts.dialogue.customer[: 1 if asks_nothing(facts) else _OPENING_LINES]
     wrong = {_sentence_of(cue) for kind in _WRONG for cue in facts.heard(kind, opening)}
-    told = [
-        (_worth(line, text, wrong) * _LATER**index, text)
-        for index, line in enumerate(opening)
-        for text in _sentences(line)
-        if not _NAMES.search(text)
-    ]
+    vented = {_sentence_of(cue) for kind in _VENTS for cue in facts.heard(kind, opening)} - wrong
+    told: list[tuple[float, str]] = []
+    spoken = 0
+    for line in opening:
+        worths = {
+            text: _worth(facts, line, text, wrong)
+            for text in _sentences(line)
+            if not _NAMES.search(text)
+        }
+        for text in vented & worths.keys():
+            worths[text] *= _FEELING if _content(line, text) >= _FEW_WORDS else _ONLY_FEELING
+        told += [(worth * _LATER**spoken, text) for text, worth in worths.items()]
+        spoken += any(worths.values())
     # The first of the best.
     best = max(told, key=lambda pair: pair[0], default=(0.0, ""))
     return _GREETS.sub("", best[1], count=1) if best[0] > 0 else None
 
 
-def _worth(line: Line, text: str, wrong: set[str]) -> float:
+def _worth(facts: Facts, line: Line, text: str, wrong: set[str]) -> float:
     words = _content(line, text)
     wants = bool(_WANTS.search(text))
-    if text not in wrong and words < _LEAST_WORDS - wants:
+    if text not in wrong and words < _LEAST_WORDS - (wants or text.endswith("?")):
         return 0.0
-    return 3 * (text in wrong) + 2 * wants + min(words, _MOST_WORDS) / _MOST_WORDS
+    telling = 3.0 if text in wrong else 2 * _negative(facts, line)
+    return telling + 2 * wants + min(words, _MOST_WORDS) / _MOST_WORDS
+
+
+def _negative(facts: Facts, line: Line) -> float:
+    lines = () if facts.readings is None else facts.readings.customer
+    return next((read.negative for read in lines if read.line is line), 0.0)
 
 
 def _content(line: Line, text: str) -> int:
@@ -110,13 +141,18 @@ def _content(line: Line, text: str) -> int:
     return len(content_of(text) if line.language == ENGLISH else words_in(text))
 
 
-def _overview(facts: Facts, issue: str | None, ended: str, actions: list[str]) -> str:
-    told = [facts.sentence("summary.issue", quote=quote_at_end(issue))] if issue else []
-    done = _but_recaps(text for text in _said(facts, _DONE) if text != issue)[-1:]
-    told += [facts.sentence("summary.done", quote=quote_at_end(text)) for text in done]
+def _overview(
+    facts: Facts, issue: str | None, done: list[str], ended: str, actions: list[str]
+) -> str:
+    told = []
+    if issue:
+        by_customer = any(issue in line.text for line in facts.dialogue.customer)
+        key = "summary.issue" if by_customer else "summary.done"
+        told.append(facts.sentence(key, quote=quote_at_end(issue)))
+    last_done = [text for text in done if text != issue][-1:]
+    told += [facts.sentence("summary.done", quote=quote_at_end(text)) for text in last_done]
     told.append(ended)
-    further = [text for text in actions if text not in done][-1:]
-    told += [facts.sentence("summary.next", quote=quote_at_end(text)) for text in further]
+    told += [facts.sentence("summary.next", quote=quote_at_end(text)) for text in actions[-1:]]
     return " ".join(told)
 
 
@@ -129,7 +165,8 @@ def _said(facts: Facts, wanted: Mapping[str, tuple[str, ...]]) -> list[str]:
     known = {position for position, _ in found}
     for read in () if facts.readings is None else facts.readings.agent:
         best = max((read.marks[label] for label in wanted if label in read.marks), default=None)
-        if best and best.probability >= SHOWN and read.line.position not in known:
+        likely = best is not None and best.probability >= max(SHOWN, read.courteous)
+        if best and likely and read.line.position not in known:
             text, (start, end) = read.line.text, best[1:]
             begin, stop = quotable_span(text, start, end)
             found[read.line.position, start] = text[begin:stop]

@@ -1,9 +1,12 @@
 """The rules of how a conversation ends: solution confirmed, recap, clean close, hand-off, opt-out."""
 
+import re
+
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line, Side
 from app.ai.facts.gathering import Facts, examined, quoted
+from app.ai.rules.course import asks_nothing, mood_at_end
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
 from app.ai.wording.sentences import sentence
@@ -22,6 +25,7 @@ _MISSING = {
 }
 _COURTESIES = {"thanks": "thanks", "offer_help": "an offer of more help", "closing": "a goodbye"}
 _LAST_LINES = 4
+_NO_BEFORE = re.compile(r"\b(?:no|nope)\W{1,3}\Z", re.IGNORECASE)
 _QUOTED_LINES = 2
 
 
@@ -32,14 +36,18 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     something failed, thanks alone are courtesy. A customer whose request was refused for a stated
     reason has nothing to confirm.
     """
-    if is_transferred(facts):
-        return not_applicable(facts.sentence("no_occasion.transferred"))
+    no_occasion = _no_occasion(facts)
+    if no_occasion is not None:
+        return no_occasion
     ending = facts.ending(criterion.parameters["lastTurns"])
     solved, checks = facts.heard("solved", ending), facts.said("solved_check", ending)
     content = _content(facts)
     denied = facts.heard("still_broken", ending) + facts.heard("gives_up", ending)
     last = _last(solved + checks + content)
-    if denied and (last is None or _place(_latest(denied)) > _place(last)):
+    denies = denied and (last is None or _latest(denied).line.position >= last.line.position)
+    if denies and _refusals(facts) and _denial(denied) == "given_up":
+        return not_applicable(sentence("confirmed.refused"))
+    if denies:
         return yes_or_no(
             False,
             facts.sentence(f"confirmed.{_denial(denied)}"),
@@ -47,10 +55,12 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
             evidence=quoted(denied, CONTRADICTS),
             advice=sentence("advice.confirmed"),
         )
+    end = mood_at_end(facts)
+    is_bad = end is not None and end.is_bad
     for cues, key in (
         (solved, "confirmed.solved"),
-        (content, _content_key(content)),
-        (checks, "confirmed.asked"),
+        ([] if is_bad else content, _content_key(content)),
+        ([] if is_bad else checks, "confirmed.asked"),
     ):
         if cues:
             return yes_or_no(
@@ -58,6 +68,14 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
             )
     if _ends_refused(facts):
         return not_applicable(sentence("confirmed.refused"))
+    if end is not None and end.is_bad:
+        return yes_or_no(
+            False,
+            facts.sentence(f"resolution.ends_{end.mood}"),
+            confidence=0.7,
+            evidence=[end.evidence],
+            advice=sentence("advice.confirmed"),
+        )
     return yes_or_no(
         False,
         sentence("confirmed.missing"),
@@ -66,13 +84,22 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
     )
 
 
+def _no_occasion(facts: Facts) -> Answer | None:
+    """Answer that there is nothing to close: the matter goes on elsewhere, or there is none."""
+    if is_transferred(facts):
+        return not_applicable(facts.sentence("no_occasion.transferred"))
+    if asks_nothing(facts):
+        return not_applicable(facts.sentence("no_occasion.praise"))
+    return None
+
+
 def _denial(denied: list[Cue]) -> str:
     remains = any(cue.kind == "still_broken" for cue in denied)
     return "denied" if remains else "given_up"
 
 
 def _content_key(content: list[Cue]) -> str:
-    thanked = any(cue.kind in ("thanks", "praise") for cue in content)
+    thanked = any(cue.kind in ("thanks", "praise") and not _declines(cue) for cue in content)
     after_done = len(content) > 1
     return f"confirmed.{'thanks' if thanked else 'nothing_more'}{'_after_done' * after_done}"
 
@@ -89,7 +116,13 @@ def _content(facts: Facts) -> list[Cue]:
     after = [cue for cue in said if done is None or _place(cue) > _place(done)]
     if not after:
         return []
-    return [*([] if done is None else [done]), _latest(after)]
+    thanks = [cue for cue in after if cue.kind != "nothing_more" and not _declines(cue)]
+    return [*([] if done is None else [done]), _latest(thanks or after)]
+
+
+def _declines(cue: Cue) -> bool:
+    # "No, thanks" has nothing more to ask.
+    return _NO_BEFORE.search(cue.line.text[: cue.start]) is not None
 
 
 def _refusals(facts: Facts) -> tuple[Cue, ...]:
@@ -108,6 +141,9 @@ def _all_said(facts: Facts, *kinds: str) -> list[Cue]:
 def recap(facts: Facts, criterion: Criterion) -> Answer:
     """Count recap, next step with a time and offer of more help in the last turns."""
     parameters = criterion.parameters
+    no_occasion = _no_occasion(facts)
+    if no_occasion is not None:
+        return no_occasion
     if left_first(facts):
         return not_applicable(facts.sentence("no_occasion.left_first"))
     ending = facts.ending(parameters["lastTurns"])

@@ -2,8 +2,15 @@
 
 from collections.abc import Iterator
 
-from app.ai.conduct.readings import NEGATIVE_LABELS, SHOWN, AgentLine, CustomerLine, Readings
-from app.ai.dialogue.evidence import CONTRADICTS, Evidence
+from app.ai.conduct.readings import (
+    COURTESIES,
+    NEGATIVE_LABELS,
+    SHOWN,
+    AgentLine,
+    CustomerLine,
+    Readings,
+)
+from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.facts.gathering import Facts, distinct, examined, quoted, shown
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, needs_model, not_applicable, scaled, unjudged
@@ -14,6 +21,8 @@ _NEEDED = 0.6
 _WELCOME = 0.25
 _UNCLEAR, _CONFUSING, _REPEATED = 0.7, 0.4, 0.35
 _LEAST_WORDS = 4
+# What an agent reaches who is never rude and never friendly.
+_CORRECT = 0.9
 
 
 def empathy(facts: Facts, criterion: Criterion) -> Answer:
@@ -61,16 +70,16 @@ def _acknowledged(facts: Facts, voiced: list[CustomerLine], replies: list[AgentL
             confidence=0.7,
             evidence=(shown(before[-1], NEGATIVE_LABELS), shown(reply, (label,))),
         )
-    worst = max(voiced, key=lambda line: line.negative)
+    unheard = voiced[0]
     against = [shown(line, ("dismissive",), CONTRADICTS) for line in rude]
-    following = (line.line for line in replies if line.line.position > worst.line.position)
+    following = (line.line for line in replies if line.line.position > unheard.line.position)
     return judged(
         0,
         0.0,
         facts.sentence("empathy.missing"),
         confidence=0.5,
         evidence=distinct(
-            [shown(worst, NEGATIVE_LABELS, CONTRADICTS), *against, *examined(following)]
+            [shown(unheard, NEGATIVE_LABELS, CONTRADICTS), *against, *examined(following)]
         ),
     )
 
@@ -85,8 +94,7 @@ def courtesy(facts: Facts, criterion: Criterion) -> Answer:
     rude = sorted(
         (line for line in facts.readings.agent if line.is_rude), key=lambda line: -line.rude
     )
-    upset = any(line.negative >= SHOWN for line in facts.readings.customer)
-    cold = [line for line in facts.readings.agent if line.is_cold and upset]
+    cold = facts.readings.cold_replies
     if rude or cold:
         faulty = [(line, "dismissive") for line in rude] + [(line, "stall") for line in cold]
         return scaled(
@@ -96,13 +104,12 @@ def courtesy(facts: Facts, criterion: Criterion) -> Answer:
             evidence=distinct(shown(line, (label,), CONTRADICTS) for line, label in faulty),
         )
     kind = sorted(facts.readings.agent, key=lambda line: -line.courteous)
+    courteous = [line for line in kind if line.courteous >= SHOWN]
     return scaled(
-        1.0,
-        facts.sentence("courtesy.courteous" if kind[0].courteous >= SHOWN else "courtesy.correct"),
+        1.0 if courteous else _CORRECT,
+        facts.sentence("courtesy.courteous" if courteous else "courtesy.correct"),
         confidence=0.7,
-        evidence=distinct(
-            shown(line, ("warm", "empathy", "apology", "offer", "greet")) for line in kind[:2]
-        ),
+        evidence=distinct(shown(line, COURTESIES) for line in (courteous or kind)[:2]),
     )
 
 
@@ -113,7 +120,7 @@ def clarity(facts: Facts, criterion: Criterion) -> Answer:
     found = list(_unclear(facts, facts.readings))
     score = 1 / (1 + sum(weight for _, weight, _ in found))
     if not found:
-        evidence = examined(line.line for line in facts.readings.agent)
+        evidence = examined((line.line for line in facts.readings.agent), SUPPORTS)
         return scaled(score, facts.sentence("clarity.clear"), confidence=0.5, evidence=evidence)
     kinds = dict.fromkeys(kind for kind, _, _ in found)
     return scaled(

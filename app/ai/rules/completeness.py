@@ -2,10 +2,11 @@
 
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS
-from app.ai.dialogue.friction import HALF_AT, WEIGHTS, friction_of
+from app.ai.dialogue.friction import HALF_AT, WEIGHTS, friction_of, fulfilment
 from app.ai.facts.gathering import Facts, distinct, examined, quoted
+from app.ai.rules.course import MoodAtEnd, asks_nothing, mood_at_end
 from app.ai.scorecard.values import Criterion
-from app.ai.scoring.answers import Answer, scaled, unjudged
+from app.ai.scoring.answers import Answer, not_applicable, scaled, unjudged
 from app.ai.wording.sentences import capital, sentence
 from app.ai.wording.words import clauses
 
@@ -15,16 +16,23 @@ _MOST_TOLD = 3
 
 def completeness(facts: Facts, criterion: Criterion) -> Answer:
     """Judge whether what was asked for went through: the fewer and lighter obstacles, the better."""
+    if asks_nothing(facts):
+        return not_applicable(facts.sentence("no_occasion.praise"))
     if facts.reading is None:
         return unjudged(sentence("not_judged.not_read"))
     if len(facts.dialogue.lines) < _LEAST_LINES:
         return unjudged(sentence("not_judged.too_short"))
     weights = {**WEIGHTS, **criterion.parameters.get("weights", {})}
     friction = friction_of(facts.dialogue, facts.cues, weights)
-    score = friction.fulfilment(criterion.parameters.get("halfAt", HALF_AT))
+    end = None if friction.ends_open else _bad_end(facts)
+    amount = friction.amount + (weights["endsOpen"] if end else 0.0)
+    score = fulfilment(amount, criterion.parameters.get("halfAt", HALF_AT))
     met = _of_each_kind([*friction.obstacles, *friction.concessions])
     told = [facts.obstacle(cue.kind) for cue in met]
     evidence = quoted(met, CONTRADICTS)
+    if end and len(told) < _MOST_TOLD:
+        told.append(facts.obstacle(f"ends_{end.mood}"))
+        evidence += (end.evidence,)
     if friction.ends_open and len(told) < _MOST_TOLD:
         told.append(facts.obstacle("ends_open"))
         evidence += examined(facts.dialogue.customer[-1:])
@@ -32,12 +40,20 @@ def completeness(facts: Facts, criterion: Criterion) -> Answer:
         explanation = capital(clauses(told))
         return scaled(score, explanation, confidence=0.65, evidence=distinct(evidence))
     done = facts.said("success") or facts.said("done")
+    if friction.refusals:
+        refused = facts.sentence("completeness.refused")
+        return scaled(score, refused, confidence=0.5, evidence=quoted(friction.refusals))
     return scaled(
         score,
         facts.sentence("completeness.smooth_and_done" if done else "completeness.smooth"),
         confidence=0.7 if done else 0.5,
         evidence=quoted(done) or examined(facts.dialogue.customer[-2:], SUPPORTS),
     )
+
+
+def _bad_end(facts: Facts) -> MoodAtEnd | None:
+    end = mood_at_end(facts)
+    return end if end and end.is_bad else None
 
 
 def _of_each_kind(cues: list[Cue]) -> list[Cue]:

@@ -88,8 +88,7 @@ def _hedged(facts: Facts, answer: Answer) -> Answer:
         notes.append(sentence("not_judged.guessed_language"))
     if not notes:
         return answer
-    explanation = " ".join((answer.explanation, *notes))
-    return replace(answer, explanation=explanation, confidence=round(confidence, 4))
+    return replace(answer, note=" ".join(notes), confidence=round(confidence, 4))
 
 
 def no_repetition(facts: Facts, criterion: Criterion) -> Answer:

@@ -7,6 +7,7 @@ from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line
 from app.ai.facts.gathering import Facts, examined, quoted
+from app.ai.rules.course import asks_nothing
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, not_applicable, yes_or_no
 from app.ai.wording.sentences import sentence
@@ -126,10 +127,12 @@ def _greetings(facts: Facts, lines: tuple[Line, ...]) -> list[Cue]:
     if said or facts.readings is None:
         return said
     positions = {line.position for line in lines}
+    # A warm reply to praise opens as well as a greeting does.
+    labels = ("greet", "warm") if asks_nothing(facts) else ("greet",)
     return [
-        Cue("greeting", read.line, *read.marks["greet"][1:])
+        Cue("greeting", read.line, *read.strongest(labels)[1:])
         for read in facts.readings.agent
-        if read.line.position in positions and read.shows("greet") >= SHOWN
+        if read.line.position in positions and max(map(read.shows, labels)) >= SHOWN
     ]
 
 

@@ -77,8 +77,8 @@ class Topic:
 class Minimum:
     """How much must be there before a score is given; below it there is none.
 
-    `words` are those of all speakers; `judged_weight_percent` is the share of the scorecard's
-    weight that was judged. With less than `verdict_weight_percent` of it there is a score, but no
+    `words` are those of all speakers; `judged_weight_percent` is the share that was judged of the
+    weight of all criteria that apply. With less than `verdict_weight_percent` of it there is a score, but no
     band, and neither passed nor failed.
     """
 

@@ -16,7 +16,8 @@ class Answer:
     What is not applicable has neither answer nor score. `unjudged` says that it is so for a reason
     of the judge's and not of the conversation's; `failure` (low_confidence, invalid_output,
     insufficient_content, engine_error) that the judge should have answered and could not. `advice`
-    says what to do better where the suggestion of the criterion does not fit.
+    says what to do better where the suggestion of the criterion does not fit, `note` why the answer
+    is less certain.
     """
 
     applicable: bool
@@ -28,6 +29,7 @@ class Answer:
     failure: str | None = None
     evidence: tuple[Evidence, ...] = ()
     advice: str | None = None
+    note: str = ""
     unjudged: bool = False
 
 

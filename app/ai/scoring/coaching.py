@@ -12,6 +12,10 @@ _MOST = 3
 _FULL = 0.8
 # Rules that are fulfilled by what was not said, which is no strength.
 _BY_ABSENCE = frozenset({"clarity", "data_handling", "forbidden_phrases"})
+# Rules that miss something: their evidence shows only where it was looked for.
+_OF_WHAT_IS_MISSING = frozenset(
+    {"bot_identity", "clean_close", "greeting", "purpose", "recap", "required_phrases"}
+)
 # A quote of fewer words tells nothing.
 _LEAST_WORDS = 3
 # What fails the whole evaluation, or its section, comes before what merely costs points.
@@ -23,8 +27,11 @@ def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]] = ()) -> di
     """List strengths and improvements, those of the most weight first.
 
     Args:
-        incidents: improvements that belong to no criterion; they come first.
+        incidents: improvements that belong to no criterion; they come first. Without a score they
+            are all that there is.
     """
+    if score.problem is not None:
+        return {"strengths": [], "improvements": list(incidents[:_MOST])}
     judged = [item for item in score.judged if item.answer.score is not None]
     strong = [item for item in judged if item.answer.score == 1 and _is_shown(item)]
     weak = [item for item in judged if (item.answer.score or 0) < _FULL]
@@ -49,7 +56,9 @@ def _strength(item: Judged) -> str:
 
 
 def _improvement(item: Judged) -> str:
-    shown = with_quote(item.answer.explanation, _telling(item.answer.evidence))
+    missing = item.criterion.rule in _OF_WHAT_IS_MISSING
+    quote = None if missing else _telling(item.answer.evidence)
+    shown = with_quote(item.answer.explanation, quote)
     return " ".join(filter(None, (shown, item.answer.advice or item.criterion.suggestion)))
 
 

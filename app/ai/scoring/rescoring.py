@@ -101,6 +101,8 @@ def _answer(shown: Mapping[str, Any]) -> Answer:
         score=shown["normalizedScore"],
         confidence=shown["confidence"],
         failure=shown["failure"],
+        # Documents from before the flag counted all that has no answer as not judged.
+        unjudged=shown.get("notJudged", not shown["applicable"] and shown["failure"] is None),
         advice=shown["suggestion"],
         evidence=tuple(
             Evidence(

@@ -71,9 +71,9 @@ class Score:
 
     `raw_score` is the weighted mean as answered, before critical criteria take effect. `scope` is
     how far their effect reaches (section, evaluation, None). `confidence` is the weighted mean over
-    everything that should have been judged, where what was not counts 0. `coverage` is the share of
-    the scorecard's weight that was judged, 0 to 1; where it is too little, there is a score without
-    a verdict: no band, and neither passed nor failed.
+    everything that should have been judged, where what was not counts 0. `coverage` is the share,
+    0 to 1, that was judged of the weight of all criteria that apply; where it is too little, there is
+    a score without a verdict: no band, and neither passed nor failed.
     """
 
     score: int | None
@@ -125,7 +125,7 @@ def score_of(
                 if item.criterion.error_class == "compliance"
             )
         ),
-        coverage=round(_judged_weight(judged) / 100, 4),
+        coverage=round(_coverage(judged), 4),
         no_verdict_reason=None if problem else no_verdict,
         band=band_of(scorecard, score) if has_verdict else None,
         passed=score >= scorecard.pass_threshold and not evaluation_failed if has_verdict else None,
@@ -181,9 +181,9 @@ def _mean(weighted: Iterable[tuple[float, float | None]]) -> float | None:
 
 
 def _problem(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Problem | None:
-    applicable = _judged_weight(judged)
+    applicable = _weight(item for item in judged if item.answer.applicable)
     broken = [item for item in judged if item.answer.failure is not None]
-    lost = math.fsum(item.criterion.weight for item in broken)
+    lost = _weight(broken)
     # Of the weight that should have been judged, or an outage would hide behind what never applied.
     if lost and 100 * lost / (lost + applicable) > scorecard.max_failed_weight_percent:
         outage = any(item.answer.failure == "engine_error" for item in broken)
@@ -193,12 +193,13 @@ def _problem(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Problem | None
         return Problem(code, sentence("no_score.judge_failed"))
     if not applicable:
         return Problem(ErrorCode.INSUFFICIENT_CONTENT, sentence("no_score.nothing_judged"))
-    if applicable < scorecard.minimum.judged_weight_percent:
+    percent = round(100 * _coverage(judged), 2)
+    if percent < scorecard.minimum.judged_weight_percent:
         return Problem(
             ErrorCode.INSUFFICIENT_CONTENT,
             sentence(
                 "no_score.little_judged",
-                percent=f"{applicable:g}",
+                percent=f"{percent:g}",
                 least=f"{scorecard.minimum.judged_weight_percent:g}",
             ),
         )
@@ -206,22 +207,33 @@ def _problem(scorecard: Scorecard, judged: tuple[Judged, ...]) -> Problem | None
 
 
 def _no_verdict(scorecard: Scorecard, judged: tuple[Judged, ...]) -> str | None:
-    weight, needed = _judged_weight(judged), scorecard.minimum.verdict_weight_percent
-    if weight >= needed:
+    percent, needed = round(100 * _coverage(judged), 2), scorecard.minimum.verdict_weight_percent
+    if percent >= needed:
         return None
-    return sentence("no_verdict.little_judged", percent=f"{weight:g}", least=f"{needed:g}")
+    return sentence("no_verdict.little_judged", percent=f"{percent:g}", least=f"{needed:g}")
 
 
-def _judged_weight(judged: tuple[Judged, ...]) -> float:
-    return math.fsum(item.criterion.weight for item in judged if item.answer.applicable)
+def _coverage(judged: tuple[Judged, ...]) -> float:
+    expected = _expected_weight(judged)
+    answered = _weight(item for item in judged if item.answer.applicable)
+    return answered / expected if expected else 0.0
 
 
-def _confidence(judged: tuple[Judged, ...]) -> float:
-    expected = math.fsum(
-        item.criterion.weight
+def _expected_weight(judged: tuple[Judged, ...]) -> float:
+    """Weigh what should have been judged: all but what the conversation gives no occasion for."""
+    return _weight(
+        item
         for item in judged
         if item.answer.applicable or item.answer.unjudged or item.answer.failure
     )
+
+
+def _weight(judged: Iterable[Judged]) -> float:
+    return math.fsum(item.criterion.weight for item in judged)
+
+
+def _confidence(judged: tuple[Judged, ...]) -> float:
+    expected = _expected_weight(judged)
     sure = math.fsum(item.criterion.weight * (item.answer.confidence or 0) for item in judged)
     return round(sure / expected, 4) if expected else 0.0
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from app.analytics.engine import score_means
 from app.analytics.engine.database import Row
-from app.analytics.engine.questions import Question
 from app.analytics.engine.reader import FactReader
 from app.analytics.engine.score_means import ScoreMeans
+from app.analytics.engine.selection import Selection
 from app.analytics.engine.statements import Aggregation
 
 # An evaluation without a verdict has a score, but counts in no mean score and no rank.
@@ -94,20 +94,20 @@ def completed(by: str | None) -> str:
 
 
 class Groups:
-    """The completed evaluations of a question, grouped by a column, or under None all together.
+    """The completed evaluations of a selection, grouped by a column, or under None all together.
 
     Args:
-        among: values that are allowed in columns, besides the filters of the question.
+        among: values that are allowed in columns, besides the filters of the selection.
     """
 
     def __init__(
         self,
         facts: FactReader,
-        question: Question,
+        selection: Selection,
         by: str | None = None,
         among: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        self._facts, self._question, self._by, self._among = facts, question, by, among
+        self._facts, self._question, self._by, self._among = facts, selection, by, among
 
     def aggregates(self) -> dict[Any, Aggregate]:
         """Count and sum up every group that has evaluations."""

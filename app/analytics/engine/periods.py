@@ -1,25 +1,16 @@
-"""Periods of a question, the period before, and the hours, days, weeks and months of a time zone."""
+"""Periods of a selection, the period before, and the hours, days, weeks and months of a time zone."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from enum import StrEnum
 from zoneinfo import ZoneInfo
 
+from app.analytics.enums import Granularity
 from app.core.errors import InvalidInput
 
 LONGEST = timedelta(days=400)
 USUAL = timedelta(days=30)
 # Far enough from both ends of the calendar for the period before and for weeks and months beyond.
 FIRST_YEAR, LAST_YEAR = 1900, 2999
-
-
-class Granularity(StrEnum):
-    """The length of one point of a trend."""
-
-    HOUR = "hour"
-    DAY = "day"
-    WEEK = "week"
-    MONTH = "month"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from app.analytics.engine import layouts, loading, parts
 from app.analytics.engine.database import FactDatabase, Row, fact_database
 from app.analytics.engine.parts import Part
 from app.analytics.engine.periods import Period
-from app.analytics.engine.questions import Question
+from app.analytics.engine.selection import Selection
 from app.analytics.engine.statements import Aggregation, Statement, naive
 from app.analytics.models import EvaluationFact
 from app.core.runtime import Runtime
@@ -55,20 +55,20 @@ class FactReader:
 
     def aggregate(
         self,
-        question: Question,
+        selection: Selection,
         aggregation: Aggregation,
         among: Mapping[str, Sequence[str]] | None = None,
     ) -> dict[Row, Row]:
         """Compute the numbers of every group that has facts.
 
         Args:
-            among: values that are allowed in columns, besides the filters of the question.
+            among: values that are allowed in columns, besides the filters of the selection.
         """
-        period, combine = question.period, aggregation.combine
+        period, combine = selection.period, aggregation.combine
         if period not in self._sources:
             self._sources[period] = self._open(period)
         sources = self._sources[period]
-        statement = Statement(aggregation, {**question.filters(), **(among or {})})
+        statement = Statement(aggregation, {**selection.filters(), **(among or {})})
         key_count, groups = len(aggregation.keys), dict[Row, Row]()
         for row in self._rows(sources, statement, period):
             key, numbers = row[:key_count], row[key_count:]

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from app.analytics.engine.periods import Granularity, bucket_starts
+from app.analytics.engine.periods import bucket_starts
+from app.analytics.enums import Granularity
 
 _HOUR = "epoch_us({moment}) // 3600000000"
 # Each hour of UTC with the buckets that it touches, one or two: a join on hours is quick.

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from app.analytics.engine.questions import Question
+from app.analytics.engine.selection import Selection
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation
@@ -26,27 +26,27 @@ _KINDS: dict[str, tuple[Channel, Any, tuple[ColumnElement[bool], ...]]] = {
 }
 
 
-def unevaluated(session: Session, question: Question) -> dict[str, int]:
+def unevaluated(session: Session, selection: Selection) -> dict[str, int]:
     """Count the contacts without an evaluation that are meant; none belongs to a scorecard."""
     return {
-        name: 0 if _is_left_out(question, channel) else _count(session, question, table, where)
+        name: 0 if _is_left_out(selection, channel) else _count(session, selection, table, where)
         for name, (channel, table, where) in _KINDS.items()
     }
 
 
-def _is_left_out(question: Question, channel: Channel) -> bool:
-    if question.scorecard_id is not None:
+def _is_left_out(selection: Selection, channel: Channel) -> bool:
+    if selection.scorecard_id is not None:
         return True
-    return bool(question.channel) and channel not in question.channel
+    return bool(selection.channel) and channel not in selection.channel
 
 
 def _count(
-    session: Session, question: Question, table: Any, where: tuple[ColumnElement[bool], ...]
+    session: Session, selection: Selection, table: Any, where: tuple[ColumnElement[bool], ...]
 ) -> int:
     statement = select(func.count()).where(
-        table.created_at >= question.period.start,
-        table.created_at < question.period.end,
+        table.created_at >= selection.period.start,
+        table.created_at < selection.period.end,
         *where,
-        *(getattr(table, name) == key for name, key in question.ids().items()),
+        *(getattr(table, name) == key for name, key in selection.ids().items()),
     )
     return session.scalar(statement) or 0

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from app.analytics.engine.aggregates import Aggregate, Groups
-from app.analytics.engine.questions import Question
 from app.analytics.engine.reader import FactReader
 from app.analytics.engine.score_means import ScoreMean
+from app.analytics.engine.selection import Selection
 from app.analytics.reports import measures, names
 from app.analytics.reports.statistics import rounded
 from app.core.database.paging import Page, PageRequest
@@ -17,28 +17,30 @@ _CHANGED = ("mean_score", "pass_rate")
 _SORTED_BY = ("mean_score", "pass_rate", "auto_fail_rate")
 
 
-def campaigns(facts: FactReader, question: Question, request: PageRequest, **how: Any) -> Page[Any]:
+def campaigns(
+    facts: FactReader, selection: Selection, request: PageRequest, **how: Any
+) -> Page[Any]:
     """List the campaigns that have completed evaluations (see `_leaderboard`)."""
-    return _leaderboard(facts, question, request, "campaign", **how)
+    return _leaderboard(facts, selection, request, "campaign", **how)
 
 
 def call_centers(
-    facts: FactReader, question: Question, request: PageRequest, **how: Any
+    facts: FactReader, selection: Selection, request: PageRequest, **how: Any
 ) -> Page[Any]:
     """List the call centres that have completed evaluations (see `_leaderboard`)."""
-    return _leaderboard(facts, question, request, "call_center", **how)
+    return _leaderboard(facts, selection, request, "call_center", **how)
 
 
 def executives(
-    facts: FactReader, question: Question, request: PageRequest, **how: Any
+    facts: FactReader, selection: Selection, request: PageRequest, **how: Any
 ) -> Page[Any]:
     """List the executives that have completed evaluations; people and bots are ranked apart."""
-    return _leaderboard(facts, question, request, "executive", **how)
+    return _leaderboard(facts, selection, request, "executive", **how)
 
 
 def _leaderboard(
     facts: FactReader,
-    question: Question,
+    selection: Selection,
     request: PageRequest,
     group: str,
     *,
@@ -52,7 +54,7 @@ def _leaderboard(
         compare: adds the change since the period before.
     """
     column = f"{group}_id"
-    found = Groups(facts, question, column).aggregates()
+    found = Groups(facts, selection, column).aggregates()
     members = _members(facts, group, found)
     for kind in dict.fromkeys(member["kind"] for member in members):
         rank([member for member in members if member["kind"] == kind], min_evaluations)
@@ -61,12 +63,12 @@ def _leaderboard(
     shown = members[offset : offset + request.page_size]
     if shown:
         among = {column: [member["id"] for member in shown]}
-        groups = Groups(facts, question, column, among)
-        before = Groups(facts, question.before(), column, among) if compare else None
+        groups = Groups(facts, selection, column, among)
+        before = Groups(facts, selection.before(), column, among) if compare else None
         _add_details(groups, shown, found, min_evaluations)
         _add_change(shown, before.aggregates() if before else None)
     if group == "executive":
-        names.add_executives(facts.session, question, shown)
+        names.add_executives(facts.session, selection, shown)
     return Page(shown, request.page, request.page_size, len(members))
 
 

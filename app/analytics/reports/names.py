@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, literal_column, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from app.analytics.engine.questions import Question
+from app.analytics.engine.selection import Selection
 from app.campaigns.models import Campaign
 from app.directory.models import CallCenter, Executive
 from app.directory.service import CALL_CENTERS
@@ -45,13 +45,15 @@ def of_group(session: Session, group: str, keys: Collection[str]) -> dict[str, d
     return {**{key: {"name": noted.get(key) or key} for key in gone}, **found}
 
 
-def add_executives(session: Session, question: Question, members: Sequence[dict[str, Any]]) -> None:
+def add_executives(
+    session: Session, selection: Selection, members: Sequence[dict[str, Any]]
+) -> None:
     """Add the call centre of executives, and how many of their evaluations people have reviewed."""
     ids = [each["id"] for each in members]
     rows = session.scalars(select(Executive).where(Executive.id.in_(ids)))
     places = {row.id: row.call_center_id for row in rows}
     centers = CALL_CENTERS.names(session, [each for each in places.values() if each])
-    reviewed = _reviewed(session, question, ids)
+    reviewed = _reviewed(session, selection, ids)
     for each in members:
         place = places.get(each["id"])
         each["call_center_id"] = place
@@ -69,16 +71,16 @@ def _noted(session: Session, group: str, keys: Collection[str]) -> dict[str, str
     }
 
 
-def _reviewed(session: Session, question: Question, ids: Collection[str]) -> dict[str, int]:
-    chosen = [getattr(Evaluation, name) == key for name, key in question.ids().items()]
-    if question.channel:
-        chosen.append(Evaluation.channel.in_(question.channel))
+def _reviewed(session: Session, selection: Selection, ids: Collection[str]) -> dict[str, int]:
+    chosen = [getattr(Evaluation, name) == key for name, key in selection.ids().items()]
+    if selection.channel:
+        chosen.append(Evaluation.channel.in_(selection.channel))
     rows = session.execute(
         select(Evaluation.executive_id, func.count())
         .where(
             Evaluation.executive_id.in_(ids),
-            Evaluation.created_at >= question.period.start,
-            Evaluation.created_at < question.period.end,
+            Evaluation.created_at >= selection.period.start,
+            Evaluation.created_at < selection.period.end,
             Evaluation.is_current.is_not(False),
             Evaluation.status == "completed",
             Evaluation.review_status != _NOT_REVIEWED,

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.analytics.engine.aggregates import Aggregate, Groups
-from app.analytics.engine.questions import Question
 from app.analytics.engine.reader import FactReader
 from app.analytics.engine.score_means import ScoreMeans
+from app.analytics.engine.selection import Selection
 from app.analytics.engine.statements import Aggregation
 from app.analytics.reports import contacts, measures
 from app.analytics.reports.statistics import rounded, share
@@ -22,20 +22,20 @@ _COUNTED = {
 
 
 def summarize(
-    facts: FactReader, question: Question, *, min_evaluations: int, compare: bool
+    facts: FactReader, selection: Selection, *, min_evaluations: int, compare: bool
 ) -> dict[str, Any]:
-    """Summarize the current evaluations that a question is about.
+    """Summarize the current evaluations that a selection is about.
 
     Args:
         min_evaluations: how often a criterion must have applied to count among the weakest.
         compare: adds the change since the period before.
     """
-    by_channel = Groups(facts, question, "channel").aggregates()
+    by_channel = Groups(facts, selection, "channel").aggregates()
     overall = _sum(by_channel)
-    Groups(facts, question).add_details({None: overall})
-    totals = _totals(facts, question, overall)
+    Groups(facts, selection).add_details({None: overall})
+    totals = _totals(facts, selection, overall)
     return {
-        "period": question.period.shown(),
+        "period": selection.period.shown(),
         "totals": totals,
         "coverage": _coverage(totals),
         "score": {
@@ -50,9 +50,9 @@ def summarize(
             "first_response_seconds_p90": rounded(overall.first_response_p90, 2),
         },
         "by_channel": _by_channel(by_channel),
-        "top_topics": _top_topics(facts, question, overall),
+        "top_topics": _top_topics(facts, selection, overall),
         "weakest_criteria": _weakest(overall.score_means, min_evaluations),
-        "change": _change(facts, question, overall) if compare else None,
+        "change": _change(facts, selection, overall) if compare else None,
     }
 
 
@@ -63,14 +63,14 @@ def _sum(several: Mapping[Any, Aggregate]) -> Aggregate:
     return total
 
 
-def _totals(facts: FactReader, question: Question, overall: Aggregate) -> dict[str, int]:
-    groups = facts.aggregate(question, Aggregation(("source_type", "status"), condition="true"))
+def _totals(facts: FactReader, selection: Selection, overall: Aggregate) -> dict[str, int]:
+    groups = facts.aggregate(selection, Aggregation(("source_type", "status"), condition="true"))
     sources: Counter[str] = Counter()
     statuses: Counter[str] = Counter()
     for (source_type, status), (count,) in groups.items():
         sources[source_type] += count
         statuses[status] += count
-    others = contacts.unevaluated(facts.session, question)
+    others = contacts.unevaluated(facts.session, selection)
     return {
         **{name: sources[source] + others[name] for name, source in _COUNTED.items()},
         "evaluations": statuses.total(),
@@ -118,8 +118,10 @@ def _headline(aggregate: Aggregate) -> dict[str, Any]:
     }
 
 
-def _top_topics(facts: FactReader, question: Question, overall: Aggregate) -> list[dict[str, Any]]:
-    groups = facts.aggregate(question, Aggregation(("topic",), by_topic=True))
+def _top_topics(
+    facts: FactReader, selection: Selection, overall: Aggregate
+) -> list[dict[str, Any]]:
+    groups = facts.aggregate(selection, Aggregation(("topic",), by_topic=True))
     counted = [(topic, count) for (topic,), (count,) in groups.items()]
     return [
         {
@@ -144,8 +146,8 @@ def _weakest(means: ScoreMeans, at_least: int) -> list[dict[str, Any]]:
     ]
 
 
-def _change(facts: FactReader, question: Question, overall: Aggregate) -> dict[str, Any]:
-    former = question.before()
+def _change(facts: FactReader, selection: Selection, overall: Aggregate) -> dict[str, Any]:
+    former = selection.before()
     before = _sum(Groups(facts, former, "channel").aggregates())
     return {
         "period": former.period.shown(),

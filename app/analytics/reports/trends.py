@@ -4,76 +4,45 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 from app.analytics.engine import score_means
 from app.analytics.engine.aggregates import completed, sum_and_count
-from app.analytics.engine.periods import Granularity, bucket_starts
-from app.analytics.engine.questions import Question
+from app.analytics.engine.periods import bucket_starts
 from app.analytics.engine.reader import FactReader
 from app.analytics.engine.score_means import ScoreMeans
+from app.analytics.engine.selection import Selection
 from app.analytics.engine.statements import Aggregation
+from app.analytics.enums import Granularity, GroupBy, TrendMetric
 from app.analytics.reports import names
 from app.analytics.reports.statistics import rounded, slope
-
-
-class Metric(StrEnum):
-    """What a trend may show; each is a mean but for the count of evaluations."""
-
-    SCORE = "score"
-    PASS_RATE = "passRate"  # noqa: S105 - a rate of passing
-    AUTO_FAIL_RATE = "autoFailRate"
-    COMPLIANCE_SCORE = "complianceScore"
-    CUSTOMER_SENTIMENT = "customerSentiment"
-    EVALUATIONS = "evaluations"
-    TALK_RATIO = "talkRatio"
-    SILENCE_PERCENT = "silencePercent"
-    INTERRUPTIONS = "interruptions"
-    AGENT_WPM = "agentWpm"
-    FIRST_RESPONSE_SECONDS = "firstResponseSeconds"
-    RESOLUTION_RATE = "resolutionRate"
-    DURATION_SECONDS = "durationSeconds"
-
-
-class GroupBy(StrEnum):
-    """What each series of a trend is of; sections have scores alone."""
-
-    NONE = "none"
-    CAMPAIGN = "campaign"
-    CALL_CENTER = "callCenter"
-    EXECUTIVE = "executive"
-    CHANNEL = "channel"
-    SECTION = "section"
-    TOPIC = "topic"
-
 
 # SQL for the sum of a metric, and for how many evaluations have it.
 _NUMBERS = {
     **{
         metric: sum_and_count(measure)
         for metric, measure in (
-            (Metric.SCORE, "score"),
-            (Metric.PASS_RATE, "passed"),
-            (Metric.AUTO_FAIL_RATE, "auto_failed"),
-            (Metric.COMPLIANCE_SCORE, "compliance_score"),
-            (Metric.CUSTOMER_SENTIMENT, "customer_sentiment"),
-            (Metric.TALK_RATIO, "talk_ratio"),
-            (Metric.SILENCE_PERCENT, "silence_percent"),
-            (Metric.INTERRUPTIONS, "interruptions"),
-            (Metric.AGENT_WPM, "agent_wpm"),
-            (Metric.FIRST_RESPONSE_SECONDS, "first_response_seconds"),
-            (Metric.DURATION_SECONDS, "duration_seconds"),
+            (TrendMetric.SCORE, "score"),
+            (TrendMetric.PASS_RATE, "passed"),
+            (TrendMetric.AUTO_FAIL_RATE, "auto_failed"),
+            (TrendMetric.COMPLIANCE_SCORE, "compliance_score"),
+            (TrendMetric.CUSTOMER_SENTIMENT, "customer_sentiment"),
+            (TrendMetric.TALK_RATIO, "talk_ratio"),
+            (TrendMetric.SILENCE_PERCENT, "silence_percent"),
+            (TrendMetric.INTERRUPTIONS, "interruptions"),
+            (TrendMetric.AGENT_WPM, "agent_wpm"),
+            (TrendMetric.FIRST_RESPONSE_SECONDS, "first_response_seconds"),
+            (TrendMetric.DURATION_SECONDS, "duration_seconds"),
         )
     },
-    Metric.EVALUATIONS: ("count(*)", "count(*)"),
-    Metric.RESOLUTION_RATE: (
+    TrendMetric.EVALUATIONS: ("count(*)", "count(*)"),
+    TrendMetric.RESOLUTION_RATE: (
         "count(*) FILTER (resolution = 'resolved')",
         "count(*) FILTER (resolution <> 'unknown')",
     ),
 }
-_PLACES = {Metric.SCORE: 2, Metric.COMPLIANCE_SCORE: 2, Metric.AGENT_WPM: 2}
+_PLACES = {TrendMetric.SCORE: 2, TrendMetric.COMPLIANCE_SCORE: 2, TrendMetric.AGENT_WPM: 2}
 _COLUMNS = {
     GroupBy.CAMPAIGN: "campaign_id",
     GroupBy.CALL_CENTER: "call_center_id",
@@ -102,46 +71,46 @@ class Series:
 
 def show(
     facts: FactReader,
-    question: Question,
+    selection: Selection,
     *,
-    metric: Metric,
+    metric: TrendMetric,
     granularity: Granularity,
     group_by: GroupBy,
     limit: int,
 ) -> dict[str, Any]:
     """Show a metric over time, for the groups with the most values, at most `limit`."""
-    period = question.period
+    period = selection.period
     starts = bucket_starts(period.start, period.end, period.zone, granularity)
     if group_by is GroupBy.SECTION:
-        found = _by_section(facts, question, granularity)
+        found = _by_section(facts, selection, granularity)
     elif group_by is GroupBy.NONE:
-        found = [_overall(facts, question, metric, granularity)]
+        found = [_overall(facts, selection, metric, granularity)]
     else:
-        found = _by_group(facts, question, metric, granularity, group_by, limit)
+        found = _by_group(facts, selection, metric, granularity, group_by, limit)
     found.sort(key=lambda series: (-series.count, series.key))
     return {
         "period": period.shown(),
         "metric": metric,
         "granularity": granularity,
         "group_by": group_by,
-        "series": [_shown(series, metric, question, starts) for series in found[:limit]],
+        "series": [_shown(series, metric, selection, starts) for series in found[:limit]],
     }
 
 
 def _overall(
-    facts: FactReader, question: Question, metric: Metric, granularity: Granularity
+    facts: FactReader, selection: Selection, metric: TrendMetric, granularity: Granularity
 ) -> Series:
-    buckets = question.period.zone, granularity
+    buckets = selection.period.zone, granularity
     wanted = Aggregation(("bucket_start",), _NUMBERS[metric], buckets=buckets)
-    groups = facts.aggregate(question, wanted)
+    groups = facts.aggregate(selection, wanted)
     points = {_utc(start): _point(metric, *numbers) for (start,), numbers in groups.items()}
     return Series("all", "All", points)
 
 
 def _by_group(
     facts: FactReader,
-    question: Question,
-    metric: Metric,
+    selection: Selection,
+    metric: TrendMetric,
     granularity: Granularity,
     group_by: GroupBy,
     limit: int,
@@ -149,7 +118,7 @@ def _by_group(
     column, by_topic = _COLUMNS[group_by], group_by is GroupBy.TOPIC
     _, counted = _NUMBERS[metric]
     groups = facts.aggregate(
-        question, Aggregation((column,), (counted,), completed(column), by_topic=by_topic)
+        selection, Aggregation((column,), (counted,), completed(column), by_topic=by_topic)
     )
     counts = {key: count for (key,), (count,) in groups.items() if count}
     largest = sorted(counts, key=lambda key: (-counts[key], key))[:limit]
@@ -159,24 +128,24 @@ def _by_group(
         (column, "bucket_start"),
         _NUMBERS[metric],
         by_topic=by_topic,
-        buckets=(question.period.zone, granularity),
+        buckets=(selection.period.zone, granularity),
     )
     named = _names(facts, group_by, largest)
     found = {key: Series(key, named[key]) for key in largest}
-    for (key, start), numbers in facts.aggregate(question, wanted, {column: largest}).items():
+    for (key, start), numbers in facts.aggregate(selection, wanted, {column: largest}).items():
         found[key].points[_utc(start)] = _point(metric, *numbers)
     return list(found.values())
 
 
-def _by_section(facts: FactReader, question: Question, granularity: Granularity) -> list[Series]:
+def _by_section(facts: FactReader, selection: Selection, granularity: Granularity) -> list[Series]:
     wanted = Aggregation(
         ("bucket_start", "score_layout_id"),
         score_means.numbers(facts.score_count),
         "status = 'completed' AND score_layout_id IS NOT NULL",
-        buckets=(question.period.zone, granularity),
+        buckets=(selection.period.zone, granularity),
     )
     means: dict[datetime, ScoreMeans] = defaultdict(ScoreMeans)
-    for (start, layout_id), numbers in sorted(facts.aggregate(question, wanted).items()):
+    for (start, layout_id), numbers in sorted(facts.aggregate(selection, wanted).items()):
         means[start].add(facts.layouts[layout_id], numbers)
     found: dict[str, Series] = {}
     for start, several in means.items():
@@ -196,8 +165,8 @@ def _names(facts: FactReader, group_by: GroupBy, keys: Sequence[str]) -> Mapping
     }
 
 
-def _point(metric: Metric, total: Any, count: int) -> Point:
-    if metric is Metric.EVALUATIONS:
+def _point(metric: TrendMetric, total: Any, count: int) -> Point:
+    if metric is TrendMetric.EVALUATIONS:
         return count, count
     return rounded(float(total / count), _PLACES.get(metric, 4)) if count else None, count
 
@@ -207,11 +176,11 @@ def _utc(moment: datetime) -> datetime:
 
 
 def _shown(
-    series: Series, metric: Metric, question: Question, starts: Sequence[datetime]
+    series: Series, metric: TrendMetric, selection: Selection, starts: Sequence[datetime]
 ) -> dict[str, Any]:
-    nothing: Point = (0 if metric is Metric.EVALUATIONS else None), 0
+    nothing: Point = (0 if metric is TrendMetric.EVALUATIONS else None), 0
     points = [series.points.get(start, nothing) for start in starts]
-    cuts = [question.period.start, *starts[1:], question.period.end]
+    cuts = [selection.period.start, *starts[1:], selection.period.end]
     return {
         "key": series.key,
         "name": series.name,

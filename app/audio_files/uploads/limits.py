@@ -10,7 +10,7 @@ from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.core.errors import Conflict, InvalidInput
 from app.core.runtime import Runtime
-from app.usage.metrics import Metric
+from app.usage.metrics import UsageMetric
 from app.usage.plan import plan_of
 
 # A partial index contains these sizes, so that every upload can ask for the sum.
@@ -54,7 +54,7 @@ class UploadLimits:
 def upload_limits(runtime: Runtime) -> UploadLimits:
     """Return the limits of the settings."""
     settings = runtime.settings
-    plan_bytes = plan_of(settings).included[Metric.STORAGE_GB]
+    plan_bytes = plan_of(settings).included[UsageMetric.STORAGE_GB]
     return UploadLimits(
         file_bytes=settings.upload_max_bytes,
         plan_bytes=plan_bytes if settings.plan_storage_enforced else None,

@@ -20,7 +20,12 @@ def string_to_sign(*, timestamp: str, nonce: str, method: str, target: str, body
         target: path and query exactly as sent, with no scheme and host.
         body: the bytes on the wire, empty when there are none.
     """
-    return "\n".join([SCHEME, timestamp, nonce, method, target, hashlib.sha256(body).hexdigest()])
+    return "\n".join([SCHEME, timestamp, nonce, method, target, body_digest(body)])
+
+
+def body_digest(body: bytes) -> str:
+    """Return the last signed line: the hex SHA-256 of the body."""
+    return hashlib.sha256(body).hexdigest()
 
 
 def sign(secret: str, message: str) -> str:

@@ -183,4 +183,9 @@ class Settings:
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """List the CQE_ variables that are no setting: mistyped names, most likely."""
     known = {setting_field.metadata["variable"] for setting_field in fields(Settings)}
-    return sorted(name for name in environment if name.startswith("CQE_") and name not in known)
+    return sorted(
+        name
+        for name in environment
+        # Clients of the API read CQE_CLIENT_ variables.
+        if name.startswith("CQE_") and not name.startswith("CQE_CLIENT_") and name not in known
+    )

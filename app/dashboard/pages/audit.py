@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Response, render_template, request, url_for
 
-from app.analytics.formats.safety import safe
+from app.analytics.exports.formats.safety import safe
 from app.core.clock import iso_utc
 from app.core.database.paging import PageRequest
 from app.core.errors import InvalidInput

@@ -60,6 +60,12 @@ class CriterionSchema(StoredSchema):
     criticality = Choice(("none", "section", "evaluation"), required=True)
     error_class = Choice(("customer", "business", "compliance", "none"), required=True)
     applicable = fields.Boolean(required=True)
+    not_judged = fields.Boolean(
+        metadata={
+            "description": "True where the criterion may apply but the judge could not tell; such a "
+            "criterion lowers the coverage, one that does not apply does not."
+        }
+    )
     answer = fields.Raw(required=True, allow_none=True, metadata={"type": ["string", "number"]})
     normalized_score = fields.Float(required=True, allow_none=True)
     points = fields.Float(required=True, allow_none=True)
@@ -200,7 +206,9 @@ class ResultsSchema(StoredSchema):
     coverage = fields.Float(
         required=True,
         allow_none=True,
-        metadata={"description": "The share of the scorecard's weight that was judged, 0 to 1."},
+        metadata={
+            "description": "The share, 0 to 1, that was judged of the weight of the criteria that apply."
+        },
     )
     no_verdict_reason = fields.String(
         required=True,

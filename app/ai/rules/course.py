@@ -1,0 +1,97 @@
+"""Course of a conversation as a whole: whether anything is asked for, and in what mood it ends."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.ai.conduct.readings import NEGATIVE_LABELS, SHOWN, CustomerLine, Readings
+from app.ai.dialogue.cues import first_request
+from app.ai.dialogue.evidence import CONTRADICTS, Evidence
+from app.ai.facts.gathering import Facts, shown
+
+# How much of the feeling in the line before the last still counts at the end, and how much of it
+# where the last line is a friendly farewell.
+_EARLIER, _FORGIVEN = 0.8, 0.4
+_CALM, _HOT = 0.4, 0.75
+_UNEASY = 0.3
+_SHORT = 5
+_FAREWELLS = ("thanks", "nothing_more", "closing")
+_ASKS = re.compile(
+    r"\?|\b(?:need|want|would like|i'd like|looking for|help me|can you|could you|how (?:do|can))\b",
+    re.IGNORECASE,
+)
+_MATTERS = ("problem", "complaint", "still_broken", "opt_out", "escalation_request", "danger")
+
+
+class Mood(StrEnum):
+    PLEASED = "pleased"
+    UPSET = "upset"
+    RUDE = "rude"
+
+
+@dataclass(frozen=True, slots=True)
+class MoodAtEnd:
+    """`pleased` and `upset` are the customer's mood, `rude` is the agent's; `evidence` shows it."""
+
+    mood: Mood
+    evidence: Evidence
+
+    @property
+    def is_bad(self) -> bool:
+        return self.mood is not Mood.PLEASED
+
+
+def mood_at_end(facts: Facts) -> MoodAtEnd | None:
+    """Read the mood of the last lines; None where they show none, or after the agent has helped."""
+    readings = facts.readings
+    if readings is None or not readings.customer or not readings.agent:
+        return None
+    before, last = readings.customer[-2:][0], readings.customer[-1]
+    helped = any(
+        max(line.shows("done"), line.shows("next")) >= SHOWN for line in readings.agent[-3:]
+    )
+    calm = last.negative < _CALM
+    if last.positive >= SHOWN or (before is not last and before.positive >= 0.6 and calm):
+        satisfied = last if last.positive >= SHOWN else before
+        return _pleased(readings, satisfied, helped=helped)
+    kept = _FORGIVEN if any(facts.heard(kind, [last.line]) for kind in _FAREWELLS) else _EARLIER
+    upset = max(last.negative, kept * before.negative)
+    if helped and upset < _HOT:
+        return None
+    agent = readings.agent[-1]
+    if agent.is_rude:
+        return MoodAtEnd(Mood.RUDE, shown(agent, ("dismissive",), CONTRADICTS))
+    if upset >= SHOWN or (agent.shows("stall") >= SHOWN and last.negative >= _UNEASY):
+        line = last if last.negative >= kept * before.negative else before
+        return MoodAtEnd(Mood.UPSET, shown(line, NEGATIVE_LABELS, CONTRADICTS))
+    return None
+
+
+def _pleased(readings: Readings, line: CustomerLine, *, helped: bool) -> MoodAtEnd | None:
+    rude = any(agent.is_rude for agent in readings.agent)
+    if rude or not (helped or len(readings.lines) <= _SHORT):
+        return None
+    return MoodAtEnd(Mood.PLEASED, shown(line, ("sat",)))
+
+
+def asks_nothing(facts: Facts) -> bool:
+    """Tell whether the customer only thanks or praises: there is no request and no problem."""
+    readings = facts.readings
+    if readings is None or not readings.customer or not _praises(facts, readings.customer[0]):
+        return False
+    opening = [cue for kind in ("greeting", "purpose") for cue in facts.said(kind)]
+    if not first_request(facts.dialogue, opening):
+        return False
+    return not (
+        any(line.negative >= _CALM for line in readings.customer)
+        or any(_ASKS.search(line.line.text) for line in readings.customer)
+        or any(facts.heard(kind) for kind in _MATTERS)
+        or any(
+            max(line.shows("done"), line.shows("verification")) >= SHOWN for line in readings.agent
+        )
+    )
+
+
+def _praises(facts: Facts, line: CustomerLine) -> bool:
+    said = any(facts.heard(kind, [line.line]) for kind in ("thanks", "praise"))
+    return said or line.positive >= SHOWN

@@ -1,1 +1,0 @@
-"""Datasets: what may be exported, each with its columns and the way its rows are read."""

@@ -1,0 +1,1 @@
+"""Exports: the request, the work on it, and the download of the file."""

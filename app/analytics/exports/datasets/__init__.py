@@ -1,0 +1,1 @@
+"""Datasets of exports, each with its columns and its rows."""

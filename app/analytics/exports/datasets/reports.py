@@ -1,0 +1,92 @@
+"""Datasets made of reports: the leaderboards, and a daily trend."""
+
+from typing import Any
+
+from app.analytics.engine.periods import period_of
+from app.analytics.engine.reader import FactReader
+from app.analytics.engine.selection import Selection
+from app.analytics.enums import Dataset, Granularity, GroupBy, TrendMetric
+from app.analytics.exports.datasets.columns import Row, columns, time_formatter
+from app.analytics.exports.request import ExportRequest
+from app.analytics.reports import leaderboards, trends
+from app.core.clock import utc_now
+from app.core.database.paging import PageRequest
+
+_MEMBER = (
+    "id name evaluations:integer without_verdict:integer rank:integer rank_eligible:boolean adjusted_score:number "
+    "mean_score:number median_score:number p10:number p90:number pass_rate:number "
+    "auto_fail_rate:number compliance_mean:number mean_customer_sentiment:number "
+    "declining_rate:number resolution_rate:number mean_duration_seconds:number talk_ratio:number "
+    "silence_percent:number interruptions_per_call:number first_response_seconds_median:number "
+    "last_evaluation_at"
+)
+LEADERBOARD_COLUMNS = columns(_MEMBER)
+EXECUTIVE_COLUMNS = columns(f"{_MEMBER} kind call_center_id call_center reviewed_count:integer")
+TREND_COLUMNS = columns(
+    "period_start period_end evaluations:integer score:number pass_rate:number auto_fail_rate:number "
+    "compliance_score:number customer_sentiment:number talk_ratio:number silence_percent:number "
+    "interruptions:number agent_wpm:number first_response_seconds:number resolution_rate:number "
+    "duration_seconds:number"
+)
+_MIN_EVALUATIONS = 5
+_ALL_ROWS = PageRequest(1, 1_000_000, "rank")
+_LEADERBOARDS = {
+    Dataset.EXECUTIVES: leaderboards.executives,
+    Dataset.CAMPAIGNS: leaderboards.campaigns,
+    Dataset.CALL_CENTERS: leaderboards.call_centers,
+}
+_TREND_METRICS = (
+    TrendMetric.EVALUATIONS,
+    *(metric for metric in TrendMetric if metric is not TrendMetric.EVALUATIONS),
+)
+
+
+def rows(facts: FactReader, request: ExportRequest) -> list[Row]:
+    """Return all rows at once: there are hundreds, not millions."""
+    if request.dataset is Dataset.TRENDS:
+        return _trend(facts, request)
+    return _leaderboard(facts, request)
+
+
+def report_selection(request: ExportRequest) -> Selection:
+    """Return the selection of a request; an open period ends now."""
+    period = period_of(request.start, request.end, request.zone, now=utc_now(), location="json")
+    filters: dict[str, Any] = {**request.filters}
+    return Selection(period, **{**filters, "channel": tuple(filters.get("channel", ()))})
+
+
+def _leaderboard(facts: FactReader, request: ExportRequest) -> list[Row]:
+    selection, format_time = report_selection(request), time_formatter(request.zone)
+    is_executive = request.dataset is Dataset.EXECUTIVES
+    columns = EXECUTIVE_COLUMNS if is_executive else LEADERBOARD_COLUMNS
+    page = _LEADERBOARDS[request.dataset](
+        facts, selection, _ALL_ROWS, min_evaluations=_MIN_EVALUATIONS, compare=False
+    )
+    leaderboard: list[Row] = []
+    for member in page.items:
+        values = {**member, "last_evaluation_at": format_time(member["last_evaluation_at"])}
+        leaderboard.append([values[column.name] for column in columns])
+    return leaderboard
+
+
+def _trend(facts: FactReader, request: ExportRequest) -> list[Row]:
+    selection, format_time = report_selection(request), time_formatter(request.zone)
+    series = [
+        trends.show(
+            facts,
+            selection,
+            metric=metric,
+            granularity=Granularity.DAY,
+            group_by=GroupBy.NONE,
+            limit=1,
+        )["series"][0]["points"]
+        for metric in _TREND_METRICS
+    ]
+    return [
+        [
+            format_time(points[0]["period_start"]),
+            format_time(points[0]["period_end"]),
+            *(point["value"] for point in points),
+        ]
+        for points in zip(*series, strict=True)
+    ]

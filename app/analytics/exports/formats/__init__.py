@@ -1,0 +1,1 @@
+"""Formats of export files, written in batches of rows."""

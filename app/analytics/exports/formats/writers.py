@@ -1,0 +1,193 @@
+"""Writers of export files; each writes batches of rows and keeps none in memory."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+
+from app.analytics.enums import Format
+from app.analytics.exports.datasets.columns import Column, Row, Values
+from app.analytics.exports.formats.csv_cells import cell_formatter
+from app.analytics.exports.formats.formulas import defuse, joined
+
+CONTENT_TYPES = {
+    Format.CSV: "text/csv",
+    Format.JSON: "application/json",
+    Format.JSONL: "application/x-ndjson",
+    Format.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    Format.PARQUET: "application/vnd.apache.parquet",
+}
+_PACKAGES = {Format.XLSX: "xlsxwriter", Format.PARQUET: "pyarrow"}
+_DELIMITERS = {"comma": ",", "semicolon": ";"}
+# The limit of Excel, header included.
+MOST_ROWS_OF_A_SHEET = 1_048_576 - 1
+_ROW_GROUP = 20_000
+
+
+class TooManyRows(Exception):
+    """The rows exceed the limit of the format."""
+
+
+class Writer(Protocol):
+    """Writes the rows of one file; the file is complete after `close`."""
+
+    def write(self, columns: Sequence[Values]) -> None:
+        """Add rows, given as columns of equal length."""
+        ...
+
+    def close(self) -> None:
+        """Write the rest and close the file."""
+        ...
+
+
+def is_available(format_: Format) -> bool:
+    """Whether the package that writes a format is installed."""
+    package = _PACKAGES.get(format_)
+    return package is None or find_spec(package) is not None
+
+
+def open_writer(
+    format_: Format, path: Path, columns: Sequence[Column], *, delimiter: str = "comma"
+) -> Writer:
+    """Open a file for writing rows of these columns."""
+    if format_ is Format.CSV:
+        return CsvWriter(path, columns, _DELIMITERS[delimiter])
+    return _WRITERS[format_](path, columns)
+
+
+class CsvWriter:
+    """Writes RFC 4180 in UTF-8 with a header; texts that look like formulas are defused."""
+
+    def __init__(self, path: Path, columns: Sequence[Column], delimiter: str) -> None:
+        self._file = path.open("w", encoding="utf-8", newline="", buffering=1 << 20)
+        self._delimiter = delimiter
+        self._formatters = [cell_formatter(column.kind, delimiter) for column in columns]
+        self._file.write(delimiter.join(column.name for column in columns) + "\r\n")
+
+    def write(self, columns: Sequence[Values]) -> None:
+        """Add rows."""
+        cells = [
+            formatter(column) for formatter, column in zip(self._formatters, columns, strict=True)
+        ]
+        lines: Iterable[str] = map(self._delimiter.join, zip(*cells, strict=True))
+        if len(cells) == 1:
+            # Readers skip an empty line.
+            lines = (line or '""' for line in lines)
+        self._file.write("\r\n".join(lines) + "\r\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class JsonWriter:
+    """Writes one array of objects, or one object a line."""
+
+    def __init__(self, path: Path, columns: Sequence[Column], *, lines: bool) -> None:
+        self._file = path.open("wb", buffering=1 << 20)
+        self._names = [column.name for column in columns]
+        self._lines = lines
+        self._separator = b"" if lines else b"[\n"
+
+    def write(self, columns: Sequence[Values]) -> None:
+        """Add rows."""
+        for row in zip(*columns, strict=True):
+            body = orjson.dumps(dict(zip(self._names, row, strict=True)))
+            self._file.write(self._separator + body + (b"\n" if self._lines else b""))
+            self._separator = b"" if self._lines else b",\n"
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self._lines:
+            self._file.write(b"[]\n" if self._separator == b"[\n" else b"\n]\n")
+        self._file.close()
+
+
+class XlsxWriter:
+    """Writes one sheet, each row to the disk at once; texts are never formulas."""
+
+    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+        xlsxwriter: Any = import_module("xlsxwriter")
+        options = {"constant_memory": True, "tmpdir": str(path.parent), "in_memory": False}
+        self._workbook = xlsxwriter.Workbook(str(path), options)
+        self._sheet = self._workbook.add_worksheet("Export")
+        self._row = 0
+        self._add([column.name for column in columns])
+
+    def write(self, columns: Sequence[Values]) -> None:
+        """Add rows; `TooManyRows` when the sheet is full."""
+        if self._row + len(columns[0]) > MOST_ROWS_OF_A_SHEET + 1:
+            raise TooManyRows
+        for row in zip(*columns, strict=True):
+            self._add(row)
+
+    def close(self) -> None:
+        """Write the workbook."""
+        self._workbook.close()
+
+    def _add(self, row: Row) -> None:
+        for place, value in enumerate(row):
+            self._cell(place, value)
+        self._row += 1
+
+    def _cell(self, place: int, value: Any) -> None:
+        if value is None:
+            return
+        if isinstance(value, bool):
+            self._sheet.write_boolean(self._row, place, value)
+        elif isinstance(value, int | float):
+            self._sheet.write_number(self._row, place, value)
+        else:
+            # A cell has at most 32,767 characters.
+            self._sheet.write_string(self._row, place, str(defuse(joined(value)))[:32_767])
+
+
+class ParquetWriter:
+    """Writes typed columns in row groups of at least 20,000 rows."""
+
+    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+        self._arrow: Any = import_module("pyarrow")
+        arrow = self._arrow
+        types: Mapping[str, Any] = {
+            "text": arrow.string(),
+            "key": arrow.string(),
+            "integer": arrow.int64(),
+            "number": arrow.float64(),
+            "boolean": arrow.bool_(),
+            "list": arrow.list_(arrow.string()),
+        }
+        self._schema = arrow.schema([(column.name, types[column.kind]) for column in columns])
+        self._writer: Any = import_module("pyarrow.parquet").ParquetWriter(str(path), self._schema)
+        self._waiting: list[list[Any]] = [[] for _ in columns]
+
+    def write(self, columns: Sequence[Values]) -> None:
+        """Add rows."""
+        for waiting, column in zip(self._waiting, columns, strict=True):
+            waiting.extend(column)
+        if len(self._waiting[0]) >= _ROW_GROUP:
+            self._flush()
+
+    def close(self) -> None:
+        """Write the rest and the footer."""
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if self._waiting[0]:
+            arrays = [
+                self._arrow.array(values, type=field.type)
+                for values, field in zip(self._waiting, self._schema, strict=True)
+            ]
+            self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=self._schema))
+            self._waiting = [[] for _ in self._waiting]
+
+
+_WRITERS: Mapping[Format, Callable[[Path, Sequence[Column]], Writer]] = {
+    Format.JSON: lambda path, columns: JsonWriter(path, columns, lines=False),
+    Format.JSONL: lambda path, columns: JsonWriter(path, columns, lines=True),
+    Format.XLSX: XlsxWriter,
+    Format.PARQUET: ParquetWriter,
+}

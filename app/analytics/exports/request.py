@@ -1,0 +1,64 @@
+"""Export requests, and the form in which their rows store them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from app.analytics.enums import Dataset, Format
+from app.core.clock import iso_utc
+
+REPORT_DATASETS = (Dataset.EXECUTIVES, Dataset.CAMPAIGNS, Dataset.CALL_CENTERS, Dataset.TRENDS)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """The dataset, period (an open end is None), filters and format of an export."""
+
+    dataset: Dataset
+    format: Format
+    start: datetime | None = None
+    end: datetime | None = None
+    zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    delimiter: str = "comma"
+    include_text: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the stored form; dataset and format have columns of their own."""
+        return {
+            "start": self.start and iso_utc(self.start),
+            "end": self.end and iso_utc(self.end),
+            "zone": self.zone.key,
+            "filters": dict(self.filters),
+            "columns": list(self.columns),
+            "delimiter": self.delimiter,
+            "include_text": self.include_text,
+        }
+
+
+def required_scopes(request: ExportRequest) -> tuple[str, ...]:
+    """Return the scopes that reading the exported rows over the API requires."""
+    if request.dataset is Dataset.USAGE:
+        return ("usage:read",)
+    if request.dataset in REPORT_DATASETS:
+        return ("analytics:read",)
+    texts = ("conversations:read",) if request.include_text else ()
+    return ("evaluations:read", *texts)
+
+
+def stored_request(dataset: str, format_: str, stored: Mapping[str, Any]) -> ExportRequest:
+    """Return a request from its stored form."""
+    return ExportRequest(
+        dataset=Dataset(dataset),
+        format=Format(format_),
+        start=stored["start"] and datetime.fromisoformat(stored["start"]),
+        end=stored["end"] and datetime.fromisoformat(stored["end"]),
+        zone=ZoneInfo(stored["zone"]),
+        filters=stored["filters"],
+        columns=tuple(stored["columns"]),
+        delimiter=stored["delimiter"],
+        include_text=stored["include_text"],
+    )

@@ -1,0 +1,282 @@
+"""Exports as rows: requested, claimed, finished or failed, and deleted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from sqlalchemy import and_, delete, func, or_, select
+from sqlalchemy.orm import Session
+
+from app.analytics.enums import Dataset, ExportStatus, Format
+from app.analytics.exports.datasets import catalogue
+from app.analytics.exports.datasets.reports import report_selection
+from app.analytics.exports.formats import writers
+from app.analytics.exports.request import REPORT_DATASETS, ExportRequest, stored_request
+from app.analytics.models import ExportJob
+from app.core.clock import iso_utc, utc_now
+from app.core.database.session import ring_after_commit
+from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.ids import new_id
+from app.core.jobs import leases
+from app.core.jobs.leases import JobState, Lease
+from app.core.queue import Bell
+from app.core.storage import StoredObject
+from app.events.catalogue import EventType
+from app.events.outbox import publish
+from app.events.payloads import ExportReady
+
+QUEUE = "exports"
+FILE_LIFETIME = timedelta(hours=24)
+MAX_RUNNING = 2
+MAX_OPEN = 100
+_REPORT_FILTERS = frozenset(
+    {"engagement_id", "campaign_id", "call_center_id", "executive_id", "channel", "scorecard_id"}
+)
+_DATASETS_WITH_TEXT = (Dataset.EVALUATIONS, Dataset.CRITERIA, Dataset.SEGMENTS)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportTask:
+    """A claimed export: the object to write, and the object of an interrupted attempt."""
+
+    request: ExportRequest
+    object_id: str
+    former_object_id: str | None
+
+
+def bell(job_id: str) -> Bell:
+    """Return the bell that tells a worker of an export."""
+    return Bell(QUEUE, job_id)
+
+
+def create(
+    session: Session, request: ExportRequest, *, file_name: str | None, created_by: str
+) -> ExportJob:
+    """Queue an export.
+
+    Raises:
+        InvalidInput: the dataset does not have these columns or filters, or the period is invalid.
+        Conflict: the package of the format is not installed, or too many exports are open.
+    """
+    _check(request)
+    if request.dataset in REPORT_DATASETS:
+        # The default period ends at the time of the request, not when a worker runs it.
+        period = report_selection(request).period
+        request = replace(request, start=period.start, end=period.end)
+    if not writers.is_available(request.format):
+        raise Conflict(f"The package that writes {request.format} is not installed.")
+    open_jobs = select(func.count()).where(ExportJob.state.in_(leases.OPEN_STATES))
+    if (session.scalar(open_jobs) or 0) >= MAX_OPEN:
+        raise Conflict(f"{MAX_OPEN} exports are queued or running: wait until some are ready.")
+    now = utc_now()
+    job = ExportJob(
+        id=new_id("exp"),
+        dataset=request.dataset,
+        format=request.format,
+        request=request.as_json(),
+        file_name=_file_name(file_name, request, now),
+        created_by=created_by,
+        due_at=now,
+        queued_at=now,
+    )
+    session.add(job)
+    session.flush()
+    ring_after_commit(session, bell(job.id))
+    return job
+
+
+def require_fits_sheet(session: Session, request: ExportRequest) -> None:
+    """Raise `Conflict` when XLSX is requested for more rows than a sheet can have."""
+    limit = writers.MOST_ROWS_OF_A_SHEET
+    if request.format is Format.XLSX and (count := catalogue.least_rows(session, request)) > limit:
+        raise Conflict(
+            f"A sheet can have {limit} rows, but this export has {count}: "
+            "request csv, jsonl or parquet."
+        )
+
+
+def find(session: Session, job_id: str, *, for_update: bool = False) -> ExportJob:
+    """Return an export, locked if asked; `NotFound` where there is none."""
+    job = session.get(ExportJob, job_id, with_for_update=for_update)
+    if job is None:
+        raise NotFound("There is no such export.")
+    return job
+
+
+def status_of(job: ExportJob, now: datetime) -> ExportStatus:
+    """Return the status that the API shows for an export."""
+    if job.state == JobState.SUCCEEDED:
+        is_expired = job.expires_at is not None and job.expires_at <= now
+        return ExportStatus.EXPIRED if is_expired else ExportStatus.READY
+    return ExportStatus(job.state)
+
+
+def request_of(job: ExportJob) -> ExportRequest:
+    """Return the request of an export."""
+    return stored_request(job.dataset, job.format, job.request)
+
+
+def is_downloadable(session: Session, object_id: str) -> bool:
+    """Whether the object is the file of an export that is ready."""
+    job = session.get(ExportJob, _job_id_of(object_id))
+    if job is None or job.object_id != object_id:
+        return False
+    return status_of(job, utc_now()) is ExportStatus.READY
+
+
+def claim(session: Session, job_id: str) -> Lease[ExportJob] | None:
+    """Claim an export; None when none is due, or as many run already as may."""
+    running = session.scalars(select(ExportJob).where(ExportJob.state == JobState.RUNNING))
+    now = utc_now()
+    alive = [job for job in running if job.lease_until is not None and job.lease_until > now]
+    if len(alive) >= MAX_RUNNING:
+        return None
+    return leases.claim(session, ExportJob, job_id)
+
+
+def begin(session: Session, lease: Lease[ExportJob]) -> ExportTask:
+    """Begin an attempt with a new object id."""
+    job = leases.held(session, lease)
+    former = job.object_id
+    job.object_id = f"{job.id}_{lease.token[:12]}"
+    job.progress = 0
+    return ExportTask(request_of(job), job.object_id, former)
+
+
+def finish(
+    session: Session, lease: Lease[ExportJob], *, stored: StoredObject, row_count: int
+) -> None:
+    """Offer the file and publish `export.ready`; raise `LeaseLost` without the lease."""
+    job = leases.held(session, lease)
+    now = utc_now()
+    job.expires_at = (now + FILE_LIFETIME).replace(microsecond=0)
+    job.file_size_bytes, job.sha256 = stored.size_bytes, stored.sha256
+    job.row_count, job.progress, job.error = row_count, 100, None
+    leases.end(job, JobState.SUCCEEDED, now)
+    session.flush()
+    data = ExportReady(
+        job_id=job.id,
+        dataset=job.dataset,
+        format=Format(job.format).value,
+        row_count=row_count,
+        file_size_bytes=stored.size_bytes,
+        expires_at=iso_utc(job.expires_at),
+    )
+    publish(session, EventType.EXPORT_READY, data)
+
+
+def fail(session: Session, lease: Lease[ExportJob], *, code: str, message: str) -> None:
+    """End an export without a file."""
+    job = leases.held(session, lease)
+    job.error = {"code": code, "message": message}
+    leases.end(job, JobState.FAILED, utc_now())
+    job.expires_at = job.completed_at
+
+
+def cancel(session: Session, job_id: str) -> None:
+    """Cancel an export that is queued or running, or expire its file.
+
+    A running worker notices within seconds that it has lost the lease. Links stop working at once;
+    the next purge deletes the file. An export that has failed, expired or been canceled stays so.
+
+    Raises:
+        NotFound: there is no such export.
+    """
+    job = find(session, job_id, for_update=True)
+    now = utc_now()
+    if job.state in leases.OPEN_STATES:
+        leases.end(job, JobState.CANCELED, now)
+        job.expires_at = now + leases.LEASE
+    elif status_of(job, now) is ExportStatus.READY:
+        job.expires_at = now
+
+
+def withdraw_texts(session: Session) -> int:
+    """Expire ready files that may contain erased words, and restart running exports.
+
+    A restart does not count as an attempt.
+
+    Returns:
+        The number of files that expired.
+    """
+    now = utc_now()
+    is_ready = and_(ExportJob.state == JobState.SUCCEEDED, ExportJob.expires_at > now)
+    jobs = session.scalars(
+        select(ExportJob)
+        .where(
+            ExportJob.dataset.in_(_DATASETS_WITH_TEXT),
+            or_(is_ready, ExportJob.state == JobState.RUNNING),
+        )
+        .with_for_update()
+    ).all()
+    ready = [job for job in jobs if job.state == JobState.SUCCEEDED]
+    for job in jobs:
+        if job.state == JobState.SUCCEEDED:
+            job.expires_at = now
+        else:
+            leases.requeue(job, due_at=now, counts=False)
+    return len(ready)
+
+
+def expired_files(session: Session, now: datetime, *, limit: int = 100) -> dict[str, str]:
+    """Map expired exports to their files, the oldest first."""
+    rows = session.execute(
+        select(ExportJob.id, ExportJob.object_id)
+        .where(ExportJob.expires_at <= now, ExportJob.object_id.is_not(None))
+        .order_by(ExportJob.expires_at)
+        .limit(limit)
+    )
+    return {job_id: str(object_id) for job_id, object_id in rows}
+
+
+def note_deleted(session: Session, files: Mapping[str, str]) -> None:
+    """Record that these files of these exports are deleted."""
+    for job in session.scalars(select(ExportJob).where(ExportJob.id.in_(files)).with_for_update()):
+        if job.object_id == files[job.id]:
+            job.object_id = None
+
+
+def purge(session: Session, *, before: datetime) -> None:
+    """Delete the exports that ended before this moment and whose files are deleted."""
+    session.execute(
+        delete(ExportJob).where(ExportJob.completed_at < before, ExportJob.object_id.is_(None))
+    )
+
+
+def orphaned(session: Session, object_ids: Sequence[str]) -> Sequence[str]:
+    """Return those of these objects that no export names."""
+    job_ids = {_job_id_of(object_id) for object_id in object_ids}
+    named = session.scalars(select(ExportJob.object_id).where(ExportJob.id.in_(job_ids)))
+    return sorted(set(object_ids).difference(named))
+
+
+def running_object_ids(session: Session) -> set[str]:
+    """Return the objects that running exports write."""
+    running = select(ExportJob.object_id).where(ExportJob.state == JobState.RUNNING)
+    return {object_id for object_id in session.scalars(running) if object_id is not None}
+
+
+def _check(request: ExportRequest) -> None:
+    known = [column.name for column in catalogue.COLUMNS[request.dataset]]
+    unknown = [name for name in request.columns if name not in known]
+    if unknown:
+        message = f"columns must be among {', '.join(known)}; {unknown[0]!r} is not."
+        raise InvalidInput.field("columns", message, code="ENUM")
+    if len(set(request.columns)) < len(request.columns):
+        raise InvalidInput.field("columns", "Each column may be given only once.")
+    given = set(request.filters)
+    if request.dataset is Dataset.USAGE and given:
+        raise InvalidInput.field("filters", "The dataset usage has no filters.", code="UNKNOWN")
+    if request.dataset in REPORT_DATASETS and given - _REPORT_FILTERS:
+        message = f"The dataset {request.dataset} takes only the filters of its report."
+        raise InvalidInput.field("filters", message, code="UNKNOWN")
+
+
+def _file_name(given: str | None, request: ExportRequest, now: datetime) -> str:
+    extension = f".{request.format}"
+    name = given or f"{request.dataset}-{now:%Y%m%d-%H%M%S}"
+    return name if name.casefold().endswith(extension) else name + extension
+
+
+def _job_id_of(object_id: str) -> str:
+    return object_id.rpartition("_")[0]

@@ -1,0 +1,105 @@
+"""Work on exports: rows are read in short transactions and written to a file outside of them."""
+
+from contextlib import closing
+from pathlib import Path
+
+from sqlalchemy.orm import Session
+
+from app.analytics.exports import service
+from app.analytics.exports.datasets import catalogue
+from app.analytics.exports.formats.writers import TooManyRows, open_writer
+from app.analytics.exports.request import ExportRequest
+from app.analytics.exports.service import ExportTask
+from app.analytics.models import ExportJob
+from app.core.jobs.leases import Lease, LeaseLost
+from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_next
+from app.core.process import stopping
+from app.core.runtime import Runtime
+from app.core.storage import StoredObject, require_space
+
+
+def run_exports(runtime: Runtime, job_id: str = "") -> None:
+    """Run this export, or one that is due, and continue until none is left."""
+    job_type = JobType(
+        claim=service.claim,
+        handle=_write_export,
+        fail=_fail,
+        is_final=lambda error: isinstance(error, TooManyRows),
+    )
+    while not stopping.requested() and run_next(runtime, job_type, job_id):
+        pass
+
+
+def clear_spool(runtime: Runtime) -> None:
+    """Delete the spool files that killed workers left behind."""
+    files = [*_spool(runtime).glob("exp_*")]
+    with runtime.db.reading() as session:
+        running = service.running_object_ids(session)
+    for file in files:
+        if file.name.partition(".")[0] not in running:
+            file.unlink(missing_ok=True)
+
+
+def _write_export(job: RunningJob[ExportJob]) -> None:
+    """Write the file of one export, store it and offer it for download."""
+    with job.transaction() as session:
+        task = service.begin(session, job.lease)
+    if task.former_object_id is not None:
+        job.runtime.storage.delete(task.former_object_id)
+        clear_spool(job.runtime)
+    stored, row_count = _store_file(job, task)
+    try:
+        with job.transaction() as session:
+            service.finish(session, job.lease, stored=stored, row_count=row_count)
+    except LeaseLost:
+        job.runtime.storage.delete(task.object_id)
+        raise
+
+
+def _fail(session: Session, lease: Lease[ExportJob], error: Exception) -> None:
+    code, message = "INTERNAL", "The export failed because of an internal error."
+    if isinstance(error, Interrupted):
+        code, message = "INTERRUPTED", "The export was interrupted too often: request it again."
+    if isinstance(error, TooManyRows):
+        code = "TOO_MANY_ROWS"
+        message = "A sheet cannot have so many rows: request csv, jsonl or parquet."
+    service.fail(session, lease, code=code, message=message)
+
+
+def _store_file(job: RunningJob[ExportJob], task: ExportTask) -> tuple[StoredObject, int]:
+    """Write the rows to a spool file and store it; return the stored object and the row count."""
+    path = _spool(job.runtime) / task.object_id
+    snapshot = path.with_name(path.name + ".copy")
+    try:
+        row_count = _write_rows(job, task.request, path, snapshot)
+        with path.open("rb") as file:
+            stored = job.runtime.storage.write(task.object_id, file, size_bytes=path.stat().st_size)
+    finally:
+        path.unlink(missing_ok=True)
+        snapshot.unlink(missing_ok=True)
+    return stored, row_count
+
+
+def _write_rows(
+    job: RunningJob[ExportJob], request: ExportRequest, path: Path, snapshot: Path
+) -> int:
+    columns = catalogue.columns_of(request)
+    writer = open_writer(request.format, path, columns, delimiter=request.delimiter)
+    row_count = 0
+    with (
+        closing(writer),
+        closing(catalogue.batches(job.runtime, request, snapshot, job.should_stop)) as batches,
+    ):
+        for batch in batches:
+            job.require_going_on()
+            require_space(path.parent, 0, job.runtime.settings.min_free_bytes)
+            writer.write(batch.columns)
+            row_count += batch.row_count
+            job.report_progress(int(batch.progress * 99))
+    return row_count
+
+
+def _spool(runtime: Runtime) -> Path:
+    spool = runtime.settings.data_dir / "spool"
+    spool.mkdir(mode=0o700, exist_ok=True)
+    return spool

@@ -1,1 +1,0 @@
-"""Formats: how rows are written into a file, one batch after the other."""

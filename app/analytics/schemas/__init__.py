@@ -1,0 +1,1 @@
+"""Schemas of reports, agreement and exports."""

@@ -1,0 +1,145 @@
+"""Schemas of agreement between the engine and people."""
+
+from marshmallow import fields
+
+from app.analytics.schemas.query import AnalyticsQuery
+from app.analytics.schemas.reports import AnalyticsPeriodSchema
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Nested
+
+
+class AgreementQuery(AnalyticsQuery):
+    """The period and the filters of the other reports, without rank and comparison."""
+
+    class Meta(AnalyticsQuery.Meta):
+        """Options that marshmallow reads."""
+
+        exclude = ("min_evaluations", "compare")
+
+
+class AgreementEstimateSchema(CamelSchema):
+    """A statistic with its 95 % bootstrap interval; the bounds are null where there is none."""
+
+    value = fields.Float(required=True)
+    low = fields.Float(required=True, allow_none=True)
+    high = fields.Float(required=True, allow_none=True)
+
+
+class AgreementRateSchema(CamelSchema):
+    """A share with Wilson's 95 % interval; `count` is the number of such answers by people."""
+
+    value = fields.Float(required=True)
+    low = fields.Float(required=True)
+    high = fields.Float(required=True)
+    count = fields.Integer(required=True)
+
+
+class AgreementMissingSchema(CamelSchema):
+    """The reason why a statistic is null."""
+
+    figure = fields.String(required=True, metadata={"example": "kappa"})
+    reason = fields.String(
+        required=True, metadata={"example": "There are 7 pairs; this statistic needs 20."}
+    )
+
+
+class AgreementConfusionSchema(CamelSchema):
+    """A row for each answer by people, a column for each answer by the engine, in this order."""
+
+    categories = fields.List(fields.Raw(), required=True, metadata={"example": [0, 1]})
+    counts = fields.List(
+        fields.List(fields.Integer()), required=True, metadata={"example": [[30, 10], [2, 78]]}
+    )
+
+
+class AgreementApplicabilitySchema(CamelSchema):
+    """Counts of who considers the criterion applicable; answers are compared where both do."""
+
+    both = fields.Integer(required=True)
+    judge_only = fields.Integer(required=True)
+    human_only = fields.Integer(required=True)
+    neither = fields.Integer(required=True)
+
+
+def _estimate(description: str = "") -> Nested:
+    metadata = {"description": description} if description else {}
+    return Nested(AgreementEstimateSchema, required=True, allow_none=True, metadata=metadata)
+
+
+class _PairsSchema(CamelSchema):
+    """The number of pairs, and the reasons for missing statistics."""
+
+    pairs = fields.Integer(required=True)
+    missing = fields.List(Nested(AgreementMissingSchema), required=True)
+
+
+class AgreementHumanCategoriesSchema(_PairsSchema):
+    """People compared with other people who reviewed the same conversation."""
+
+    percent_agreement = _estimate()
+    kappa = _estimate()
+    weighted_kappa = _estimate()
+    alpha = _estimate("Krippendorff's.")
+
+
+class AgreementHumanNumbersSchema(_PairsSchema):
+    """People compared with other people who reviewed the same conversation."""
+
+    mae = _estimate()
+    pearson = _estimate()
+    spearman = _estimate()
+    alpha = _estimate("Krippendorff's, for numbers.")
+
+
+class AgreementCategoriesSchema(_PairsSchema):
+    """The engine compared with people, over categories."""
+
+    percent_agreement = _estimate("0 to 100.")
+    kappa = _estimate("Cohen's, for unordered categories; good from 0.6.")
+    weighted_kappa = _estimate("With quadratic weights, for scales; good from 0.6.")
+    mean_f1 = _estimate("Macro F1: the mean over the categories.")
+    mean_recall = _estimate("Unweighted average recall: the mean over the categories.")
+    true_positive_rate = Nested(AgreementRateSchema, required=True, allow_none=True)
+    true_negative_rate = Nested(AgreementRateSchema, required=True, allow_none=True)
+    confusion = Nested(AgreementConfusionSchema, required=True, allow_none=True)
+    human_human = Nested(AgreementHumanCategoriesSchema, required=True)
+
+
+class AgreementCriterionSchema(AgreementCategoriesSchema):
+    """One criterion."""
+
+    key = fields.String(required=True)
+    title = fields.String(required=True)
+    type = Choice(("binary", "scale", "metric"), required=True)
+    applicability = Nested(AgreementApplicabilitySchema, required=True)
+
+
+class AgreementNumbersSchema(_PairsSchema):
+    """The engine compared with people, over numbers."""
+
+    mae = _estimate("Mean absolute error.")
+    bias = _estimate("Mean of engine minus human; above 0 the engine is more lenient.")
+    pearson = _estimate()
+    spearman = _estimate()
+    human_human = Nested(AgreementHumanNumbersSchema, required=True)
+
+
+class AgreementScoreSchema(AgreementNumbersSchema):
+    """The overall score, 0 to 100."""
+
+    share_within5 = _estimate("Share of pairs at most 5 points apart, 0 to 1.")
+
+
+class AnalyticsAgreementSchema(CamelSchema):
+    """Agreement of the engine's original answers with people's reviews."""
+
+    period = Nested(AnalyticsPeriodSchema, required=True)
+    least_pairs = fields.Integer(required=True, metadata={"example": 20})
+    evaluations = fields.Integer(
+        required=True, metadata={"description": "Reviewed current evaluations."}
+    )
+    reviewers = fields.Integer(required=True)
+    criteria = fields.List(Nested(AgreementCriterionSchema), required=True)
+    score = Nested(AgreementScoreSchema, required=True)
+    satisfaction = Nested(AgreementNumbersSchema, required=True)
+    resolution = Nested(AgreementCategoriesSchema, required=True)

@@ -1,0 +1,205 @@
+"""Schemas of the summary and of trends."""
+
+from typing import Any
+
+from marshmallow import fields, validates_schema
+
+from app.analytics.enums import Granularity, GroupBy, TrendMetric
+from app.analytics.schemas.fields import optional_number
+from app.analytics.schemas.query import AnalyticsQuery
+from app.evaluations.enums import Channel
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import Choice, Moment, Nested
+from app.web.schemas.messages import ENUM
+from app.web.schemas.query_fields import QueryWhole
+
+
+class TrendQuery(AnalyticsQuery):
+    """The query of a trend: the common parameters, its metric, its granularity and its groups."""
+
+    metric = Choice(list(TrendMetric), load_default="score")
+    granularity = Choice(list(Granularity), load_default="day")
+    group_by = Choice(list(GroupBy), load_default="none")
+    limit = QueryWhole(low=1, high=100, load_default=10)
+
+    @validates_schema
+    def _check_group(self, data: dict[str, Any], **_: Any) -> None:
+        if data["group_by"] == "section" and data["metric"] != "score":
+            raise reject("groupBy", "With groupBy=section, metric must be score.", code=ENUM)
+
+
+class AnalyticsPeriodSchema(CamelSchema):
+    """The period of a report: from (inclusive) to (exclusive)."""
+
+    start = Moment(data_key="from", required=True)
+    end = Moment(data_key="to", required=True)
+    timezone = fields.String(required=True)
+
+
+class AnalyticsTotalsSchema(CamelSchema):
+    """Counts of contacts, evaluated or not, and of evaluations by status.
+
+    A contact counts at the time of its evaluation, or of its arrival when it has none. Unanswered
+    calls and uploads that were never completed are not contacts.
+    """
+
+    conversations = fields.Integer(required=True)
+    voice_calls = fields.Integer(required=True)
+    audio_files = fields.Integer(required=True)
+    evaluations = fields.Integer(required=True)
+    completed = fields.Integer(required=True)
+    without_verdict = fields.Integer(
+        required=True,
+        metadata={
+            "description": "Completed, but too little was judged to pass or fail: in no pass rate, "
+            "mean score or rank."
+        },
+    )
+    failed = fields.Integer(required=True)
+    pending = fields.Integer(required=True)
+
+
+class AnalyticsScoreClassSchema(CamelSchema):
+    """The number of scores from `from` (inclusive) to `to` (exclusive); the last class includes 100."""
+
+    low = fields.Integer(data_key="from", required=True)
+    high = fields.Integer(data_key="to", required=True)
+    count = fields.Integer(required=True)
+
+
+class AnalyticsScoreSchema(CamelSchema):
+    """The scores of evaluations with a verdict; percentiles are exact and interpolated."""
+
+    mean = optional_number()
+    median = optional_number()
+    p10 = optional_number()
+    p90 = optional_number()
+    stdev = optional_number("Population standard deviation.")
+    pass_rate = optional_number()
+    auto_fail_rate = optional_number()
+    compliance_mean = optional_number()
+    distribution = fields.List(Nested(AnalyticsScoreClassSchema), required=True)
+
+
+class AnalyticsSentimentSchema(CamelSchema):
+    """Customer sentiment: positive from 0.1, negative from -0.1."""
+
+    positive = fields.Integer(required=True)
+    neutral = fields.Integer(required=True)
+    negative = fields.Integer(required=True)
+    mean_customer = optional_number()
+    improving_rate = optional_number("Among those with a trend.")
+    declining_rate = optional_number("Among those with a trend.")
+
+
+class AnalyticsResolutionSchema(CamelSchema):
+    """The number of evaluations by resolution."""
+
+    resolved = fields.Integer(required=True)
+    partially_resolved = fields.Integer(required=True, data_key="partially_resolved")
+    unresolved = fields.Integer(required=True)
+    escalated = fields.Integer(required=True)
+    unknown = fields.Integer(required=True)  # type: ignore[assignment]
+
+
+class AnalyticsSpeechSchema(CamelSchema):
+    """Means over the evaluations that have the metric."""
+
+    talk_ratio = optional_number()
+    silence_percent = optional_number()
+    dead_air_per_call = optional_number()
+    interruptions_per_call = optional_number("Interruptions by the agent.")
+    agent_wpm = optional_number()
+
+
+class AnalyticsResponseSchema(CamelSchema):
+    """The time until the first reply by a person."""
+
+    first_response_seconds_median = optional_number()
+    first_response_seconds_p90 = optional_number()
+
+
+class AnalyticsHeadlineSchema(CamelSchema):
+    """The main numbers of a group of evaluations."""
+
+    evaluations = fields.Integer(required=True)
+    mean_score = optional_number()
+    pass_rate = optional_number()
+    auto_fail_rate = optional_number()
+    compliance_mean = optional_number()
+    mean_customer_sentiment = optional_number()
+
+
+class AnalyticsChannelSchema(AnalyticsHeadlineSchema):
+    """The main numbers of one channel."""
+
+    channel = Choice(list(Channel), required=True)
+
+
+class AnalyticsChangeSchema(AnalyticsHeadlineSchema):
+    """Changes since the period before; null where one of the two values is null."""
+
+    period = Nested(AnalyticsPeriodSchema, required=True)
+
+
+class AnalyticsTopicSchema(CamelSchema):
+    """A topic and the share of completed evaluations that have it."""
+
+    topic = fields.String(required=True)
+    count = fields.Integer(required=True)
+    share = optional_number()
+
+
+class AnalyticsCriterionMeanSchema(CamelSchema):
+    """A criterion with its mean score, 0 to 100, where it applied."""
+
+    key = fields.String(required=True)
+    title = fields.String(required=True)
+    section = fields.String(required=True)
+    mean_score = optional_number()
+    evaluations = fields.Integer(required=True)
+
+
+class AnalyticsSummarySchema(CamelSchema):
+    """Summary of a period; it counts current revisions only."""
+
+    period = Nested(AnalyticsPeriodSchema, required=True)
+    totals = Nested(AnalyticsTotalsSchema, required=True)
+    coverage = optional_number("Share of the contacts that have a completed evaluation.")
+    score = Nested(AnalyticsScoreSchema, required=True)
+    sentiment = Nested(AnalyticsSentimentSchema, required=True)
+    resolution = Nested(AnalyticsResolutionSchema, required=True)
+    speech = Nested(AnalyticsSpeechSchema, required=True)
+    response = Nested(AnalyticsResponseSchema, required=True)
+    by_channel = fields.List(Nested(AnalyticsChannelSchema), required=True)
+    top_topics = fields.List(Nested(AnalyticsTopicSchema), required=True)
+    weakest_criteria = fields.List(Nested(AnalyticsCriterionMeanSchema), required=True)
+    change = Nested(AnalyticsChangeSchema, required=True, allow_none=True)
+
+
+class AnalyticsPointSchema(CamelSchema):
+    """One point; the first begins and the last ends with the period."""
+
+    period_start = Moment(required=True)
+    period_end = Moment(required=True)
+    value = optional_number("Null where a mean has no evaluations.")
+    count = fields.Integer(required=True)
+
+
+class AnalyticsSeriesSchema(CamelSchema):
+    """The points of one group; `slopePerPeriod` is a least-squares fit of the points with a value."""
+
+    key = fields.String(required=True)
+    name = fields.String(required=True)
+    points = fields.List(Nested(AnalyticsPointSchema), required=True)
+    slope_per_period = optional_number()
+
+
+class AnalyticsTrendSchema(CamelSchema):
+    """One metric over time."""
+
+    period = Nested(AnalyticsPeriodSchema, required=True)
+    metric = Choice(list(TrendMetric), required=True)
+    granularity = Choice(list(Granularity), required=True)
+    group_by = Choice(list(GroupBy), required=True)
+    series = fields.List(Nested(AnalyticsSeriesSchema), required=True)

@@ -1,0 +1,217 @@
+"""Scorecard with its answers, as the page of one evaluation shows it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.ai.scorecard.values import Scorecard
+from app.dashboard.views.formatting import number
+from app.dashboard.views.quotes import PlayWindow, play_window
+
+NOT_APPLICABLE = "Not applicable"
+ANSWER_PREFIX = "answer:"
+NOT_APPLICABLE_CHOICE = "not_applicable"
+_FULL, _NONE = 0.995, 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOption:
+    """An answer that a reviewer may choose: the form's value, its text, and when it is right."""
+
+    value: str
+    text: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEvidence:
+    """One quote, with the part of the sound that contains it."""
+
+    quote: str
+    role: str
+    segment_id: str
+    contradicts: bool
+    window: PlayWindow | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCriterion:
+    """One criterion with its answer.
+
+    Attributes:
+        level: `full`, `part`, `none`, or `unjudged` where there is no answer.
+        answer: the answer in words.
+        points: the points of the maximum, such as `1.99 of 18`.
+        original: the judge's answer in words, where a reviewer has replaced it.
+        choices: answers that a reviewer may choose; none where the scorecard is not kept.
+    """
+
+    key: str
+    title: str
+    question: str
+    level: str
+    answer: str
+    points: str
+    explanation: str | None
+    confidence: float | None
+    judged_by: str | None
+    criticality: str
+    suggestion: str | None
+    original: str | None
+    original_explanation: str | None
+    evidence: Sequence[ShownEvidence]
+    choices: Sequence[AnswerOption]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSection:
+    """One section with its judged criteria."""
+
+    title: str
+    weight: float
+    score: float | None
+    auto_failed: bool
+    criteria: Sequence[ShownCriterion]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCard:
+    """A scorecard: sections with what was judged, and what was not."""
+
+    sections: Sequence[ShownSection]
+    not_judged: Sequence[ShownCriterion]
+
+
+def scored_card(
+    results: Mapping[str, Any],
+    transcript: Mapping[str, Any],
+    scorecard: Scorecard | None,
+    *,
+    duration_ms: int | None,
+) -> ScoredCard:
+    """Return the answers of results by section.
+
+    Args:
+        scorecard: the version that was judged with, None where it is not kept any more.
+    """
+    turns = {segment["id"]: segment for segment in transcript["segments"]}
+    choices = _choices(scorecard) if scorecard else {}
+    shown = [
+        (criterion["section"], _criterion(criterion, turns, choices, duration_ms))
+        for criterion in results["criteria"]
+    ]
+    sections = []
+    for section in results["sections"]:
+        judged = [
+            criterion
+            for key, criterion in shown
+            if key == section["key"] and criterion.level != "unjudged"
+        ]
+        if judged:
+            sections.append(
+                ShownSection(
+                    title=section["title"],
+                    weight=section["weight"],
+                    score=section["score"],
+                    auto_failed=section["autoFailed"],
+                    criteria=judged,
+                )
+            )
+    not_judged = [criterion for _, criterion in shown if criterion.level == "unjudged"]
+    return ScoredCard(sections, not_judged)
+
+
+def evidence_of(
+    items: Iterable[Mapping[str, Any]],
+    turns: Mapping[str, Mapping[str, Any]],
+    duration_ms: int | None,
+) -> list[ShownEvidence]:
+    """Return quotes with the parts of the sound that contain them."""
+    return [
+        ShownEvidence(
+            quote=item["quote"],
+            role=item["role"],
+            segment_id=item["segmentId"],
+            contradicts=item["polarity"] == "contradicts",
+            window=_window(item, turns.get(item["segmentId"]), duration_ms),
+        )
+        for item in items
+    ]
+
+
+def answer_text(criterion: Mapping[str, Any]) -> str:
+    """Return an answer in words: the option, the measured value, or the share of the points."""
+    answer, score = criterion["answer"], criterion["normalizedScore"]
+    if isinstance(answer, str):
+        return answer.replace("_", " ").capitalize()
+    if answer is not None:
+        return number(answer, 0 if float(answer).is_integer() else 1)
+    return NOT_APPLICABLE if score is None else f"{score:.0%}"
+
+
+def _criterion(
+    criterion: Mapping[str, Any],
+    turns: Mapping[str, Mapping[str, Any]],
+    choices: Mapping[str, Sequence[AnswerOption]],
+    duration_ms: int | None,
+) -> ShownCriterion:
+    original = criterion["original"]
+    return ShownCriterion(
+        key=criterion["key"],
+        title=criterion["title"],
+        question=criterion["question"],
+        level=_level(criterion["normalizedScore"]),
+        answer=answer_text(criterion),
+        points=_points(criterion),
+        explanation=criterion["explanation"],
+        confidence=criterion["confidence"],
+        judged_by=criterion["judgedBy"],
+        criticality=criterion["criticality"],
+        suggestion=criterion["suggestion"],
+        original=answer_text(original) if original else None,
+        original_explanation=original["explanation"] if original else None,
+        evidence=evidence_of(criterion["evidence"], turns, duration_ms),
+        choices=choices.get(criterion["key"], ()),
+    )
+
+
+def _window(
+    item: Mapping[str, Any], turn: Mapping[str, Any] | None, duration_ms: int | None
+) -> PlayWindow | None:
+    if turn is None:
+        return None
+    return play_window(turn, item["charStart"], item["charEnd"], duration_ms=duration_ms)
+
+
+def _choices(scorecard: Scorecard) -> dict[str, list[AnswerOption]]:
+    not_applicable = AnswerOption(NOT_APPLICABLE_CHOICE, NOT_APPLICABLE, "")
+    return {
+        criterion.key: [
+            *(
+                AnswerOption(
+                    f"{ANSWER_PREFIX}{option.answer}",
+                    str(option.answer).replace("_", " ").capitalize(),
+                    option.anchor,
+                )
+                for option in criterion.options
+            ),
+            not_applicable,
+        ]
+        for criterion in scorecard.criteria
+    }
+
+
+def _level(score: float | None) -> str:
+    if score is None:
+        return "unjudged"
+    if score >= _FULL:
+        return "full"
+    return "none" if score <= _NONE else "part"
+
+
+def _points(criterion: Mapping[str, Any]) -> str:
+    if criterion["points"] is None:
+        return ""
+    if not criterion["maxPoints"]:
+        return "no weight"
+    return f"{criterion['points']:g} of {criterion['maxPoints']:g}"

@@ -1,0 +1,3 @@
+"""Version of the client."""
+
+VERSION = "0.1.0"

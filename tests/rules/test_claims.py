@@ -1,0 +1,272 @@
+"""Claims about a conversation that would embarrass a team lead, each in a conversation that invites it."""
+
+from typing import Any
+
+import pytest
+
+from app.ai.context import Context
+from app.ai.rule_judge import RuleJudge
+from tests.talks import chat, scorecard
+
+CARD = scorecard("chat")
+LETTERS = {"C": "c", "A": "a", "B": "b"}
+
+
+def results(talk: str) -> dict[str, Any]:
+    """Judge a chat of lines such as "C: Hello."."""
+    lines = (line.strip().split(": ", 1) for line in talk.strip().splitlines())
+    said = [(LETTERS[side], 20 * index, text) for index, (side, text) in enumerate(lines)]
+    return RuleJudge().judge(chat(*said), CARD, Context()).results
+
+
+def criterion(found: dict[str, Any], key: str) -> dict[str, Any]:
+    return next(item for item in found["criteria"] if item["key"] == key)
+
+
+def improvements(found: dict[str, Any]) -> dict[str | None, str]:
+    return {item["criterionKey"]: item["text"] for item in found["coaching"]["improvements"]}
+
+
+REFUSED = """
+    C: I want my money back. The blender broke after two days and you keep me waiting for a week!
+    A: Hello, this is Maria from KitchenPro. I am sorry to hear the blender broke. Your order number?
+    C: 55123. I already gave it three times!
+    A: Thank you. The return window is 14 days and today is day 16, so we cannot refund it.
+    C: Are you kidding me? It broke on day two and you ignored my emails!
+    A: I understand. Our policy does not allow a refund after 14 days.
+    C: This is a joke. I will never buy from you again. Goodbye.
+"""
+IGNORED = """
+    C: Your driver left my parcel in the rain and everything inside is ruined!!! I am FURIOUS.
+    A: Good afternoon, this is Kim at ParcelPoint. I'm really sorry, that is not how we treat a parcel.
+    C: So what are you going to do about it?
+    A: I will file a claim for you. It usually takes about 30 days.
+    C: 30 days?! That is absolutely ridiculous! I need that stuff for work on Monday!
+    A: I understand how urgent this is. Unfortunately I cannot speed up the claim.
+    C: Worst company ever. I'm going to post this everywhere.
+"""
+PRAISE = """
+    C: Hi, I just wanted to say that Tom from your team was fantastic yesterday. He fixed my router.
+    A: Thank you so much for telling us! I will pass it on to Tom and his manager.
+    C: Please do, he deserves it. Have a great day!
+    A: You too, goodbye!
+"""
+GOOD = """
+    C: Hi there!
+    A: Hello, welcome to Northwind, this is Asha. How may I help you?
+    C: Yes good morning. So, um, I moved house last month and my internet order never got connected.
+    A: I'm sorry nobody came, that must be frustrating. Can I have your account number?
+    C: 99812
+    A: Thanks. I have booked a new appointment for you on Friday between 8 and 10.
+    C: Great, thanks. That works.
+    A: You're welcome. So, to recap: Friday between 8 and 10. Anything else I can do?
+    C: No thanks, bye.
+"""
+
+
+@pytest.mark.parametrize("talk", [REFUSED, IGNORED])
+def test_the_matter_of_a_furious_customer_is_not_open_and_was_not_fully_handled(talk: str) -> None:
+    found = results(talk)
+    assert found["resolution"]["status"] == "unresolved"
+    assert "remained open" not in found["summary"]["overview"]
+    assert found["summary"]["overview"].endswith("The request was not resolved.")
+    handled = criterion(found, "resolution.completeness")
+    assert handled["normalizedScore"] < 0.2
+    assert "No request" not in handled["explanation"]
+
+
+def test_nobody_is_told_to_ask_a_furious_customer_whether_all_is_solved() -> None:
+    told = improvements(results(IGNORED))["resolution.confirmed"]
+    assert told.startswith("At the end, the customer was still upset")
+    assert "ask whether the issue is solved" not in told
+
+
+def test_an_apology_is_no_bad_news_and_no_improvement() -> None:
+    found = results(IGNORED)
+    for entry in found["coaching"]["improvements"]:
+        assert "sorry" not in entry["text"]
+    assert "sorry" not in str(criterion(found, "resolution.completeness")["evidence"])
+
+
+def test_where_something_is_missing_nothing_else_is_quoted_for_it() -> None:
+    found = results("""
+        C: My flight was cancelled and I'm stuck at the airport with two small kids.
+        A: I'm so sorry, that sounds really stressful. I'll find you the next option straight away.
+        C: Today please, we have nowhere to stay.
+        A: All three of you are confirmed on the 18:40.
+        C: Oh thank you, you saved us.
+    """)
+    assert improvements(found)["opening.greeting"] == (
+        "In the first two turns, the agent gave no greeting. Open with a greeting."
+    )
+
+
+def test_who_only_praises_is_owed_no_solution_and_the_agent_no_coaching() -> None:
+    found = results(PRAISE)
+    reason = "The customer asked for nothing, and only thanked or praised."
+    for key in ("resolution.completeness", "resolution.confirmed", "closing.recap"):
+        assert criterion(found, key)["explanation"] == reason
+        assert criterion(found, key)["applicable"] is False
+    assert found["coaching"]["improvements"] == []
+    assert found["resolution"]["explanation"] == reason
+    assert reason in found["summary"]["overview"]
+
+
+def test_without_a_score_there_is_no_coaching() -> None:
+    found = results("C: Thank you so much!\nA: You're welcome!")
+    assert found["score"] is None
+    assert found["coaching"] == {"strengths": [], "improvements": []}
+
+
+def test_praise_in_the_past_of_a_request_leaves_the_request() -> None:
+    found = results("""
+        C: You were fantastic last time. Can you move my appointment to Friday?
+        A: With pleasure! It is Friday at ten now, and I have sent you a confirmation.
+        C: Wonderful, thank you.
+        A: You're welcome.
+    """)
+    assert criterion(found, "resolution.confirmed")["answer"] == "yes"
+    assert "asked for nothing" not in str(found["summary"])
+
+
+@pytest.mark.parametrize(
+    "last", ["okay great that is all i wanted to know", "Not what I hoped for but okay."]
+)
+def test_a_farewell_corrects_nobody(last: str) -> None:
+    found = results(f"""
+        A: good morning, this is lena of nordlicht, how can i help you
+        C: i would like to know when my contract ends
+        A: your contract runs until the thirtieth of june
+        C: {last}
+    """)
+    assert "had to correct the agent" not in str(found)
+
+
+def test_no_thanks_is_not_quoted_as_thanks() -> None:
+    confirmed = criterion(results(GOOD), "resolution.confirmed")
+    assert confirmed["explanation"] == (
+        "The agent said what was done, and the customer said thank you."
+    )
+    assert [piece["quote"] for piece in confirmed["evidence"]][1:] == ["Great, thanks. That works."]
+
+
+@pytest.mark.parametrize(
+    ("talk", "issue"),
+    [
+        (GOOD, "I moved house last month and my internet order never got connected."),
+        (IGNORED, "Your driver left my parcel in the rain and everything inside is ruined!!!"),
+        ("C: do you ship to Norway?\nA: Yes, we do.\nC: thx", "do you ship to Norway?"),
+        (
+            "C: The dashboard does not load for me.\nA: Since when?\nC: Chrome, and it says error 502.",
+            "The dashboard does not load for me.",
+        ),
+        (
+            "C: You charged me twice! This is ridiculous, I am angry.\nA: Oh.",
+            "You charged me twice!",
+        ),
+        (
+            "C: finally someone answers, you useless idiots\nA: Hello.\n"
+            "C: My power has been out since this morning",
+            "My power has been out since this morning",
+        ),
+    ],
+)
+def test_the_issue_is_the_matter_and_no_greeting_no_feeling_and_no_detail(
+    talk: str, issue: str
+) -> None:
+    assert results(talk)["summary"]["issue"] == issue
+
+
+def test_the_overview_of_an_outbound_call_quotes_the_agent_as_the_agent() -> None:
+    overview = results("""
+        A: Hello, this is Paul from BrightHome. I'm calling about the quote you asked for.
+        C: Oh, yes.
+        A: The offer is valid until Friday. I will send it by email today.
+        C: Yes, do that.
+    """)["summary"]["overview"]
+    assert overview.startswith("The agent said “I'm calling about the quote you asked for.”")
+
+
+def test_a_courtesy_is_no_outcome() -> None:
+    found = results("""
+        C: Can I take my dog on the train to Vienna?
+        A: Yes, you can book a cat ticket in the app.
+        C: I said dog, not cat.
+        A: Oh sorry, my mistake. Dogs need a half price ticket. You can buy it here with me.
+        C: Ok, finally. Thanks, I'll buy it at the machine.
+        A: No need to thank me, I completely understand. Take care!
+    """)
+    assert "understand" not in found["summary"]["outcome"]
+    assert "sorry" not in found["summary"]["outcome"]
+
+
+def test_a_problem_that_the_customer_opens_with_was_not_left_unsolved() -> None:
+    found = results("""
+        C: The app still does not work, this is useless.
+        A: Hello, this is Leo. I'm sorry about that. Please clear the cache and open it again.
+        C: Oh wow, it works now!
+        A: Great! Anything else?
+        C: No, thank you.
+    """)
+    assert found["resolution"]["status"] == "resolved"
+    assert "left without" not in str(found)
+    assert "problem remains" not in str(found)
+
+
+def test_a_bot_that_does_not_understand_shows_no_empathy_and_gives_no_bad_news() -> None:
+    found = results("""
+        C: My phone has no signal since yesterday
+        B: Hello! I am the virtual assistant of Fonix. How can I help you?
+        C: no signal since yesterday, this is annoying
+        B: I'm sorry, I did not understand. You can ask me about bills, plans or devices.
+        C: let me talk to a human
+        B: I'm sorry, I did not understand. You can ask me about bills, plans or devices.
+        C: useless
+    """)
+    assert criterion(found, "communication.empathy")["normalizedScore"] in (0, None)
+    told = criterion(found, "resolution.completeness")["explanation"]
+    assert "bad news" not in told
+    assert "did not understand" in told
+
+
+def test_sarcasm_satisfies_nobody() -> None:
+    found = RuleJudge().judge(
+        chat(
+            ("c", 0, "Oh wonderful, my card got blocked again. You people are true experts."),
+            ("a", 20, "Your card was blocked for security reasons."),
+            ("c", 40, "Brilliant. And when do you plan to unblock it? Christmas?"),
+            ("a", 60, "We do not have a date."),
+            ("c", 80, "Fantastic service as always."),
+        ),
+        CARD,
+        Context(),
+    )
+    assert found.predicted_satisfaction is not None
+    assert found.predicted_satisfaction < 3
+    assert found.results["dimensions"]["customerSentiment"] < 0.5
+
+
+def test_a_transferred_customer_is_owed_no_recap_and_no_reply() -> None:
+    found = results("""
+        C: My internet has been down for four days and I am sick of this.
+        A: I am really sorry about that. There is a fault on the line.
+        C: Unbelievable.
+        A: I understand your frustration. I am going to transfer you to our network team.
+        C: fine just get it done
+    """)
+    assert criterion(found, "closing.recap")["explanation"] == "The customer was transferred."
+    assert "no reply" not in criterion(found, "resolution.completeness")["explanation"]
+
+
+def test_coaching_holds_no_remark_about_the_reading_of_the_language() -> None:
+    found = results("""
+        C: नमस्ते, मेरा पार्सल अभी तक नहीं आया है।
+        A: नमस्ते, मैं प्रिया बोल रही हूँ। मुझे खेद है। क्या आप ऑर्डर नंबर बता सकते हैं?
+        C: 44127
+        A: धन्यवाद। आपका पार्सल कल शाम तक पहुँच जाएगा।
+        C: ठीक है, धन्यवाद।
+        A: धन्यवाद, आपका दिन शुभ हो।
+    """)
+    assert found["coaching"]["strengths"]
+    assert "word list" not in str(found["coaching"])
+    assert "word list" in criterion(found, "opening.greeting")["explanation"]
