@@ -1,11 +1,24 @@
 """Pages: each module has the endpoints of one part; `PAGES` lists them."""
 
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.pages import account, audit, live, overview, people, sign_in
+from app.dashboard.pages import (
+    account,
+    audit,
+    evaluation_list,
+    live,
+    marked,
+    overview,
+    people,
+    saved_views,
+    sign_in,
+)
 
 PAGES: tuple[PageBlueprint, ...] = (
     sign_in.blp,
     overview.blp,
+    evaluation_list.blp,
+    marked.blp,
+    saved_views.blp,
     account.blp,
     people.blp,
     audit.blp,
