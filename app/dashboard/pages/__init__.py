@@ -4,6 +4,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
     audit,
+    evaluation,
     evaluation_list,
     live,
     marked,
@@ -11,6 +12,7 @@ from app.dashboard.pages import (
     people,
     saved_views,
     sign_in,
+    sound,
 )
 
 PAGES: tuple[PageBlueprint, ...] = (
@@ -19,6 +21,8 @@ PAGES: tuple[PageBlueprint, ...] = (
     evaluation_list.blp,
     marked.blp,
     saved_views.blp,
+    evaluation.blp,
+    sound.blp,
     account.blp,
     people.blp,
     audit.blp,
