@@ -29,20 +29,7 @@ MOST_LINES = 400
 
 # Folders and names that are not divided yet; they may shrink, and nothing may join them.
 CROWDED = {"app/operations": 16}
-SHARED_NAMES = frozenset(
-    [
-        "Answer",
-        "Connection",
-        "LinearModel",
-        "Message",
-        "Moment",
-        "Outcome",
-        "Reply",
-        "Rule",
-        "Spoken",
-        "Task",
-    ]
-)
+SHARED_NAMES = frozenset(["Message"])
 
 # Modules besides routes, jobs and commands that open write transactions: docs/decisions/0018.
 TRANSACTIONS = frozenset(

@@ -6,7 +6,7 @@ from typing import Any
 from unicodedata import normalize
 
 from app.ai.dialogue.evidence import Evidence, sentence_around
-from app.ai.language_model.excerpt import Message
+from app.ai.language_model.excerpt import PromptMessage
 from app.ai.language_model.masking import MaskedText
 from app.ai.language_model.questions import (
     CANNOT_TELL,
@@ -36,7 +36,7 @@ class Source:
     What `addresses_judge` is quoted as evidence of nothing.
     """
 
-    shown: Message
+    shown: PromptMessage
     segment: Segment
     masked: MaskedText
     addresses_judge: bool = False

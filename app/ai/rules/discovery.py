@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.ai.conduct.readings import SHOWN, AgentLine, Readings, Reply
+from app.ai.conduct.readings import SHOWN, AgentLine, Readings, ReplyInContext
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.dialogue.turns import Side
@@ -103,7 +103,7 @@ def _useless_replies(facts: Facts, readings: Readings) -> Iterator[_Miss]:
             yield _Miss(agent.line.position, "repeated_answer", _REPEATED, *examined([agent.line]))
 
 
-def _fault(reply: Reply) -> tuple[str, float]:
+def _fault(reply: ReplyInContext) -> tuple[str, float]:
     agent, before, after = reply.agent, reply.before, reply.after
     if agent.is_rude:
         return "rude_reply", _RUDE
