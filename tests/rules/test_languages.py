@@ -226,10 +226,10 @@ def test_back_channels_of_a_language_interrupt_nobody() -> None:
 def test_topics_of_a_scorecard_are_found_in_any_script() -> None:
     facts = facts_of(chat(("c", 0, "मेरी गाड़ी की बीमा पॉलिसी"), language="hi"), CHAT, Context())
     own = (Topic("insurance", ("बीमा पॉलिसी",)), Topic("part of a word", ("बीम",)))
-    assert topics_of(facts, own) == ("insurance",)
+    assert topics_of(facts, own, None) == ("insurance",)
     chinese = facts_of(chat(("c", 0, "我忘记密码了"), language="zh"), CHAT, Context())
     own = (Topic("password", ("pass word", "密码")), Topic("refund", ("退款",)))
-    assert topics_of(chinese, own) == ("password",)
+    assert topics_of(chinese, own, None) == ("password",)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_topics_of_a_scorecard_are_found_in_any_script() -> None:
 def test_our_topics_are_found_in_hindi(text, language) -> None:
     said = [("c", 0, text), ("a", 9, "जी, एक मिनट।")]
     facts = facts_of(chat(*said, language=language), CHAT, Context())
-    assert topics_of(facts, ()) == ("refund",)
+    assert topics_of(facts, (), None) == ("refund",)
 
 
 def test_a_negation_turns_a_feeling_around_on_either_side() -> None:

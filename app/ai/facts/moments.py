@@ -79,7 +79,7 @@ def event_types(facts: Facts) -> frozenset[str]:
 def _of_words(facts: Facts) -> Iterable[KeyMoment]:
     for kind, side, severity in _CUES:
         found = facts.said if side is Side.SERVICE else facts.heard
-        for cue in _one_a_line(cue for each in _MEANT.get(kind, (kind,)) for cue in found(each)):
+        for cue in _one_a_line(cue for name in _MEANT.get(kind, (kind,)) for cue in found(name)):
             yield _moment(facts, kind, cue.line, severity)
     abusive = list(_one_a_line(facts.cues.of("profanity")))
     for cue in abusive:

@@ -102,7 +102,12 @@ class PhraseIndex:
         self._words, self._letters = _Layer(), _Layer()
         self._nodes = {phrase: list(self._added(phrase)) for phrase in phrases}
         for layer, items_of in ((self._words, _words_of), (self._letters, _letters_of)):
-            ends = [node for nodes in self._nodes.values() for each, node in nodes if each is layer]
+            ends = [
+                node
+                for nodes in self._nodes.values()
+                for of_layer, node in nodes
+                if of_layer is layer
+            ]
             if ends:
                 for text in texts:
                     layer.append(items_of(text))

@@ -87,7 +87,7 @@ def _answer(
     told: Mapping[str, Any], question: Question, sources: Mapping[int, Source]
 ) -> tuple[Answer, int]:
     quotes = told["evidence"][:_MOST_QUOTES]
-    found = [evidence for each in quotes if (evidence := _found(each, sources)) is not None]
+    found = [evidence for quote in quotes if (evidence := _found(quote, sources)) is not None]
     dropped = len(quotes) - len(found)
     explanation = _clean(told["explanation"]) or sentence("model.no_reason")
     if told["answer"] == NOT_APPLICABLE:
@@ -136,7 +136,7 @@ def _as_shown(quote: str, text: str) -> str:
     An accent that is a sign of its own in the text is seldom one in what a model repeats.
     """
     forms = (quote, normalize("NFD", quote), normalize("NFC", quote))
-    return next((each for each in forms if each in text), "")
+    return next((form for form in forms if form in text), "")
 
 
 def _clean(text: str) -> str:

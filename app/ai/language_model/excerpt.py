@@ -46,9 +46,9 @@ class Excerpt:
         """Write the JSON array that the prompt holds."""
         gap = [{"omitted": self.omitted}] if self.omitted else []
         shown = [
-            *(each.as_json() for each in self.head),
+            *(message.as_json() for message in self.head),
             *gap,
-            *(each.as_json() for each in self.tail),
+            *(message.as_json() for message in self.tail),
         ]
         return orjson.dumps(shown).decode()
 
@@ -64,8 +64,8 @@ def excerpt_of(messages: Sequence[PromptMessage], budget: int) -> Excerpt | None
     No message takes more than a quarter of the budget. None where not even the first and the last
     fit.
     """
-    shortened = [_shortened(each, budget // 4) for each in messages]
-    cut = sum(1 for each, whole in zip(shortened, messages, strict=True) if each is not whole)
+    shortened = [_shortened(message, budget // 4) for message in messages]
+    cut = sum(1 for message, whole in zip(shortened, messages, strict=True) if message is not whole)
     head: list[PromptMessage] = []
     tail: list[PromptMessage] = []
     left = budget

@@ -83,5 +83,5 @@ def prompt_request_of(
         )
         for message in excerpt.messages
     }
-    masked_count = sum(len(each.masked.masked) for each in sources.values())
+    masked_count = sum(len(source.masked.masked) for source in sources.values())
     return PromptRequest(questions, system, excerpt, sources, masked_count)

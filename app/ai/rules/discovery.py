@@ -86,7 +86,7 @@ def _answering(facts: Facts, *kinds: str) -> set[int]:
     return {
         line.position
         for before, reply in pairwise(facts.dialogue.turns)
-        if reply.side is Side.CUSTOMER and any(each.position in said for each in before.lines)
+        if reply.side is Side.CUSTOMER and any(line.position in said for line in before.lines)
         for line in reply.lines
     }
 
