@@ -6,7 +6,9 @@ from flask import redirect, request, url_for
 from werkzeug.wrappers import Response
 
 _NOTICES = {
+    "revision-opened": "The conversation is judged again. The answers so far stay until that is done.",
     "password-changed": "Your password was changed. Other sessions have ended.",
+    "review-saved": "Your review was saved.",
     "judged-again": "They are judged again. Each result shows when its judgement has ended.",
     "review-requested": "Reviews were requested. What is under review already stays as it is.",
     "saved": "Your settings were saved.",

@@ -3,11 +3,13 @@
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
+    evaluation,
     evaluation_list,
     marked,
     overview,
     saved_views,
     sign_in,
+    sound,
 )
 
 PAGES: tuple[PageBlueprint, ...] = (
@@ -16,5 +18,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     evaluation_list.blp,
     marked.blp,
     saved_views.blp,
+    evaluation.blp,
+    sound.blp,
     account.blp,
 )
