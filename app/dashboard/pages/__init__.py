@@ -4,6 +4,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
     evaluation,
+    evaluation_changes,
     evaluation_list,
     marked,
     overview,
@@ -19,6 +20,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     marked.blp,
     saved_views.blp,
     evaluation.blp,
+    evaluation_changes.blp,
     sound.blp,
     account.blp,
 )
