@@ -3,11 +3,14 @@
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
+    audit,
     evaluation,
     evaluation_changes,
     evaluation_list,
+    live,
     marked,
     overview,
+    people,
     saved_views,
     sign_in,
     sound,
@@ -23,4 +26,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     evaluation_changes.blp,
     sound.blp,
     account.blp,
+    people.blp,
+    audit.blp,
+    live.blp,
 )
