@@ -71,7 +71,7 @@ def test_a_review_of_a_form_is_the_review_of_the_person(
         "answer.closing.recap": "not_applicable",
         "answer.discovery.probing": "",
     }
-    preview = reviewer.post(f"/evaluations/{chat}/preview", form)
+    preview = reviewer.post(f"/live/preview/{chat}", form)
     assert preview.status_code == 200, preview.text
     saved = reviewer.post(f"/evaluations/{chat}/reviews", form)
     assert saved.status_code == 303

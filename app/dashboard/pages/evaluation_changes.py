@@ -1,6 +1,4 @@
-"""Forms of the page of one evaluation: reviews, the preview of their score, and judging again."""
-
-from typing import Any
+"""Forms of the page of one evaluation: reviews, and judging again."""
 
 from flask import request
 from werkzeug.wrappers import Response
@@ -19,7 +17,7 @@ from app.people import audit
 from app.people.audit import Action
 from app.people.gate.admission import current_actor, current_person
 from app.reviews import service as reviews
-from app.reviews.schemas import ReviewCreate, ReviewPreviewBody
+from app.reviews.schemas import ReviewCreate
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
@@ -43,16 +41,6 @@ def review(evaluation_id: str) -> Response | tuple[str, int]:
         render = page.render_blind if typed.get("blind") else page.render
         return render(evaluation_id, typed=typed, refused=refused), refused.status
     return redirect_with("review-saved", "evaluation.show", evaluation_id=evaluation_id)
-
-
-@blp.post("/preview")
-@require_scope("evaluations:review")
-def preview(evaluation_id: str) -> dict[str, Any]:
-    """Answer with the score that the chosen answers would give."""
-    criteria = review_form.criteria_of(request.form)
-    body = forms.load(ReviewPreviewBody(), {"criteria": criteria})
-    with current_runtime().db.reading() as session:
-        return reviews.preview(session, evaluation_id, body["criteria"])
 
 
 @blp.post("/again")
