@@ -15,9 +15,9 @@ from app.dashboard.charts.distribution import histogram
 from app.dashboard.charts.trend import trend_chart
 from app.dashboard.pickers import pass_threshold
 from app.dashboard.queries import filters_of_request
-from app.dashboard.views import overview
-from app.dashboard.views import trends as trend_views
-from app.dashboard.views.alerts import alerts
+from app.dashboard.views.figures import overview
+from app.dashboard.views.figures import trends as trend_views
+from app.dashboard.views.figures.alerts import alerts
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
