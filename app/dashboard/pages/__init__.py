@@ -3,11 +3,16 @@
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
+    audit,
+    evaluation,
     evaluation_list,
+    live,
     marked,
     overview,
+    people,
     saved_views,
     sign_in,
+    sound,
 )
 
 PAGES: tuple[PageBlueprint, ...] = (
@@ -16,5 +21,10 @@ PAGES: tuple[PageBlueprint, ...] = (
     evaluation_list.blp,
     marked.blp,
     saved_views.blp,
+    evaluation.blp,
+    sound.blp,
     account.blp,
+    people.blp,
+    audit.blp,
+    live.blp,
 )
