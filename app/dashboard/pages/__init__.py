@@ -3,10 +3,13 @@
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
+    audit,
     evaluation,
     evaluation_list,
+    live,
     marked,
     overview,
+    people,
     saved_views,
     sign_in,
     sound,
@@ -21,4 +24,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     evaluation.blp,
     sound.blp,
     account.blp,
+    people.blp,
+    audit.blp,
+    live.blp,
 )
