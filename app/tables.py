@@ -7,6 +7,7 @@ from app.calibration import models as calibration
 from app.campaigns import models as campaigns
 from app.conversations import models as conversations
 from app.core.database import idempotency
+from app.dashboard import models as dashboard
 from app.directory import models as directory
 from app.engagements import models as engagements
 from app.evaluations import models as evaluations
@@ -29,6 +30,7 @@ ROOMS = (
     calibration,
     campaigns,
     conversations,
+    dashboard,
     directory,
     idempotency,
     engagements,

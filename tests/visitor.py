@@ -64,3 +64,12 @@ class Visitor:
             pair = header.partition(";")[0]
             self.cookie = pair if pair.partition("=")[2] else ""
         return answer
+
+
+def signed_in(base: str, runtime: Runtime, role: str) -> Visitor:
+    """Return the visitor of a new user with this role, who has signed in."""
+    add_user(runtime, role)
+    visitor = Visitor(base)
+    visitor.get("/sign-in")
+    assert visitor.sign_in(role).status_code == 303
+    return visitor

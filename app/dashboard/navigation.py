@@ -22,7 +22,7 @@ class Link:
 
 # Sections of the navigation, in their order on the page.
 SECTIONS: tuple[tuple[Link, ...], ...] = (
-    (Link("Overview", "overview.show"),),
+    (Link("Overview", "overview.show"), Link("Evaluations", "evaluation_list.show")),
     (Link("Settings", "account.show"),),
 )
 

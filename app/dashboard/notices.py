@@ -7,9 +7,12 @@ from werkzeug.wrappers import Response
 
 _NOTICES = {
     "password-changed": "Your password was changed. Other sessions have ended.",
+    "judged-again": "They are judged again. Each result shows when its judgement has ended.",
+    "review-requested": "Reviews were requested. What is under review already stays as it is.",
     "saved": "Your settings were saved.",
     "session-ended": "The session was ended.",
     "signed-out": "You have signed out.",
+    "view-deleted": "The view was deleted.",
 }
 
 

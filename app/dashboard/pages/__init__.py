@@ -1,10 +1,20 @@
 """Pages: each module has the endpoints of one part; `PAGES` lists them."""
 
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.pages import account, overview, sign_in
+from app.dashboard.pages import (
+    account,
+    evaluation_list,
+    marked,
+    overview,
+    saved_views,
+    sign_in,
+)
 
 PAGES: tuple[PageBlueprint, ...] = (
     sign_in.blp,
     overview.blp,
+    evaluation_list.blp,
+    marked.blp,
+    saved_views.blp,
     account.blp,
 )

@@ -1,27 +1,69 @@
-"""Overview: the work in progress and the latest evaluations."""
+"""Overview: whether quality holds, and what needs a person."""
+
+from typing import Any
 
 from flask import render_template
 
+from app.analytics.engine.reader import open_facts
+from app.analytics.enums import Granularity, GroupBy, TrendMetric
+from app.analytics.reports import leaderboards, summary, trends
+from app.analytics.schemas.query import AnalyticsQuery
 from app.core.database.paging import PageRequest
+from app.dashboard import situation
 from app.dashboard.blueprint import PageBlueprint
-from app.evaluations import listing
-from app.evaluations.enums import ENDED, Status
+from app.dashboard.charts.distribution import histogram
+from app.dashboard.charts.trend import trend_chart
+from app.dashboard.pickers import pass_threshold
+from app.dashboard.queries import filters_of_request
+from app.dashboard.views import overview
+from app.dashboard.views import trends as trend_views
+from app.dashboard.views.alerts import alerts
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = PageBlueprint("overview", __name__)
 
-_OPEN = [str(status) for status in Status if status not in ENDED]
-_SHOWN = 10
+# Executives with fewer evaluations than these are too few to move by more than their error.
+_MOST_EXECUTIVES = PageRequest(1, 100, "-evaluations")
+_MIN_EVALUATIONS = 5
 
 
 @blp.get("/")
-@require_scope("evaluations:read")
+@require_scope("analytics:read")
 def show() -> str:
-    """Show the first page."""
-    latest_first = PageRequest(page_size=_SHOWN, sort="-completed_at")
-    oldest_first = PageRequest(page_size=_SHOWN, sort="created_at")
-    with current_runtime().db.reading() as session:
-        latest = listing.list_page(session, latest_first, status=[str(Status.COMPLETED)])
-        under_way = listing.list_page(session, oldest_first, status=_OPEN)
-    return render_template("overview/show.html", latest=latest, under_way=under_way)
+    """Show the figures of a period, compared with the period before."""
+    chosen, runtime = filters_of_request(for_figures=True), current_runtime()
+    selection = chosen.selection(chosen.load(AnalyticsQuery()))
+    granularity = trend_views.granularity_for(selection.period.start, selection.period.end)
+    how: dict[str, Any] = {"min_evaluations": _MIN_EVALUATIONS, "compare": True}
+    with open_facts(runtime) as facts:
+        figures = summary.summarize(facts, selection, **how)
+        trend = trends.show(
+            facts,
+            selection,
+            metric=TrendMetric.SCORE,
+            granularity=Granularity(granularity),
+            group_by=GroupBy.NONE,
+            limit=1,
+        )
+        executives = leaderboards.executives(facts, selection, _MOST_EXECUTIVES, **how)
+        due = alerts(situation.situation_of(facts.session, runtime, chosen, figures))
+        under_way = situation.waiting(facts.session, chosen)
+        threshold = pass_threshold(facts.session, chosen.texts.get("scorecardId"))
+    return render_template(
+        "overview/show.html",
+        chosen=chosen,
+        summary=figures,
+        figures=overview.figures(figures, chosen.list_url),
+        alerts=due,
+        under_way=under_way,
+        trend=trend_chart(
+            trend_views.lines_of(trend, chosen.zone, chosen.list_url),
+            label_of=lambda value: trend_views.metric_text("score", value),
+            has_bars=True,
+        ),
+        distribution=histogram(
+            overview.score_classes(figures, chosen.list_url), pass_threshold=threshold
+        ),
+        movers=overview.movers(executives.items, figures["score"]["stdev"]),
+    )

@@ -16,10 +16,10 @@ _Z = 1.96
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A sentence, and the page on which to act."""
+    """A sentence, and the page on which to act; empty where there is none."""
 
     text: str
-    href: str
+    href: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,8 @@ class Situation:
     mean_before: MeasuredMean | None = None
     mean_href: str = ""
     silent: Sequence[str] = ()
-    system_href: str = ""
     webhooks: Sequence[WebhookState] = ()
-    webhooks_href: str = ""
     usage_percents: dict[str, float] = field(default_factory=dict)
-    usage_href: str = ""
 
 
 def alerts(situation: Situation) -> list[Alert]:
@@ -69,19 +66,19 @@ def alerts(situation: Situation) -> list[Alert]:
 
 def _silent_parts(situation: Situation) -> Iterator[Alert]:
     for part in situation.silent:
-        yield Alert(f"{part} does not answer", situation.system_href)
+        yield Alert(f"{part} does not answer")
 
 
 def _webhooks(situation: Situation) -> Iterator[Alert]:
     for webhook in situation.webhooks:
         if webhook.deactivated_at is not None:
             age = _age(situation.now - webhook.deactivated_at)
-            yield Alert(f"Webhook {webhook.name} switched off {age} ago", situation.webhooks_href)
+            yield Alert(f"Webhook {webhook.name} switched off {age} ago")
         elif webhook.failing_since is not None:
             failing = situation.now - webhook.failing_since
             if failing > _FAILING_FOR:
                 text = f"Webhook {webhook.name} failing for {_age(failing)}"
-                yield Alert(text, situation.webhooks_href)
+                yield Alert(text)
 
 
 def _work(situation: Situation) -> Iterator[Alert]:
@@ -124,7 +121,7 @@ def _usage(situation: Situation) -> Iterator[Alert]:
     for name, percent in situation.usage_percents.items():
         if percent >= _USAGE_FROM_PERCENT:
             text = f"{name}: {percent:.0f} % of the plan's amount used"
-            yield Alert(text, situation.usage_href)
+            yield Alert(text)
 
 
 def _age(length: timedelta) -> str:

@@ -48,8 +48,8 @@ class MeasuredMean:
 
 
 def rate(share: float, count: int) -> MeasuredMean:
-    """Return a share of `count` as a sample of zeros and ones."""
-    return MeasuredMean(share, math.sqrt(max(0.0, share * (1 - share))), count)
+    """Return a share of `count`, in percent."""
+    return MeasuredMean(100 * share, 100 * math.sqrt(max(0.0, share * (1 - share))), count)
 
 
 def change_of(now: MeasuredMean | None, before: MeasuredMean | None) -> Change | None:

@@ -74,8 +74,8 @@ def chosen_period(query: Mapping[str, str], zone: ZoneInfo, now: datetime) -> Ch
     if query.get("days") == ALL_TIME:
         return ChosenPeriod(None, None)
     days = _days(query.get("days"))
-    # Links name moments to the millisecond, so that both ends must be such.
-    end = now.astimezone(UTC).replace(microsecond=0)
+    # The next whole second: links name moments to the millisecond, and what has just come in counts.
+    end = now.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1)
     return ChosenPeriod(end - timedelta(days=days), end, days)
 
 

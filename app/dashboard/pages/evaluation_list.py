@@ -1,0 +1,97 @@
+"""List of evaluations: filters, pages, saved views, and the way from one row to the next."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from flask import redirect, render_template, request
+from werkzeug.wrappers import Response
+
+from app.core.database.paging import Page, PageRequest
+from app.core.errors import InvalidInput, NotFound
+from app.core.ids import is_id
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.counts import LIST_PATH, LIST_SCHEMA
+from app.dashboard.pages import saved_views
+from app.dashboard.pickers import options_of
+from app.dashboard.queries import PageFilters, filters_of_request
+from app.dashboard.views import filters, list_filters
+from app.evaluations import listing
+from app.web.current import current_runtime
+from app.web.principal import current_principal, require_scope
+
+blp = PageBlueprint("evaluation_list", __name__)
+
+_MOST_DIGITS = 6
+
+
+@blp.get(LIST_PATH)
+@require_scope("evaluations:read")
+def show() -> Response | tuple[str, int]:
+    """Show a page of the list; an id in place of words leads to its evaluation."""
+    chosen = filters_of_request()
+    words = chosen.texts.get("q", "").strip()
+    if is_id(words, "eval"):
+        return redirect(f"{LIST_PATH}/{words}", 303)
+    try:
+        query = chosen.load(LIST_SCHEMA)
+    except InvalidInput as error:
+        return _page(chosen, Page([], 1, 25, 0), errors=forms.field_errors(error)), 422
+    with current_runtime().db.reading() as session:
+        page = listing.list_page(session, query.pop("page_request"), **query)
+    return _page(chosen, page, errors={}), 200
+
+
+@blp.get(f"{LIST_PATH}/at")
+@require_scope("evaluations:read")
+def open_place() -> Response:
+    """Lead to the evaluation at a place of a list: `in` is the list's query, `at` counts from 0."""
+    query = dict(parse_qsl(request.args.get("in", "")))
+    place = request.args.get("at", "")
+    if not (place.isascii() and place.isdecimal() and len(place) < _MOST_DIGITS):
+        raise NotFound()
+    loaded = forms.load(LIST_SCHEMA, query)
+    asked = PageRequest(int(place) + 1, 1, loaded.pop("page_request").sort)
+    with current_runtime().db.reading() as session:
+        page = listing.list_page(session, asked, **loaded)
+    if not page.items:
+        raise NotFound()
+    return redirect(_place_url(page.items[0]["id"], query, int(place)), 303)
+
+
+def _place_url(evaluation_id: str, query: Mapping[str, str], place: int) -> str:
+    """Return the address of an evaluation that knows its place in a list."""
+    return filters.url(f"{LIST_PATH}/{evaluation_id}", {"in": urlencode(query), "at": str(place)})
+
+
+def _page(chosen: PageFilters, page: Page[Any], *, errors: Mapping[str, str]) -> str:
+    texts = chosen.texts
+    with current_runtime().db.reading() as session:
+        options = options_of(session, texts)
+    names = {key: name for several in options.values() for key, name in several.items()}
+    listed = {name: text for name, text in chosen.moments().items() if name != "page"}
+    first = (page.page - 1) * page.page_size
+    return render_template(
+        "evaluations/list.html",
+        page=page,
+        rows=[
+            (row, _place_url(row["id"], listed, place))
+            for place, row in enumerate(page.items, start=first)
+        ],
+        chosen=chosen,
+        chips=filters.chips(
+            LIST_PATH, texts, list_filters.chip_texts(texts, names), hidden=list_filters.NO_CHIP
+        ),
+        errors=errors,
+        fields=list_filters.FIELDS,
+        sorts=list_filters.SORTS,
+        options=options,
+        views=saved_views.shown_views(),
+        page_url=lambda number: filters.url(LIST_PATH, texts, page=str(number)),
+        period_url=lambda days: filters.url(
+            LIST_PATH, texts, days=days, **{"from": None, "to": None, "page": None}
+        ),
+        may=current_principal().scopes,
+        view_query=urlencode({name: text for name, text in texts.items() if name != "page"}),
+    )

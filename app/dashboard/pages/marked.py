@@ -1,0 +1,101 @@
+"""Actions on rows of the list of evaluations: request reviews, and judge again after a count."""
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+from flask import render_template, request
+from werkzeug.wrappers import Response
+
+from app.core.errors import Conflict, InvalidInput
+from app.core.ids import is_id
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.counts import LIST_SCHEMA
+from app.dashboard.notices import redirect_with
+from app.dashboard.queries import filters_of
+from app.evaluations.enums import ReviewAction
+from app.evaluations.judging import again, bulk
+from app.people.gate.admission import current_person
+from app.reviews import service as reviews
+from app.reviews.schemas import ReviewCreate
+from app.web.current import current_runtime
+from app.web.principal import EXPENSIVE, require_scope
+
+blp = PageBlueprint("marked", __name__)
+
+_MOST = 100
+
+
+@blp.post("/evaluations/marked/request-review")
+@require_scope("evaluations:review")
+def request_review() -> Response:
+    """Request a review of each marked evaluation; those in review already stay as they are."""
+    person = current_person()
+    given = ReviewCreate().load(
+        {
+            "action": ReviewAction.REQUEST,
+            "reviewer": person.display_name,
+            "reviewerRef": person.user_id,
+        }
+    )
+    for evaluation_id in _marked():
+        try:
+            with current_runtime().db.writing() as session:
+                reviews.add(session, evaluation_id, given, created_by=person.user_id)
+        except Conflict:
+            continue
+    return redirect_with("review-requested", "evaluation_list.show")
+
+
+@blp.post("/evaluations/marked/judge-again")
+@require_scope("evaluations:review")
+def count() -> str:
+    """Tell how many evaluations would be judged again: the marked ones, or else all of the list."""
+    marked = request.form.getlist("ids")
+    query = request.form.get("query", "")
+    if marked:
+        counted = len(_marked())
+    else:
+        with current_runtime().db.reading() as session:
+            counted = bulk.count(session, filters=_list_filters(query))
+    return render_template(
+        "evaluations/judge_again.html", marked=marked, query=query, count=counted
+    )
+
+
+@blp.post("/evaluations/judge-again")
+@require_scope("evaluations:review", policy=EXPENSIVE)
+def judge_again() -> Response:
+    """Judge the marked evaluations again, or all of a list."""
+    if not request.form.getlist("ids"):
+        filters = _list_filters(request.form.get("query", ""))
+        with current_runtime().db.reading() as session:
+            selected = bulk.count(session, filters=filters)
+        with current_runtime().db.writing() as session:
+            bulk.start(session, selected=selected, filters=filters)
+        return redirect_with("judged-again", "evaluation_list.show")
+    for evaluation_id in _marked():
+        try:
+            with current_runtime().db.writing() as session:
+                again.request(session, evaluation_id)
+        except Conflict:
+            continue
+    return redirect_with("judged-again", "evaluation_list.show")
+
+
+def _marked() -> list[str]:
+    """Return the ids that are marked.
+
+    Raises:
+        InvalidInput: there are none or too many, or one is no id.
+    """
+    ids = request.form.getlist("ids")
+    if not 1 <= len(ids) <= _MOST or not all(is_id(each, "eval") for each in ids):
+        raise InvalidInput.field("ids", f"Mark 1 to {_MOST} evaluations.", location="form")
+    return ids
+
+
+def _list_filters(query: str) -> dict[str, Any]:
+    loaded = filters_of(dict(parse_qsl(query))).load(LIST_SCHEMA)
+    return {
+        name: value for name, value in loaded.items() if name not in ("page_request", "current")
+    }

@@ -1,0 +1,158 @@
+"""Figures of the overview: each with its change, its error, and the list that it counts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.dashboard.charts.distribution import ScoreClass
+from app.dashboard.views import formatting
+from app.dashboard.views.changes import Change, MeasuredMean, change_of, rate
+from app.dashboard.views.trends import ListUrl
+
+_MOST_MOVERS = 5
+_HIGHEST_SCORE = 100
+_COMPLETED = {"status": "completed"}
+# What means, pass rates and distributions count.
+_WITH_VERDICT = {**_COMPLETED, "hasVerdict": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number in words, its change in words, and the link to the conversations behind it."""
+
+    label: str
+    text: str
+    change: Change | None
+    change_text: str
+    href: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """An executive whose mean score has moved."""
+
+    id: str
+    name: str
+    change: Change
+    count: int
+
+
+def scored_count(summary: Mapping[str, Any]) -> int:
+    """Return how many evaluations count in the mean score."""
+    return sum(score_class["count"] for score_class in summary["score"]["distribution"])
+
+
+def mean_scores(
+    summary: Mapping[str, Any],
+) -> tuple[MeasuredMean | None, MeasuredMean | None]:
+    """Return the mean score of the period and of the one before.
+
+    The deviation of the period before is not known, and taken to be the same; its number may
+    include evaluations without a verdict.
+    """
+    score, change = summary["score"], summary["change"]
+    count = scored_count(summary)
+    if not count:
+        return None, None
+    now = MeasuredMean(score["mean"], score["stdev"], count)
+    count_before = summary["totals"]["completed"] - change["evaluations"] if change else 0
+    if count_before <= 0 or change["mean_score"] is None:
+        return now, None
+    return now, MeasuredMean(score["mean"] - change["mean_score"], score["stdev"], count_before)
+
+
+def figures(summary: Mapping[str, Any], list_url: ListUrl) -> list[Figure]:
+    """Return the headline of a period."""
+    score, sentiment = summary["score"], summary["sentiment"]
+    change = summary["change"] or {}
+    return [
+        _mean_figure(summary, list_url),
+        _rate_figure("Passed", "pass_rate", summary, list_url(passed="true", **_COMPLETED)),
+        _rate_figure(
+            "Auto-fail", "auto_fail_rate", summary, list_url(autoFailed="true", **_COMPLETED)
+        ),
+        _plain_figure(
+            "Compliance",
+            formatting.number(score["compliance_mean"], 1),
+            change.get("compliance_mean"),
+        ),
+        _plain_figure(
+            "Sentiment",
+            formatting.signed(sentiment["mean_customer"], 2),
+            change.get("mean_customer_sentiment"),
+            places=2,
+        ),
+        Figure(
+            "Resolved",
+            _resolved_text(summary["resolution"]),
+            None,
+            "",
+            list_url(resolution="resolved", **_COMPLETED),
+        ),
+    ]
+
+
+def score_classes(summary: Mapping[str, Any], list_url: ListUrl) -> list[ScoreClass]:
+    """Return the classes of the histogram, each with the link to its evaluations."""
+    classes = []
+    for score_class in summary["score"]["distribution"]:
+        low, high = score_class["low"], score_class["high"]
+        last = high if high == _HIGHEST_SCORE else high - 1
+        href = list_url(**_WITH_VERDICT, minScore=str(low), maxScore=str(last))
+        classes.append(ScoreClass(low, last, score_class["count"], href))
+    return classes
+
+
+def movers(members: Sequence[Mapping[str, Any]], deviation: float | None) -> list[Mover]:
+    """Return the executives whose mean moved most, beyond its error, the largest change first.
+
+    Only those with enough evaluations for a rank count. How many evaluations somebody had in the
+    period before is not known, and taken to be the same number.
+    """
+    moved = []
+    for member in members:
+        value = (member["change"] or {}).get("mean_score")
+        if value is None or not member["rank_eligible"] or deviation is None:
+            continue
+        now = MeasuredMean(member["mean_score"], deviation, member["evaluations"])
+        before = MeasuredMean(now.mean - value, deviation, now.count)
+        change = change_of(now, before)
+        if change is not None and change.is_clear:
+            moved.append(Mover(member["id"], member["name"], change, now.count))
+    moved.sort(key=lambda mover: (-abs(mover.change.value), mover.name))
+    return moved[:_MOST_MOVERS]
+
+
+def _mean_figure(summary: Mapping[str, Any], list_url: ListUrl) -> Figure:
+    now, before = mean_scores(summary)
+    href = list_url(**_WITH_VERDICT)
+    text = formatting.number(now.mean if now else None, 1)
+    change = change_of(now, before)
+    return Figure("Score", text, change, _change_text(change), href)
+
+
+def _rate_figure(label: str, name: str, summary: Mapping[str, Any], href: str) -> Figure:
+    share = summary["score"][name]
+    moved = (summary["change"] or {}).get(name)
+    now, before = mean_scores(summary)
+    change = None
+    if share is not None and moved is not None and now is not None and before is not None:
+        change = change_of(rate(share, now.count), rate(share - moved, before.count))
+    return Figure(label, formatting.percent(share, 1), change, _change_text(change), href)
+
+
+def _plain_figure(label: str, text: str, moved: float | None, *, places: int = 1) -> Figure:
+    change = None if moved is None else Change(moved)
+    return Figure(label, text, change, _change_text(change, places))
+
+
+def _change_text(change: Change | None, places: int = 1) -> str:
+    if change is None:
+        return ""
+    error = "" if change.error is None else f", ±{formatting.number(change.error, places)}"
+    return formatting.signed(change.value, places) + error
+
+
+def _resolved_text(resolution: Mapping[str, int]) -> str:
+    known = sum(count for word, count in resolution.items() if word != "unknown")
+    return formatting.percent(resolution["resolved"] / known if known else None)

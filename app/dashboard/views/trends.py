@@ -1,0 +1,123 @@
+"""Trends: values as people read them, steps that fit a period, and links behind each point."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from app.core.clock import iso_utc
+from app.dashboard.charts.trend import LineData, TrendPoint
+from app.dashboard.views import formatting
+from app.dashboard.words import text_of
+
+# More points than this cannot be told apart.
+_MOST_POINTS = 92
+_RATES = frozenset({"passRate", "autoFailRate", "resolutionRate", "talkRatio"})
+_PLACES: Mapping[str, int] = {"score": 1, "complianceScore": 1, "interruptions": 1}
+# Filters of the list that leave exactly the evaluations that have the metric.
+_COUNTED: Mapping[str, Mapping[str, str]] = {
+    "score": {"status": "completed", "hasVerdict": "true"},
+    "passRate": {"status": "completed", "hasVerdict": "true"},
+    "autoFailRate": {"status": "completed"},
+    "evaluations": {"status": "completed"},
+}
+_GROUP_FILTERS: Mapping[str, str] = {
+    "campaign": "campaignId",
+    "callCenter": "callCenterId",
+    "executive": "executiveId",
+    "channel": "channel",
+    "topic": "topic",
+}
+ListUrl = Callable[..., str]
+
+
+def granularity_for(start: datetime, end: datetime) -> str:
+    """Return the steps in which a period is drawn: days, or weeks where there are too many."""
+    return "day" if end - start <= timedelta(days=_MOST_POINTS) else "week"
+
+
+def metric_text(metric: str, value: float | None) -> str:
+    """Write a value of a metric with its unit."""
+    if value is None:
+        return formatting.MISSING
+    if metric in _RATES:
+        return formatting.percent(value)
+    if metric == "silencePercent":
+        return formatting.percent(value / 100)
+    if metric == "customerSentiment":
+        return formatting.signed(value, 2)
+    if metric in ("firstResponseSeconds", "durationSeconds"):
+        return f"{formatting.number(value)} s"
+    return formatting.number(value, _PLACES.get(metric, 0))
+
+
+def step_label(start: datetime, granularity: str, zone: ZoneInfo) -> str:
+    """Write the step that begins at a moment."""
+    local = start.astimezone(zone)
+    if granularity == "month":
+        return f"{local:%b %Y}"
+    if granularity == "hour":
+        return f"{formatting.day_of(local)} {local:%H:%M}"
+    return formatting.day_of(local)
+
+
+def lines_of(trend: Mapping[str, Any], zone: ZoneInfo, list_url: ListUrl) -> list[LineData]:
+    """Return the lines of a trend; each point links to the evaluations that it counts."""
+    return [_line(trend, series, zone, list_url) for series in trend["series"]]
+
+
+def slope_text(trend: Mapping[str, Any], series: Mapping[str, Any]) -> str:
+    """Say in words where a line goes over the whole period."""
+    slope, steps = series["slope_per_period"], len(series["points"])
+    if slope is None:
+        return "too few points"
+    moved = metric_text(trend["metric"], abs(slope) * (steps - 1))
+    if metric_text(trend["metric"], 0).lstrip("+") == moved.lstrip("+"):
+        return "steady"
+    return f"{'up' if slope > 0 else 'down'} by {moved.lstrip('+')} over the period"
+
+
+def series_name(trend: Mapping[str, Any], series: Mapping[str, Any]) -> str:
+    """Return the name of a line: a name of the directory, a word, or that of the metric."""
+    if trend["group_by"] == "none":
+        return text_of("metric", str(trend["metric"]))
+    if trend["group_by"] == "channel":
+        return text_of("channel", str(series["key"]))
+    return str(series["name"])
+
+
+def _line(
+    trend: Mapping[str, Any], series: Mapping[str, Any], zone: ZoneInfo, list_url: ListUrl
+) -> LineData:
+    metric, granularity = str(trend["metric"]), str(trend["granularity"])
+    chosen = _list_filters(trend, series)
+    points: Sequence[Mapping[str, Any]] = series["points"]
+    return LineData(
+        series_name(trend, series),
+        tuple(
+            TrendPoint(
+                label=step_label(point["period_start"], granularity, zone),
+                value=point["value"],
+                text=metric_text(metric, point["value"]),
+                count=point["count"],
+                href=None
+                if chosen is None or not point["count"]
+                else list_url(
+                    **chosen,
+                    **{"from": iso_utc(point["period_start"]), "to": iso_utc(point["period_end"])},
+                ),
+            )
+            for point in points
+        ),
+    )
+
+
+def _list_filters(trend: Mapping[str, Any], series: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return the filters that leave what a point counts; None where the list has no such filter."""
+    counted = _COUNTED.get(str(trend["metric"]))
+    group = str(trend["group_by"])
+    if counted is None or group == "section":
+        return None
+    if group == "none":
+        return dict(counted)
+    return {**counted, _GROUP_FILTERS[group]: str(series["key"])}
