@@ -9,7 +9,7 @@ from app.core.errors import InvalidInput
 from app.web.schemas.messages import details_of
 
 
-def load(schema: Schema, values: Mapping[str, str]) -> dict[str, Any]:
+def load(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
     """Load the values of a form or a query.
 
     Raises:

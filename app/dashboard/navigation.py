@@ -23,6 +23,7 @@ class Link:
 # Sections of the navigation, in their order on the page.
 SECTIONS: tuple[tuple[Link, ...], ...] = (
     (Link("Overview", "overview.show"), Link("Evaluations", "evaluation_list.show")),
+    (Link("Exports", "exports.show"),),
     (Link("Settings", "account.show"),),
 )
 

@@ -6,6 +6,8 @@ from flask import redirect, request, url_for
 from werkzeug.wrappers import Response
 
 _NOTICES = {
+    "export-canceled": "The export was canceled; its file is deleted.",
+    "export-requested": "The export was requested. Its file can be downloaded here once it is ready.",
     "password-changed": "Your password was changed. Other sessions have ended.",
     "judged-again": "They are judged again. Each result shows when its judgement has ended.",
     "review-requested": "Reviews were requested. What is under review already stays as it is.",

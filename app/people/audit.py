@@ -35,6 +35,9 @@ class Action(StrEnum):
     RAW_TEXTS_READ = "raw_texts_read"
     REVIEWED = "reviewed"
     RE_EVALUATED = "re_evaluated"
+    EXPORT_REQUESTED = "export_requested"
+    EXPORT_CANCELED = "export_canceled"
+    EXPORT_DOWNLOADED = "export_downloaded"
 
 
 @dataclass(frozen=True, slots=True)

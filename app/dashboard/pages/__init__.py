@@ -4,6 +4,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
     evaluation_list,
+    exports,
     marked,
     overview,
     saved_views,
@@ -16,5 +17,6 @@ PAGES: tuple[PageBlueprint, ...] = (
     evaluation_list.blp,
     marked.blp,
     saved_views.blp,
+    exports.blp,
     account.blp,
 )
