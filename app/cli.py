@@ -18,6 +18,7 @@ from app.operations.environment import settings_here
 from app.operations.failure import plain_errors
 from app.operations.judge_command import judge
 from app.operations.processes.model_server import model
+from app.people.cli import users
 from app.privacy.cli import privacy
 from app.reviews.cli import calibrate
 from app.scorecards.cli import scorecards
@@ -50,6 +51,7 @@ APP_COMMANDS: tuple[click.Command, ...] = (
     scorecards,
     commands.secrets,
     usage,
+    users,
     webhooks,
 )
 

@@ -11,10 +11,14 @@ _NOTICES = {
     "password-changed": "Your password was changed. Other sessions have ended.",
     "judged-again": "They are judged again. Each result shows when its judgement has ended.",
     "review-requested": "Reviews were requested. What is under review already stays as it is.",
+    "role-changed": "The role was changed. It applies from the next request on.",
     "saved": "Your settings were saved.",
     "session-ended": "The session was ended.",
+    "signed-out-elsewhere": "Every session of this person was ended.",
     "signed-out": "You have signed out.",
     "view-deleted": "The view was deleted.",
+    "user-disabled": "The account is disabled, and its sessions have ended.",
+    "user-enabled": "The account is enabled again.",
 }
 
 

@@ -90,17 +90,23 @@ def test_a_viewer_has_no_exports(visit: Callable[[str], Visitor]) -> None:
 
 
 def test_the_list_of_the_api_has_the_exports_whose_rows_a_key_may_read(
-    client: Caller, key: Callable[..., Caller], visit: Callable[[str], Visitor]
+    base: str,
+    client: Caller,
+    make_caller: Callable[..., Caller],
+    visit: Callable[[str], Visitor],
 ) -> None:
     admin = visit("admin")
     ids = [requested(admin, dataset=dataset) for dataset in ("usage", "evaluations", "criteria")]
     requested(admin, dataset="segments", includeText="true")
-    narrow = key("analytics:export", "evaluations:read")
+    narrow = make_caller(base, scopes=["analytics:export", "evaluations:read"])
     listed = narrow.get("/analytics/exports").json()
     assert [item["jobId"] for item in listed["data"]] == [ids[2], ids[1]]
     assert client.get("/analytics/exports").json()["pagination"]["totalCount"] == 4
-    assert client.get("/analytics/exports?status=queued&dataset=usage").json()["data"][0][
-        "jobId"
-    ] == ids[0]
+    assert (
+        client.get("/analytics/exports?status=queued&dataset=usage").json()["data"][0]["jobId"]
+        == ids[0]
+    )
     assert client.get("/analytics/exports?status=ready,failed").json()["data"] == []
-    assert key("evaluations:read").get("/analytics/exports").status_code == 403
+    assert (
+        make_caller(base, scopes=["evaluations:read"]).get("/analytics/exports").status_code == 403
+    )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from marshmallow import Schema, validate
 
-from app.analytics.enums import Granularity, GroupBy, TrendMetric
+from app.analytics.enums import Dataset, ExportStatus, Format, Granularity, GroupBy, TrendMetric
 from app.audio_files import enums as audio
 from app.dashboard.words import UNKNOWN, WORDS, text_of
 from app.directory.enums import ExecutiveKind
@@ -48,6 +48,9 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("stageStatus", audio.StageStatus),
         ("outcome", OUTCOMES),
         ("executiveKind", ExecutiveKind),
+        ("dataset", Dataset),
+        ("exportFormat", Format),
+        ("exportStatus", ExportStatus),
         ("metric", TrendMetric),
         ("granularity", Granularity),
         ("groupBy", GroupBy),

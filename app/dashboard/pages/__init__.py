@@ -3,10 +3,13 @@
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
+    audit,
     evaluation_list,
     exports,
+    live,
     marked,
     overview,
+    people,
     saved_views,
     sign_in,
 )
@@ -19,4 +22,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     saved_views.blp,
     exports.blp,
     account.blp,
+    people.blp,
+    audit.blp,
+    live.blp,
 )
