@@ -47,7 +47,7 @@ def test_an_export_runs_to_its_download_and_is_audited(
     assert leads.headers["Location"].startswith("/storage/")
     file = reviewer.get(leads.headers["Location"])
     assert len(file.text.splitlines()) == 2
-    assert "good%20ones.csv" in file.headers["Content-Disposition"]
+    assert "good ones.csv" in file.headers["Content-Disposition"]
     with runtime.db.reading() as session:
         for action in (audit.Action.EXPORT_REQUESTED, audit.Action.EXPORT_DOWNLOADED):
             assert len(audit.users_who(session, action, export_id)) == 1
