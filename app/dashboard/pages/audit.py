@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Response, render_template, request, url_for
 
-from app.analytics.exports.formats.safety import safe
+from app.analytics.exports.formats.formulas import defuse
 from app.core.clock import iso_utc
 from app.core.database.paging import PageRequest
 from app.core.errors import InvalidInput
@@ -107,5 +107,5 @@ def _lines(runtime: Runtime, filters: dict[str, Any]) -> Iterator[str]:
 
 def _csv(rows: Any) -> str:
     lines = io.StringIO()
-    csv.writer(lines).writerows([safe(cell) for cell in row] for row in rows)
+    csv.writer(lines).writerows([defuse(cell) for cell in row] for row in rows)
     return lines.getvalue()
