@@ -1,4 +1,4 @@
-"""Command line: the list of all commands; each package defines its own."""
+"""Command line `cqe`: every command of the packages, imported when it is used."""
 
 import sys
 
@@ -6,79 +6,47 @@ import click
 from flask import Flask
 
 from app import __version__
-from app.analytics.cli import agreement, analytics, exports
-from app.api_keys.cli import keys
-from app.api_keys.signing_cli import signing
-from app.demo.cli import demo
-from app.evaluations.cli import evaluations
-from app.factory import create_app
-from app.imports.cli import import_
-from app.operations import commands
-from app.operations.environment import settings_here
-from app.operations.failure import plain_errors
-from app.operations.judge_command import judge
-from app.operations.processes.model_server import model
-from app.people.cli import users
-from app.privacy.cli import privacy
-from app.reviews.cli import calibrate
-from app.scorecards.cli import scorecards
-from app.usage.cli import usage
-from app.webhooks.cli import webhooks
+from app.packages import command_paths, load_command
 
-# They need no application: they work before the first start, without master keys and without a
-# database. `flask` finds them as entry points of the package.
-STANDALONE_COMMANDS: tuple[click.Command, ...] = (
-    commands.up,
-    commands.worker,
-    commands.doctor,
-    commands.db,
-    judge,
-    model,
-    commands.openapi,
-    signing,
-)
-# They find their runtime through the application (see `app.web.current`).
-APP_COMMANDS: tuple[click.Command, ...] = (
-    agreement,
-    analytics,
-    calibrate,
-    demo,
-    evaluations,
-    exports,
-    import_,
-    keys,
-    privacy,
-    scorecards,
-    commands.secrets,
-    usage,
-    users,
-    webhooks,
-)
+# `flask` finds these as entry points of the package.
+STANDALONE_COMMANDS = command_paths(standalone=True)
+# These find their runtime through the application (see `app.web.current`).
+APP_COMMANDS = command_paths(standalone=False)
 
 
 def register(app: Flask) -> None:
     """Register the commands that need the application with `flask`."""
-    for command in APP_COMMANDS:
-        app.cli.add_command(command)
+    for name, path in APP_COMMANDS.items():
+        app.cli.add_command(load_command(path), name)
 
 
-@click.group("cqe")
+class CommandGroup(click.Group):
+    """A group that imports a command when it is used, and all of them for the list of commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted(STANDALONE_COMMANDS | APP_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name."""
+        path = (STANDALONE_COMMANDS | APP_COMMANDS).get(cmd_name)
+        return load_command(path) if path else None
+
+
+@click.group("cqe", cls=CommandGroup)
 @click.version_option(__version__)
 @click.pass_context
 def cqe(context: click.Context) -> None:
     """CQE, the Conversation Quality Evaluation Service: `up` starts everything."""
-    asks_for_help = "--help" in sys.argv
-    if (
-        context.invoked_subcommand in {command.name for command in APP_COMMANDS}
-        and not asks_for_help
-    ):
+    if context.invoked_subcommand in APP_COMMANDS and "--help" not in sys.argv:
+        # Not at the top: the application takes longer to import than most commands to run.
+        from app.factory import create_app  # noqa: PLC0415
+        from app.operations.environment import settings_here  # noqa: PLC0415
+        from app.operations.failure import plain_errors  # noqa: PLC0415
+
         with plain_errors():
             app = create_app(settings_here())
         context.with_resource(app.app_context())
-
-
-for _command in (*STANDALONE_COMMANDS, *APP_COMMANDS):
-    cqe.add_command(_command)
 
 
 def main() -> None:

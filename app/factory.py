@@ -4,15 +4,9 @@ import os
 
 from flask import Flask
 
-from app.analytics import routes as analytics
 from app.analytics.exports.downloads import ExportFiles
-from app.api_keys import routes as api_keys
 from app.api_keys.authentication import Authentication
-from app.audio_files import routes as audio_files
 from app.audio_files.uploads.audio_objects import AudioObjects
-from app.calibration import routes as calibration
-from app.campaigns import routes as campaigns
-from app.conversations import routes as conversations
 from app.core.database.schema_revision import is_at_head
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
@@ -21,39 +15,13 @@ from app.core.process import heartbeat, log
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.dashboard import install as dashboard
-from app.engagements import routes as engagements
-from app.evaluations import routes as evaluations
-from app.imports import routes as imports
-from app.privacy import routes as privacy
-from app.reviews import routes as reviews
-from app.scorecards import routes as scorecards
-from app.usage import routes as usage
-from app.voice_calls import routes as voice_calls
+from app.packages import load_blueprints
 from app.web import current, errors, request_id, request_times
-from app.web.api import Blueprint, OrjsonProvider, register
+from app.web.api import OrjsonProvider, register
 from app.web.health import Health
 from app.web.openapi import pages
 from app.web.transfers.endpoints import Blobs
-from app.webhooks import routes as webhooks
 from app.wiring import build_runtime
-
-BLUEPRINTS: tuple[Blueprint, ...] = (
-    audio_files.blp,
-    conversations.blp,
-    voice_calls.blp,
-    engagements.blp,
-    api_keys.blp,
-    usage.blp,
-    webhooks.blp,
-    evaluations.blp,
-    reviews.blp,
-    calibration.blp,
-    scorecards.blp,
-    campaigns.blp,
-    imports.blp,
-    analytics.blp,
-    privacy.blp,
-)
 
 
 def create_app(settings: Settings | None = None, runtime: Runtime | None = None) -> Flask:
@@ -76,8 +44,9 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     Authentication(runtime).install(app)
     _health(runtime).install(app)
     Blobs(runtime, {"aud": AudioObjects(runtime), "exp": ExportFiles(runtime)}).install(app)
-    register(app, BLUEPRINTS)
-    pages.install(app, BLUEPRINTS)
+    blueprints = load_blueprints()
+    register(app, blueprints)
+    pages.install(app, blueprints)
     if settings.dashboard:
         dashboard.install(app, runtime)
     return app

@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from app import tables  # noqa: F401 - hooks write to tables of every package
 from app.analytics.engine import facts
 from app.conversations import service as conversations
 from app.conversations.first_contact import first_contact_resolution
@@ -11,6 +10,7 @@ from app.core.runtime import Runtime, open_runtime
 from app.core.secrets.encryption import load_keyring
 from app.core.settings import Settings
 from app.imports.schemas.validate import validate_record
+from app.packages import load_tables
 from app.redaction.redactor import Redactor
 from app.voice_calls import evaluation_requests
 from app.webhooks.deliveries import fan_out
@@ -18,6 +18,7 @@ from app.webhooks.deliveries import fan_out
 
 def build_runtime(settings: Settings) -> Runtime:
     """Build the runtime of this process; every process of the service begins with it."""
+    load_tables()
     keyring = load_keyring(settings)
     hooks = Hooks(
         on_publish=(fan_out,),

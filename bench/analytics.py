@@ -19,7 +19,6 @@ from urllib.parse import urlencode
 
 from sqlalchemy import select
 
-from app import tables  # noqa: F401
 from app.analytics.engine import part_writer
 from app.analytics.engine.database import fact_database
 from app.analytics.models import EvaluationFact

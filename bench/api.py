@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from app import tables  # noqa: F401
 from app.api_keys import service as api_keys
 from app.core.database.session import Table
 from app.core.secrets import request_signing

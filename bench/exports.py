@@ -19,7 +19,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from app import tables  # noqa: F401
 from app.analytics.enums import Dataset, Format
 from app.analytics.exports import service as export_service
 from app.analytics.exports import work as export_work

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from app.ai.redaction.conversation_text import SpeakerTurn
 from app.ai.redaction.entities import Entity
 from app.ai.redaction.masking import mask_turns
-from app.ai.redaction.talk import Turn
 
 SETS = Path(__file__).parent.parent / "tests" / "data" / "redaction"
 _MARK = re.compile(r"\{(\w+)\|([^}]*)\}")
@@ -43,18 +43,20 @@ class Figures(NamedTuple):
     missed: Counter[str]
 
 
-def conversations(file: Path) -> Iterator[tuple[list[Turn], set[Label]]]:
+def conversations(file: Path) -> Iterator[tuple[list[SpeakerTurn], set[Label]]]:
     """Read the labelled conversations of a file."""
     for line in file.read_text(encoding="utf-8").splitlines():
         turns, labels = [], set()
         for place, each in enumerate(json.loads(line)["turns"]):
             text, found = _unmarked(each["text"], place)
-            turns.append(Turn(each["speaker"], text))
+            turns.append(SpeakerTurn(each["speaker"], text))
             labels |= found
         yield turns, labels
 
 
-def measured(talks: Iterable[tuple[list[Turn], set[Label]]], *, tell: bool = False) -> Figures:
+def measured(
+    talks: Iterable[tuple[list[SpeakerTurn], set[Label]]], *, tell: bool = False
+) -> Figures:
     """Compare what the masker finds with what is labelled."""
     figures = Figures(Counter(), Counter(), Counter())
     for turns, labels in talks:
@@ -70,7 +72,7 @@ def measured(talks: Iterable[tuple[list[Turn], set[Label]]], *, tell: bool = Fal
     return figures
 
 
-def _found(turns: list[Turn]) -> set[Label]:
+def _found(turns: list[SpeakerTurn]) -> set[Label]:
     return {
         Label(each.entity.value, place, *_trimmed(turns[place].text, each.start, each.end))
         for place, masked in enumerate(mask_turns(turns))

@@ -13,7 +13,6 @@ import time
 from functools import partial
 from pathlib import Path
 
-from app import tables  # noqa: F401
 from app.core.database.schema_revision import needed_revision
 from app.core.database.session import Table
 from app.core.secrets.encryption import create_key_file

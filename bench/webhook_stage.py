@@ -10,7 +10,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from app import tables  # noqa: F401
 from app.core.database.session import Table
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import create_key_file

@@ -6,11 +6,13 @@ from alembic import context
 from alembic.autogenerate.api import AutogenContext
 from sqlalchemy.types import TypeDecorator
 
-import app.tables  # noqa: F401  (fills the metadata)
 from app.core.database.session import Table
 from app.operations import data_dir
 from app.operations.environment import settings_here
 from app.operations.migrating import migration_engine
+from app.packages import load_tables
+
+load_tables()
 
 
 def render_item(kind: str, item: Any, _: AutogenContext) -> str | Literal[False]:

@@ -13,7 +13,6 @@ import sqlalchemy
 from flask import Flask
 from werkzeug.serving import make_server
 
-from app import tables  # noqa: F401 - every table is known from here on
 from app.api_keys import service as api_keys
 from app.core.database.schema_revision import needed_revision
 from app.core.database.session import Database, Table
@@ -21,8 +20,11 @@ from app.core.runtime import Runtime
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.factory import create_app
+from app.packages import load_tables
 from tests.caller import Caller
 from tests.running import note_started, running_runtime
+
+load_tables()
 
 DATA = Path(__file__).parent / "data"
 POSTGRES_URL = os.environ.get("CQE_TEST_POSTGRES_URL", "")

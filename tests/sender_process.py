@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app import tables  # noqa: F401 - foreign keys reach over the rooms
 from app.core.process import log, stopping
 from app.core.settings import Settings
 from app.webhooks.sender.process import run_sender

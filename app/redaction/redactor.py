@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import orjson
 
+from app.ai.redaction.conversation_text import SpeakerTurn
 from app.ai.redaction.entities import Entity
 from app.ai.redaction.masking import mask, mask_turns
-from app.ai.redaction.talk import Turn
 from app.ai.redaction.transcripts import mask_transcript
 from app.ai.transcript import Redaction, Transcript
 from app.core.ids import new_id
@@ -104,8 +104,8 @@ def decrypt(keyring: Keyring, raw_text_id: str, token: str) -> bytes:
     return keyring.decrypt(token, purpose=_purpose_of(raw_text_id))
 
 
-def _turn(message: Mapping[str, Any], speaker: str) -> Turn:
-    return Turn(
+def _turn(message: Mapping[str, Any], speaker: str) -> SpeakerTurn:
+    return SpeakerTurn(
         message[speaker],
         message["text"],
         is_service=message["role"] in _SERVICE,

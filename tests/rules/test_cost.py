@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from app.ai.facts.phrase_index import PhraseIndex
+from app.ai.redaction.conversation_text import SpeakerTurn
 from app.ai.redaction.masking import mask_turns
-from app.ai.redaction.talk import Turn
 from app.imports.formats.catalogue import READERS, detect_format
 from app.imports.formats.records import ReaderOptions
 from tests.growth import cost_s, is_linear
@@ -45,8 +45,8 @@ _HEADS = {
 
 @pytest.mark.parametrize("unit", _MASKED, ids=ascii)
 def test_masking_of_one_text_is_linear(unit: str) -> None:
-    def make(length: int) -> list[Turn]:
-        return [Turn("a", _CUES + (unit * length)[:length])]
+    def make(length: int) -> list[SpeakerTurn]:
+        return [SpeakerTurn("a", _CUES + (unit * length)[:length])]
 
     assert is_linear(mask_turns, make, 2_000, enough_s=0.02)
 
@@ -55,18 +55,19 @@ def test_masking_of_many_turns_is_linear() -> None:
     for unit in ("a ", "12 ", "o ", "card? 1 ", "my name is Abc ", "pin? "):
         for speakers in (2, 1_000_000):
 
-            def make(turns: int, unit: str = unit, speakers: int = speakers) -> list[Turn]:
+            def make(turns: int, unit: str = unit, speakers: int = speakers) -> list[SpeakerTurn]:
                 return [
-                    Turn(str(place % min(speakers, turns // 2)), unit) for place in range(turns)
+                    SpeakerTurn(str(place % min(speakers, turns // 2)), unit)
+                    for place in range(turns)
                 ]
 
             assert is_linear(mask_turns, make, 250, enough_s=0.02), (unit, speakers)
 
 
 def test_masking_of_many_names_is_linear() -> None:
-    def make(turns: int) -> list[Turn]:
+    def make(turns: int) -> list[SpeakerTurn]:
         names = ("".join(chr(97 + int(digit)) for digit in f"{place:06}") for place in range(turns))
-        return [Turn("a", f"My name is {name.capitalize()}.") for name in names]
+        return [SpeakerTurn("a", f"My name is {name.capitalize()}.") for name in names]
 
     assert is_linear(mask_turns, make, 250, enough_s=0.02)
 
@@ -96,9 +97,9 @@ def test_telling_the_format_of_a_file_is_linear(unit: str) -> None:
 
 def test_hostile_addresses_cost_little() -> None:
     for unit in ("at com @ 1-1-1-", "@ aaaa", "a @ ", "a dot a at a "):
-        turns = [Turn("a", (unit * 20_000)[:20_000])]
+        turns = [SpeakerTurn("a", (unit * 20_000)[:20_000])]
         cost = min(map(partial(cost_s, mask_turns), [turns] * 3))
-        plain = min(map(partial(cost_s, mask_turns), [[Turn("a", "at com 1 " * 2_222)]] * 3))
+        plain = min(map(partial(cost_s, mask_turns), [[SpeakerTurn("a", "at com 1 " * 2_222)]] * 3))
         assert cost < 20 * plain
 
 

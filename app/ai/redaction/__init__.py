@@ -1,1 +1,1 @@
-"""Takes what identifies or endangers a person out of texts, and tells what stood where."""
+"""Redaction: finds personal data in texts and replaces it by placeholders."""

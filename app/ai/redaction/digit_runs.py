@@ -1,4 +1,4 @@
-"""Digits in a row, however they are written or said: `4111-1111`, "four one one", "double five"."""
+"""Runs of digits, written or spoken: `4111-1111`, "four one one", "double five"."""
 
 import re
 from collections.abc import Iterator
@@ -46,8 +46,8 @@ _TENS = {
 }
 _TIMES = {"double": 2, "triple": 3, "treble": 3, "quadruple": 4}
 
-# Without any of these, or a digit, a text holds no run.
-WORDS = frozenset({*_UNITS, *_TEENS, *_TENS, *_TIMES} - {"o"})
+# A text without digits and without these words has no run.
+NUMBER_WORDS = frozenset({*_UNITS, *_TEENS, *_TENS, *_TIMES} - {"o"})
 
 _UNIT = "|".join(_UNITS)
 _TOKEN = re.compile(
@@ -57,20 +57,18 @@ _TOKEN = re.compile(
     rf"|(?P<teen>{'|'.join(_TEENS)})|(?P<single>{_UNIT}))(?![\w'])",
     re.IGNORECASE,
 )
-# What may stand between two tokens of a run: a few signs, or what people say while they read.
-_SAID_BETWEEN = (
+# Between two tokens of a run: a few signs, or what people say while they read a number out.
+_FILLERS = (
     r"(?:and|then|uh|um|er|erm|okay|ok|yeah|so|space|dash|hyphen|comma|pause|hundred(?= and))"
 )
-_GAP = re.compile(
-    rf"[\W_]{{0,4}}(?:{_SAID_BETWEEN}[\W_]{{1,4}}){{0,2}}|[\W_]{{0,8}}", re.IGNORECASE
-)
+_GAP = re.compile(rf"[\W_]{{0,4}}(?:{_FILLERS}[\W_]{{1,4}}){{0,2}}|[\W_]{{0,8}}", re.IGNORECASE)
 _BREAK = re.compile(r"\n|[.!?;]\s|,\s")
-# Ends what one speaker says where the next words are not its continuation.
+# Separates turns whose numbers do not continue each other.
 CUT = "\f"
 
 
-class Token(NamedTuple):
-    """Some digits, where they stand, and what stands between them and the ones before."""
+class DigitToken(NamedTuple):
+    """Some digits, their place, and the text between them and the token before."""
 
     digits: str
     start: int
@@ -80,10 +78,10 @@ class Token(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """Tokens that belong together; `glued` when a letter touches them, as in `TR4512`."""
+class DigitRun:
+    """Adjacent tokens; `glued` if a letter touches them, as in `TR4512`."""
 
-    tokens: tuple[Token, ...]
+    tokens: tuple[DigitToken, ...]
     glued: bool
 
     @property
@@ -103,61 +101,65 @@ class Run:
         """The lengths of the tokens."""
         return tuple(len(token.digits) for token in self.tokens)
 
-    def pieces(self) -> Iterator["Run"]:
-        """Divide at ends of sentences and lines, and at commas."""
+    def pieces(self) -> Iterator["DigitRun"]:
+        """Split the run at the ends of sentences and lines, and at commas."""
         first = 0
-        for place, token in enumerate(self.tokens):
-            if place > first and _BREAK.search(token.gap):
-                yield Run(self.tokens[first:place], self.glued)
-                first = place
-        yield Run(self.tokens[first:], self.glued)
+        for index, token in enumerate(self.tokens):
+            if index > first and _BREAK.search(token.gap):
+                yield DigitRun(self.tokens[first:index], self.glued)
+                first = index
+        yield DigitRun(self.tokens[first:], self.glued)
 
-    def fitting(self, low: int, high: int) -> Iterator["Run"]:
-        """Yield the pieces of `low` to `high` digits, or else the whole where it has so many."""
-        pieces = [each for each in self.pieces() if low <= len(each.digits) <= high]
+    def pieces_of_length(self, low: int, high: int) -> Iterator["DigitRun"]:
+        """Yield the pieces of `low` to `high` digits; without any, the whole run if it fits."""
+        pieces = [piece for piece in self.pieces() if low <= len(piece.digits) <= high]
         if not pieces and low <= len(self.digits) <= high:
             pieces = [self]
         yield from pieces
 
 
-def runs(text: str) -> list[Run]:
-    """Read the digits of a text; a lone word such as "one" is no run."""
-    found: list[Run] = []
-    row: list[Token] = []
+def digit_runs(text: str) -> list[DigitRun]:
+    """Return the runs of a text; a lone word such as "one" is no run."""
+    runs: list[DigitRun] = []
+    tokens: list[DigitToken] = []
     for match in _TOKEN.finditer(text):
-        gap = text[row[-1].end : match.start()] if row else ""
-        if row and (CUT in gap or not _GAP.fullmatch(gap)):
-            found += _run(text, row)
-            row, gap = [], ""
-        row.append(_token(match, gap))
-    if row:
-        found += _run(text, row)
-    return found
+        gap = text[tokens[-1].end : match.start()] if tokens else ""
+        if tokens and (CUT in gap or not _GAP.fullmatch(gap)):
+            runs += _run_of(text, tokens)
+            tokens, gap = [], ""
+        tokens.append(_token_of(match, gap))
+    if tokens:
+        runs += _run_of(text, tokens)
+    return runs
 
 
-def _token(match: re.Match[str], gap: str) -> Token:
+def _token_of(match: re.Match[str], gap: str) -> DigitToken:
     written = match["written"]
     if written:
-        digits = "".join(str(int(sign)) for sign in written)
+        digits = "".join(str(int(character)) for character in written)
     else:
-        digits = _spoken({name: (said or "").lower() for name, said in match.groupdict().items()})
-    return Token(digits, match.start(), match.end(), gap, bool(written))
+        digits = _spoken_digits(
+            {name: (word or "").lower() for name, word in match.groupdict().items()}
+        )
+    return DigitToken(digits, match.start(), match.end(), gap, bool(written))
 
 
-def _spoken(said: dict[str, str]) -> str:
-    if said["times"]:
-        return _UNITS.get(said["repeated"], said["repeated"]) * _TIMES[said["times"]]
-    if said["tens"]:
-        return _TENS[said["tens"]] + _UNITS.get(said["unit"], "0")
-    return _TEENS.get(said["teen"]) or _UNITS[said["single"]]
+def _spoken_digits(words: dict[str, str]) -> str:
+    if words["times"]:
+        return _UNITS.get(words["repeated"], words["repeated"]) * _TIMES[words["times"]]
+    if words["tens"]:
+        return _TENS[words["tens"]] + _UNITS.get(words["unit"], "0")
+    return _TEENS.get(words["teen"]) or _UNITS[words["single"]]
 
 
-def _run(text: str, row: list[Token]) -> list[Run]:
-    # "o" and "oh" are noughts beside digits only.
-    while row and text[row[0].start : row[0].end].lower() in ("o", "oh") and len(row) < 3:
-        row = row[1:]
-    if not row or (len(row) == 1 and not row[0].written):
+def _run_of(text: str, tokens: list[DigitToken]) -> list[DigitRun]:
+    # "o" and "oh" are zeros only among other digits.
+    while (
+        tokens and text[tokens[0].start : tokens[0].end].lower() in ("o", "oh") and len(tokens) < 3
+    ):
+        tokens = tokens[1:]
+    if not tokens or (len(tokens) == 1 and not tokens[0].written):
         return []
-    start, end = row[0].start, row[-1].end
+    start, end = tokens[0].start, tokens[-1].end
     before, after = text[start - 1 : start], text[end : end + 1]
-    return [Run(tuple(row), before.isalpha() or after.isalpha())]
+    return [DigitRun(tuple(tokens), before.isalpha() or after.isalpha())]

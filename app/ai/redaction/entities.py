@@ -1,11 +1,12 @@
-"""Entity types of personal data, and their placeholders."""
+"""Entity types of personal data, their placeholders and their spans in a text."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
 
 class Entity(StrEnum):
-    """The kinds; where two are found in one place, the earlier of these is told."""
+    """The entity types; where two overlap, the earlier of these wins."""
 
     CARD = "card"
     IBAN = "iban"
@@ -22,14 +23,14 @@ class Entity(StrEnum):
 
     @property
     def placeholder(self) -> str:
-        """Return what stands in for it, such as `[CARD]`."""
+        """Return the placeholder, such as `[CARD]`."""
         return f"[{self.name}]"
 
 
-ORDER = {entity: rank for rank, entity in enumerate(Entity)}
+_PRIORITY = {entity: rank for rank, entity in enumerate(Entity)}
 
 
-class Found(NamedTuple):
+class EntitySpan(NamedTuple):
     """An entity at `[start, end)` of a text, in code points."""
 
     start: int
@@ -37,13 +38,13 @@ class Found(NamedTuple):
     entity: Entity
 
 
-def united(found: list[Found]) -> list[Found]:
-    """Sort what was found and join what overlaps."""
-    joined: list[Found] = []
-    for each in sorted(found):
-        if joined and each.start < joined[-1].end:
-            last = joined.pop()
-            entity = min(last.entity, each.entity, key=ORDER.__getitem__)
-            each = Found(last.start, max(last.end, each.end), entity)
-        joined.append(each)
-    return joined
+def merged_spans(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
+    """Sort spans and merge those that overlap."""
+    merged: list[EntitySpan] = []
+    for span in sorted(spans):
+        if merged and span.start < merged[-1].end:
+            last = merged.pop()
+            entity = min(last.entity, span.entity, key=_PRIORITY.__getitem__)
+            span = EntitySpan(last.start, max(last.end, span.end), entity)
+        merged.append(span)
+    return merged

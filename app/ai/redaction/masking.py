@@ -1,110 +1,100 @@
-"""Masking of texts: every entity that is found gives way to its placeholder.
+"""Masking of texts: replaces each entity by its placeholder.
 
-Pure and fast: `mask` for one text, `mask_turns` for a conversation, whose turns explain each other
-("Your date of birth?", "The fourth of July"), and `app.ai.redaction.transcripts` for a transcript.
-What is masked once is masked for good: masking it again changes nothing.
+`mask` masks one text and `mask_turns` a conversation, whose turns explain each other ("Your date of
+birth?", "The fourth of July"). Masking a masked text again changes nothing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from app.ai.redaction.entities import Entity, Found, united
-from app.ai.redaction.finding import found_in
-from app.ai.redaction.service_names import is_kept, kept_words
-from app.ai.redaction.talk import Talk, Turn
+from app.ai.redaction.conversation_text import ConversationText, SpeakerTurn
+from app.ai.redaction.detection import detect
+from app.ai.redaction.entities import Entity, EntitySpan, merged_spans
+from app.ai.redaction.service_names import is_service_name, service_name_words
 from app.ai.transcript import Redaction
 
-# Taking something out moves what stands around it together, so that more may be found.
-_MOST_ROUNDS = 6
+# A placeholder brings the texts around it closer together, so that another round may find more.
+_MAX_ROUNDS = 6
 
 
-class Masked(NamedTuple):
-    """A masked text, what stands in it for what, and what it stood for in the original text."""
+class MaskedTurn(NamedTuple):
+    """A masked text; `redactions` are places in it, `originals` places in the original text."""
 
     text: str
     redactions: tuple[Redaction, ...]
-    originals: tuple[Found, ...]
+    originals: tuple[EntitySpan, ...]
 
 
-def mask(text: str) -> Masked:
-    """Mask a text that stands alone."""
-    return mask_turns([Turn("", text)])[0]
+def mask(text: str) -> MaskedTurn:
+    """Mask a single text."""
+    return mask_turns([SpeakerTurn("", text)])[0]
 
 
-def mask_turns(turns: Sequence[Turn]) -> list[Masked]:
+def mask_turns(turns: Sequence[SpeakerTurn]) -> list[MaskedTurn]:
     """Mask the turns of one conversation, in their order."""
-    masked = [Masked(turn.text, (), ()) for turn in turns]
-    talk, kept = Talk(turns), kept_words(turns)
-    for _ in range(_MOST_ROUNDS):
-        found = _without_kept(talk, found_in(talk), kept)
-        if not found:
+    masked = [MaskedTurn(turn.text, (), ()) for turn in turns]
+    conversation, service_words = ConversationText(turns), service_name_words(turns)
+    for _ in range(_MAX_ROUNDS):
+        spans = _without_service_names(conversation, detect(conversation), service_words)
+        if not spans:
             break
-        for place, entities in found.items():
-            before = masked[place]
-            entities = [_widened(each, before) for each in entities]
-            originals = united([*before.originals, *(_original(each, before) for each in entities)])
-            masked[place] = _masked(turns[place].text, originals)
-        talk = talk.changed({place: masked[place].text for place in found})
+        for turn, found in spans.items():
+            before = masked[turn]
+            new = [_original_span(_widened(span, before), before) for span in found]
+            originals = merged_spans([*before.originals, *new])
+            masked[turn] = _masked_turn(turns[turn].text, originals)
+        conversation = conversation.with_texts({turn: masked[turn].text for turn in spans})
     return masked
 
 
-def _without_kept(
-    talk: Talk, found: Mapping[int, list[Found]], kept: frozenset[str]
-) -> dict[int, list[Found]]:
-    """Leave out the names of the service side, which are nobody's secret."""
+def _without_service_names(
+    conversation: ConversationText,
+    spans: Mapping[int, list[EntitySpan]],
+    service_words: frozenset[str],
+) -> dict[int, list[EntitySpan]]:
     left = {
         turn: [
-            entity
-            for entity in entities
-            if entity.entity is not Entity.NAME or not is_kept(talk.turns[turn].text, entity, kept)
+            span
+            for span in found
+            if span.entity is not Entity.NAME
+            or not is_service_name(conversation.turns[turn].text, span, service_words)
         ]
-        for turn, entities in found.items()
+        for turn, found in spans.items()
     }
-    return {turn: entities for turn, entities in left.items() if entities}
+    return {turn: found for turn, found in left.items() if found}
 
 
-def _masked(text: str, originals: Sequence[Found]) -> Masked:
+def _masked_turn(text: str, originals: Sequence[EntitySpan]) -> MaskedTurn:
     parts: list[str] = []
     redactions: list[Redaction] = []
-    done = length = 0
-    for each in originals:
-        kept, placeholder = text[done : each.start], each.entity.placeholder
-        length += len(kept)
-        redactions.append(Redaction(each.entity.value, length, length + len(placeholder)))
+    position = length = 0
+    for span in originals:
+        unmasked, placeholder = text[position : span.start], span.entity.placeholder
+        length += len(unmasked)
+        redactions.append(Redaction(span.entity.value, length, length + len(placeholder)))
         length += len(placeholder)
-        parts += [kept, placeholder]
-        done = each.end
-    parts.append(text[done:])
-    return Masked("".join(parts), tuple(redactions), tuple(originals))
+        parts += [unmasked, placeholder]
+        position = span.end
+    parts.append(text[position:])
+    return MaskedTurn("".join(parts), tuple(redactions), tuple(originals))
 
 
-def _widened(found: Found, masked: Masked) -> Found:
-    """Take in whole the placeholders that what was found reaches into."""
-    start, end = found.start, found.end
-    for each in masked.redactions:
-        if each.char_start < end and start < each.char_end:
-            start, end = min(start, each.char_start), max(end, each.char_end)
-    return Found(start, end, found.entity)
+def _widened(span: EntitySpan, masked: MaskedTurn) -> EntitySpan:
+    """Extend a span over the placeholders that it overlaps."""
+    start, end = span.start, span.end
+    for redaction in masked.redactions:
+        if redaction.char_start < end and start < redaction.char_end:
+            start, end = min(start, redaction.char_start), max(end, redaction.char_end)
+    return EntitySpan(start, end, span.entity)
 
 
-def _original(found: Found, masked: Masked) -> Found:
-    """Move what was found in a masked text to its place in the original.
-
-    No entity begins or ends within a placeholder (see `_widened`).
-    """
+def _original_span(span: EntitySpan, masked: MaskedTurn) -> EntitySpan:
+    """Move a span of the masked text to its place in the original; it splits no placeholder."""
     shift_start = shift_end = 0
-    for stand_in, original in zip(masked.redactions, masked.originals, strict=True):
-        shift = original.end - stand_in.char_end
-        if stand_in.char_end <= found.start:
+    for redaction, original in zip(masked.redactions, masked.originals, strict=True):
+        shift = original.end - redaction.char_end
+        if redaction.char_end <= span.start:
             shift_start = shift
-        if stand_in.char_end <= found.end:
+        if redaction.char_end <= span.end:
             shift_end = shift
-    return Found(found.start + shift_start, found.end + shift_end, found.entity)
-
-
-def entities_of(redactions: Iterable[Redaction]) -> dict[str, int]:
-    """Count redactions by their type."""
-    counts: dict[str, int] = {}
-    for each in redactions:
-        counts[each.entity_type] = counts.get(each.entity_type, 0) + 1
-    return dict(sorted(counts.items()))
+    return EntitySpan(span.start + shift_start, span.end + shift_end, span.entity)

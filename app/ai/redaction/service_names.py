@@ -1,14 +1,14 @@
-"""Names of the service side, which are kept: those of its people and of its company."""
+"""Names of agents, bots and their company, which are not masked."""
 
 import re
 from collections.abc import Iterable, Iterator
 
-from app.ai.redaction.entities import Found
-from app.ai.redaction.talk import Turn
+from app.ai.redaction.conversation_text import SpeakerTurn
+from app.ai.redaction.entities import EntitySpan
 
 _WORD = r"[^\W\d_]{2,20}"
 _CAPITAL = r"[A-Z\u00c0-\u00de][^\W\d_]{1,20}"
-# Two words with capitals, or one of any kind.
+# Two capitalised words, or any single word.
 _NAME = rf"({_CAPITAL}\s{_CAPITAL}|{_WORD})\b"
 _OWN = re.compile(
     rf"\b(?i:my name(?: is|'s|\u2019s)|this is|i'm|i\u2019m|i am|you(?:'re|\u2019re| are) (?:now )?"
@@ -25,20 +25,20 @@ _COMPANY = re.compile(
 _PART = re.compile(_WORD)
 
 
-def kept_words(turns: Iterable[Turn]) -> frozenset[str]:
-    """Collect the words of the names by which the service side introduces itself, in lower case."""
+def service_name_words(turns: Iterable[SpeakerTurn]) -> frozenset[str]:
+    """Return the words of the names with which agents and bots introduce themselves, in lower case."""
     return frozenset(
-        word.lower() for turn in turns if turn.is_service for word in _introduced_in(turn)
+        word.lower() for turn in turns if turn.is_service for word in _introduced_words(turn)
     )
 
 
-def is_kept(text: str, found: Found, kept: frozenset[str]) -> bool:
-    """Tell whether a found name consists of nothing but the names of the service side."""
-    words = _PART.findall(text[found.start : found.end].lower())
-    return bool(words) and kept.issuperset(words)
+def is_service_name(text: str, span: EntitySpan, service_words: frozenset[str]) -> bool:
+    """Tell whether a name consists only of such words."""
+    words = _PART.findall(text[span.start : span.end].lower())
+    return bool(words) and service_words.issuperset(words)
 
 
-def _introduced_in(turn: Turn) -> Iterator[str]:
+def _introduced_words(turn: SpeakerTurn) -> Iterator[str]:
     yield from _PART.findall(turn.name or "")
     for pattern in (_OWN, _COMPANY):
         for match in pattern.finditer(turn.text):

@@ -1,28 +1,28 @@
-"""Masking of transcripts: the texts of segments, their words, and what stood there before."""
+"""Masking of transcripts: texts and words of segments, and their originals."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from app.ai.redaction.entities import Found
-from app.ai.redaction.masking import Masked, mask_turns
-from app.ai.redaction.talk import Turn
+from app.ai.redaction.conversation_text import SpeakerTurn
+from app.ai.redaction.entities import EntitySpan
+from app.ai.redaction.masking import MaskedTurn, mask_turns
 from app.ai.transcript import Role, Segment, Transcript, Word
 
 _SERVICE = frozenset({Role.AGENT, Role.SUPERVISOR, Role.BOT})
 
 
 class Original(NamedTuple):
-    """What a segment said before it was masked: its text, and its words one by one."""
+    """The text and the words of a segment before masking."""
 
     text: str
     words: tuple[str, ...]
 
 
 def mask_transcript(transcript: Transcript) -> tuple[Transcript, dict[str, Original]]:
-    """Mask every segment; return also what the changed ones said, by the segment's id.
+    """Mask every segment; return also the originals of the changed ones, by the segment's id.
 
-    A transcript that is masked already stays as it is.
+    A masked transcript is returned unchanged.
     """
     if transcript.redacted:
         return transcript, {}
@@ -30,18 +30,18 @@ def mask_transcript(transcript: Transcript) -> tuple[Transcript, dict[str, Origi
     masked = mask_turns(turns_of(transcript))
     originals = {
         segment.id: Original(segment.text, tuple(word.text for word in segment.words))
-        for segment, each in zip(segments, masked, strict=True)
-        if each.redactions
+        for segment, turn in zip(segments, masked, strict=True)
+        if turn.redactions
     }
-    done = tuple(_segment(*each) for each in zip(segments, masked, strict=True))
-    return replace(transcript, segments=done, redacted=True), originals
+    masked_segments = tuple(map(_masked_segment, segments, masked))
+    return replace(transcript, segments=masked_segments, redacted=True), originals
 
 
-def turns_of(transcript: Transcript) -> list[Turn]:
-    """Return the segments as turns that can be masked."""
-    names = {person.id: person.display_name for person in transcript.participants}
+def turns_of(transcript: Transcript) -> list[SpeakerTurn]:
+    """Return the segments as turns for masking."""
+    names = {participant.id: participant.display_name for participant in transcript.participants}
     return [
-        Turn(
+        SpeakerTurn(
             segment.participant_id,
             segment.text,
             is_service=segment.role in _SERVICE,
@@ -51,25 +51,24 @@ def turns_of(transcript: Transcript) -> list[Turn]:
     ]
 
 
-def _segment(segment: Segment, masked: Masked) -> Segment:
+def _masked_segment(segment: Segment, masked: MaskedTurn) -> Segment:
     if not masked.redactions:
         return segment
     return replace(
         segment,
         text=masked.text,
-        words=_words(segment, masked.originals),
+        words=_masked_words(segment, masked.originals),
         redactions=masked.redactions,
     )
 
 
-def _words(segment: Segment, hidden: Sequence[Found]) -> tuple[Word, ...]:
-    """Mask the words that an entity touches; the times stay."""
+def _masked_words(segment: Segment, spans: Sequence[EntitySpan]) -> tuple[Word, ...]:
+    """Replace the words that an entity overlaps; their times stay."""
     words = []
-    place = 0
+    position = 0
     for word in segment.words:
-        found = segment.text.find(word.text, place)
-        start = place if found < 0 else found
-        end = place = start + len(word.text)
-        entity = next((each for each in hidden if each.start < end and start < each.end), None)
-        words.append(replace(word, text=entity.entity.placeholder) if entity else word)
+        start = max(position, segment.text.find(word.text, position))
+        end = position = start + len(word.text)
+        span = next((span for span in spans if span.start < end and start < span.end), None)
+        words.append(replace(word, text=span.entity.placeholder) if span else word)
     return tuple(words)

@@ -1,12 +1,12 @@
-"""Words that say what a number beside them is: the nearest one decides, and most say: no secret."""
+"""Cues: words that tell the type of a number near them, such as "card" or "order"."""
 
 import re
 from enum import StrEnum
 from typing import NamedTuple
 
 
-class Cue(StrEnum):
-    """What a number is said to be."""
+class NumberCue(StrEnum):
+    """The type of a number, as the words near it tell; `OTHER` is no personal data."""
 
     CARD = "card"
     CVV = "cvv"
@@ -18,21 +18,21 @@ class Cue(StrEnum):
     OTHER = "other"
 
 
-class Said(NamedTuple):
+class CueMatch(NamedTuple):
     """A cue at `[start, end)` of a text."""
 
     start: int
     end: int
-    cue: Cue
+    cue: NumberCue
 
 
 _PATTERNS = {
-    Cue.CVV: (
+    NumberCue.CVV: (
         r"cvv2?|cvc2?|csc|card (?:verification|security)(?: code| value| number)?|security code"
         r"|(?:(?:three|four|3|4)[ -]digits? )?(?:code|number|digits) (?:on|at) the (?:back|front)"
         r"|(?:three|3)[ -]digits?(?: security)? (?:code|number)"
     ),
-    Cue.OTHER: (
+    NumberCue.OTHER: (
         r"order|reference|booking|confirmation|tickets?|tracking|case|invoice|flight|train|model"
         r"|serial|product|item|sku|zip|post ?code|postal code|policy|claim|member(?:ship)?"
         r"|(?:customer|user|account|employee|agent|badge|device|booking|transaction) id"
@@ -42,55 +42,56 @@ _PATTERNS = {
         r"|promo(?:tion)?(?: code)?|discount|paid|pay|charged?|refund(?:ed)?|worth|dollars|gift card"
         r"|(?:ending|ends) (?:in|with)|last (?:four|4|three|3|two|2)"
     ),
-    Cue.NATIONAL_ID: (
+    NumberCue.NATIONAL_ID: (
         r"social(?: security)?(?: number)?|ssn|national insurance(?: number)?|nino|ni number"
         r"|aadha+r(?: card)?(?: number)?|uidai|pan (?:card|number|no)|passport(?: number| no)?"
         r"|driv(?:er'?s?|ing) licen[cs]e(?: number)?|tax(?:payer)? id(?:entification)?(?: number)?"
         r"|national id(?:entity)?(?: card)?(?: number)?|identity card(?: number)?"
     ),
-    Cue.ACCOUNT: (
+    NumberCue.ACCOUNT: (
         r"(?:bank )?account (?:number|no|#)|acct|bank account|bank details|sort code"
         r"|routing(?: number)?|bsb|(?:checking|savings|current) account"
     ),
-    Cue.PASSCODE: (
+    NumberCue.PASSCODE: (
         r"pin(?: code| number)?|pass ?code|otp|one[ -]time (?:password|pass ?code|code|pin)"
         r"|verification code|security pin|access code|authentication code|password"
         r"|(?:six|four|6|4)[ -]digit (?:code|pin)|code (?:i|we|you|that)(?: have| was| were)?"
         r" (?:just )?(?:sent|texted|received|got)"
     ),
-    Cue.BIRTH: r"date of birth|birth ?(?:date|day)|d\.?o\.?b\.?|born",
-    Cue.CARD: (
+    NumberCue.BIRTH: r"date of birth|birth ?(?:date|day)|d\.?o\.?b\.?|born",
+    NumberCue.CARD: (
         r"(?:credit |debit |bank |payment |visa |master ?)?cards?(?: number| no| details)?|visa"
         r"|master ?card|amex|american express|long number|(?:sixteen|16)[ -]digits?(?: number)?"
     ),
-    Cue.PHONE: (
+    NumberCue.PHONE: (
         r"(?:tele)?phone(?: number| no)?|mobile(?: number| no)?|cell(?: ?phone)?(?: number)?"
         r"|contact (?:number|no|me|us|you)|call ?back(?: number)?|(?:call|ring|reach|text|phone)"
         r" (?:me|us|you|him|her|them)(?: back)?|dial|whats ?app|fax|land ?line|hotline|tel"
         r"|(?:my|your|his|her|our|their|best|good|home|work|office) number|number to (?:reach|call)"
     ),
 }
-_CUE = re.compile(
+_ANY_CUE = re.compile(
     r"(?<![\w\[])(?:"
     + "|".join(f"(?P<{cue.value}>{pattern})" for cue, pattern in _PATTERNS.items())
     + r")(?!\w)",
     re.IGNORECASE,
 )
-_AFTER = re.compile(
+_LINK = re.compile(
     r"[\s,.]*(?:,? ?(?:that )?(?:is|was|'s|are|as|for))\s+(?:(?:my|the|your|our|his|her|a)\s+)?",
     re.IGNORECASE,
 )
 
 
-def cues_of(text: str) -> list[Said]:
-    """List the cues of a text in their order."""
+def cues_of(text: str) -> list[CueMatch]:
+    """Return the cues of a text in their order."""
     return [
-        Said(match.start(), match.end(), Cue(str(match.lastgroup))) for match in _CUE.finditer(text)
+        CueMatch(match.start(), match.end(), NumberCue(str(match.lastgroup)))
+        for match in _ANY_CUE.finditer(text)
     ]
 
 
-def named_after(text: str, end: int) -> Cue | None:
-    """Tell what a number is said to be right after it, as in "4821 is my PIN"."""
-    link = _AFTER.match(text, end)
-    match = _CUE.match(text, link.end()) if link else None
-    return Cue(str(match.lastgroup)) if match else None
+def cue_after(text: str, end: int) -> NumberCue | None:
+    """Return the cue right after a number, as in "4821 is my PIN"."""
+    link = _LINK.match(text, end)
+    match = _ANY_CUE.match(text, link.end()) if link else None
+    return NumberCue(str(match.lastgroup)) if match else None

@@ -1,8 +1,8 @@
-"""Given names that are common enough to be known without a capital."""
+"""Common given names, which are recognised without a capital."""
 
-from app.ai.redaction.word_lists import split_words
+from app.ai.redaction.words import split_words
 
-# Left out is what is more often a word than a name: will, mark, grace, hope, may, rose, bill, art.
+# Without names that are more often words: will, mark, grace, hope, may, rose, bill, art.
 GIVEN_NAMES = split_words(
     """
     aaron abdul abigail adam adrian ahmed aidan aisha alan albert alejandro alex alexander

@@ -1,14 +1,14 @@
-"""Postal addresses of people, where the words around them say whose they are."""
+"""Postal addresses of people, where the words around them or a question call for one."""
 
 import re
 from collections.abc import Iterator
 
-from app.ai.redaction.entities import Entity, Found
-from app.ai.redaction.talk import Talk
-from app.ai.redaction.word_lists import split_words
+from app.ai.redaction.conversation_text import ConversationText
+from app.ai.redaction.entities import Entity, EntitySpan
+from app.ai.redaction.words import split_words
 
-# Without one of these, a conversation tells nobody's address.
-_ANNOUNCED_BY = split_words(
+# A conversation without these words has nobody's address.
+_ADDRESS_WORDS = split_words(
     """
     address addresses live lives living reside resides residing stay stays staying moved ship
     shipped shipping deliver delivered send sent mail mailed post posted postcode zip postal
@@ -26,7 +26,7 @@ _SPELLED = (
 _FLAT = r"(?:(?:flat|apartment|apt\.?|unit|house|plot)\s?(?:number )?#?\w{1,5},?\s)?"
 _NUMBER = rf"{_FLAT}\d{{1,5}}[a-z]?"
 _NAME = r"(?:(?:[nsew]|north|south|east|west)\.?\s)?(?:[\w'-]{1,20}\.?\s){0,4}?"
-# What may follow the street: a flat, the place, the state and its code.
+# After the street: a flat, the town, the state and its code.
 _UNIT = r"(?:,?\s(?:apt|apartment|unit|suite|flat|floor|#)\.?\s?#?\w{1,6})?"
 _TOWN = r"[A-Z][^\W\d_]{1,20}(?:['-][^\W\d_]{1,20}){0,2}(?!\w)"
 _PLACE = rf"(?:,\s?{_TOWN}(?:\s{_TOWN}){{0,2}}){{0,3}}"
@@ -39,16 +39,16 @@ _ADDRESS = re.compile(rf"(?<![\w$.])(?i:{_NUMBER}[,\s]\s?{_NAME}{_STREET}{_UNIT}
 _SPOKEN = re.compile(
     rf"\b{_SPELLED}(?:[\s-]{_SPELLED})?\s(?:[\w'-]{{1,20}}\s){{1,2}}{_STREET}", re.IGNORECASE
 )
-# The number comes after the street, and the code before the town.
+# German: the number follows the street, and the code precedes the town.
 _NUMBER_LAST = re.compile(
     r"\b[A-Z\u00c4\u00d6\u00dc][\w-]{1,25}(?:strasse|stra\u00dfe|str\.|weg|platz|allee|gasse|damm|ufer)"
     rf"\s\d{{1,4}}[a-z]?(?:,?\s\d{{4,5}}\s{_TOWN})?"
 )
-_TYPED_ONLY = re.compile(
+_WITHOUT_STREET_WORD = re.compile(
     rf"(?<![\w$])\d{{1,5}}[a-z]?\s{_TOWN}(?:\s{_TOWN}){{0,3}}(?:,\s?{_TOWN}(?:\s{_TOWN}){{0,2}}){{1,3}}"
     r"(?:,?\s[A-Z]{2}\b)?(?:,?\s\d{5}(?:-\d{4})?\b)?"
 )
-# In an answer the town and the code may follow without a comma or a capital.
+# In an answer, the town and the code may follow without comma and capitals.
 _REST = re.compile(
     rf"[\s,]{{1,2}}(?:[^\W\d_]{{2,20}}[\s,]{{1,2}}){{0,3}}{_POSTCODE}"
     r"|[\s,]{1,2}(?!(?:please|thanks|thank|okay|ok|yes|right|and|but|is)\b)[^\W\d_]{3,20}(?=[.!]?$)"
@@ -73,39 +73,66 @@ _CODE_ASKED = re.compile(
     r"\byour\s(?:\w{1,20}\s){0,2}?(?:postcode|post code|postal code|zip)\b", re.I
 )
 _NOT_POSTAL = re.compile(r"\b(?:e-?mail|ip|web|mac)\s(?:\w+\s)?address", re.IGNORECASE)
-_REACH = 80
+# After an address was asked for, a question with these words asks for a part of it, or again.
+_SAME_QUESTION = split_words(
+    """
+    address street road house flat apartment unit building city town village county state province
+    country zip postcode postal again repeat say said that sorry pardon spell catch
+    """
+)
+_QUESTION_WORDS = split_words("which what what's when who who's how why where")
+_PLACES = split_words(
+    """
+    store shop branch office hotel restaurant station airport clinic hospital pharmacy market
+    """
+)
+# The most characters between the announcing words and the address.
+_DISTANCE = 80
+# The most turns between a question and its answer.
 _TURNS_BACK = 3
 
 
-def find(talk: Talk, turn: int) -> Iterator[Found]:
-    """Find the addresses of a turn; that of a shop or a hotel is nobody's."""
-    if not talk.has_any(_ANNOUNCED_BY):
+def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
+    """Yield the addresses of a turn, except those of shops and other public places."""
+    if not conversation.has_any(_ADDRESS_WORDS):
         return
-    text, asked = talk.turns[turn].text, _is_asked(talk, turn)
-    for pattern in (_ADDRESS, _NUMBER_LAST, _TYPED_ONLY, *((_SPOKEN,) if asked else ())):
+    text, is_answer = conversation.turns[turn].text, _is_answer(conversation, turn)
+    patterns = (_ADDRESS, _NUMBER_LAST, _WITHOUT_STREET_WORD)
+    for pattern in (*patterns, _SPOKEN) if is_answer else patterns:
         for match in pattern.finditer(text):
-            if asked or _is_whose(text, match.start()):
+            if is_answer or _is_announced(text, match.start()):
                 end = match.start() + len(match[0].rstrip(" ,."))
-                rest = _REST.match(text, end) if asked else None
-                yield Found(match.start(), rest.end() if rest else end, Entity.ADDRESS)
-    before = talk.before(turn)
-    if before is not None and _CODE_ASKED.search(talk.turns[before].text):
+                rest = _REST.match(text, end) if is_answer else None
+                yield EntitySpan(match.start(), rest.end() if rest else end, Entity.ADDRESS)
+    before = conversation.before(turn)
+    if before is not None and _CODE_ASKED.search(conversation.turns[before].text):
         for match in _CODE_ALONE.finditer(text):
-            yield Found(match.start(), match.end(), Entity.ADDRESS)
+            yield EntitySpan(match.start(), match.end(), Entity.ADDRESS)
 
 
-def _is_asked(talk: Talk, turn: int) -> bool:
-    """Tell whether the last turn that speaks of an address asks for somebody's."""
+def _is_answer(conversation: ConversationText, turn: int) -> bool:
+    """Tell whether a turn answers a question for somebody's address."""
     for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
-        text = talk.turns[back].text
-        asked = _ASKED.search(text)
-        if asked is not None:
-            return _NOT_POSTAL.search(asked[0]) is None
-        if "address" in talk.words(back):
+        question = _ASKED.search(conversation.turns[back].text)
+        if question is not None:
+            return _NOT_POSTAL.search(question[0]) is None
+        if "address" in conversation.words(back) or _asks_otherwise(conversation, back, turn):
             return False
     return False
 
 
-def _is_whose(text: str, start: int) -> bool:
-    said = _WHOSE.search(text, max(0, start - _REACH), start)
-    return said is not None and _NOT_POSTAL.search(said[0]) is None
+def _asks_otherwise(conversation: ConversationText, turn: int, answer: int) -> bool:
+    """Tell whether another speaker asks for something else, such as the place of a shop."""
+    if conversation.turns[turn].speaker == conversation.turns[answer].speaker:
+        return False
+    words = conversation.words(turn)
+    is_question = "?" in conversation.turns[turn].text or not words.isdisjoint(_PLACES)
+    return (
+        is_question and not words.isdisjoint(_QUESTION_WORDS) and words.isdisjoint(_SAME_QUESTION)
+    )
+
+
+def _is_announced(text: str, start: int) -> bool:
+    """Tell whether the words before a position announce somebody's address."""
+    announced = _WHOSE.search(text, max(0, start - _DISTANCE), start)
+    return announced is not None and _NOT_POSTAL.search(announced[0]) is None

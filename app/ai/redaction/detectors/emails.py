@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from ipaddress import AddressValueError, IPv6Address
 
-from app.ai.redaction.entities import Entity, Found
-from app.ai.redaction.word_lists import split_words
+from app.ai.redaction.entities import Entity, EntitySpan
+from app.ai.redaction.words import split_words
 
-# Both patterns look for a match only where a token begins and bound each part (a label of a domain
-# has at most 63 characters), so that their cost is linear in the length of the text.
+# Both patterns match only from the start of a token and bound each part (a label of a domain has at
+# most 63 characters), so that their cost is linear in the length of the text.
 _WRITTEN = re.compile(
     r"(?<![\w.!#$%&'*+/=?^`{|}~-])[\w.!#$%&'*+/=?^`{|}~-]++\s?@\s?"
     r"[\w-]{1,63}(?:(?:\.|\s\.\s?|\s?dot\s)[\w-]{1,63}){1,8}",
@@ -19,7 +19,7 @@ _DOMAIN = (
     r"|co(?: dot [a-z]{2}|\.[a-z]{2}| uk| in)?|ac dot uk)"
 )
 _PART = r"[a-z0-9_'-]{1,64}"
-# Letters read out one by one, from the first of them on.
+# Letters that are spelled out one by one.
 _SPELLED = r"(?<!(?<!\w)[a-z0-9][ -])[a-z0-9](?:[ -][a-z0-9](?!\w)){2,}+"
 _LINK = r"(?:dot|period|point|underscore|under score|dash|hyphen|minus|plus)"
 _SPOKEN = re.compile(
@@ -28,10 +28,10 @@ _SPOKEN = re.compile(
     rf"(?:\s?(?:dot\s|\.){_PART}){{0,2}}\s?(?:dot\s|\.){_DOMAIN}\b",
     re.IGNORECASE,
 )
-# Without one of these, no address is spoken.
-_SPOKEN_BY = split_words("dot com org net co uk in io edu gov info de fr es eu")
-# What may come before " at something dot com" and is no address: "visit us at example dot com".
-_NO_NAMES = split_words(
+# A text without these words has no spoken address.
+_SPOKEN_WORDS = split_words("dot com org net co uk in io edu gov info de fr es eu")
+# Words before "at example dot com" that are no mailbox, as in "visit us at example dot com".
+_NO_MAILBOXES = split_words(
     """
     us me you him her them it look looking online site website webpage page go live available
     order visit book shop check that out more information details help here found
@@ -47,33 +47,33 @@ _VERSION = re.compile(
 )
 
 
-def find(text: str, words: frozenset[str]) -> Iterator[Found]:
-    """Find e-mail addresses; `words` are those of the text."""
+def find(text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
+    """Yield e-mail addresses; `words` are those of the text."""
     if "@" in text:
         for match in _WRITTEN.finditer(text):
-            yield Found(match.start(), match.end(), Entity.EMAIL)
-    if not words.isdisjoint(_SPOKEN_BY) and ("at" in words or "@" in text):
+            yield EntitySpan(match.start(), match.end(), Entity.EMAIL)
+    if not words.isdisjoint(_SPOKEN_WORDS) and ("at" in words or "@" in text):
         for match in _SPOKEN.finditer(text):
             first = match[0].split()[0].lower()
-            if first not in _NO_NAMES:
-                yield Found(match.start(), match.end(), Entity.EMAIL)
+            if first not in _NO_MAILBOXES:
+                yield EntitySpan(match.start(), match.end(), Entity.EMAIL)
 
 
-def find_ip_addresses(text: str) -> Iterator[Found]:
-    """Find IP addresses; four numbers after the word "version" are none."""
+def find_ip_addresses(text: str) -> Iterator[EntitySpan]:
+    """Yield IP addresses; four numbers after a word such as "version" are none."""
     for match in _IPV4.finditer(text):
         if not _VERSION.search(text, max(0, match.start() - 12), match.start()):
-            yield Found(match.start(), match.end(), Entity.IP_ADDRESS)
+            yield EntitySpan(match.start(), match.end(), Entity.IP_ADDRESS)
     if text.count(":") > 1:
         for match in _IPV6.finditer(text):
             address = match[0].rstrip(".")
             if _is_ipv6(address):
-                yield Found(match.start(), match.start() + len(address), Entity.IP_ADDRESS)
+                yield EntitySpan(match.start(), match.start() + len(address), Entity.IP_ADDRESS)
 
 
 def _is_ipv6(text: str) -> bool:
-    # "::" alone is an address as well, and punctuation far more often.
-    if sum(sign.isalnum() for sign in text) < 3:
+    # "::" is an address too, but far more often punctuation.
+    if sum(character.isalnum() for character in text) < 3:
         return False
     try:
         IPv6Address(text)

@@ -1,14 +1,14 @@
-"""Names of people, where the text says so: "my name is", "this is … speaking", "Mr", a signature."""
+"""Names of people, announced by "my name is", "this is … speaking", "Mr", a signature or a question."""
 
 import re
 from collections.abc import Iterable, Iterator
 
-from app.ai.redaction.entities import Entity, Found
-from app.ai.redaction.given_names import GIVEN_NAMES
-from app.ai.redaction.talk import Talk
-from app.ai.redaction.word_lists import split_words
+from app.ai.redaction.conversation_text import ConversationText
+from app.ai.redaction.detectors.given_names import GIVEN_NAMES
+from app.ai.redaction.entities import Entity, EntitySpan
+from app.ai.redaction.words import split_words
 
-# Words without which a pattern finds nothing; looking for them costs less than the patterns do.
+# A turn without these words cannot match; checking words is cheaper than searching patterns.
 _NAMED_BY = split_words("name names name's surname")
 _SPOKEN_BY = split_words("speaking talking chatting connected")
 _TITLED_BY = split_words("mr mrs ms miss mister dr doctor")
@@ -21,7 +21,7 @@ _WHOSE = (
     r"(?:my|his|her|your|their|customer|caller|client|patient|account ?holder|card ?holder|full"
     r"|first|last|middle|family|given|maiden|legal)(?:'s)?"
 )
-# After these a name comes, whether it has a capital or not.
+# A name follows, with or without capitals.
 _NAMED = re.compile(
     rf"(?i:\b{_WHOSE}\s(?:\w+\s){{0,2}}?names?(?:\s(?:on|for|under)\s(?:\w+\s){{1,3}}?)?"
     rf"(?:\s?(?:is|was|'s|\u2019s|:|=)|,)\s(?:mr\.?\s|mrs\.?\s|ms\.?\s)?"
@@ -29,7 +29,7 @@ _NAMED = re.compile(
     rf"|\bname on (?:the|my|your) \w+(?:\sis|\s?:)\s|\bname(?:'s|\u2019s)\s|\bunder the name(?: of)?\s)"
     rf"{_UP_TO_THREE}"
 )
-# After these it does if it has a capital, and something more says so.
+# A capitalised name follows if the words after it say so too.
 _INTRODUCED = re.compile(
     rf"(?i:\b(?:this is|it's|it is|here is|you(?:'re| are) (?:speaking|talking|chatting) (?:with|to)"
     rf"|speaking (?:with|to)|i am called|they call me|called|(?:am i|is this) speaking (?:with|to))\s)"
@@ -50,7 +50,7 @@ _SIGNED = re.compile(
 _CALLING = split_words("speaking calling")
 _ASKED_BY = split_words("name names who who's spell")
 _LED_BY = split_words("this it it's i'm im am here called call")
-# What stands before a name in an introduction, and the capital of the name.
+# The words before a name in an introduction, and the capital of the name.
 _LEAD = re.compile(
     r"(?:[Tt][Hh][Ii][Ss] [Ii][Ss]|[Ii][Tt](?:'[Ss]|\u2019s| [Ii][Ss])|[Ii](?:'?[Mm]|\u2019m| [Aa][Mm])"
     r"|[Hh]ere is|[Cc]alled|[Cc]all me)\s[A-Z\u00c0-\u00de]"
@@ -69,7 +69,7 @@ _ANSWER = re.compile(
     rf"^\s*(?i:(?:(?:yes|yeah|yep|sure|ok|okay|hi|hello|of course|certainly|um|uh|it's|it is|that's"
     rf"|i'm|i am|thanks|my)\b[\s,.!]*)*){_UP_TO_THREE}"
 )
-# Words that follow "my name is" and the like, and are no name.
+# Words after "my name is" and the like that are no names.
 _NO_NAME = split_words(
     """
     a an the and or but not is was are on in at of to from with for by so as if this that it its
@@ -87,7 +87,7 @@ _NO_NAME = split_words(
     currently am pm
     """
 )
-# What has a capital after "I'm" or "this is", and is no name either.
+# Capitalised words after "I'm" or "this is" that are no names either.
 _NO_PERSON = _NO_NAME | split_words(
     """
     monday tuesday wednesday thursday friday saturday sunday january february march april may
@@ -100,52 +100,48 @@ _NO_PERSON = _NO_NAME | split_words(
     dental medical clinic office hospital hotel airport international restaurant station house
     """
 )
-_BY = (
+_PATTERNS = (
     (_NAMED_BY, _NAMED, _NO_NAME),
     (_SPOKEN_BY, _SPOKEN_WITH, _NO_PERSON),
     (_TITLED_BY, _TITLED, _NO_PERSON),
     (_SIGNED_BY, _SIGNED, _NO_PERSON),
 )
-_CONNECTORS = split_words(
-    """
-    from with here calling speaking and your at
-    """
-)
-_LEAST_LEARNT = 3
+_CONNECTORS = split_words("from with here calling speaking and your at")
+_MIN_KNOWN_LETTERS = 3
 _JOINTS = "'\u2019-"
-_NAME_AGAIN = re.compile(rf"(?<![\w\[@.-])[^\W\d_]++(?:[{_JOINTS}][^\W\d_]++){{0,3}}(?![\w@])")
+_ANY_NAME = re.compile(rf"(?<![\w\[@.-])[^\W\d_]++(?:[{_JOINTS}][^\W\d_]++){{0,3}}(?![\w@])")
 
 
-def find(talk: Talk, turn: int) -> Iterator[Found]:
-    """Find the names of a turn that its own words, or the question before it, announce."""
-    text = talk.turns[turn].text
-    words = talk.words(turn)
+def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
+    """Yield the names of a turn that its own words, or the question before it, announce."""
+    text = conversation.turns[turn].text
+    words = conversation.words(turn)
     yield from _announced(text, words)
-    asked = talk.before(turn)
-    if asked is not None and not talk.words(asked).isdisjoint(_ASKED_BY):
-        yield from _answered(text, talk.turns[asked].text)
+    question = conversation.before(turn)
+    if question is not None and not conversation.words(question).isdisjoint(_ASKED_BY):
+        yield from _answered(text, conversation.turns[question].text)
 
 
-def learnt(text: str, found: Found) -> Iterator[str]:
-    """Name the words of a found name by which it is known again."""
-    for word in re.findall(_WORD, text[found.start : found.end]):
+def name_words(text: str, span: EntitySpan) -> Iterator[str]:
+    """Yield the words of a name by which it is recognised elsewhere in the conversation."""
+    for word in re.findall(_WORD, text[span.start : span.end]):
         plain = word.rstrip(".")
-        if len(plain) >= _LEAST_LEARNT and plain.lower() not in _NO_PERSON:
+        if len(plain) >= _MIN_KNOWN_LETTERS and plain.lower() not in _NO_PERSON:
             yield plain
 
 
-def again(text: str, spellings: frozenset[str]) -> Iterator[Found]:
-    """Find names that were learned elsewhere in the conversation, also as a part of "Anne-Marie"."""
-    for match in _NAME_AGAIN.finditer(text):
+def find_known(text: str, spellings: frozenset[str]) -> Iterator[EntitySpan]:
+    """Yield names that are known from elsewhere, also as the first part of "Anne-Marie"."""
+    for match in _ANY_NAME.finditer(text):
         name = match[0]
         while name and name not in spellings:
             name = name[: max(0, *map(name.rfind, _JOINTS))]
         if name:
-            yield Found(match.start(), match.start() + len(name), Entity.NAME)
+            yield EntitySpan(match.start(), match.start() + len(name), Entity.NAME)
 
 
 def spellings_of(known: Iterable[str]) -> frozenset[str]:
-    """Return the spellings of learned names: with a capital, in capitals, and given names as is."""
+    """Return the spellings of known names: capitalised, in capitals, and given names in lower case."""
     return frozenset(spelling for name in known for spelling in _spellings(name))
 
 
@@ -156,8 +152,8 @@ def _spellings(name: str) -> Iterator[str]:
         yield name.lower()
 
 
-def _announced(text: str, words: frozenset[str]) -> Iterator[Found]:
-    for trigger, pattern, no_names in _BY:
+def _announced(text: str, words: frozenset[str]) -> Iterator[EntitySpan]:
+    for trigger, pattern, no_names in _PATTERNS:
         if not words.isdisjoint(trigger):
             for match in pattern.finditer(text):
                 yield from _person(text, match.start(1), match.end(1), no_names)
@@ -167,43 +163,45 @@ def _announced(text: str, words: frozenset[str]) -> Iterator[Found]:
         yield from _introduced(text)
 
 
-def _introduced_in_lower_case(text: str) -> Iterator[Found]:
+def _introduced_in_lower_case(text: str) -> Iterator[EntitySpan]:
     for match in _I_AM_LOWER.finditer(text):
         if match[1].split()[0].lower() in GIVEN_NAMES:
             yield from _person(text, match.start(1), match.end(1), _NO_NAME)
 
 
-def _introduced(text: str) -> Iterator[Found]:
+def _introduced(text: str) -> Iterator[EntitySpan]:
     for match in _INTRODUCED.finditer(text):
         yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
     for match in _I_AM.finditer(text):
-        if match[1].split()[0].rstrip(".").lower() in GIVEN_NAMES or _goes_on(match):
+        first = match[1].split()[0].rstrip(".").lower()
+        if first in GIVEN_NAMES or _is_connected(match):
             yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
 
 
-def _goes_on(match: re.Match[str]) -> bool:
-    """Whether what follows "I'm Xyz" is how people go on after their name: "from", "with"."""
-    is_own = match[0].lower().startswith(("i", "I")) and not match[0].lower().startswith("it")
+def _is_connected(match: re.Match[str]) -> bool:
+    """Tell whether a word such as "from" or "with" follows "I'm Xyz", as after a name."""
+    lead = match[0].lower()
+    is_own = lead.startswith("i") and not lead.startswith("it")
     return is_own and match[2].strip(" ,").lower() in _CONNECTORS
 
 
-def _answered(text: str, asked: str) -> Iterator[Found]:
-    """Find a name that stands alone in answer to a question, or first in it."""
-    if not _ASKED.search(asked) or _NOT_A_PERSON.search(asked):
+def _answered(text: str, question: str) -> Iterator[EntitySpan]:
+    """Yield the name that an answer consists of or begins with."""
+    if not _ASKED.search(question) or _NOT_A_PERSON.search(question):
         return
     match = _ANSWER.match(text)
     if match is None:
         return
-    spoken = match[1].split()
-    alone = match.end() >= len(text.rstrip(" .!?,")) and len(spoken) <= 3
-    is_known = spoken[0].rstrip(".").lower() in GIVEN_NAMES
-    capitals = len(spoken) > 1 and all(word[0].isupper() for word in spoken[:2])
-    if is_known or capitals or (alone and len(spoken) > 1) or (alone and spoken[0][0].isupper()):
+    words = match[1].split()
+    is_alone = match.end() >= len(text.rstrip(" .!?,"))
+    is_known = words[0].rstrip(".").lower() in GIVEN_NAMES
+    has_capitals = len(words) > 1 and all(word[0].isupper() for word in words[:2])
+    if is_known or has_capitals or (is_alone and (len(words) > 1 or words[0][0].isupper())):
         yield from _person(text, match.start(1), match.end(1), _NO_PERSON)
 
 
-def _person(text: str, start: int, end: int, no_names: frozenset[str]) -> Iterator[Found]:
-    """Take words as a name up to the first that is none; a name in capitals ends with them."""
+def _person(text: str, start: int, end: int, no_names: frozenset[str]) -> Iterator[EntitySpan]:
+    """Yield the words up to the first that is no name; a capitalised name ends with its capitals."""
     stop = start
     has_capital = text[start : start + 1].isupper()
     for match in re.finditer(_WORD, text[start:end]):
@@ -215,4 +213,4 @@ def _person(text: str, start: int, end: int, no_names: frozenset[str]) -> Iterat
             stop -= 1
             break
     if stop > start:
-        yield Found(start, stop, Entity.NAME)
+        yield EntitySpan(start, stop, Entity.NAME)

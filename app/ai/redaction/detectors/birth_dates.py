@@ -1,22 +1,22 @@
-"""Dates of birth: a date that is said, or was asked for, as one; other dates stay."""
+"""Dates of birth: dates that the words around them, or a question, call so."""
 
 import re
 from collections.abc import Iterator
 
-from app.ai.redaction.cues import Cue
-from app.ai.redaction.entities import Entity, Found
-from app.ai.redaction.talk import Talk
-from app.ai.redaction.word_lists import split_words
+from app.ai.redaction.conversation_text import ConversationText
+from app.ai.redaction.entities import Entity, EntitySpan
+from app.ai.redaction.number_cues import NumberCue
+from app.ai.redaction.words import split_words
 
-# Without one of these, or a digit, a text holds no date.
+# A text without digits and without these words has no date.
 MONTHS = split_words(
     """
     january february march april may june july august september october november december jan
     feb mar apr jun jul aug sep sept oct nov dec born
     """
 )
-# Without one of these, a conversation tells no birth.
-_ANNOUNCED_BY = split_words("birth born birthday birthdate dob b")
+# A conversation without these words has no date of birth.
+_BIRTH_WORDS = split_words("birth born birthday birthdate dob b")
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
@@ -48,25 +48,25 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _BIRTH_YEAR = re.compile(rf"\bborn (?:in|back in) ({_YEAR})\b", re.IGNORECASE)
-
-
-def find(talk: Talk, turn: int) -> Iterator[Found]:
-    """Find the dates of a turn that are of a birth."""
-    if not talk.has_any(_ANNOUNCED_BY):
-        return
-    text = talk.turns[turn].text
-    for match in _DATE.finditer(text):
-        if talk.cue_at(turn, match.start()) is Cue.BIRTH or _is_named_after(text, match.end()):
-            yield Found(match.start(), match.end(), Entity.DATE_OF_BIRTH)
-    for match in _BIRTH_YEAR.finditer(text):
-        yield Found(match.start(1), match.end(1), Entity.DATE_OF_BIRTH)
-
-
-def _is_named_after(text: str, end: int) -> bool:
-    return _NAMED.match(text, end) is not None
-
-
-_NAMED = re.compile(
+_CALLED_SO_AFTER = re.compile(
     r"[\s,.]*(?:that )?(?:is|was|'s)\s+(?:my|her|his|the|your)\s+(?:date of birth|birth ?(?:day|date)|dob)",
     re.IGNORECASE,
 )
+
+
+def find(conversation: ConversationText, turn: int) -> Iterator[EntitySpan]:
+    """Yield the dates of birth of a turn."""
+    if not conversation.has_any(_BIRTH_WORDS):
+        return
+    text = conversation.turns[turn].text
+    for match in _DATE.finditer(text):
+        if conversation.cue_at(turn, match.start()) is NumberCue.BIRTH or _is_called_so_after(
+            text, match.end()
+        ):
+            yield EntitySpan(match.start(), match.end(), Entity.DATE_OF_BIRTH)
+    for match in _BIRTH_YEAR.finditer(text):
+        yield EntitySpan(match.start(1), match.end(1), Entity.DATE_OF_BIRTH)
+
+
+def _is_called_so_after(text: str, end: int) -> bool:
+    return _CALLED_SO_AFTER.match(text, end) is not None

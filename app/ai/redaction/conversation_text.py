@@ -1,0 +1,156 @@
+"""Conversation as the detectors read it: turns, their words and cues, and texts by speaker."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+
+from app.ai.redaction.digit_runs import CUT
+from app.ai.redaction.number_cues import CueMatch, NumberCue, cues_of
+from app.ai.redaction.words import words_of
+
+# The most characters between a cue and a number of the same turn.
+_CUE_DISTANCE = 90
+# The most turns between a question and its answer.
+_TURNS_BACK = 3
+# A turn with more words is more than an invitation to continue, such as "okay, go on".
+_MAX_INVITATION_WORDS = 8
+# The most turns of others within which a speaker continues a number.
+_MAX_TURNS_BETWEEN = 20
+_JOINT = "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerTurn:
+    """One turn; `speaker` is any key that is the same for all turns of a speaker.
+
+    The turns of agents and bots have `is_service`; their `name`, if known, is not masked.
+    """
+
+    speaker: str
+    text: str
+    is_service: bool = False
+    name: str | None = None
+
+
+@dataclass(slots=True)
+class ConversationText:
+    """The turns of a conversation; their words and cues are computed once."""
+
+    turns: Sequence[SpeakerTurn]
+    _words: dict[int, frozenset[str]] = field(default_factory=dict)
+    _all_words: frozenset[str] | None = None
+    _cues: dict[int, list[CueMatch]] = field(default_factory=dict)
+
+    def with_texts(self, texts: Mapping[int, str]) -> "ConversationText":
+        """Return the conversation with the texts of some turns replaced."""
+        turns = [
+            replace(turn, text=texts[index]) if index in texts else turn
+            for index, turn in enumerate(self.turns)
+        ]
+        words = {turn: words for turn, words in self._words.items() if turn not in texts}
+        cues = {turn: cues for turn, cues in self._cues.items() if turn not in texts}
+        return ConversationText(turns, _words=words, _cues=cues)
+
+    def words(self, turn: int) -> frozenset[str]:
+        """Return the words of a turn, in lower case."""
+        if turn not in self._words:
+            self._words[turn] = words_of(self.turns[turn].text)
+        return self._words[turn]
+
+    def has_any(self, words: frozenset[str]) -> bool:
+        """Tell whether the conversation has one of these words."""
+        if self._all_words is None:
+            words_by_turn = map(self.words, range(len(self.turns)))
+            self._all_words = frozenset().union(*words_by_turn)
+        return not self._all_words.isdisjoint(words)
+
+    def cues(self, turn: int) -> list[CueMatch]:
+        """Return the cues of a turn."""
+        if turn not in self._cues:
+            self._cues[turn] = cues_of(self.turns[turn].text)
+        return self._cues[turn]
+
+    def cue_at(self, turn: int, position: int) -> NumberCue | None:
+        """Return the cue of a number: the nearest before it in its turn, or that of a question."""
+        cues = self.cues(turn)
+        before = bisect_right(cues, position, key=attrgetter("end"))
+        if before:
+            nearest = cues[before - 1]
+            return nearest.cue if position - nearest.end <= _CUE_DISTANCE else None
+        if position > _CUE_DISTANCE:
+            return None
+        for back in range(turn - 1, max(-1, turn - 1 - _TURNS_BACK), -1):
+            cues = self.cues(back)
+            if cues:
+                return cues[-1].cue
+            # A question without a cue asks for something else.
+            if "?" in self.turns[back].text:
+                return None
+        return None
+
+    def before(self, turn: int) -> int | None:
+        """Return the nearest of the two turns before that another speaker has."""
+        for back in range(turn - 1, max(-1, turn - 3), -1):
+            if self.turns[back].speaker != self.turns[turn].speaker:
+                return back
+        return None
+
+    def speaker_texts(self, turns: Sequence[int]) -> list["SpeakerText"]:
+        """Join these turns by speaker, so that a number over several turns is one run of digits."""
+        by_speaker: dict[str, list[int]] = {}
+        for turn in turns:
+            by_speaker.setdefault(self.turns[turn].speaker, []).append(turn)
+        return [self._speaker_text(turns_of_one) for turns_of_one in by_speaker.values()]
+
+    def _speaker_text(self, turns: Sequence[int]) -> "SpeakerText":
+        parts: list[str] = []
+        starts: list[int] = []
+        length = 0
+        for index, turn in enumerate(turns):
+            if index:
+                joint = _JOINT if self._is_continued(turns[index - 1], turn) else CUT
+                parts.append(joint)
+                length += len(joint)
+            starts.append(length)
+            parts.append(self.turns[turn].text)
+            length += len(parts[-1])
+        return SpeakerText("".join(parts), tuple(turns), tuple(starts))
+
+    def _is_continued(self, turn: int, later: int) -> bool:
+        """Tell whether the turns of others in between only invite the speaker to continue."""
+        if later - turn > _MAX_TURNS_BETWEEN:
+            return False
+        return all(map(self._is_invitation, range(turn + 1, later)))
+
+    def _is_invitation(self, turn: int) -> bool:
+        text = self.turns[turn].text
+        return (
+            "?" not in text and len(text.split()) <= _MAX_INVITATION_WORDS and not self.cues(turn)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerText:
+    """The turns of one speaker as one text; `starts` are the positions where they begin."""
+
+    text: str
+    turns: tuple[int, ...]
+    starts: tuple[int, ...]
+
+    def turn_at(self, position: int) -> tuple[int, int]:
+        """Return the turn at a position, and the position within the turn."""
+        index = bisect_right(self.starts, position) - 1
+        return self.turns[index], position - self.starts[index]
+
+    def parts_by_turn(self, start: int, end: int) -> list[tuple[int, int, int]]:
+        """Split a span by turns; return each turn with the start and end within it."""
+        parts = []
+        for index in range(bisect_right(self.starts, start) - 1, bisect_right(self.starts, end)):
+            is_last = index + 1 == len(self.starts)
+            turn_start = self.starts[index]
+            turn_end = len(self.text) if is_last else self.starts[index + 1] - 1
+            if start < turn_end and end > turn_start:
+                first, last = max(start, turn_start), min(end, turn_end)
+                parts.append((self.turns[index], first - turn_start, last - turn_start))
+        return parts
