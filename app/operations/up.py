@@ -23,12 +23,11 @@ from app.core.secrets.encryption import KEY_FILE, create_key_file
 from app.core.settings import Settings
 from app.factory import create_app
 from app.operations import data_dir, first_start
+from app.operations.background_work import JOB_QUEUES, TASKS
 from app.operations.checks import speech_problem
 from app.operations.environment import warn_of_unknown
 from app.operations.failure import CannotRun
 from app.operations.first_start import FirstAccess
-from app.operations.job_queues import JOB_QUEUES
-from app.operations.periodic_tasks import TASKS
 from app.operations.processes import demo, queue_server, web, workers
 from app.operations.processes.fork import call_in_child
 from app.operations.processes.output import OutputPump

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from app.core.process import log
 from app.operations import data_dir
+from app.operations.background_work import JOB_QUEUES, TASKS
 from app.operations.environment import settings_here, warn_of_unknown
 from app.operations.failure import plain_errors
-from app.operations.job_queues import JOB_QUEUES
-from app.operations.periodic_tasks import TASKS
 from app.operations.processes import workers
 from app.operations.processes.scheduler import PeriodicTask
 from app.operations.processes.sweep import JobQueue

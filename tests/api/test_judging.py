@@ -21,7 +21,7 @@ from app.evaluations import jobs, service
 from app.evaluations.enums import FailureCode
 from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation, EvaluationJob
-from app.operations.job_queues import JOB_QUEUES
+from app.operations.background_work import JOB_QUEUES
 from tests.caller import Caller
 from tests.contacts import get, judge, put_call, put_chat
 from tests.happenings import happened

@@ -270,3 +270,58 @@ def test_coaching_holds_no_remark_about_the_reading_of_the_language() -> None:
     assert found["coaching"]["strengths"]
     assert "word list" not in str(found["coaching"])
     assert "word list" in criterion(found, "opening.greeting")["explanation"]
+
+
+def test_asking_for_a_secret_is_no_good_question() -> None:
+    found = results("""
+        C: Hello, I need to change the card for my instalments.
+        A: Hello, this is Marcus. Sure. Please send me your full card number and the CVV here.
+        C: Is it safe to send that in a chat? I would rather call.
+        A: As you like.
+        C: Ok bye.
+    """)
+    assert criterion(found, "compliance.data_handling")["answer"] == "no"
+    assert criterion(found, "discovery.probing")["normalizedScore"] != 1
+
+
+def test_thanks_for_help_are_no_complaint() -> None:
+    found = results("""
+        C: Hello, I was charged twice for order 51890. Please help.
+        A: Hello, this is Priya. I'm sorry, I understand how worrying that is. Your email address?
+        C: It's in my account.
+        A: Thank you. I have refunded it now; you will have the money within three days.
+        C: Wonderful, thank you so much. I was really worried.
+        A: To summarise: one payment is refunded. Did that solve everything for you?
+        C: Yes it did, perfect service.
+    """)
+    assert found["resolution"]["status"] == "resolved"
+    assert "upset" not in str(found)
+    assert criterion(found, "resolution.completeness")["normalizedScore"] > 0.9
+
+
+def test_praise_at_the_beginning_confirms_nothing() -> None:
+    found = results("""
+        C: Is the installation of the oven included in the price?
+        A: Hi, this is Tom. Yes, installation is included.
+        C: Great, because the leaflet says it costs 59 extra.
+        A: Oh, then it is 59 extra, sorry.
+        C: So which is it? I have to decide today and I'm confused.
+        A: I'm not sure, I have to ask. I will email you by tomorrow.
+        C: Hm, okay. That's frustrating.
+        A: Sorry about that. Anything else?
+        C: No.
+    """)
+    assert criterion(found, "resolution.confirmed")["answer"] == "no"
+    assert "Great" not in str(found["resolution"])
+
+
+def test_anger_that_was_there_before_is_not_blamed_on_the_first_question() -> None:
+    found = results("""
+        C: This is the third kettle you send me and again it does not work. This is a joke.
+        A: Hi, this is Tom from Riverside Home. What exactly is wrong with it?
+        C: It does not switch on! Like the two before. I want to speak to a manager, now.
+        A: I'm sorry, three broken kettles are not acceptable. I have escalated this to my supervisor.
+        C: I will believe it when I get the call.
+    """)
+    told = criterion(found, "discovery.understanding")
+    assert "What exactly is wrong" not in str(told["evidence"])

@@ -237,7 +237,8 @@ class _Context:
     def customer(self, line: Line, marks: Marks, kinds: Collection[str]) -> CustomerLine:
         likely = partial(likelihood, marks)
         negative = max(likely("neg"), likely("anger"), 0.9 * likely("disapp"), likely("sarcasm"))
-        if not _CLOSING.isdisjoint(kinds) and _COMPLAINING.isdisjoint(kinds) and negative < _STRONG:
+        closes = not _CLOSING.isdisjoint(kinds) and _COMPLAINING.isdisjoint(kinds)
+        if closes and (negative < _STRONG or self._is_thanked(kinds)):
             negative *= _SOFTENED
         positive = likely("sat") * (1 - 0.7 * negative)
         negative, positive = self._in_context(negative, positive)
@@ -245,6 +246,12 @@ class _Context:
         found = CustomerLine(line, marks, negative, positive, self._tension)
         self._before = found
         return found
+
+    def _is_thanked(self, kinds: Collection[str]) -> bool:
+        # Thanks with praise for a helpful reply are no sarcasm.
+        reply = self._before
+        helped = isinstance(reply, AgentLine) and reply.helpful >= SHOWN
+        return helped and {"thanks", "praise"}.issubset(kinds)
 
     def _in_context(self, negative: float, positive: float) -> tuple[float, float]:
         # Praise where nothing was given is meant the other way round.

@@ -24,8 +24,8 @@ _LEAST_WORDS = 2
 _MOST_ITEMS = 3
 _MOST_WORDS = 12
 # What is said first counts most, and feelings alone tell no matter.
-_LATER = 0.5
-_FEELING, _ONLY_FEELING = 0.6, 0.1
+_LATER = 0.3
+_FEELING, _ONLY_FEELING = 0.6, 0.05
 _FEW_WORDS = 6
 # By these a customer says what is wanted.
 _WANTS = re.compile(
@@ -114,7 +114,8 @@ def issue_of(facts: Facts) -> str | None:
             if not _NAMES.search(text)
         }
         for text in vented & worths.keys():
-            worths[text] *= _FEELING if _content(line, text) >= _FEW_WORDS else _ONLY_FEELING
+            tells = _content(line, text) >= _FEW_WORDS or _WANTS.search(text)
+            worths[text] *= _FEELING if tells else _ONLY_FEELING
         told += [(worth * _LATER**spoken, text) for text, worth in worths.items()]
         spoken += any(worths.values())
     # The first of the best.

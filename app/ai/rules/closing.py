@@ -25,6 +25,8 @@ _MISSING = {
 }
 _COURTESIES = {"thanks": "thanks", "offer_help": "an offer of more help", "closing": "a goodbye"}
 _LAST_LINES = 4
+# Where nothing was done, praise in earlier lines of the customer closes nothing.
+_LAST_THANKS = 3
 _NO_BEFORE = re.compile(r"\b(?:no|nope)\W{1,3}\Z", re.IGNORECASE)
 _QUOTED_LINES = 2
 
@@ -112,7 +114,9 @@ def _content(facts: Facts) -> list[Cue]:
     failed += [cue for cue in facts.said("bad_news") if done and _place(cue) > _place(done)]
     if any(cue.line.position not in grounded for cue in failed):
         return []
-    said = [cue for kind in ("thanks", "praise", "nothing_more") for cue in facts.heard(kind)]
+    kinds = ("thanks", "praise", "nothing_more")
+    lines = facts.dialogue.customer[-_LAST_THANKS:] if facts.dialogue.attributed else None
+    said = [cue for kind in kinds for cue in facts.heard(kind, None if done else lines)]
     after = [cue for cue in said if done is None or _place(cue) > _place(done)]
     if not after:
         return []

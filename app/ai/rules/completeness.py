@@ -57,5 +57,8 @@ def _bad_end(facts: Facts) -> MoodAtEnd | None:
 
 
 def _of_each_kind(cues: list[Cue]) -> list[Cue]:
+    # Bad news only puts into words what fails in the same line.
+    others = {cue.line.position for cue in cues if cue.kind != "bad_news"}
+    cues = [cue for cue in cues if cue.kind != "bad_news" or cue.line.position not in others]
     in_order = sorted(cues, key=lambda cue: (cue.line.position, cue.start), reverse=True)
     return list({cue.kind: cue for cue in in_order}.values())[::-1][:_MOST_TOLD]

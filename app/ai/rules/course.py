@@ -15,7 +15,7 @@ _EARLIER, _FORGIVEN = 0.8, 0.4
 _CALM, _HOT = 0.4, 0.75
 _UNEASY = 0.3
 _SHORT = 5
-_FAREWELLS = ("thanks", "nothing_more", "closing")
+_FAREWELLS = ("thanks", "praise", "solved", "nothing_more", "closing")
 _ASKS = re.compile(
     r"\?|\b(?:need|want|would like|i'd like|looking for|help me|can you|could you|how (?:do|can))\b",
     re.IGNORECASE,

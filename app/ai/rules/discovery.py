@@ -117,7 +117,9 @@ def _fault(reply: Reply) -> tuple[str, float]:
     confused = after.shows("conf") >= _CONFUSED and after.positive < 0.4
     if confused and len(agent.line.text.split()) > _LEAST_WORDS:
         return "confusing_reply", _USELESS
-    return ("angering_reply", _USELESS) if after.shows("anger") >= _ANGRY else ("", 0.0)
+    asks = max(agent.shows("greet"), agent.shows("probing"), agent.shows("verification")) >= SHOWN
+    angers = after.shows("anger") >= _ANGRY and not asks
+    return ("angering_reply", _USELESS) if angers else ("", 0.0)
 
 
 def _says_something(agent: AgentLine) -> bool:
@@ -130,7 +132,12 @@ def probing(facts: Facts, criterion: Criterion) -> Answer:
     if facts.readings is None:
         return unjudged(sentence("not_judged.not_read"))
     agent, customer = facts.readings.agent, facts.readings.customer
-    asking = [line for index, line in enumerate(agent) if _asks(line, first=not index)]
+    secrets = {cue.line.position for cue in facts.said("asks_secret")}
+    asking = [
+        line
+        for index, line in enumerate(agent)
+        if _asks(line, first=not index) and line.line.position not in secrets
+    ]
     if asking:
         refused = [
             line.line.position for line in agent if line.is_rude or line.shows("refusal") >= 0.6

@@ -1,4 +1,4 @@
-"""Periodic tasks of the scheduler: what runs every so many seconds besides the job queues."""
+"""Background work: the job queues of the worker, and the periodic tasks of its scheduler."""
 
 import time
 from collections.abc import Callable
@@ -7,17 +7,26 @@ from datetime import timedelta
 from sqlalchemy.orm import Session
 
 from app.analytics import jobs as exports
+from app.analytics.exports import service as export_service
 from app.audio_files import jobs as audio_files
+from app.audio_files.playback import jobs as playback
+from app.audio_files.playback import requests as drawings
+from app.audio_files.processing import requests as processing
 from app.core.clock import utc_now
 from app.core.database import idempotency
 from app.core.process import heartbeat
 from app.core.runtime import Runtime
-from app.evaluations.judging import model_answers
+from app.evaluations import jobs as evaluations
+from app.evaluations.judging import judgements, model_answers
 from app.imports import jobs as imports
+from app.imports import service as importing
 from app.operations import database_files, orphans
 from app.operations.processes.scheduler import PeriodicTask
+from app.operations.processes.sweep import JobQueue
 from app.people import audit, sessions
+from app.privacy import jobs as erasures
 from app.privacy import retention
+from app.privacy import service as erasing
 from app.usage import jobs as usage
 from app.webhooks import history as deliveries
 
@@ -95,4 +104,12 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("sessions", 3600, _purge_sessions),
     PeriodicTask("imports", 3600, imports.purge),
     PeriodicTask("retention", 3600, retention.run),
+)
+JOB_QUEUES: tuple[JobQueue, ...] = (
+    JobQueue(processing.QUEUE, audio_files.process_audio, audio_files.due_ids),
+    JobQueue(drawings.QUEUE, playback.draw_waveform, playback.due_ids),
+    JobQueue(judgements.QUEUE, evaluations.judge, evaluations.due_ids),
+    JobQueue(importing.QUEUE, imports.run_import, imports.due_ids),
+    JobQueue(export_service.QUEUE, exports.run_export, exports.due_ids),
+    JobQueue(erasing.QUEUE, erasures.run_erasure, erasures.due_ids),
 )
