@@ -56,7 +56,6 @@ TRANSACTIONS = frozenset(
         "app/operations/background_work.py",
         "app/operations/stored_secrets.py",
         "app/people/gate/admission.py",
-        "app/privacy/erasing.py",
         "app/privacy/retention.py",
         "app/usage/meter.py",
         "app/webhooks/recovery.py",

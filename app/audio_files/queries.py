@@ -100,8 +100,8 @@ def find(session: Session, audio_file_id: str) -> AudioFile:
     return audio
 
 
-def download_link(session: Session, audio_file_id: str, *, links: RecordingLinks) -> dict[str, Any]:
-    """Return a signed download link.
+def find_stored(session: Session, audio_file_id: str) -> AudioFile:
+    """Return the row of a recording whose file is kept.
 
     Raises:
         NotFound: there is no such recording, or its file was deleted.
@@ -112,6 +112,12 @@ def download_link(session: Session, audio_file_id: str, *, links: RecordingLinks
         raise NotFound("The file of this recording was deleted.")
     if audio.uploaded_at is None:
         raise Conflict(f"There is nothing to download: the upload is {audio.status}.")
+    return audio
+
+
+def download_link(session: Session, audio_file_id: str, *, links: RecordingLinks) -> dict[str, Any]:
+    """Return a signed download link; raises what `find_stored` raises."""
+    audio = find_stored(session, audio_file_id)
     expires_at = links.expiry()
     return {
         "audio_file_id": audio.id,

@@ -83,7 +83,7 @@ def list_page(
     ).order_by(Message.index)
     evaluation_id = conversation.evaluation_id
     sentiments = judged.message_sentiments(session, evaluation_id) if evaluation_id else {}
-    raw = None if redacted else raw_texts.opened(session, keyring, conversation.raw_text_id)
+    raw = None if redacted else raw_texts.find_originals(session, keyring, conversation.raw_text_id)
     originals = raw.messages if raw else {}
     records = [
         _record(dict(row), sentiments, originals) for row in session.execute(statement).mappings()

@@ -12,7 +12,7 @@ from app.ai.facts.measures import Measures
 from app.ai.facts.response_times import answer_times, measure_responses, sent_times
 from app.conversations.transcripts import transcript_of, with_participants
 from app.core.digests import digest_of
-from app.redaction.redactor import Redactor, Sealed
+from app.redaction.redactor import Redactor, SealedOriginals
 
 # Given columns of a message; a message whose given columns are equal is unchanged.
 GIVEN_COLUMNS = (
@@ -36,7 +36,7 @@ class PreparedMessages:
 
     rows: tuple[dict[str, Any], ...]
     digest: str
-    raw: Sealed | None = None
+    raw: SealedOriginals | None = None
 
 
 def prepare_conversation(fields: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def prepare_conversation(fields: Mapping[str, Any], redactor: Redactor) -> dict[
 
 def _masked(
     messages: Sequence[Mapping[str, Any]], redactor: Redactor
-) -> tuple[list[dict[str, Any]], Sealed | None]:
+) -> tuple[list[dict[str, Any]], SealedOriginals | None]:
     """Mask the texts; the originals are sealed by message, and by segment of the transcript."""
     masked, originals = redactor.masked_messages(messages, "participant_id")
     if not originals:

@@ -8,7 +8,9 @@ from werkzeug.wrappers import Response
 _NOTICES = {
     "export-canceled": "The export was canceled; its file is deleted.",
     "export-requested": "The export was requested. Its file can be downloaded here once it is ready.",
+    "revision-opened": "The conversation is judged again. The answers so far stay until that is done.",
     "password-changed": "Your password was changed. Other sessions have ended.",
+    "review-saved": "Your review was saved.",
     "judged-again": "They are judged again. Each result shows when its judgement has ended.",
     "review-requested": "Reviews were requested. What is under review already stays as it is.",
     "role-changed": "The role was changed. It applies from the next request on.",

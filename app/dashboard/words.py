@@ -39,6 +39,16 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "reject_dispute": "Rejected the dispute",
         "comment": "Commented",
     },
+    "reviewForm": {
+        "request": "Ask for a review",
+        "start": "Start the review",
+        "confirm": "Confirm the judgement",
+        "override": "Change answers",
+        "dispute": "Dispute the judgement",
+        "accept_dispute": "Accept the dispute",
+        "reject_dispute": "Reject the dispute",
+        "comment": "Comment",
+    },
     "band": {
         "exceeds": "Exceeds",
         "meets": "Meets",

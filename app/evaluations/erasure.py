@@ -31,7 +31,7 @@ def erase(session: Session, source_ids: Sequence[str]) -> int:
     Returns how many evaluations there are, of every revision. What is judged now ends without a
     result, and its worker can write no more.
     """
-    raw_texts.forget(session, source_ids)
+    raw_texts.delete_originals(session, source_ids)
     _erase_transcripts(session, source_ids)
     evaluations = session.scalars(
         select(Evaluation).where(Evaluation.source_id.in_(source_ids)).with_for_update()

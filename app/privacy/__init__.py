@@ -1,1 +1,1 @@
-"""Erasure of what people have said, on request and when its time is over; numbers stay."""
+"""Privacy: erasure of texts and recordings, on request and after the retention periods."""

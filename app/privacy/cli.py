@@ -1,34 +1,34 @@
-"""The commands over personal data: `flask privacy …`."""
+"""Commands `flask privacy …`."""
 
 import json
 
 import click
 
-from app.privacy import erasing, service
+from app.privacy import jobs, service
 from app.web.current import current_runtime
 
 
 @click.group()
 def privacy() -> None:
-    """Erase what people have said."""
+    """Erase personal data."""
 
 
 @privacy.command()
 @click.argument("customer_ref")
-@click.option("--yes", is_flag=True, help="Do not ask: what is erased cannot be brought back.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def erase(customer_ref: str, yes: bool, as_json: bool) -> None:
-    """Erase all words of CUSTOMER_REF now: texts, recordings, quotes, summaries; numbers stay.
+    """Erase the texts and recordings of CUSTOMER_REF now; scores and metrics stay.
 
-    Found are conversations by their customerRef, calls and recordings by a label of that name, and
-    calls by their telephone numbers.
+    Selects conversations by their customerRef, calls and recordings by a label of that name, and
+    calls by the customer's telephone number.
     """
     if not yes:
-        click.confirm("What is erased cannot be brought back. Go on?", abort=True, err=True)
+        click.confirm("Erased data cannot be restored. Continue?", abort=True, err=True)
     runtime = current_runtime()
     with runtime.db.writing() as session:
         erasure_id = service.request(session, customer_ref, requested_by="cli")["erasure_id"]
-    erasing.run_erasure(runtime, erasure_id)
+    jobs.run_erasure(runtime, erasure_id)
     with runtime.db.reading() as session:
         done = service.show(session, erasure_id)
     if as_json:

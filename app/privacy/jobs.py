@@ -1,19 +1,63 @@
-"""Jobs over erasures: made by a worker, found by the sweep."""
+"""Jobs that erase a customer's data: short transactions, and stored bytes after each commit."""
 
 from collections.abc import Sequence
 
+from app.audio_files import erasure as audio_files
+from app.audio_files.playback import objects as playback
 from app.core.jobs import leases
+from app.core.jobs.runner import JobType, RunningJob, run_next
 from app.core.runtime import Runtime
-from app.privacy import erasing
+from app.privacy import service
 from app.privacy.models import Erasure
+from app.privacy.service import ErasureBatch
 
 
 def run_erasure(runtime: Runtime, erasure_id: str) -> None:
-    """Work on this erasure, or on the one that waits longest."""
-    erasing.run_erasure(runtime, erasure_id)
+    """Run this erasure, or the one that waits longest.
+
+    Safe to run twice: the second run finds nothing more to erase.
+    """
+    job_type = JobType(claim=service.claim, handle=_erase, fail=service.fail)
+    lease = run_next(runtime, job_type, erasure_id)
+    if lease is not None and lease.job_id != erasure_id:
+        runtime.doorbell.ring(service.bell(erasure_id))
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:
-    """List the erasures that wait for a worker, or were left by one (for the sweep)."""
+    """List the erasures that wait for a worker, or whose worker has ended."""
     with runtime.db.reading() as session:
         return leases.due_ids(session, Erasure)
+
+
+def purge_bytes(runtime: Runtime) -> int:
+    """Delete the bytes of erased recordings; return the number of recordings."""
+    count = 0
+    while True:
+        with runtime.db.reading() as session:
+            audio_file_ids = audio_files.to_purge(session)
+        if not audio_file_ids:
+            return count
+        for audio_file_id in audio_file_ids:
+            playback.delete(runtime.storage, audio_file_id)
+            runtime.storage.delete(audio_file_id)
+        with runtime.db.writing() as session:
+            audio_files.note_purged(session, audio_file_ids)
+        count += len(audio_file_ids)
+
+
+def _erase(job: RunningJob[Erasure]) -> None:
+    """Erase batch by batch until a new search finds nothing of the customer."""
+    while batches := _find_batches(job):
+        for batch in batches:
+            with job.transaction() as session:
+                service.erase_batch(session, job.lease, batch)
+            purge_bytes(job.runtime)
+            job.require_going_on()
+    purge_bytes(job.runtime)
+    with job.transaction() as session:
+        service.finish(session, job.lease)
+
+
+def _find_batches(job: RunningJob[Erasure]) -> Sequence[ErasureBatch]:
+    with job.runtime.db.reading() as session:
+        return service.find_batches(session, job.lease.job_id)

@@ -1,4 +1,4 @@
-"""The table of erasures."""
+"""Table of erasures."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from app.core.jobs.leases import LeasedJob
 
 
 class Erasure(LeasedJob):
-    """One request to erase a customer; the reference goes when the work has ended.
+    """One request to erase a customer; the reference is deleted when the erasure ends.
 
-    `counts` maps what was erased to how many of it.
+    `counts` is the number of erased records by type.
     """
 
     __tablename__ = "erasures"

@@ -1,4 +1,4 @@
-"""Retention: what is older than its period is erased, a few at a time."""
+"""Retention: erases what is older than the retention periods, a few records at a time."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -11,13 +11,14 @@ from app.conversations import erasure as conversations
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.core.settings import Settings
-from app.privacy import erasing, service
+from app.privacy import jobs, service
 from app.redaction import raw_texts
 from app.voice_calls import erasure as voice_calls
 
 _BETWEEN_BATCHES_S = 0.05
-_ENOUGH = 500
+_BATCH = 500
 
+# Erases a batch from before a time; returns 0 if nothing was left.
 Step = Callable[[Session, datetime], int]
 OlderThan = Callable[..., Sequence[str]]
 
@@ -25,47 +26,46 @@ OlderThan = Callable[..., Sequence[str]]
 def run(runtime: Runtime) -> None:
     """Erase what is older than the settings allow."""
     erase_old(runtime, runtime.settings)
-    erasing.purge_bytes(runtime)
+    jobs.purge_bytes(runtime)
 
 
 def erase_old(runtime: Runtime, settings: Settings) -> None:
-    """Erase what is older than these settings allow; a period of 0 days is for ever."""
-    _all(runtime, settings.retention_raw_texts_days, _raw_texts)
-    _all(runtime, settings.retention_audio_days, _bytes)
+    """Erase what is older than these settings allow; a period of 0 days keeps it for ever."""
+    _repeat(runtime, settings.retention_raw_texts_days, _erase_raw_texts)
+    _repeat(runtime, settings.retention_audio_days, _drop_bytes)
     for older_than, erase in (
         (conversations.older_than, service.erase_conversations),
         (voice_calls.older_than, service.erase_voice_calls),
         (audio_files.older_than, service.erase_recordings),
     ):
-        _all(runtime, settings.retention_texts_days, _texts(older_than, erase))
+        _repeat(runtime, settings.retention_texts_days, _text_step(older_than, erase))
 
 
-def _all(runtime: Runtime, days: int, step: Step) -> None:
+def _repeat(runtime: Runtime, days: int, step: Step) -> None:
+    """Run a step in short transactions until it finds nothing more."""
     if days == 0:
         return
     before = utc_now() - timedelta(days=days)
-    while _once(runtime, before, step):
+    while _run_step(runtime, before, step):
         time.sleep(_BETWEEN_BATCHES_S)
 
 
-def _once(runtime: Runtime, before: datetime, step: Step) -> int:
+def _run_step(runtime: Runtime, before: datetime, step: Step) -> int:
     with runtime.db.writing() as session:
         return step(session, before)
 
 
-def _raw_texts(session: Session, before: datetime) -> int:
-    return raw_texts.purge(session, before=before, batch=_ENOUGH)
+def _erase_raw_texts(session: Session, before: datetime) -> int:
+    return raw_texts.purge(session, before=before, batch=_BATCH)
 
 
-def _bytes(session: Session, before: datetime) -> int:
-    old = audio_files.with_bytes_from_before(session, before, limit=_ENOUGH)
-    audio_files.drop_bytes(session, old)
-    return len(old)
+def _drop_bytes(session: Session, before: datetime) -> int:
+    audio_file_ids = audio_files.with_bytes_from_before(session, before, limit=_BATCH)
+    audio_files.drop_bytes(session, audio_file_ids)
+    return len(audio_file_ids)
 
 
-def _texts(
-    older_than: OlderThan, erase: Callable[[Session, Sequence[str]], dict[str, int]]
-) -> Step:
+def _text_step(older_than: OlderThan, erase: service.Erase) -> Step:
     def step(session: Session, before: datetime) -> int:
         return len(erase(session, older_than(session, before, limit=service.BATCH)))
 

@@ -1,4 +1,4 @@
-"""Endpoints of erasures, beyond the specification."""
+"""Endpoints of erasures."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ blp = Blueprint(
     "privacy",
     __name__,
     url_prefix="/privacy",
-    description="Extension: erasure of what people have said",
+    description="Extension: erasure of personal data",
 )
 
 
@@ -20,10 +20,10 @@ blp = Blueprint(
 @blp.arguments(schemas.EraseRequest)
 @blp.response(202, schemas.ErasureSchema)
 def erase_customer(body: dict[str, str]) -> Any:
-    """Erase the words of a customer: texts, recordings, quotes and summaries; numbers stay.
+    """Erase the texts and recordings of a customer; scores and metrics stay.
 
-    Found are conversations by their `customerRef`, calls and recordings by a label of that name,
-    and calls by their telephone numbers. A worker does it; asking again does no harm.
+    Selects conversations by their `customerRef`, calls and recordings by a label of that name, and
+    calls by the customer's telephone number. A worker erases; repeating the request is safe.
     """
     key_id = current_principal().key_id
     with current_runtime().db.writing() as session:
@@ -34,6 +34,6 @@ def erase_customer(body: dict[str, str]) -> Any:
 @require_scope("data:erase")
 @blp.response(200, schemas.ErasureSchema)
 def get_erasure(erasure_id: str) -> Any:
-    """Show an erasure and what it has erased so far."""
+    """Show an erasure and its counts so far."""
     with current_runtime().db.reading() as session:
         return service.show(session, erasure_id)

@@ -1,4 +1,4 @@
-"""Shapes of erasures."""
+"""Schemas of erasures."""
 
 from marshmallow import fields
 
@@ -7,13 +7,13 @@ from app.web.schemas.fields import Choice, Moment, Nested, Text
 
 
 class EraseRequest(CamelSchema):
-    """Whom to erase."""
+    """The customer to erase."""
 
     customer_ref = Text(200, low=1, required=True)
 
 
 class ErasedCountsSchema(CamelSchema):
-    """How many of what were erased so far."""
+    """Number of erased records by type."""
 
     conversations = fields.Integer(required=True)
     voice_calls = fields.Integer(required=True, attribute="voiceCalls")
@@ -23,14 +23,14 @@ class ErasedCountsSchema(CamelSchema):
 
 
 class ErasureFailureSchema(CamelSchema):
-    """Why an erasure ended before its end."""
+    """Why an erasure failed."""
 
     code = fields.String(required=True)
     message = fields.String(required=True)
 
 
 class ErasureSchema(CamelSchema):
-    """An erasure and what came of it so far; whom it is about is not kept."""
+    """An erasure and its counts so far; it does not show the customer."""
 
     erasure_id = fields.String(
         required=True, metadata={"example": "era_01k9zq4v2me8wb7xq3s5ndt6ha"}

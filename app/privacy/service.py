@@ -1,5 +1,6 @@
-"""Erasures: asked for, taken batch by batch through every room that keeps words, and shown."""
+"""Erasures: request, claim, find and erase batches, end and show."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -22,10 +23,11 @@ from app.reviews import erasure as reviews
 from app.voice_calls import erasure as voice_calls
 
 QUEUE = "erasures"
-# So many sources are one short transaction.
+# Sources of one short transaction.
 BATCH = 20
-_FOUND_AT_ONCE = 1000
-_COUNTED = ("conversations", "voiceCalls", "audioFiles", "evaluations", "exports")
+# Sources of each type that one search returns.
+_SEARCH_LIMIT = 1000
+_COUNT_NAMES = ("conversations", "voiceCalls", "audioFiles", "evaluations", "exports")
 _STATUS = {
     JobState.QUEUED: "queued",
     JobState.RUNNING: "running",
@@ -34,8 +36,8 @@ _STATUS = {
 }
 
 
-class OfCustomer(Protocol):
-    """Lists the ids of a customer's sources: all of a kind, or those among these."""
+class FindSources(Protocol):
+    """Returns the ids of a customer's sources of one type, optionally only those in `among`."""
 
     def __call__(
         self,
@@ -52,10 +54,10 @@ Erase = Callable[[Session, Sequence[str]], dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """A few sources of one kind, the customer's when they were found."""
+class ErasureBatch:
+    """Some sources of one type that belonged to the customer when they were found."""
 
-    of_customer: OfCustomer
+    find_sources: FindSources
     erase: Erase
     source_ids: Sequence[str]
 
@@ -66,12 +68,12 @@ def bell(erasure_id: str) -> Bell:
 
 
 def request(session: Session, customer_ref: str, *, requested_by: str) -> dict[str, Any]:
-    """Queue the erasure of all that is kept of a customer."""
+    """Queue the erasure of a customer's data."""
     now = utc_now()
     job = Erasure(
         id=new_id("era"),
         customer_ref=customer_ref,
-        counts=dict.fromkeys(_COUNTED, 0),
+        counts=dict.fromkeys(_COUNT_NAMES, 0),
         requested_by=requested_by,
         due_at=now,
         queued_at=now,
@@ -83,7 +85,11 @@ def request(session: Session, customer_ref: str, *, requested_by: str) -> dict[s
 
 
 def show(session: Session, erasure_id: str) -> dict[str, Any]:
-    """Show an erasure; `NotFound` where there is none."""
+    """Return an erasure.
+
+    Raises:
+        NotFound: there is no such erasure.
+    """
     job = session.get(Erasure, erasure_id)
     if job is None:
         raise NotFound("There is no such erasure.")
@@ -91,43 +97,45 @@ def show(session: Session, erasure_id: str) -> dict[str, Any]:
 
 
 def claim(session: Session, erasure_id: str) -> Lease[Erasure] | None:
-    """Take an erasure to work on."""
+    """Claim this erasure, or the one that waits longest; None if none waits."""
     return leases.claim(session, Erasure, erasure_id)
 
 
-def look(session: Session, erasure_id: str) -> list[Batch]:
-    """Find what there is of the customer by now, up to a thousand of a kind; none when all is gone.
+def find_batches(session: Session, erasure_id: str) -> list[ErasureBatch]:
+    """Find the customer's remaining sources, up to a thousand of each type.
 
-    Calls and recordings are found by looking at each: not a thing for a write transaction.
+    The search reads every call and recording, so that it must not run in a write transaction.
     """
     customer_ref = session.get_one(Erasure, erasure_id).customer_ref
     if customer_ref is None:
         return []
     return [
-        Batch(of_customer, erase, found[first : first + BATCH])
-        for of_customer, erase in _KINDS
-        for found in [of_customer(session, customer_ref, limit=_FOUND_AT_ONCE)]
-        for first in range(0, len(found), BATCH)
+        ErasureBatch(find_sources, erase, source_ids[first : first + BATCH])
+        for find_sources, erase in _SOURCE_TYPES
+        for source_ids in [find_sources(session, customer_ref, limit=_SEARCH_LIMIT)]
+        for first in range(0, len(source_ids), BATCH)
     ]
 
 
-def erase_batch(session: Session, lease: Lease[Erasure], batch: Batch) -> None:
-    """Erase what was found, as far as it is the customer's still."""
+def erase_batch(session: Session, lease: Lease[Erasure], batch: ErasureBatch) -> None:
+    """Erase the sources of a batch that still belong to the customer."""
     job = leases.held(session, lease)
-    theirs = batch.of_customer(session, job.customer_ref or "", limit=BATCH, among=batch.source_ids)
-    erased = batch.erase(session, theirs)
-    job.counts = {name: job.counts[name] + erased.get(name, 0) for name in _COUNTED}
+    source_ids = batch.find_sources(
+        session, job.customer_ref or "", limit=BATCH, among=batch.source_ids
+    )
+    erased = batch.erase(session, source_ids)
+    job.counts = {name: job.counts[name] + erased.get(name, 0) for name in _COUNT_NAMES}
 
 
 def finish(session: Session, lease: Lease[Erasure]) -> None:
-    """End an erasure, and with it the files that could hold what it has erased."""
+    """End an erasure, and expire the export files that may contain erased data."""
     _end(session, leases.held(session, lease), JobState.SUCCEEDED)
 
 
 def fail(session: Session, lease: Lease[Erasure], error: Exception) -> None:
     """End an erasure that failed repeatedly; a new request continues where it stopped.
 
-    The files that could hold what it has erased end now: the next one wouldn't know of it.
+    Export files that may contain erased data expire now: a new erasure would not know of them.
     """
     job = leases.held(session, lease)
     job.error = {
@@ -138,40 +146,38 @@ def fail(session: Session, lease: Lease[Erasure], error: Exception) -> None:
 
 
 def erase_conversations(session: Session, conversation_ids: Sequence[str]) -> dict[str, int]:
-    """Erase conversations and all that was made of them; return how many of what."""
+    """Erase conversations and their evaluations; return the number of erased records by type."""
     if not conversation_ids:
         return {}
     conversations.erase(session, conversation_ids)
-    return {"conversations": len(conversation_ids), **_judged(session, conversation_ids)}
+    return {"conversations": len(conversation_ids), **_erase_evaluations(session, conversation_ids)}
 
 
 def erase_voice_calls(session: Session, voice_call_ids: Sequence[str]) -> dict[str, int]:
-    """Erase voice calls with their recordings and all that was made of them."""
+    """Erase voice calls with their recordings and evaluations."""
     if not voice_call_ids:
         return {}
     recordings = voice_calls.erase(session, voice_call_ids)
-    counts = _judged(session, voice_call_ids)
-    heard = erase_recordings(session, recordings)
-    counts["evaluations"] += heard.pop("evaluations", 0)
-    return {"voiceCalls": len(voice_call_ids), **counts, **heard}
+    counts = Counter(voiceCalls=len(voice_call_ids), **_erase_evaluations(session, voice_call_ids))
+    return counts + Counter(erase_recordings(session, recordings))
 
 
 def erase_recordings(session: Session, audio_file_ids: Sequence[str]) -> dict[str, int]:
-    """Erase recordings and all that was made of them; their bytes go after the commit."""
+    """Erase recordings and their evaluations; their bytes are deleted after the commit."""
     if not audio_file_ids:
         return {}
     audio_files.erase(session, audio_file_ids)
-    return {"audioFiles": len(audio_file_ids), **_judged(session, audio_file_ids)}
+    return {"audioFiles": len(audio_file_ids), **_erase_evaluations(session, audio_file_ids)}
 
 
-_KINDS: tuple[tuple[OfCustomer, Erase], ...] = (
+_SOURCE_TYPES: tuple[tuple[FindSources, Erase], ...] = (
     (conversations.of_customer, erase_conversations),
     (voice_calls.of_customer, erase_voice_calls),
     (audio_files.of_customer, erase_recordings),
 )
 
 
-def _judged(session: Session, source_ids: Sequence[str]) -> dict[str, int]:
+def _erase_evaluations(session: Session, source_ids: Sequence[str]) -> dict[str, int]:
     reviews.erase(session, source_ids)
     return {"evaluations": evaluations.erase(session, source_ids)}
 

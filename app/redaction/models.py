@@ -1,4 +1,4 @@
-"""The table of what texts were before they were masked."""
+"""Table of the originals of masked texts."""
 
 from datetime import datetime
 
@@ -9,10 +9,9 @@ from app.core.database.session import Table, UtcDateTime
 
 
 class RawText(Table):
-    """The unmasked texts of one conversation, recording or call, sealed under a master key.
+    """The encrypted originals of one conversation, recording or call; none if nothing was masked.
 
-    Only of those in which something was masked. `source_id` is whose they are; `key_id` names the
-    master key, so that those of an old one are found.
+    `source_id` is the conversation, recording or call; `key_id` is the id of the master key.
     """
 
     __tablename__ = "raw_texts"

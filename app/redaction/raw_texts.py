@@ -1,4 +1,4 @@
-"""Raw texts: stored with what they belong to, opened on request, sealed anew, and deleted."""
+"""Raw texts, the encrypted originals of masked texts: store, decrypt, re-encrypt and delete."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,19 +12,19 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.core.secrets.encryption import Keyring
 from app.redaction.models import RawText
-from app.redaction.redactor import Sealed, decrypt, encrypt
+from app.redaction.redactor import SealedOriginals, decrypt, encrypt
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """What was said: texts of messages by their index, of segments `text` and `words` by id."""
+class OriginalTexts:
+    """Originals: texts of messages by index, and `text` and `words` of segments by id."""
 
     messages: dict[str, str] = field(default_factory=dict)
     segments: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def store(session: Session, source_id: str, sealed: Sealed | None) -> str | None:
-    """Keep what was sealed for a conversation, recording or call; return the id of its row."""
+def store(session: Session, source_id: str, sealed: SealedOriginals | None) -> str | None:
+    """Store the originals of a conversation, recording or call; return the id of the row."""
     if sealed is None:
         return None
     session.add(
@@ -39,42 +39,44 @@ def store(session: Session, source_id: str, sealed: Sealed | None) -> str | None
     return sealed.id
 
 
-def opened(session: Session, keyring: Keyring, raw_text_id: str | None) -> Opened | None:
-    """Open a row; None where nothing was masked, or its time is over.
+def find_originals(
+    session: Session, keyring: Keyring, raw_text_id: str | None
+) -> OriginalTexts | None:
+    """Return the decrypted originals; None if nothing was masked or they were deleted.
 
     Raises:
-        UnknownMasterKey: the ring lacks the key that sealed it.
+        UnknownMasterKey: the keyring lacks the key that encrypted them.
     """
     row = session.get(RawText, raw_text_id) if raw_text_id else None
     if row is None:
         return None
-    return Opened(**orjson.loads(decrypt(keyring, row.id, row.sealed)))
+    return OriginalTexts(**orjson.loads(decrypt(keyring, row.id, row.sealed)))
 
 
-def forget(session: Session, source_ids: Sequence[str]) -> int:
-    """Delete all that is kept of these sources; return how many rows those were."""
-    found = session.scalars(
+def delete_originals(session: Session, source_ids: Sequence[str]) -> int:
+    """Delete the originals of these sources; return the number of rows."""
+    deleted = session.scalars(
         delete(RawText).where(RawText.source_id.in_(source_ids)).returning(RawText.id)
     )
-    return len(found.all())
+    return len(deleted.all())
 
 
 def purge(session: Session, *, before: datetime, batch: int = 500) -> int:
-    """Delete a batch of what was kept before a moment; return how many rows those were."""
+    """Delete up to `batch` rows from before a time; return the number of rows."""
     old = (
         select(RawText.id)
         .where(RawText.created_at < before)
         .order_by(RawText.created_at, RawText.id)
         .limit(batch)
     )
-    found = session.scalars(
+    deleted = session.scalars(
         delete(RawText).where(RawText.id.in_(old.scalar_subquery())).returning(RawText.id)
     )
-    return len(found.all())
+    return len(deleted.all())
 
 
 def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
-    """Seal up to `batch` rows anew that an older master key sealed; return how many."""
+    """Encrypt up to `batch` rows again that an older master key encrypted; return the number."""
     rows = session.scalars(
         select(RawText).where(RawText.key_id != keyring.current_id).limit(batch)
     ).all()
@@ -86,6 +88,6 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
 
 
 def unreadable_key_ids(session: Session, keyring: Keyring) -> set[str]:
-    """Name the master keys that raw texts need and this process was not given."""
-    used = session.scalars(select(RawText.key_id).distinct())
-    return {key_id for key_id in used if not keyring.has(key_id)}
+    """Return the ids of master keys that raw texts need and the keyring lacks."""
+    key_ids = session.scalars(select(RawText.key_id).distinct())
+    return {key_id for key_id in key_ids if not keyring.has(key_id)}

@@ -1,6 +1,6 @@
-"""Redactor: masks personal data in texts before anything else uses them, and seals the originals.
+"""Redactor: masks personal data in texts before anything else uses them; encrypts the originals.
 
-Only `raw_texts.opened` returns originals; everything else in the service sees masked texts.
+Only `raw_texts.find_originals` returns originals; the rest of the service sees masked texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ _SERVICE = frozenset({"agent", "supervisor", "bot"})
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
-    """Encrypted originals that wait to be stored; bound to the id of their row."""
+class SealedOriginals:
+    """Encrypted originals to be stored; the encryption is bound to the id of their row."""
 
     id: str
     token: str
@@ -33,18 +33,18 @@ class Sealed:
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Masks texts where redaction is enabled; the keyring encrypts what was masked."""
+    """Masks texts if redaction is enabled; the keyring encrypts the originals."""
 
     enabled: bool
     keyring: Keyring
 
     @classmethod
     def of(cls, runtime: Runtime) -> Self:
-        """Return the redactor that the settings ask for."""
+        """Return the redactor for the settings."""
         return cls(runtime.settings.redaction, runtime.keyring)
 
     def masked_text(self, text: str | None) -> str | None:
-        """Mask a text whose original is not kept, such as a subject."""
+        """Mask a text whose original is not stored, such as a subject."""
         return mask(text).text if text and self.enabled else text
 
     def masked_messages(
@@ -53,7 +53,7 @@ class Redactor:
         """Mask the `text` of each message and add its `redactions`.
 
         Args:
-            speaker: the key under which each message names its speaker.
+            speaker: the field of each message that tells its speaker.
 
         Returns:
             The masked messages, and the originals of those that changed, by index from "0".
@@ -61,7 +61,7 @@ class Redactor:
         if not self.enabled:
             return [{**message, "redactions": []} for message in messages], {}
         masked = mask_turns([_turn(message, speaker) for message in messages])
-        done = [
+        masked_messages = [
             {**message, "text": turn.text, "redactions": documents_of(turn.redactions)}
             for message, turn in zip(messages, masked, strict=True)
         ]
@@ -70,10 +70,12 @@ class Redactor:
             for index, turn in enumerate(masked)
             if turn.redactions
         }
-        return done, originals
+        return masked_messages, originals
 
-    def masked_transcript(self, transcript: Transcript) -> tuple[Transcript, Sealed | None]:
-        """Mask a transcript, and seal the words of the segments that changed."""
+    def masked_transcript(
+        self, transcript: Transcript
+    ) -> tuple[Transcript, SealedOriginals | None]:
+        """Mask a transcript, and encrypt the originals of the segments that changed."""
         masked, originals = mask_transcript(transcript)
         segments = {
             segment_id: {"text": original.text, "words": original.words}
@@ -86,21 +88,25 @@ class Redactor:
         *,
         messages: Mapping[str, str] | None = None,
         segments: Mapping[str, Any] | None = None,
-    ) -> Sealed:
-        """Encrypt originals: of messages by their index, of segments by their id."""
+    ) -> SealedOriginals:
+        """Encrypt originals of messages by index and of segments by id."""
         raw_text_id = new_id("raw")
         content = orjson.dumps({"messages": messages or {}, "segments": segments or {}})
         token = encrypt(self.keyring, raw_text_id, content)
-        return Sealed(raw_text_id, token, self.keyring.current_id)
+        return SealedOriginals(raw_text_id, token, self.keyring.current_id)
 
 
 def encrypt(keyring: Keyring, raw_text_id: str, content: bytes) -> str:
-    """Encrypt the content of a row under a purpose that names the row."""
+    """Encrypt the content of a row, bound to its id."""
     return keyring.encrypt(content, purpose=_purpose_of(raw_text_id))
 
 
 def decrypt(keyring: Keyring, raw_text_id: str, token: str) -> bytes:
-    """Decrypt the content of a row; raise `UnknownMasterKey` where its key is missing."""
+    """Decrypt the content of a row.
+
+    Raises:
+        UnknownMasterKey: the keyring lacks the key that encrypted it.
+    """
     return keyring.decrypt(token, purpose=_purpose_of(raw_text_id))
 
 
@@ -114,7 +120,7 @@ def _turn(message: Mapping[str, Any], speaker: str) -> SpeakerTurn:
 
 
 def documents_of(redactions: Sequence[Redaction]) -> list[dict[str, Any]]:
-    """Return redactions in the form that the API shows."""
+    """Return redactions in the form of the API."""
     return [
         {
             "entityType": redaction.entity_type,
@@ -126,7 +132,7 @@ def documents_of(redactions: Sequence[Redaction]) -> list[dict[str, Any]]:
 
 
 def redactions_from(documents: Sequence[Mapping[str, Any]]) -> tuple[Redaction, ...]:
-    """Read redactions from the form that the API shows."""
+    """Read redactions from the form of the API."""
     return tuple(
         Redaction(document["entityType"], document["charStart"], document["charEnd"])
         for document in documents

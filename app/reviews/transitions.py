@@ -34,3 +34,9 @@ def status_after(action: ReviewAction, status: ReviewStatus) -> ReviewStatus:
         known = ", ".join(possible_from)
         raise Conflict(f"The review status is {status}; {action} is possible from {known}.")
     return leads_to
+
+
+def possible_actions(status: ReviewStatus) -> list[ReviewAction]:
+    """Return the actions that are possible in this status."""
+    steps = (action for action, (possible_from, _) in _STEPS.items() if status in possible_from)
+    return [*steps, ReviewAction.COMMENT]

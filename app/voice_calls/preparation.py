@@ -12,7 +12,7 @@ from app.ai.facts.speech_metrics import measure_speech
 from app.ai.facts.timing import timing_of
 from app.core.digests import digest_of
 from app.evaluations.enums import Channel
-from app.redaction.redactor import Redactor, Sealed
+from app.redaction.redactor import Redactor, SealedOriginals
 from app.scorecards.service import current_default
 from app.voice_calls.transcripts import of_turns, reading_order
 
@@ -58,7 +58,7 @@ def prepare_voice_call(fields: Mapping[str, Any], redactor: Redactor) -> dict[st
 
 def _masked(
     turns: Sequence[Mapping[str, Any]], redactor: Redactor
-) -> tuple[list[dict[str, Any]], Sealed | None]:
+) -> tuple[list[dict[str, Any]], SealedOriginals | None]:
     """Mask the texts in transcript order; the originals are sealed by segment."""
     order = reading_order(turns)
     masked, originals = redactor.masked_messages([turns[place] for place in order], "role")

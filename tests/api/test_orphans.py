@@ -14,7 +14,8 @@ from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.operations import orphans
-from app.privacy import erasing, service
+from app.privacy import jobs as erasures
+from app.privacy import service
 from tests.caller import Caller
 from tests.recordings import reserve, show, upload
 from tests.running import running_runtime
@@ -40,7 +41,7 @@ def test_what_nothing_keeps_is_deleted_after_a_day(client: Caller, runtime: Runt
             .where(AudioFile.id == late)
             .values(expires_at=utc_now() - timedelta(seconds=1))
         )
-    erasing.purge_bytes(runtime)
+    erasures.purge_bytes(runtime)
     jobs.expire_uploads(runtime)
     assert show(client, late)["status"] == "expired"
     asked = client.post("/analytics/export", {"dataset": "usage", "format": "csv"}).json()["data"]

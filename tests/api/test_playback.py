@@ -17,7 +17,8 @@ from app.core.jobs import leases
 from app.core.jobs.leases import LeaseLost
 from app.core.runtime import Runtime
 from app.operations import orphans
-from app.privacy import erasing, service
+from app.privacy import jobs as erasures
+from app.privacy import service
 from tests.caller import Caller
 from tests.recordings import AUDIO, SILENCE, SPEECH, ask, upload, work
 
@@ -52,7 +53,7 @@ def test_processing_stores_the_waveform_and_erasure_deletes_it(
     assert stored(runtime, speech) == {"aud": SPEECH.stat().st_size, "wave": 226}
 
     erase(runtime, [speech])
-    erasing.purge_bytes(runtime)
+    erasures.purge_bytes(runtime)
     assert stored(runtime, speech) == {}
 
 
@@ -73,7 +74,7 @@ def test_a_recording_without_a_waveform_gets_one_on_request(
     assert content_type == "audio/mp4"
 
     erase(runtime, [older])
-    erasing.purge_bytes(runtime)
+    erasures.purge_bytes(runtime)
     assert stored(runtime, older) == {}
     assert not request_waveform(runtime, older)
 
@@ -108,7 +109,7 @@ def test_a_recording_erased_while_it_is_drawn_keeps_nothing(
     assert lease is not None
     sound = DecodedSound(AudioInfo("wav", "gsm", 8000, 1, 1000), b"CQW1", io.BytesIO(b"sound"))
     erase(runtime, [audio_file_id])
-    erasing.purge_bytes(runtime)
+    erasures.purge_bytes(runtime)
 
     def store() -> None:
         with objects.stored(runtime.storage, audio_file_id, sound):
@@ -126,7 +127,7 @@ def test_what_a_crash_left_of_an_erased_recording_is_an_orphan(
 ) -> None:
     kept, erased = upload(client, b"kept"), upload(client, b"erased")
     erase(runtime, [erased])
-    erasing.purge_bytes(runtime)
+    erasures.purge_bytes(runtime)
     long_ago = time.time() - 90_000
     for name in (objects.wave_id, objects.play_copy_id):
         for audio_file_id in (kept, erased):

@@ -19,7 +19,7 @@ from app.core.jobs.leases import JobState, Lease
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.evaluations.judging.model_answers import StoredAnswers
-from app.privacy import erasing, jobs, retention, service
+from app.privacy import jobs, retention, service
 from app.privacy.models import Erasure
 from app.redaction.models import RawText
 from tests.caller import Caller
@@ -204,7 +204,7 @@ def _begun(client: Caller, runtime: Runtime) -> Lease[Erasure]:
 
 def _erase_found(runtime: Runtime, lease: Lease[Erasure]) -> int:
     with runtime.db.reading() as session:
-        batches = service.look(session, lease.job_id)
+        batches = service.find_batches(session, lease.job_id)
     for batch in batches:
         with runtime.db.writing() as session:
             service.erase_batch(session, lease, batch)
@@ -231,7 +231,7 @@ def test_what_changes_while_an_erasure_runs_is_neither_missed_nor_taken_for_the_
     chat = put(client, "chat")["id"]
     lease = _begun(client, runtime)
     with runtime.db.reading() as session:
-        batches = service.look(session, lease.job_id)
+        batches = service.find_batches(session, lease.job_id)
     # Between the look and the writing: one was not theirs, one turns out to be, one comes in.
     call("wrong", labels={"customerRef": "another"})
     call("early", **theirs)
@@ -346,7 +346,7 @@ def test_what_is_older_than_its_period_goes(
         session.execute(update(AudioFile).values(created_at=long_ago))
     periods = {"retention_texts_days": days, "retention_audio_days": days}
     retention.erase_old(runtime, make_settings(**periods))
-    erasing.purge_bytes(runtime)
+    jobs.purge_bytes(runtime)
     shown = [
         read(client, f"/conversations/{each['id']}/messages")[3]["text"] == ""
         for each in (old, young)

@@ -37,7 +37,7 @@ def detect(conversation: ConversationText) -> dict[int, list[EntitySpan]]:
         for span in _text_spans(conversation, turn, turn in numbered):
             spans.setdefault(turn, []).append(span)
     _add_repeated_names(conversation, spans)
-    return {turn: merged_spans(found) for turn, found in spans.items()}
+    return {turn: merged_spans(turn_spans) for turn, turn_spans in spans.items()}
 
 
 def _has_number(conversation: ConversationText, turn: int) -> bool:
@@ -91,8 +91,8 @@ def _add_repeated_names(conversation: ConversationText, spans: dict[int, list[En
     """Add the names that were found once wherever they occur again in the conversation."""
     known = {
         word
-        for turn, found in spans.items()
-        for span in found
+        for turn, turn_spans in spans.items()
+        for span in turn_spans
         if span.entity is Entity.NAME
         for word in names.name_words(conversation.turns[turn].text, span)
     }

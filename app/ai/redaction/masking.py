@@ -38,9 +38,9 @@ def mask_turns(turns: Sequence[SpeakerTurn]) -> list[MaskedTurn]:
         spans = _without_service_names(conversation, detect(conversation), service_words)
         if not spans:
             break
-        for turn, found in spans.items():
+        for turn, turn_spans in spans.items():
             before = masked[turn]
-            new = [_original_span(_widened(span, before), before) for span in found]
+            new = [_original_span(_widened(span, before), before) for span in turn_spans]
             originals = merged_spans([*before.originals, *new])
             masked[turn] = _masked_turn(turns[turn].text, originals)
         conversation = conversation.with_texts({turn: masked[turn].text for turn in spans})
@@ -55,13 +55,13 @@ def _without_service_names(
     left = {
         turn: [
             span
-            for span in found
+            for span in turn_spans
             if span.entity is not Entity.NAME
             or not is_service_name(conversation.turns[turn].text, span, service_words)
         ]
-        for turn, found in spans.items()
+        for turn, turn_spans in spans.items()
     }
-    return {turn: found for turn, found in left.items() if found}
+    return {turn: turn_spans for turn, turn_spans in left.items() if turn_spans}
 
 
 def _masked_turn(text: str, originals: Sequence[EntitySpan]) -> MaskedTurn:

@@ -25,7 +25,7 @@ from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import AudioProcessed, AudioTranscribed
 from app.redaction import raw_texts
-from app.redaction.redactor import Sealed
+from app.redaction.redactor import SealedOriginals
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,10 @@ def store_audio_info(session: Session, lease: Lease[ProcessingJob], info: AudioI
 
 
 def store_transcript(
-    session: Session, lease: Lease[ProcessingJob], transcript: Transcript, raw: Sealed | None
+    session: Session,
+    lease: Lease[ProcessingJob],
+    transcript: Transcript,
+    raw: SealedOriginals | None,
 ) -> None:
     """Store the transcript and publish `audio.transcribed`; a later attempt only evaluates.
 
@@ -183,7 +186,10 @@ def _fail(job: ProcessingJob, audio: AudioFile, error: dict[str, str]) -> None:
 
 
 def _store_transcript(
-    session: Session, lease: Lease[ProcessingJob], transcript: Transcript, raw: Sealed | None
+    session: Session,
+    lease: Lease[ProcessingJob],
+    transcript: Transcript,
+    raw: SealedOriginals | None,
 ) -> AudioFile:
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)

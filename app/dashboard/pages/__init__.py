@@ -4,6 +4,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
     audit,
+    evaluation,
     evaluation_list,
     exports,
     live,
@@ -12,6 +13,7 @@ from app.dashboard.pages import (
     people,
     saved_views,
     sign_in,
+    sound,
 )
 
 PAGES: tuple[PageBlueprint, ...] = (
@@ -21,6 +23,8 @@ PAGES: tuple[PageBlueprint, ...] = (
     marked.blp,
     saved_views.blp,
     exports.blp,
+    evaluation.blp,
+    sound.blp,
     account.blp,
     people.blp,
     audit.blp,

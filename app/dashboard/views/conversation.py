@@ -107,6 +107,16 @@ def moments_of(
     return [moment for _, moment in sorted(shown, key=lambda pair: pair[0])]
 
 
+def lanes_of(transcript: Mapping[str, Any]) -> list[str]:
+    """Return the role of each channel of the recording, in the order of the channels."""
+    by_channel = {
+        participant["channelIndex"]: participant["role"]
+        for participant in transcript["participants"]
+        if participant["channelIndex"] is not None
+    }
+    return [by_channel[channel] for channel in sorted(by_channel)]
+
+
 def clock(milliseconds: int | None) -> str:
     """Return a time from the start as people read it; empty where it is not known."""
     return "" if milliseconds is None else duration(milliseconds / 1000)

@@ -11,7 +11,7 @@ from app.evaluations.models import Evaluation, StoredTranscript
 from app.evaluations.transcripts import documents
 from app.evaluations.transcripts import store as transcripts
 from app.redaction import raw_texts
-from app.redaction.raw_texts import Opened
+from app.redaction.raw_texts import OriginalTexts
 
 _UNHEARD = {
     Status.QUEUED: TranscriptStatus.PENDING,
@@ -47,7 +47,11 @@ def get_transcript(
         )
     )
     row = transcripts.find(session, source_type=source_type, source_id=source_id, with_text=True)
-    raw = None if redacted or row is None else raw_texts.opened(session, keyring, row.raw_text_id)
+    raw = (
+        None
+        if redacted or row is None
+        else raw_texts.find_originals(session, keyring, row.raw_text_id)
+    )
     return _view(session, source_type, source_id, evaluation, row, include_words, raw)
 
 
@@ -67,7 +71,11 @@ def of_evaluation(
         )
     else:
         row = transcripts.stored(session, evaluation.transcript_id)
-    raw = None if redacted or row is None else raw_texts.opened(session, keyring, row.raw_text_id)
+    raw = (
+        None
+        if redacted or row is None
+        else raw_texts.find_originals(session, keyring, row.raw_text_id)
+    )
     return _view(session, source_type, source_id, evaluation, row, include_words, raw)
 
 
@@ -78,7 +86,7 @@ def _view(
     evaluation: Evaluation | None,
     row: StoredTranscript | None,
     include_words: bool,
-    raw: Opened | None,
+    raw: OriginalTexts | None,
 ) -> dict[str, Any]:
     shown = {
         "source_type": source_type,

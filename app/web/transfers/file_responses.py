@@ -61,7 +61,7 @@ def _selected(grant: Grant, file: "_NotifyingFile", size: int) -> Response:
     if request.if_none_match.contains(grant.object_id):
         file.close()
         return Response(status=304)
-    requested = _requested_range(grant.object_id, size)
+    requested = requested_range(grant.object_id, size)
     if requested is None:
         response = Response(wrap_file(request.environ, file, _STEP_BYTES), direct_passthrough=True)
         response.content_length = size
@@ -74,7 +74,7 @@ def _selected(grant: Grant, file: "_NotifyingFile", size: int) -> Response:
     return response
 
 
-def _requested_range(etag: str, size: int) -> tuple[int, int] | None:
+def requested_range(etag: str, size: int) -> tuple[int, int] | None:
     """Return the requested range; None, the whole object, for several ranges or another unit."""
     requested = request.range
     condition = request.headers.get("If-Range")

@@ -1,0 +1,71 @@
+"""Sound of a recording for the player: ranges of limited size, and the waveform."""
+
+from flask import Response
+
+from app.audio_files import queries
+from app.audio_files.playback import objects, requests
+from app.core.errors import InvalidInput, NotFound
+from app.dashboard.blueprint import PageBlueprint
+from app.people import audit
+from app.people.audit import Action
+from app.people.gate.admission import current_actor
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+from app.web.transfers.file_responses import requested_range
+
+blp = PageBlueprint("sound", __name__, url_prefix="/recordings/<id:audio_file_id>")
+
+# Browsers read ahead and then leave the connection open: an answer without end holds a thread.
+MAX_ANSWER_BYTES = 1 << 20
+
+
+@blp.get("/sound")
+@require_scope("audio:download")
+def play(audio_file_id: str) -> Response:
+    """Answer with a range of the sound; without an entry in the audit trail nobody listens."""
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        content_type = queries.find_stored(session, audio_file_id).content_type
+        audit.record_daily(session, current_actor(), Action.RECORDING_PLAYED, audio_file_id)
+    played = objects.played(runtime.storage, audio_file_id, content_type)
+    if played is None:
+        raise NotFound("The file of this recording is missing from the storage.")
+    path, played_type = played
+    size = path.stat().st_size
+    requested = requested_range(path.name, size)
+    if requested is None and size > MAX_ANSWER_BYTES:
+        raise InvalidInput(f"Ask for a range: an answer has at most {MAX_ANSWER_BYTES} bytes.")
+    start, stop = requested or (0, size)
+    stop = min(stop, start + MAX_ANSWER_BYTES)
+    with path.open("rb") as file:
+        file.seek(start)
+        response = _private(file.read(stop - start), played_type)
+    response.set_etag(path.name)
+    response.accept_ranges = "bytes"
+    if requested is not None:
+        response.status_code = 206
+        response.content_range.set(start, stop, size)
+    return response
+
+
+@blp.get("/wave")
+@require_scope("audio:read")
+def draw(audio_file_id: str) -> Response | tuple[dict[str, str], int]:
+    """Answer with the waveform, or with 202 while it is drawn for the first time."""
+    runtime = current_runtime()
+    with runtime.db.reading() as session:
+        queries.find_stored(session, audio_file_id)
+    path = runtime.storage.path(objects.wave_id(audio_file_id))
+    if path is not None:
+        return _private(path.read_bytes(), "application/octet-stream")
+    with runtime.db.writing() as session:
+        audio = queries.find_stored(session, audio_file_id)
+        if not requests.request_waveform(session, audio):
+            raise NotFound("No waveform can be drawn of this recording.")
+    return {"status": "drawing"}, 202
+
+
+def _private(body: bytes, content_type: str) -> Response:
+    response = Response(body, content_type=content_type)
+    response.headers["Cache-Control"] = "private, no-store"
+    return response

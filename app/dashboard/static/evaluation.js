@@ -1,0 +1,117 @@
+// The page of one evaluation: criteria light their quotes, quotes play, turns are lit with the sound.
+
+import {onKeys} from "./keys.js";
+import {player} from "./player.js";
+import "./review.js";
+
+const criteria = [...document.querySelectorAll("[data-criterion]")];
+const turns = [...document.querySelectorAll(".turn")];
+const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+let chosen = null;
+
+function reveal(element) {
+  element?.scrollIntoView({block: "nearest", behavior: calm ? "auto" : "smooth"});
+}
+
+function windowOf(button) {
+  if (!button.dataset.from) return null;
+  return [Number(button.dataset.from), Number(button.dataset.to)];
+}
+
+function windowsOf(criterion) {
+  return [...criterion.querySelectorAll(".quote")].map(windowOf).filter(Boolean);
+}
+
+function choose(criterion) {
+  if (chosen) {
+    chosen.classList.remove("chosen");
+    chosen.querySelector(".choose").setAttribute("aria-pressed", "false");
+  }
+  chosen = criterion;
+  chosen.classList.add("chosen");
+  chosen.querySelector(".choose").setAttribute("aria-pressed", "true");
+  const closed = chosen.closest("details:not([open])");
+  if (closed && !closed.classList.contains("change")) closed.open = true;
+  for (const mark of document.querySelectorAll("mark[data-criteria]")) {
+    mark.classList.toggle("lit", mark.dataset.criteria.split(" ").includes(criterion.dataset.criterion));
+  }
+  player?.mark(windowsOf(criterion));
+  reveal(criterion);
+  reveal(document.querySelector("mark.lit"));
+}
+
+function step(by) {
+  const at = criteria.indexOf(chosen);
+  const next = chosen ? at + by : 0;
+  if (criteria[next]) {
+    choose(criteria[next]);
+    criteria[next].querySelector(".choose").focus({preventScroll: true});
+  }
+}
+
+function playQuotes() {
+  if (!chosen) return;
+  const windows = windowsOf(chosen);
+  if (player && windows.length) player.playAll(windows);
+  else reveal(document.querySelector("mark.lit"));
+}
+
+function lit() {
+  return turns.findIndex(turn => turn.hasAttribute("aria-current"));
+}
+
+function show(milliseconds, playing) {
+  let at = -1;
+  turns.forEach((turn, index) => {
+    if (turn.dataset.start && Number(turn.dataset.start) <= milliseconds) at = index;
+  });
+  if (at === lit()) return;
+  turns[lit()]?.removeAttribute("aria-current");
+  if (at < 0) return;
+  turns[at].setAttribute("aria-current", "true");
+  if (playing) reveal(turns[at]);
+}
+
+function toTurn(by) {
+  const next = turns[Math.max(0, lit() + by)];
+  if (!next?.dataset.start) return;
+  player?.seek(Number(next.dataset.start));
+  show(Number(next.dataset.start), true);
+}
+
+for (const criterion of criteria) {
+  criterion.querySelector(".choose").addEventListener("click", () => {
+    if (criterion === chosen) playQuotes();
+    else choose(criterion);
+  });
+}
+document.addEventListener("click", event => {
+  const button = event.target.closest("[data-turn], [data-seek], [data-from]");
+  if (!button) return;
+  const criterion = button.closest("[data-criterion]");
+  if (criterion) choose(criterion);
+  const range = windowOf(button);
+  if (range && player) player.playAll([range]);
+  else if (button.dataset.seek) player?.playFrom(Number(button.dataset.seek));
+  reveal(document.getElementById(button.dataset.turn));
+});
+
+player?.onTime(show);
+player?.faint(criteria.flatMap(windowsOf), [...document.querySelectorAll(".moment")].map(windowOf));
+
+function setAction(action) {
+  const select = document.getElementById("action");
+  if (![...select?.options ?? []].some(option => option.value === action)) return;
+  select.value = action;
+  document.getElementById("reason").focus();
+}
+
+onKeys({
+  ArrowUp: () => step(-1),
+  ArrowDown: () => step(1),
+  Enter: playQuotes,
+  "[": () => toTurn(-1),
+  "]": () => toTurn(1),
+  c: () => setAction("confirm"),
+  d: () => setAction("dispute"),
+});

@@ -1,0 +1,209 @@
+// Player of a recording: the sound, its waveform with marks, and the keys of a player.
+// `player` is null on a page without sound.
+
+import {onKeys} from "./keys.js";
+
+const SPEEDS = [0.75, 1, 1.25, 1.5, 2];
+const ZOOMS = [1, 2, 4, 8, 16];
+const HEADER_BYTES = 6;
+const root = document.getElementById("player");
+
+function clock(milliseconds) {
+  const seconds = Math.floor(milliseconds / 1000);
+  const two = number => String(number).padStart(2, "0");
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor(seconds / 60) % 60;
+  return hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
+function lanesOf(buffer, roles) {
+  const bytes = new Uint8Array(buffer);
+  const channels = bytes[4];
+  const length = (bytes.length - HEADER_BYTES) / channels;
+  const lanes = Array.from({length: channels}, (_, channel) => ({
+    role: roles[channel] || "unknown",
+    peaks: bytes.subarray(HEADER_BYTES + channel * length, HEADER_BYTES + (channel + 1) * length),
+  }));
+  // The agent is above, whichever channel that is.
+  return lanes.sort((first, second) => (second.role === "agent") - (first.role === "agent"));
+}
+
+function createPlayer() {
+  const audio = root.querySelector("audio");
+  const canvas = root.querySelector("canvas");
+  const slider = root.querySelector("[data-position]");
+  const state = root.querySelector("[data-wave-state]");
+  const duration = Number(root.dataset.duration);
+  const listeners = [];
+  let lanes = [], marked = [], quoted = [], moments = [], queue = [];
+  let zoom = 0, speed = 1, playingFor = 0;
+
+  const now = () => (audio ? audio.currentTime * 1000 : 0);
+
+  function span() {
+    const width = duration / ZOOMS[zoom];
+    const start = Math.min(Math.max(0, now() - width / 2), duration - width);
+    return [start, width];
+  }
+
+  function draw() {
+    const style = getComputedStyle(root);
+    const color = name => style.getPropertyValue(name);
+    const ratio = devicePixelRatio || 1;
+    canvas.width = canvas.clientWidth * ratio;
+    canvas.height = canvas.clientHeight * ratio;
+    const context = canvas.getContext("2d");
+    context.scale(ratio, ratio);
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    const [start, length] = span();
+    const x = milliseconds => ((milliseconds - start) / length) * width;
+    const fill = (name, from, to, top, size) => {
+      context.fillStyle = color(name);
+      context.fillRect(x(from), top, Math.max(2, x(to) - x(from)), size);
+    };
+    for (const [from, to] of marked) fill("--mark", from, to, 0, height);
+    lanes.forEach((lane, index) => {
+      const size = height / lanes.length;
+      const middle = size * (index + 0.5);
+      const loudest = Math.max(1, ...chunked(lane.peaks));
+      context.fillStyle = color(lane.role === "agent" ? "--accent" : "--text");
+      for (let column = 0; column < width; column += 2) {
+        const from = Math.floor(((start + (column / width) * length) / 1000) * 20);
+        const to = Math.max(from + 1, Math.floor(((start + ((column + 2) / width) * length) / 1000) * 20));
+        let peak = 0;
+        for (let at = from; at < to && at < lane.peaks.length; at++) peak = Math.max(peak, lane.peaks[at]);
+        const half = Math.max(0.5, (peak / loudest) * size * 0.46);
+        context.fillRect(column, middle - half, 1.5, half * 2);
+      }
+    });
+    for (const [from, to] of quoted) fill("--line-strong", from, to, height - 3, 3);
+    for (const [from] of moments) fill("--poor", from, from, 0, 8);
+    fill("--poor", now(), now(), 0, height);
+  }
+
+  // Arguments of one call are limited, so the loudest of long recordings is found in parts.
+  function chunked(peaks) {
+    const loudest = [];
+    for (let at = 0; at < peaks.length; at += 4096) loudest.push(Math.max(...peaks.subarray(at, at + 4096)));
+    return loudest;
+  }
+
+  function show() {
+    root.querySelector("[data-clock]").textContent = `${clock(now())} / ${clock(duration)}`;
+    if (document.activeElement !== slider) slider.value = now();
+    slider.setAttribute("aria-valuetext", `${clock(now())} of ${clock(duration)}`);
+    root.querySelector("[data-play]").textContent = audio.paused ? "Play" : "Pause";
+    listeners.forEach(listener => listener(now(), !audio.paused));
+    draw();
+  }
+
+  // A start that a pause cuts off is no failure; the element tells of others by its own event.
+  const start = () => audio.play().catch(show);
+
+  function seek(milliseconds) {
+    queue = [];
+    audio.currentTime = milliseconds / 1000;
+    show();
+  }
+
+  function next() {
+    const range = queue[0];
+    if (!range) return audio.pause();
+    audio.currentTime = range[0] / 1000;
+    start();
+  }
+
+  function tick(run) {
+    if (run !== playingFor || audio.paused) return;
+    if (queue.length && now() >= queue[0][1]) {
+      queue.shift();
+      next();
+    }
+    show();
+    requestAnimationFrame(() => tick(run));
+  }
+
+  function toggle() {
+    queue = [];
+    if (audio.paused) start();
+    else audio.pause();
+  }
+
+  function changeSpeed(by, wrap = false) {
+    speed = wrap ? (speed + by) % SPEEDS.length : Math.min(Math.max(0, speed + by), SPEEDS.length - 1);
+    audio.playbackRate = SPEEDS[speed];
+    root.querySelector("[data-speed]").textContent = `${SPEEDS[speed]}×`;
+  }
+
+  async function loadWave() {
+    const answer = await fetch(root.dataset.wave, {headers: {Accept: "application/octet-stream, application/json"}});
+    if (answer.status === 202) {
+      state.textContent = "The waveform is being drawn.";
+      return setTimeout(loadWave, 2000);
+    }
+    const drawn = state.textContent !== "";
+    state.textContent = answer.ok ? "" : "There is no waveform of this recording.";
+    if (!answer.ok) return;
+    lanes = lanesOf(await answer.arrayBuffer(), root.dataset.lanes.split(" "));
+    // Drawing may have made a play copy, whose times are right.
+    if (drawn && audio?.paused) audio.load();
+    draw();
+  }
+
+  loadWave();
+  new ResizeObserver(draw).observe(canvas);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  if (!audio) return null;
+
+  audio.addEventListener("play", () => tick(++playingFor));
+  for (const event of ["pause", "seeked", "loadedmetadata"]) audio.addEventListener(event, show);
+  audio.addEventListener("error", () => {
+    state.textContent = "The sound cannot be played here.";
+  });
+  canvas.addEventListener("click", event => {
+    const [start, length] = span();
+    seek(start + (event.offsetX / canvas.clientWidth) * length);
+  });
+  slider.addEventListener("input", () => seek(Number(slider.value)));
+  root.querySelector("[data-play]").addEventListener("click", toggle);
+  root.querySelector("[data-speed]").addEventListener("click", () => changeSpeed(1, true));
+  root.querySelector("[data-zoom]").addEventListener("click", event => {
+    zoom = (zoom + 1) % ZOOMS.length;
+    event.target.textContent = `Zoom ${ZOOMS[zoom]}×`;
+    draw();
+  });
+  const move = by => seek(Math.min(Math.max(0, now() + by), duration));
+  onKeys({
+    " ": toggle,
+    k: toggle,
+    j: () => move(-5000),
+    l: () => move(5000),
+    ",": () => changeSpeed(-1),
+    ".": () => changeSpeed(1),
+  });
+
+  return {
+    seek,
+    onTime: listener => listeners.push(listener),
+    playFrom(milliseconds) {
+      seek(milliseconds);
+      start();
+    },
+    // Plays parts of the sound one after the other, then stops.
+    playAll(windows) {
+      queue = windows.map(range => [...range]);
+      next();
+    },
+    mark(windows) {
+      marked = windows;
+      draw();
+    },
+    faint(windows, times) {
+      quoted = windows;
+      moments = times.filter(Boolean);
+      draw();
+    },
+  };
+}
+
+export const player = root ? createPlayer() : null;

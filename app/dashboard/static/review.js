@@ -1,0 +1,77 @@
+// The form of a review: shows the new score before it is saved, and takes selected words as a quote.
+
+import {onKeys} from "./keys.js";
+
+const PAUSE_MS = 300;
+const form = document.getElementById("review");
+const shown = form?.querySelector("[data-preview-text]");
+let timer = 0;
+let asked = 0;
+
+function changed() {
+  return [...form.elements].filter(field => field.name.startsWith("answer.") && field.value).length;
+}
+
+function textOf(preview) {
+  const change = `${preview.scoreBefore} → ${preview.score}`;
+  const verdict = preview.passed === null ? "no verdict" : preview.passed ? "passed" : "not passed";
+  const count = changed();
+  return `${count} ${count === 1 ? "change" : "changes"}: ${change}, ${verdict}`;
+}
+
+async function preview() {
+  const run = ++asked;
+  if (!changed()) {
+    shown.textContent = "";
+    return;
+  }
+  const answer = await fetch(form.dataset.preview, {
+    method: "POST",
+    body: new FormData(form),
+    headers: {Accept: "application/json"},
+  });
+  const body = await answer.json();
+  if (run !== asked) return;
+  shown.textContent = answer.ok ? textOf(body) : body.error.details?.[0]?.message || body.error.message;
+}
+
+// Characters as the service counts them: a pair of surrogates is one.
+const lengthOf = text => Array.from(text).length;
+
+function takeQuote(button) {
+  const field = button.closest(".field");
+  const text = field.querySelector("[data-quote-text]");
+  const selection = getSelection();
+  const said = selection.rangeCount ? selection.getRangeAt(0).startContainer.parentElement.closest(".said") : null;
+  const quote = selection.toString();
+  if (!said || !quote.trim() || !said.contains(selection.getRangeAt(0).endContainer)) {
+    text.textContent = "Select words of one turn in the transcript first.";
+    return;
+  }
+  const before = document.createRange();
+  before.setStart(said, 0);
+  before.setEnd(selection.getRangeAt(0).startContainer, selection.getRangeAt(0).startOffset);
+  const place = lengthOf(before.toString());
+  field.querySelector("input").value = `${said.closest(".turn").id}:${place}:${quote}`;
+  text.textContent = quote;
+}
+
+if (shown) {
+  form.addEventListener("input", event => {
+    if (!event.target.name.startsWith("answer.")) return;
+    const action = document.getElementById("action");
+    if (["request", "start", "confirm"].includes(action.value) && changed()) action.value = "override";
+    clearTimeout(timer);
+    timer = setTimeout(preview, PAUSE_MS);
+  });
+  for (const button of form.querySelectorAll("[data-take-quote]")) {
+    // The press would clear the selection.
+    button.addEventListener("mousedown", event => event.preventDefault());
+    button.addEventListener("click", () => takeQuote(button));
+  }
+  document.addEventListener("keydown", event => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+  });
+  onKeys({e: () => document.querySelector(".chosen .change")?.setAttribute("open", "")});
+  preview();
+}

@@ -1,0 +1,59 @@
+"""Form of a review, read into the document that the API's schema loads."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.dashboard.views.scored import ANSWER_PREFIX, NOT_APPLICABLE_CHOICE
+
+ANSWER, REASON, QUOTE = "answer.", "reason.", "quote."
+# Fields that the form has under the names of the API.
+_TEXTS = ("action", "reason", "resolution")
+
+
+def review_of(typed: Mapping[str, str], *, reviewer: str, ref: str) -> dict[str, Any]:
+    """Return the review that a form describes; empty fields are left out."""
+    document: dict[str, Any] = {"reviewer": reviewer, "reviewerRef": ref}
+    document.update({name: typed[name] for name in _TEXTS if typed.get(name, "").strip()})
+    criteria = criteria_of(typed)
+    if criteria:
+        document["criteria"] = criteria
+    if typed.get("confirmsOthers"):
+        document["confirmsOthers"] = True
+    if typed.get("reviewsSeen", "").isdigit():
+        document["reviewsSeen"] = int(typed["reviewsSeen"])
+    return document
+
+
+def criteria_of(typed: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the ratings of a form: the criteria for which an answer was chosen."""
+    return list(_ratings(typed))
+
+
+def _ratings(typed: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    for name, chosen in typed.items():
+        if not name.startswith(ANSWER) or not chosen:
+            continue
+        key = name.removeprefix(ANSWER)
+        rating: dict[str, Any] = {"key": key}
+        if chosen == NOT_APPLICABLE_CHOICE:
+            rating["applicable"] = False
+        else:
+            rating["answer"] = _answer(chosen.removeprefix(ANSWER_PREFIX))
+        if reason := typed.get(REASON + key, "").strip():
+            rating["reason"] = reason
+        if quote := typed.get(QUOTE + key, ""):
+            rating["evidence"] = [_evidence(quote)]
+        yield rating
+
+
+def _answer(text: str) -> str | int:
+    """Return an answer as scorecards have it: a number on a scale, else a text."""
+    return int(text) if text.isascii() and text.isdigit() else text
+
+
+def _evidence(text: str) -> dict[str, Any]:
+    """Read a quote of the form `seg_0003:12:the words`, with the place of its first character."""
+    segment_id, _, rest = text.partition(":")
+    place, _, quote = rest.partition(":")
+    evidence: dict[str, Any] = {"segmentId": segment_id, "quote": quote}
+    return {**evidence, "charStart": int(place)} if place.isdigit() else evidence

@@ -1,0 +1,181 @@
+"""The page of one evaluation in a browser: quotes and sound, keys, reviews, revisions."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.pages.accessibility import check_accessibility
+from tests.pages.conftest import Demo
+from tests.walks.service_process import wait_until
+
+TALKED_OVER = "demo-recording-talked-over"
+SOUND = "document.querySelector('audio')"
+
+
+@pytest.fixture
+def call(demo: Demo, page_of: Callable[..., Page]) -> Page:
+    """The page of a recorded call, opened by a reviewer, with its waveform and its sound."""
+    page = page_of("reviewer")
+    page.goto(demo.evaluation(TALKED_OVER))
+    wait_for(page, f"{SOUND}.readyState >= 1")
+    return page
+
+
+def wait_for(page: Page, condition: str) -> None:
+    """Wait until a condition holds; the policy of the page refuses to evaluate it repeatedly there."""
+    wait_until(lambda: page.evaluate(condition), 15)
+
+
+def position(page: Page) -> float:
+    return float(page.evaluate(f"{SOUND}.currentTime"))
+
+
+def criterion(page: Page, title: str) -> Any:
+    return page.locator("[data-criterion]").filter(has=page.get_by_role("button", name=title))
+
+
+def test_a_chosen_criterion_lights_its_quotes_and_plays_them_in_turn(call: Page) -> None:
+    chosen = criterion(call, "Empathy")
+    quotes = chosen.locator(".quote")
+    windows = [
+        (
+            float(quote.get_attribute("data-from")) / 1000,
+            float(quote.get_attribute("data-to")) / 1000,
+        )
+        for quote in quotes.all()
+    ]
+    assert len(windows) > 1
+    chosen.get_by_role("button", name="Empathy").click()
+    lit = call.locator("mark.lit")
+    assert "This is ridiculous" in " ".join(lit.all_inner_texts())
+    assert all(
+        "communication.empathy" in str(mark.get_attribute("data-criteria")) for mark in lit.all()
+    )
+    call.evaluate(f"{SOUND}.playbackRate = 4")
+    call.keyboard.press("Enter")
+    wait_for(call, f"!{SOUND}.paused")
+    assert windows[0][0] - 0.1 <= position(call) <= windows[0][0] + 0.5
+    # The next part begins as soon as this one has ended.
+    wait_for(call, f"{SOUND}.currentTime >= {windows[1][0]} && !{SOUND}.paused")
+    assert position(call) <= windows[1][1] + 0.5
+    wait_for(call, f"{SOUND}.paused")
+
+
+def test_keys_move_the_sound_and_the_lit_turn_and_write_in_a_field(call: Page) -> None:
+    call.keyboard.press("]")
+    current = call.locator(".turn[aria-current]")
+    expect(current).to_have_count(1)
+    assert position(call) == pytest.approx(float(current.get_attribute("data-start") or 0) / 1000)
+    call.keyboard.press("]")
+    call.keyboard.press("]")
+    assert position(call) == pytest.approx(float(current.get_attribute("data-start") or 0) / 1000)
+    spoken = call.evaluate(
+        """at => [...document.querySelectorAll('.turn')]
+            .filter(turn => Number(turn.dataset.start) <= at * 1000 + 1).at(-1).id""",
+        position(call),
+    )
+    assert current.get_attribute("id") == spoken
+    call.keyboard.press("l")
+    after = position(call)
+    call.keyboard.press("j")
+    assert after - position(call) == pytest.approx(5, abs=0.1)
+    call.keyboard.press(".")
+    assert call.evaluate(f"{SOUND}.playbackRate") == 1.25
+    call.keyboard.press("Space")
+    wait_for(call, f"!{SOUND}.paused")
+    call.keyboard.press("k")
+    wait_for(call, f"{SOUND}.paused")
+    at = position(call)
+    call.get_by_label("Reason").fill("")
+    call.get_by_label("Reason").press_sequentially("jkl ,.")
+    expect(call.get_by_label("Reason")).to_have_value("jkl ,.")
+    assert position(call) == at
+
+
+def test_the_page_is_accessible_and_a_viewer_has_no_player(
+    call: Page, demo: Demo, page_of: Callable[..., Page]
+) -> None:
+    expect(call.locator("[data-wave-state]")).to_have_text("")
+    check_accessibility(call)
+    viewer = page_of("viewer")
+    viewer.goto(demo.evaluation(TALKED_OVER))
+    expect(viewer.get_by_role("heading", name="Transcript")).to_be_visible()
+    assert viewer.locator("audio").count() == 0
+    assert viewer.get_by_role("button", name="Save the review").count() == 0
+    viewer.goto(demo.evaluation("demo-chat-slow-night"))
+    expect(viewer.get_by_text("without a message").first).to_be_visible()
+    check_accessibility(viewer)
+    viewer.set_viewport_size({"width": 320, "height": 640})
+    assert viewer.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_an_override_has_the_score_of_its_preview_and_the_judges_answer_stays(
+    demo: Demo, page_of: Callable[..., Page]
+) -> None:
+    page = page_of("reviewer")
+    page.goto(demo.evaluation("demo-chat-rude-agent"))
+    recap = criterion(page, "Recap")
+    before = recap.locator(".answer").inner_text()
+    said = page.locator(".turn .said").last
+    recap.locator("summary").click()
+    recap.get_by_label("Answer").select_option("answer:2")
+    said.evaluate("""said => {
+        const text = [...said.childNodes].at(-1).firstChild ?? [...said.childNodes].at(-1);
+        getSelection().setBaseAndExtent(text, 0, text, Math.min(6, text.length));
+    }""")
+    recap.get_by_role("button", name="Use the selected words").click()
+    preview = page.locator(".preview")
+    expect(preview).to_contain_text("1 change: ")
+    scores = preview.inner_text().removeprefix("1 change: ").split(",")[0].split(" → ")
+    expect(page.get_by_label("What you do")).to_have_value("override")
+    page.get_by_role("textbox", name="Reason").fill("The agent did sum it up.")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("status").first).to_have_text("Your review was saved.")
+    expect(page.locator(".score b")).to_have_text(scores[1])
+    assert scores[0] != scores[1]
+    changed = criterion(page, "Recap")
+    expect(changed.locator(".original")).to_contain_text("The judge's answer: ")
+    assert changed.locator(".answer").inner_text() != before
+    expect(changed.locator(".quote")).to_have_count(1)
+
+
+def test_of_two_reviewers_the_second_sees_the_change_and_loses_nothing(
+    demo: Demo, page_of: Callable[..., Page], console: list[str]
+) -> None:
+    path = demo.evaluation("demo-chat-voucher")
+    first, second = page_of("reviewer"), page_of("lead")
+    for page in (first, second):
+        page.goto(path)
+        page.get_by_label("What you do").select_option("dispute")
+        page.get_by_role("textbox", name="Reason").fill("The voucher was sent.")
+    first.get_by_role("button", name="Save the review").click()
+    expect(first.get_by_role("status").first).to_have_text("Your review was saved.")
+    second.get_by_role("button", name="Save the review").click()
+    expect(second.get_by_role("alert")).to_contain_text("Nothing was saved")
+    expect(second.get_by_role("textbox", name="Reason")).to_have_value("The voucher was sent.")
+    expect(second.get_by_role("region", name="Revisions and reviews")).to_contain_text("disputed")
+    console.clear()
+    # The dispute is decided on the page as it is now.
+    second.get_by_label("What you do").select_option("reject_dispute")
+    second.get_by_role("button", name="Save the review").click()
+    expect(second.get_by_role("status").first).to_have_text("Your review was saved.")
+    expect(second.get_by_role("region", name="Revisions and reviews")).to_contain_text(
+        "rejected the dispute"
+    )
+
+
+def test_judging_again_opens_a_revision_that_compares_itself(
+    demo: Demo, page_of: Callable[..., Page]
+) -> None:
+    page = page_of("reviewer")
+    page.goto(demo.evaluation("demo-chat-invoice"))
+    page.get_by_role("button", name="Judge again").click()
+    expect(page.get_by_role("status").first).to_contain_text("is judged again")
+    expect(page.get_by_role("heading", name="Changed since revision 1")).to_be_visible()
+    expect(page.get_by_text("No answer differs.")).to_be_visible()
+    page.get_by_role("link", name="Revision 1").click()
+    expect(
+        page.get_by_text("Another revision of this conversation is the current one.")
+    ).to_be_visible()
