@@ -16,7 +16,7 @@ def load(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
         InvalidInput: its details name each field; `field_errors` makes messages of them.
     """
     known = {field.data_key or name for name, field in schema.load_fields.items()}
-    given = {name: values[name] for name in known & set(values) if values[name]}
+    given = {name: values[name] for name in known & set(values) if values[name] != ""}
     try:
         loaded: dict[str, Any] = schema.load(given)
     except ValidationError as error:

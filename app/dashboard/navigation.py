@@ -33,7 +33,10 @@ class ShownLink:
 
 # Sections of the navigation, in their order on the page.
 SECTIONS: tuple[tuple[Link, ...], ...] = (
-    (Link("Overview", "overview.show", "g o"), Link("Evaluations", "evaluation_list.show", "g e")),
+    (
+        Link("Overview", "overview.show", "g o"),
+        Link("Evaluations", "evaluation_list.show", "g e"),
+    ),
     (Link("Exports", "exports.show"),),
     (Link("People", "people.list_page"), Link("Audit trail", "audit.show")),
     (Link("Settings", "account.show"),),

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.core.settings import RateLimit
-from app.operations import periodic_tasks
+from app.operations import background_work
 from app.people import audit, service
 from app.people.audit import Action, Actor
 from app.people.cli import users
@@ -250,7 +250,7 @@ def test_old_entries_and_sessions_are_purged(
     visit: Callable[[str], Visitor], runtime: Runtime
 ) -> None:
     visit("lead")
-    purges = {task.name: task.run for task in periodic_tasks.TASKS}
+    purges = {task.name: task.run for task in background_work.TASKS}
     for days, left in ((364, 1), (366, 0)):
         with time_machine.travel(utc_now() + timedelta(days=days)):
             purges["audit trail"](runtime)
