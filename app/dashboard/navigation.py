@@ -37,7 +37,7 @@ SECTIONS: tuple[tuple[Link, ...], ...] = (
         Link("Overview", "overview.show", "g o"),
         Link("Evaluations", "evaluation_list.show", "g e"),
     ),
-    (Link("Exports", "exports.show"),),
+    (Link("Add", "add.show"), Link("Exports", "exports.show")),
     (Link("People", "people.list_page"), Link("Audit trail", "audit.show")),
     (Link("Settings", "account.show"),),
 )

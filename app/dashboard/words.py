@@ -151,6 +151,15 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "completed_with_errors": "Done, with errors",
         "failed": "Failed",
     },
+    "importFormat": {
+        "native": "JSON Lines",
+        "openai": "Chat completions",
+        "csv": "CSV",
+        "vtt": "WebVTT",
+        "srt": "SubRip",
+        "contact_lens": "Contact Lens",
+        "vcon": "vCon",
+    },
     "stage": {
         "upload": "Upload",
         "decode": "Reading the sound",

@@ -11,6 +11,8 @@ from app.dashboard.words import UNKNOWN, WORDS, text_of
 from app.directory.enums import ExecutiveKind
 from app.evaluations import enums
 from app.evaluations.schemas import results
+from app.imports.formats.catalogue import FORMATS
+from app.imports.schemas.requests import STATUSES
 from app.usage.metrics import UsageMetric
 from app.voice_calls.enums import OUTCOMES
 
@@ -51,6 +53,8 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("dataset", Dataset),
         ("exportFormat", Format),
         ("exportStatus", ExportStatus),
+        ("importFormat", FORMATS),
+        ("importStatus", STATUSES),
         ("metric", TrendMetric),
         ("granularity", Granularity),
         ("groupBy", GroupBy),

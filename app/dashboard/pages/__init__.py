@@ -3,6 +3,7 @@
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
+    add,
     audit,
     evaluation,
     evaluation_list,
@@ -24,6 +25,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     saved_views.blp,
     evaluation.blp,
     sound.blp,
+    add.blp,
     exports.blp,
     account.blp,
     people.blp,

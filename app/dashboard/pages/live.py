@@ -1,10 +1,10 @@
 """Live answers: JSON that scripts of a page ask for again and again."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from flask import jsonify, request
+from flask import jsonify, request, url_for
 from werkzeug.wrappers import Response
 
 from app.analytics.enums import ExportStatus
@@ -37,11 +37,12 @@ _EXPORT_OPEN = (ExportStatus.QUEUED, ExportStatus.RUNNING)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Work in progress: its status in words, and how much of it is done, where that is known."""
+    """Work in progress: its status in words, how much of it is done, and the page of its result."""
 
     text: str
     percent: int | None
     ended: bool
+    url: str | None = None
 
 
 def _evaluation(session: Any, evaluation_id: str) -> Work:
@@ -52,7 +53,15 @@ def _evaluation(session: Any, evaluation_id: str) -> Work:
 def _recording(session: Any, audio_file_id: str) -> Work:
     shown = recordings.show(session, audio_file_id)
     ended = shown["status"] in _RECORDING_ENDED
-    return Work(text_of("audioStatus", shown["status"]), shown["progress"], ended)
+    text = text_of("audioStatus", shown["status"])
+    if shown["error"]:
+        text = f"{text}: {shown['error']['message']}"
+    if shown["status"] != AudioStatus.PROCESSED:
+        return Work(text, shown["progress"], ended)
+    evaluation = evaluations.find(session, shown["evaluation_id"])
+    score = f"{text}: {evaluation.score}" if evaluation.score is not None else text
+    url = url_for("dashboard.evaluation.show", evaluation_id=evaluation.id)
+    return Work(score, 100, ended, url)
 
 
 def _import(session: Any, import_id: str) -> Work:
@@ -105,4 +114,4 @@ def _read(session: Any, work_id: str) -> dict[str, Any] | None:
         work = read(session, work_id)
     except NotFound:
         return None
-    return {"text": work.text, "percent": work.percent, "ended": work.ended}
+    return asdict(work)
