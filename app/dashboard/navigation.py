@@ -37,7 +37,12 @@ SECTIONS: tuple[tuple[Link, ...], ...] = (
         Link("Overview", "overview.show", "g o"),
         Link("Evaluations", "evaluation_list.show", "g e"),
     ),
-    (Link("People", "people.list_page"), Link("Audit trail", "audit.show")),
+    (
+        Link("Webhooks", "webhooks.list_page"),
+        Link("Keys", "keys.list_page"),
+        Link("People", "people.list_page"),
+        Link("Audit trail", "audit.show"),
+    ),
     (Link("Settings", "account.show"),),
 )
 

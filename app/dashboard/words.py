@@ -151,6 +151,13 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "completed_with_errors": "Done, with errors",
         "failed": "Failed",
     },
+    "deliveryStatus": {
+        "pending": "Waiting",
+        "delivering": "Being sent",
+        "succeeded": "Delivered",
+        "failed": "Failed",
+        "canceled": "Missed",
+    },
     "stage": {
         "upload": "Upload",
         "decode": "Reading the sound",

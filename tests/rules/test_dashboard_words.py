@@ -13,6 +13,7 @@ from app.evaluations import enums
 from app.evaluations.schemas import results
 from app.usage.metrics import UsageMetric
 from app.voice_calls.enums import OUTCOMES
+from app.webhooks.enums import DeliveryState
 
 
 def choices(schema: type[Schema], name: str) -> Sequence[str]:
@@ -44,6 +45,7 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("criterionFailure", choices(results.CriterionSchema, "failure")),
         ("engine", choices(results.EngineSchema, "kind")),
         ("audioStatus", audio.AudioStatus),
+        ("deliveryStatus", DeliveryState),
         ("stage", audio.Stage),
         ("stageStatus", audio.StageStatus),
         ("outcome", OUTCOMES),

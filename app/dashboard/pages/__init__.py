@@ -3,17 +3,16 @@
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
-    audit,
     evaluation,
     evaluation_list,
     live,
     marked,
     overview,
-    people,
     saved_views,
     sign_in,
     sound,
 )
+from app.dashboard.pages.admin import audit, keys, people, webhooks
 
 PAGES: tuple[PageBlueprint, ...] = (
     sign_in.blp,
@@ -24,6 +23,8 @@ PAGES: tuple[PageBlueprint, ...] = (
     evaluation.blp,
     sound.blp,
     account.blp,
+    webhooks.blp,
+    keys.blp,
     people.blp,
     audit.blp,
     live.blp,
