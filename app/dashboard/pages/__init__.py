@@ -4,6 +4,7 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
     evaluation,
+    evaluation_changes,
     evaluation_list,
     live,
     marked,
@@ -21,6 +22,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     marked.blp,
     saved_views.blp,
     evaluation.blp,
+    evaluation_changes.blp,
     sound.blp,
     account.blp,
     webhooks.blp,

@@ -12,19 +12,23 @@ from app.audio_files.processing import status as recordings
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import is_id
 from app.core.process import heartbeat
+from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.views import review_form
 from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
 from app.evaluations.enums import ENDED
 from app.imports import service as imports
 from app.people.roles import OWN_ACCOUNT
+from app.reviews import service as reviews
+from app.reviews.schemas import ReviewPreviewBody
 from app.web.current import current_runtime
 from app.web.principal import current_principal, require_scope
 
 blp = PageBlueprint("live", __name__)
 
 # Every endpoint of the dashboard that answers with JSON; pages have no API beside the API.
-LIVE = ("live.progress",)
+LIVE = ("live.progress", "live.preview")
 
 _MOST_IDS = 50
 _RECORDING_ENDED = (AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.EXPIRED)
@@ -74,6 +78,16 @@ def progress() -> Response:
     with runtime.db.reading() as session:
         work = {work_id: _read(session, work_id) for work_id in ids}
     return jsonify({"worker": heartbeat.is_alive(runtime.settings.data_dir), "work": work})
+
+
+@blp.post("/live/preview/<id:evaluation_id>")
+@require_scope("evaluations:review")
+def preview(evaluation_id: str) -> Response:
+    """Answer with the score that the answers chosen in the form of a review would give."""
+    criteria = review_form.criteria_of(request.form)
+    body = forms.load(ReviewPreviewBody(), {"criteria": criteria})
+    with current_runtime().db.reading() as session:
+        return jsonify(reviews.preview(session, evaluation_id, body["criteria"]))
 
 
 def _asked() -> list[str]:
