@@ -49,7 +49,12 @@ SECTIONS: tuple[tuple[Link, ...], ...] = (
         Link("Topics", "trends.topics", keeps_filters=True),
     ),
     (Link("Add", "add.show"), Link("Exports", "exports.show")),
-    (Link("People", "people.list_page"), Link("Audit trail", "audit.show")),
+    (
+        Link("Webhooks", "webhooks.list_page"),
+        Link("Keys", "keys.list_page"),
+        Link("People", "people.list_page"),
+        Link("Audit trail", "audit.show"),
+    ),
     (Link("Settings", "account.show"),),
 )
 

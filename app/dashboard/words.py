@@ -160,6 +160,13 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "contact_lens": "Contact Lens",
         "vcon": "vCon",
     },
+    "deliveryStatus": {
+        "pending": "Waiting",
+        "delivering": "Being sent",
+        "succeeded": "Delivered",
+        "failed": "Failed",
+        "canceled": "Missed",
+    },
     "stage": {
         "upload": "Upload",
         "decode": "Reading the sound",

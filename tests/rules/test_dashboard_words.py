@@ -15,6 +15,7 @@ from app.imports.formats.catalogue import FORMATS
 from app.imports.schemas.requests import STATUSES
 from app.usage.metrics import UsageMetric
 from app.voice_calls.enums import OUTCOMES
+from app.webhooks.enums import DeliveryState
 
 
 def choices(schema: type[Schema], name: str) -> Sequence[str]:
@@ -46,6 +47,7 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("criterionFailure", choices(results.CriterionSchema, "failure")),
         ("engine", choices(results.EngineSchema, "kind")),
         ("audioStatus", audio.AudioStatus),
+        ("deliveryStatus", DeliveryState),
         ("stage", audio.Stage),
         ("stageStatus", audio.StageStatus),
         ("outcome", OUTCOMES),

@@ -4,15 +4,14 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
     add,
-    audit,
     evaluation,
     evaluation_changes,
     exports,
     live,
-    people,
     sign_in,
     sound,
 )
+from app.dashboard.pages.admin import audit, keys, people, webhooks
 from app.dashboard.pages.figures import leaderboards, overview, trends
 from app.dashboard.pages.lists import evaluation_list, marked, review_queue, saved_views
 
@@ -31,6 +30,8 @@ PAGES: tuple[PageBlueprint, ...] = (
     add.blp,
     exports.blp,
     account.blp,
+    webhooks.blp,
+    keys.blp,
     people.blp,
     audit.blp,
     live.blp,
