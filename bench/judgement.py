@@ -61,10 +61,10 @@ def table(name: str, rows: list[Row], measure: Measure) -> list[Judgement]:
     began = time.process_time()
     found = [judge(row["messages"]) for row in rows]
     spent = time.process_time() - began
-    each = 1000 * spent / len(rows)
+    of_one = 1000 * spent / len(rows)
     of_25 = 25_000 * spent / sum(len(row["messages"]) for row in rows)
     print(
-        f"\n{name}: {len(rows)} conversations, {each:.2f} ms CPU each, {of_25:.2f} for 25 messages"
+        f"\n{name}: {len(rows)} conversations, {of_one:.2f} ms CPU each, {of_25:.2f} for 25 messages"
     )
     labels = sorted({label for row in rows for label in row["labels"] if _is_rated(rows, label)})
     print(f"  {'':32}" + "".join(f"{label:>22}" for label in labels))

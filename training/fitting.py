@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.ai.facts.features import FEATURES
-from app.ai.insights.linear import LIMIT, Rule, model_from
+from app.ai.insights.linear import LIMIT, HandSetRule, model_from
 from training.examples import Example
 from training.logistic import Numbers, area_under_curve, fit
 from training.tasks import tasks_of
@@ -30,7 +30,7 @@ class Recipe:
     documents: int
     features_share: float
     penalty: float
-    rule: Rule | None
+    rule: HandSetRule | None
 
 
 def model_of(recipe: Recipe, examples: list[Example]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def model_of(recipe: Recipe, examples: list[Example]) -> dict[str, Any]:
     }
 
 
-def rule_as_json(rule: Rule | None) -> dict[str, Any] | None:
+def rule_as_json(rule: HandSetRule | None) -> dict[str, Any] | None:
     """Tell a rule as the document of a model does."""
     return None if rule is None else {**asdict(rule), "weights": dict(rule.weights)}
 

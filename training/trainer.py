@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from app.ai.facts.features import FEATURES
-from app.ai.insights.linear import Rule
+from app.ai.insights.linear import HandSetRule
 from training.examples import digest_of, examples_of, records_in
 from training.families import unseen_families
 from training.fitting import Recipe, figures_of, model_of, rule_as_json
@@ -28,7 +28,7 @@ _TURN_SOURCES = {
     "starc": {"origin": "RasaHQ/STAR", "licence": "MIT"},
 }
 # How it ends, how hard it was and how the customer felt: what tells in every task alike.
-_COURSE = Rule(
+_COURSE = HandSetRule(
     bias=0.9,
     weights=(("ending", 1.0), ("friction", -0.5), ("sentimentMean", 2.0)),
     strange=0.25,

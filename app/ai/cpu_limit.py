@@ -18,9 +18,12 @@ class CpuLimit:
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s
-        self._begun = time.thread_time()
+        self._begun, self._begun_wall = time.thread_time(), time.monotonic()
 
     def check(self) -> None:
         """Raise `CpuLimitExceeded` when the time is used up."""
+        # A thread takes no more processor time than time passes, and the clock is far cheaper to read.
+        if time.monotonic() - self._begun_wall <= self._limit_s:
+            return
         if time.thread_time() - self._begun > self._limit_s:
             raise CpuLimitExceeded(self._limit_s)

@@ -8,7 +8,7 @@ from app.ai.insights.dimensions import dimensions_of
 from app.ai.insights.incidents import incidents_of
 from app.ai.insights.outcome import Outcome, outcome_of
 from app.ai.insights.signals import signals_of
-from app.ai.insights.summary import summary_of
+from app.ai.insights.summary import issue_of, summary_of
 from app.ai.insights.topics import topics_of
 from app.ai.judge import Engine, Judgement, Quality
 from app.ai.scorecard.values import Scorecard
@@ -32,12 +32,9 @@ def judgement_of(
         summary: one that a language model wrote; without it sentences are quoted.
     """
     outcome = outcome_of(facts, score)
-    topics = topics_of(facts, scorecard.topics)
     turns, duration = facts.measures.get("turnCount"), facts.measures.get("durationSeconds")
     customer = facts.sentiment.customer
-    results = _document(facts, scorecard, score, engine, quality, outcome, topics)
-    if summary is not None:
-        results["summary"] = summary
+    results = _document(facts, scorecard, score, engine, quality, outcome, summary)
     return Judgement(
         problem=score.problem,
         score=score.score,
@@ -53,7 +50,7 @@ def judgement_of(
         sentiment_trend=customer.trend,
         resolution=outcome.status,
         predicted_satisfaction=outcome.satisfaction,
-        topics=topics,
+        topics=tuple(results["topics"]),
         confidence=score.confidence,
         turn_count=None if turns is None else int(turns),
         duration_seconds=None if duration is None else int(duration),
@@ -71,8 +68,9 @@ def _document(
     engine: Engine,
     quality: Quality,
     outcome: Outcome,
-    topics: tuple[str, ...],
+    summary: dict[str, Any] | None,
 ) -> dict[str, Any]:
+    issue = issue_of(facts)
     generated_at = facts.context.generated_at
     return {
         "evaluationId": facts.context.evaluation_id,
@@ -101,9 +99,9 @@ def _document(
         "metrics": dict(facts.measures.values),
         "metricsMissing": facts.measures.missing_as_json(),
         "sentiment": facts.sentiment.as_json(),
-        "topics": list(topics),
+        "topics": list(topics_of(facts, scorecard.topics, issue)),
         "resolution": outcome.as_json(),
-        "summary": summary_of(facts, outcome),
+        "summary": summary_of(facts, outcome, issue) if summary is None else summary,
         "moments": moments_of(facts, scorecard),
         "coaching": coaching_of(score, incidents_of(facts)),
         "quality": quality.as_json(),

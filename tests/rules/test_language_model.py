@@ -14,7 +14,7 @@ from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.language_model.answers import Source, answers_of, summary_of
 from app.ai.language_model.endpoint_memory import FAILURES_TO_OPEN, OPEN_S, EndpointMemory
-from app.ai.language_model.excerpt import Message, excerpt_of, tokens_of
+from app.ai.language_model.excerpt import PromptMessage, excerpt_of, tokens_of
 from app.ai.language_model.fusion import answer_of_both
 from app.ai.language_model.masking import Masked, MaskedText
 from app.ai.language_model.prompt import PROMPT_FILE, shipped_prompt
@@ -110,7 +110,7 @@ def hear(
 ) -> tuple[Answer, int]:
     text = MaskedText(TEXT, (Masked(11, 19, "[PHONE]"), Masked(32, 43, "[EMAIL]")))
     segment = Segment("seg_0007", 6, "a", Role.AGENT, TEXT)
-    shown = Message(7, "agent", "Call me at [PHONE] or write to [EMAIL] [cut]")
+    shown = PromptMessage(7, "agent", "Call me at [PHONE] or write to [EMAIL] [cut]")
     told = {
         "answer": answer,
         "confidence": confidence,
@@ -146,7 +146,7 @@ def test_a_quote_of_the_masked_text_is_shown_in_its_sentence(quote: str, origina
 def test_a_quote_is_found_however_its_accents_are_spelled() -> None:
     text = normalize("NFD", "Ça a été réglé.")
     segment = Segment("seg_0001", 0, "a", Role.AGENT, text)
-    source = {0: Source(Message(0, "agent", text), segment, MaskedText(text))}
+    source = {0: Source(PromptMessage(0, "agent", text), segment, MaskedText(text))}
     quotes = [{"message": 0, "quote": "été réglé", "polarity": "supports"}]
     told = {"answer": "2", "confidence": "high", "explanation": "So.", "evidence": quotes}
     answers, dropped = answers_of({"answers": {"q1": told}}, questions_of([ACCURACY]), source)
@@ -210,8 +210,8 @@ def test_a_written_summary_is_taken_where_it_has_its_parts(written: Any, shown: 
     assert summary_of({"answers": {}, "summary": written}) == shown
 
 
-def messages(count: int, text: str = "twenty letters more ") -> list[Message]:
-    return [Message(number, "agent", text) for number in range(1, count + 1)]
+def messages(count: int, text: str = "twenty letters more ") -> list[PromptMessage]:
+    return [PromptMessage(number, "agent", text) for number in range(1, count + 1)]
 
 
 def test_what_fits_is_shown_whole() -> None:
@@ -231,7 +231,9 @@ def test_the_middle_is_left_out_first_and_the_budget_holds() -> None:
 
 
 def test_one_endless_message_does_not_push_out_the_others() -> None:
-    found = excerpt_of([*messages(2), Message(3, "agent", "no end " * 5000), *messages(1)], 2000)
+    found = excerpt_of(
+        [*messages(2), PromptMessage(3, "agent", "no end " * 5000), *messages(1)], 2000
+    )
     assert found is not None
     assert (found.omitted, found.shortened) == (0, 1)
     assert found.messages[2].text.endswith(" [cut]")

@@ -10,6 +10,7 @@ from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.facts.gathering import facts_of
 from app.ai.facts.sentiment import sentiment_of
+from app.ai.insights.summary import issue_of
 from app.ai.insights.topics import topics_of
 from app.ai.languages.detection import language_key, languages_of, name_of
 from app.ai.languages.lexicon import LANGUAGES, lexicon_of
@@ -226,10 +227,10 @@ def test_back_channels_of_a_language_interrupt_nobody() -> None:
 def test_topics_of_a_scorecard_are_found_in_any_script() -> None:
     facts = facts_of(chat(("c", 0, "मेरी गाड़ी की बीमा पॉलिसी"), language="hi"), CHAT, Context())
     own = (Topic("insurance", ("बीमा पॉलिसी",)), Topic("part of a word", ("बीम",)))
-    assert topics_of(facts, own) == ("insurance",)
+    assert topics_of(facts, own, issue_of(facts)) == ("insurance",)
     chinese = facts_of(chat(("c", 0, "我忘记密码了"), language="zh"), CHAT, Context())
     own = (Topic("password", ("pass word", "密码")), Topic("refund", ("退款",)))
-    assert topics_of(chinese, own) == ("password",)
+    assert topics_of(chinese, own, issue_of(chinese)) == ("password",)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +240,7 @@ def test_topics_of_a_scorecard_are_found_in_any_script() -> None:
 def test_our_topics_are_found_in_hindi(text, language) -> None:
     said = [("c", 0, text), ("a", 9, "जी, एक मिनट।")]
     facts = facts_of(chat(*said, language=language), CHAT, Context())
-    assert topics_of(facts, ()) == ("refund",)
+    assert topics_of(facts, (), issue_of(facts)) == ("refund",)
 
 
 def test_a_negation_turns_a_feeling_around_on_either_side() -> None:

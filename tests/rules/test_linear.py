@@ -6,7 +6,7 @@ from app.ai.dialogue.cues import find_cues
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.facts.ngrams import grams_of, tokens_of
 from app.ai.facts.reading import reading_of
-from app.ai.insights.linear import LinearModel, Rule, shipped
+from app.ai.insights.linear import ConversationModel, HandSetRule, shipped
 from app.ai.insights.tasks import Tasks, tasks_from
 from app.ai.shipped_models import MODELS
 from tests.talks import chat
@@ -44,7 +44,7 @@ def test_courtesies_put_nothing_further_from_the_end() -> None:
 
 
 def test_a_model_adds_up_features_and_known_grams() -> None:
-    model = LinearModel("m", 0.0, (("x", 1.0, 2.0, 1.0),), {"a:yes": 2.0, "a:no": -2.0})
+    model = ConversationModel("m", 0.0, (("x", 1.0, 2.0, 1.0),), {"a:yes": 2.0, "a:no": -2.0})
     assert model.probability({"x": 1.0}, []) == 0.5
     assert model.probability({"x": 3.0}, []) == pytest.approx(0.7311, abs=1e-4)
     assert model.probability({"x": 99.0}, []) == pytest.approx(0.9526, abs=1e-4)
@@ -65,9 +65,9 @@ def test_likeness_is_that_to_the_nearest_task() -> None:
 
 
 def test_a_rule_judges_what_is_like_no_task_of_the_model() -> None:
-    rule = Rule(0.0, (("x", 1.0),), strange=0.6, familiar=0.8)
+    rule = HandSetRule(0.0, (("x", 1.0),), strange=0.6, familiar=0.8)
     tasks = Tasks({"a:yes": 3.0, "c:taxi": 3.0}, 3.0, {"a:yes": (3.0,), "c:taxi": (0.0,)})
-    model = LinearModel("m", 0.0, (), {"a:yes": 4.0}, rule, tasks)
+    model = ConversationModel("m", 0.0, (), {"a:yes": 4.0}, rule, tasks)
     by_rule, by_both, by_model = (
         model.probability({"x": -1.0}, ["a:yes", *others])
         for others in (["c:what", "c:else"], ["c:taxi"], [])

@@ -86,12 +86,12 @@ def test_nothing_is_summed_up_where_the_words_or_the_speakers_are_unknown() -> N
 
 def test_a_topic_needs_two_lines_and_a_topic_of_the_scorecard_one() -> None:
     facts = facts_of(GOOD_CHAT, CHAT, Context())
-    assert topics_of(facts, ()) == ("delivery",)
+    assert topics_of(facts, (), issue_of(facts)) == ("delivery",)
     own = (Topic("drivers", ("the driver",)), Topic("pets", ("dog",)))
-    assert topics_of(facts, own) == ("drivers", "delivery")
+    assert topics_of(facts, own, issue_of(facts)) == ("drivers", "delivery")
     french = chat(("c", 0, normalize("NFD", "Mon café est brûlé")), ("a", 5, "Désolé"))
     own = (Topic("coffee", ("café",)), Topic("caf", ("cafe",)))
-    assert topics_of(facts_of(french, CHAT, Context()), own) == ("coffee",)
+    assert topics_of(facts_of(french, CHAT, Context()), own, None) == ("coffee",)
 
 
 def test_a_scorecard_may_bring_its_own_topics() -> None:
@@ -108,7 +108,8 @@ def test_topics_without_words_are_refused(topics) -> None:
 
 def test_a_topic_of_ours_may_be_the_issue_itself() -> None:
     said = [("c", None, "Where is my parcel?"), ("a", None, "It comes today by train.")]
-    assert topics_of(facts_of(chat(*said), CHAT, Context()), ()) == ("delivery",)
+    facts = facts_of(chat(*said), CHAT, Context())
+    assert topics_of(facts, (), issue_of(facts)) == ("delivery",)
 
 
 def test_strengths_were_done_and_improvements_say_what_was_missed() -> None:

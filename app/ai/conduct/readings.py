@@ -102,7 +102,7 @@ SpokenLine: TypeAlias = CustomerLine | AgentLine
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ReplyInContext:
     """A line of the agent right after one of the customer, and the customer's right after it."""
 
     before: CustomerLine
@@ -125,10 +125,12 @@ class Readings:
         return tuple(line for line in self.lines if isinstance(line, AgentLine))
 
     @cached_property
-    def replies(self) -> tuple[Reply, ...]:
+    def replies(self) -> tuple[ReplyInContext, ...]:
         after = (*self.lines[2:], None)
         return tuple(
-            Reply(before, reply, following if isinstance(following, CustomerLine) else None)
+            ReplyInContext(
+                before, reply, following if isinstance(following, CustomerLine) else None
+            )
             for before, reply, following in zip(self.lines, self.lines[1:], after, strict=False)
             if isinstance(before, CustomerLine) and isinstance(reply, AgentLine)
         )

@@ -180,7 +180,7 @@ def _languages(
     told = languages_of(
         [segment.text for segment in spoken],
         declared=declared,
-        each=[segment.language for segment in spoken],
+        known=[segment.language for segment in spoken],
     )
     if language is None and transcript.language_confidence is not None:
         return replace(told, confidence=transcript.language_confidence)

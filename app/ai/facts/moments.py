@@ -25,7 +25,7 @@ _MEANT = {"commitment": ("commitment", "next_step")}
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class KeyMoment:
     """`label` says in a sentence what happens; times are None where the line has none."""
 
     kind: str
@@ -63,7 +63,7 @@ def moments_of(facts: Facts, scorecard: Scorecard) -> list[dict[str, Any]]:
     # Where one of them has no time, the order in which things were said is all that is known.
     timed = all(moment.start_ms is not None for moment in found)
 
-    def place(moment: Moment) -> tuple[int, int, str]:
+    def place(moment: KeyMoment) -> tuple[int, int, str]:
         begins = moment.start_ms if timed else None
         return (begins or 0, moment.line.position, moment.kind)
 
@@ -76,10 +76,10 @@ def event_types(facts: Facts) -> frozenset[str]:
     return frozenset(moment.kind for moment in found)
 
 
-def _of_words(facts: Facts) -> Iterable[Moment]:
+def _of_words(facts: Facts) -> Iterable[KeyMoment]:
     for kind, side, severity in _CUES:
         found = facts.said if side is Side.SERVICE else facts.heard
-        for cue in _one_a_line(cue for each in _MEANT.get(kind, (kind,)) for cue in found(each)):
+        for cue in _one_a_line(cue for name in _MEANT.get(kind, (kind,)) for cue in found(name)):
             yield _moment(facts, kind, cue.line, severity)
     abusive = list(_one_a_line(facts.cues.of("profanity")))
     for cue in abusive:
@@ -91,7 +91,7 @@ def _of_words(facts: Facts) -> Iterable[Moment]:
             yield _moment(facts, "rudeness", read.line, "warn")
 
 
-def _statements(facts: Facts, scorecard: Scorecard) -> Iterable[Moment]:
+def _statements(facts: Facts, scorecard: Scorecard) -> Iterable[KeyMoment]:
     lines = {line.segment.id: line for line in facts.dialogue.lines}
     for criterion in scorecard.criteria:
         for statement in criterion.parameters.get("requiredStatements", ()):
@@ -102,12 +102,12 @@ def _statements(facts: Facts, scorecard: Scorecard) -> Iterable[Moment]:
                 )
 
 
-def _instructions(facts: Facts) -> Iterable[Moment]:
+def _instructions(facts: Facts) -> Iterable[KeyMoment]:
     for line in lines_with_instructions(facts.dialogue.lines):
         yield _moment(facts, "instruction_in_transcript", line, "warn")
 
 
-def _silences(facts: Facts) -> Iterable[Moment]:
+def _silences(facts: Facts) -> Iterable[KeyMoment]:
     for gap in facts.timing.long_silences(facts.settings):
         if gap.announced is False:
             yield _silence(facts, "dead_air", gap)
@@ -116,7 +116,7 @@ def _silences(facts: Facts) -> Iterable[Moment]:
             yield _silence(facts, "long_hold", gap)
 
 
-def _overlaps(facts: Facts) -> Iterable[Moment]:
+def _overlaps(facts: Facts) -> Iterable[KeyMoment]:
     interruptions = set(facts.timing.interruptions)
     for item in facts.timing.barge_ins:
         if item in interruptions:
@@ -132,7 +132,7 @@ def _one_a_line(cues: Iterable[Cue]) -> Iterable[Cue]:
     return {cue.line.position: cue for cue in reversed(list(cues))}.values()
 
 
-def _silence(facts: Facts, kind: str, gap: Gap) -> Moment:
+def _silence(facts: Facts, kind: str, gap: Gap) -> KeyMoment:
     seconds = round(gap.length / 1000)
     moment = _moment(facts, kind, gap.before, "warn", between=(gap.start, gap.end), seconds=seconds)
     # Nobody is silent more than the other.
@@ -147,7 +147,7 @@ def _moment(
     *,
     between: tuple[int | None, int | None] | None = None,
     **values: str | int,
-) -> Moment:
+) -> KeyMoment:
     who = {Side.SERVICE: facts.agent, Side.CUSTOMER: facts.customer}
     other = {Side.SERVICE: facts.customer, Side.CUSTOMER: facts.agent}
     start_ms, end_ms = between or (line.segment.start_ms, line.segment.end_ms)
@@ -157,4 +157,4 @@ def _moment(
         other=other.get(line.side, "somebody"),
         **values,
     )
-    return Moment(kind, line, severity, label, start_ms, end_ms, line.segment.role.value)
+    return KeyMoment(kind, line, severity, label, start_ms, end_ms, line.segment.role.value)

@@ -102,7 +102,12 @@ class PhraseIndex:
         self._words, self._letters = _Layer(), _Layer()
         self._nodes = {phrase: list(self._added(phrase)) for phrase in phrases}
         for layer, items_of in ((self._words, _words_of), (self._letters, _letters_of)):
-            ends = [node for nodes in self._nodes.values() for each, node in nodes if each is layer]
+            ends = [
+                node
+                for nodes in self._nodes.values()
+                for of_layer, node in nodes
+                if of_layer is layer
+            ]
             if ends:
                 for text in texts:
                     layer.append(items_of(text))
@@ -148,7 +153,7 @@ def _letters_of(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class IndexedTurns:
     """The turns of a side, and the index of phrases in them."""
 
     turns: tuple[Turn, ...]
@@ -160,16 +165,16 @@ class SpokenPhrases:
 
     def __init__(self, dialogue: Dialogue, scorecard: Scorecard) -> None:
         self._dialogue, self._scorecard = dialogue, scorecard
-        self._of: dict[Side | None, Spoken] = {}
+        self._of: dict[Side | None, IndexedTurns] = {}
 
-    def of(self, side: Side | None) -> Spoken:
+    def of(self, side: Side | None) -> IndexedTurns:
         """Return the turns of a side, or of anyone, with the index of the phrases in them."""
         if side not in self._of:
             turns = tuple(
                 turn for turn in self._dialogue.turns if side is None or turn.side is side
             )
             texts = [" ".join(line.text for line in turn.lines) for turn in turns]
-            self._of[side] = Spoken(turns, PhraseIndex(texts, self._phrases()))
+            self._of[side] = IndexedTurns(turns, PhraseIndex(texts, self._phrases()))
         return self._of[side]
 
     def _phrases(self) -> set[str]:

@@ -10,14 +10,14 @@ from typing import Any
 from app.ai.dialogue.evidence import SUPPORTS, Evidence, sentence_around
 from app.ai.dialogue.turns import Line, Side, Turn
 from app.ai.facts.gathering import Facts
-from app.ai.facts.phrase_index import Spoken
+from app.ai.facts.phrase_index import IndexedTurns
 
 ANYONE = "anyone"
 _SIDES = {"agent": Side.SERVICE, "customer": Side.CUSTOMER}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PhraseMatch:
     """One place where a phrase is said; `place` is its turn and where it begins in it, from 0."""
 
     place: tuple[int, int]
@@ -34,7 +34,7 @@ class Found:
 class Window:
     """Some successive turns of one side, or of anyone, in which phrases are looked for."""
 
-    spoken: Spoken
+    spoken: IndexedTurns
     first: int
     end: int
 
@@ -42,13 +42,17 @@ class Window:
     def turns(self) -> tuple[Turn, ...]:
         return self.spoken.turns[self.first : self.end]
 
-    def said(self, phrases: Iterable[str], after: tuple[int, int] = (-1, -1)) -> Iterator[Found]:
+    def said(
+        self, phrases: Iterable[str], after: tuple[int, int] = (-1, -1)
+    ) -> Iterator[PhraseMatch]:
         """Find every place after this one where one of the phrases is said, in order."""
         begin = max((self.first, 0), (after[0], after[1] + 1))
         for turn, start, end in self.spoken.index.find(phrases, begin, self.end):
-            yield Found((turn, start), self.spoken.turns[turn].lines, start, end)
+            yield PhraseMatch((turn, start), self.spoken.turns[turn].lines, start, end)
 
-    def first_said(self, phrases: Iterable[str], after: tuple[int, int] = (-1, -1)) -> Found | None:
+    def first_said(
+        self, phrases: Iterable[str], after: tuple[int, int] = (-1, -1)
+    ) -> PhraseMatch | None:
         """Find the first place after this one where one of the phrases is said."""
         return next(self.said(phrases, after), None)
 

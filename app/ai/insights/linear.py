@@ -13,7 +13,7 @@ LIMIT = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class HandSetRule:
     """What judges a task that a model was not fitted to: features weighed by hand.
 
     The model takes the rule's place as the likeness to one of `tasks`, 0 to 1, rises from `strange`
@@ -34,7 +34,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class LinearModel:
+class ConversationModel:
     """`features` holds name, mean, scale and weight; `ngrams` a weight for each known gram.
 
     A `rule` comes with the `tasks` that the model was fitted to.
@@ -44,7 +44,7 @@ class LinearModel:
     bias: float
     features: tuple[tuple[str, float, float, float], ...]
     ngrams: Mapping[str, float]
-    rule: Rule | None = None
+    rule: HandSetRule | None = None
     tasks: Tasks | None = None
 
     def probability(self, values: Mapping[str, float], grams: Collection[str]) -> float:
@@ -71,10 +71,10 @@ class LinearModel:
         return logit
 
 
-def model_from(document: Mapping[str, Any]) -> LinearModel:
+def model_from(document: Mapping[str, Any]) -> ConversationModel:
     """Read a model from its JSON document."""
     rule, tasks = document["rule"], document["tasks"]
-    return LinearModel(
+    return ConversationModel(
         name=document["name"],
         bias=document["bias"],
         features=tuple(
@@ -86,8 +86,8 @@ def model_from(document: Mapping[str, Any]) -> LinearModel:
     )
 
 
-def _rule_from(document: Mapping[str, Any]) -> Rule:
-    return Rule(
+def _rule_from(document: Mapping[str, Any]) -> HandSetRule:
+    return HandSetRule(
         bias=document["bias"],
         weights=tuple(document["weights"].items()),
         strange=document["strange"],
@@ -96,6 +96,6 @@ def _rule_from(document: Mapping[str, Any]) -> Rule:
 
 
 @cache
-def shipped(name: str) -> LinearModel:
+def shipped(name: str) -> ConversationModel:
     """Return a model of the package: `resolved` or `annoyed`."""
     return model_from(document_of(name))

@@ -65,14 +65,13 @@ _ACTIONS: Mapping[str, tuple[str, ...]] = {"next": ("commitment", "next_step")}
 _NOTHING: Mapping[str, Any] = {"overview": None, "issue": None, "outcome": None, "actionItems": []}
 
 
-def summary_of(facts: Facts, outcome: Outcome) -> dict[str, Any]:
+def summary_of(facts: Facts, outcome: Outcome, issue: str | None) -> dict[str, Any]:
     """Sum a conversation up; empty where the words are not read or it is not known who speaks.
 
     Where nobody says how it ended, the outcome is told in a sentence of our own.
     """
     if not facts.dialogue.readable or not facts.dialogue.attributed or not facts.dialogue.lines:
         return dict(_NOTHING)
-    issue = issue_of(facts)
     ended = _ended(facts, outcome)
     done = _but_recaps(_said(facts, _DONE))
     actions = [text for text in _but_recaps(_said(facts, _ACTIONS)) if text not in done]

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from app.ai.facts.gathering import Facts
 from app.ai.facts.phrase_index import PhraseIndex
-from app.ai.insights.summary import issue_of
 from app.ai.languages.phrases import folded
 from app.ai.languages.words import holds_unspaced, phrase_pattern, words_in
 from app.ai.scorecard.values import Topic
@@ -46,7 +45,7 @@ DEFAULTS: tuple[Topic, ...] = tuple(
 )
 
 
-def topics_of(facts: Facts, own: Iterable[Topic]) -> tuple[str, ...]:
+def topics_of(facts: Facts, own: Iterable[Topic], issue: str | None) -> tuple[str, ...]:
     """Name up to five topics, the scorecard's own first, then ours by how many lines speak of them.
 
     The scorecard's own are looked for in every language, ours in those that are read.
@@ -55,7 +54,7 @@ def topics_of(facts: Facts, own: Iterable[Topic]) -> tuple[str, ...]:
     found = list(_named_in(lines, tuple(own)))
     if facts.dialogue.readable:
         # The issue is a line already, and says the same as one more.
-        texts = [folded(line) for line in (*lines, issue_of(facts) or "")]
+        texts = [folded(line) for line in (*lines, issue or "")]
         holding = _holding(texts)
         counted = [(topic.name, _lines_with(topic, texts, holding)) for topic in DEFAULTS]
         ranked = sorted(counted, key=lambda pair: -pair[1])

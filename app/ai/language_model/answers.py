@@ -6,7 +6,7 @@ from typing import Any
 from unicodedata import normalize
 
 from app.ai.dialogue.evidence import Evidence, sentence_around
-from app.ai.language_model.excerpt import Message
+from app.ai.language_model.excerpt import PromptMessage
 from app.ai.language_model.masking import MaskedText
 from app.ai.language_model.questions import (
     CANNOT_TELL,
@@ -36,7 +36,7 @@ class Source:
     What `addresses_judge` is quoted as evidence of nothing.
     """
 
-    shown: Message
+    shown: PromptMessage
     segment: Segment
     masked: MaskedText
     addresses_judge: bool = False
@@ -87,7 +87,7 @@ def _answer(
     told: Mapping[str, Any], question: Question, sources: Mapping[int, Source]
 ) -> tuple[Answer, int]:
     quotes = told["evidence"][:_MOST_QUOTES]
-    found = [evidence for each in quotes if (evidence := _found(each, sources)) is not None]
+    found = [evidence for quote in quotes if (evidence := _found(quote, sources)) is not None]
     dropped = len(quotes) - len(found)
     explanation = _clean(told["explanation"]) or sentence("model.no_reason")
     if told["answer"] == NOT_APPLICABLE:
@@ -136,7 +136,7 @@ def _as_shown(quote: str, text: str) -> str:
     An accent that is a sign of its own in the text is seldom one in what a model repeats.
     """
     forms = (quote, normalize("NFD", quote), normalize("NFC", quote))
-    return next((each for each in forms if each in text), "")
+    return next((form for form in forms if form in text), "")
 
 
 def _clean(text: str) -> str:

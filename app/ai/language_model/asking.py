@@ -126,7 +126,10 @@ class Asking:
     @staticmethod
     def _any_usable(document: dict[str, Any], questions: Sequence[Question]) -> bool:
         answers = document["answers"]
-        return any(not reading.answer_problems(answers.get(each.id), each) for each in questions)
+        return any(
+            not reading.answer_problems(answers.get(question.id), question)
+            for question in questions
+        )
 
     def _completed(
         self, sender: HttpClient, messages: ChatMessages, schema: dict[str, Any]

@@ -110,7 +110,7 @@ class EndpointMemory:
     def _read(self) -> _State:
         try:
             kept = orjson.loads(self._file.read_bytes())
-            state = _State(**{each.name: kept[each.name] for each in fields(_State)})
+            state = _State(**{field.name: kept[field.name] for field in fields(_State)})
         except (OSError, ValueError, KeyError, TypeError):
             return _State(self._endpoint)
         if state.endpoint != self._endpoint:

@@ -14,7 +14,7 @@ _CUT = " [cut]"
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class PromptMessage:
     """One line of the conversation as the model is shown it; `number` counts from 1."""
 
     number: int
@@ -33,22 +33,22 @@ class Excerpt:
     the beginning is shown.
     """
 
-    head: tuple[Message, ...]
-    tail: tuple[Message, ...] = ()
+    head: tuple[PromptMessage, ...]
+    tail: tuple[PromptMessage, ...] = ()
     omitted: int = 0
     shortened: int = 0
 
     @property
-    def messages(self) -> tuple[Message, ...]:
+    def messages(self) -> tuple[PromptMessage, ...]:
         return self.head + self.tail
 
     def as_json(self) -> str:
         """Write the JSON array that the prompt holds."""
         gap = [{"omitted": self.omitted}] if self.omitted else []
         shown = [
-            *(each.as_json() for each in self.head),
+            *(message.as_json() for message in self.head),
             *gap,
-            *(each.as_json() for each in self.tail),
+            *(message.as_json() for message in self.tail),
         ]
         return orjson.dumps(shown).decode()
 
@@ -58,16 +58,16 @@ def tokens_of(text: str) -> int:
     return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
 
 
-def excerpt_of(messages: Sequence[Message], budget: int) -> Excerpt | None:
+def excerpt_of(messages: Sequence[PromptMessage], budget: int) -> Excerpt | None:
     """Show what fits into `budget` tokens: by turns from the beginning and from the end.
 
     No message takes more than a quarter of the budget. None where not even the first and the last
     fit.
     """
-    shortened = [_shortened(each, budget // 4) for each in messages]
-    cut = sum(1 for each, whole in zip(shortened, messages, strict=True) if each is not whole)
-    head: list[Message] = []
-    tail: list[Message] = []
+    shortened = [_shortened(message, budget // 4) for message in messages]
+    cut = sum(1 for message, whole in zip(shortened, messages, strict=True) if message is not whole)
+    head: list[PromptMessage] = []
+    tail: list[PromptMessage] = []
     left = budget
     while len(head) + len(tail) < len(shortened):
         from_head = len(head) <= len(tail)
@@ -84,7 +84,7 @@ def excerpt_of(messages: Sequence[Message], budget: int) -> Excerpt | None:
     return Excerpt(tuple(head), tuple(reversed(tail)), omitted, cut)
 
 
-def _shortened(message: Message, budget: int) -> Message:
+def _shortened(message: PromptMessage, budget: int) -> PromptMessage:
     if tokens_of(message.text) <= budget:
         return message
     kept = message.text

@@ -38,7 +38,7 @@ def _mean(rule: Answer, model: Answer, criterion: Criterion) -> Answer:
         key=lambda option: (abs(option.score - mean), option.answer != model.answer),
     )
     kept = model.evidence[:_QUOTES_OF_MODEL]
-    more = [each for each in rule.evidence if each not in kept][:_QUOTES_OF_RULE]
+    more = [piece for piece in rule.evidence if piece not in kept][:_QUOTES_OF_RULE]
     return Answer(
         applicable=True,
         explanation=sentence("model.both", model=model.explanation, rules=rule.explanation),

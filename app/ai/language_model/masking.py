@@ -27,9 +27,9 @@ class MaskedText:
     def text(self) -> str:
         """The text with its masks."""
         pieces, at = [], 0
-        for each in self.masked:
-            pieces += [self.original[at : each.start], each.word]
-            at = each.end
+        for stretch in self.masked:
+            pieces += [self.original[at : stretch.start], stretch.word]
+            at = stretch.end
         return "".join([*pieces, self.original[at:]])
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
@@ -38,26 +38,29 @@ class MaskedText:
 
     def _original_at(self, offset: int, *, is_end: bool) -> int:
         shift = 0
-        for each in self.masked:
-            begins = each.start + shift
-            ends = begins + len(each.word)
+        for stretch in self.masked:
+            begins = stretch.start + shift
+            ends = begins + len(stretch.word)
             if offset < begins or (is_end and offset == begins):
                 break
             if offset < ends or (is_end and offset == ends):
-                return each.end if is_end else each.start
-            shift += len(each.word) - (each.end - each.start)
+                return stretch.end if is_end else stretch.start
+            shift += len(stretch.word) - (stretch.end - stretch.start)
         return offset - shift
 
 
 def masked_texts(transcript: Transcript, *, mask: bool) -> dict[str, MaskedText]:
     """Map the ids of segments to their texts, masked unless they are so already or must not be."""
     if not mask or transcript.redacted:
-        return {each.id: MaskedText(each.text) for each in transcript.segments}
+        return {segment.id: MaskedText(segment.text) for segment in transcript.segments}
     turns = turns_of(transcript)
     return {
         segment.id: MaskedText(
             segment.text,
-            tuple(Masked(each.start, each.end, each.entity.placeholder) for each in done.originals),
+            tuple(
+                Masked(original.start, original.end, original.entity.placeholder)
+                for original in done.originals
+            ),
         )
         for segment, done in zip(transcript.segments, mask_turns(turns), strict=True)
     }

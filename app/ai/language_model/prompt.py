@@ -42,7 +42,7 @@ def shipped_prompt() -> Prompt:
 
 def system_text(questions: Sequence[Question]) -> str:
     """Write the instructions; equal for all conversations of a scorecard, so servers may keep it."""
-    asked = b"\n".join(orjson.dumps(each.as_json()) for each in questions).decode()
+    asked = b"\n".join(orjson.dumps(question.as_json()) for question in questions).decode()
     return shipped_prompt().system.substitute(questions=asked)
 
 
@@ -55,7 +55,9 @@ def chat_messages(system: str, excerpt: Excerpt) -> ChatMessages:
 
 def with_repair(messages: ChatMessages, answer: str, problems: Sequence[str]) -> ChatMessages:
     """Show the model its answer and what is wrong with it."""
-    told = shipped_prompt().repair.substitute(problems="\n".join(f"- {each}" for each in problems))
+    told = shipped_prompt().repair.substitute(
+        problems="\n".join(f"- {problem}" for problem in problems)
+    )
     return [
         *messages,
         {"role": "assistant", "content": answer},

@@ -7,7 +7,7 @@ from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import Dialogue
 from app.ai.language_model.answers import Source
 from app.ai.language_model.endpoint import Endpoint, ModelError, Reason
-from app.ai.language_model.excerpt import Excerpt, Message, excerpt_of, tokens_of
+from app.ai.language_model.excerpt import Excerpt, PromptMessage, excerpt_of, tokens_of
 from app.ai.language_model.masking import masked_texts
 from app.ai.language_model.prompt import chat_messages, shipped_prompt, system_text
 from app.ai.language_model.questions import Question, questions_of
@@ -64,7 +64,7 @@ def prompt_request_of(
     system = system_text(questions)
     texts = masked_texts(dialogue.transcript, mask=mask)
     shown = [
-        Message(line.segment.index + 1, line.segment.role.value, texts[line.segment.id].text)
+        PromptMessage(line.segment.index + 1, line.segment.role.value, texts[line.segment.id].text)
         for line in dialogue.lines
     ]
     budget = input_tokens - tokens_of(system) - _WRAPPING_TOKENS
@@ -83,5 +83,5 @@ def prompt_request_of(
         )
         for message in excerpt.messages
     }
-    masked_count = sum(len(each.masked.masked) for each in sources.values())
+    masked_count = sum(len(source.masked.masked) for source in sources.values())
     return PromptRequest(questions, system, excerpt, sources, masked_count)

@@ -50,7 +50,7 @@ def answer_problems(answer: Any, question: Question) -> list[str]:
     if not isinstance(answer.get("explanation"), str):
         found.append("explanation is not a text")
     evidence = answer.get("evidence")
-    if not isinstance(evidence, list) or not all(_is_evidence(each) for each in evidence):
+    if not isinstance(evidence, list) or not all(_is_evidence(piece) for piece in evidence):
         found.append(
             "evidence is not a list of {message: integer, quote: text, polarity: "
             f"{' or '.join(POLARITIES)}}}"

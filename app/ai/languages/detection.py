@@ -81,23 +81,23 @@ def name_of(tag: str) -> str:
 
 
 def languages_of(
-    texts: Sequence[str], *, declared: str | None, each: Sequence[str | None] = ()
+    texts: Sequence[str], *, declared: str | None, known: Sequence[str | None] = ()
 ) -> Languages:
     """Tell the language of the texts together and of each one.
 
-    What is declared, for all or for `each` text, is believed; only in a conversation in English or
+    What is declared, for all texts or for single ones (`known`), is believed; only in a conversation in English or
     Hindi are lines told apart, since people switch between these. Without a declaration the first
     20,000 characters decide.
     """
     main = language_key(declared)
-    keys = {tag: language_key(tag) for tag in set(each)}
+    keys = {tag: language_key(tag) for tag in set(known)}
     sample = " ".join(texts)[:_SAMPLE_CHARS]
     if {ENGLISH, UNKNOWN}.issuperset((main, *keys.values())):
         sure = _plainly_english(texts, sample, declared=main == ENGLISH)
         if sure is not None:
             return Languages(ENGLISH, sure, (ENGLISH,) * len(texts))
     main, confidence = (main, 1.0) if main != UNKNOWN else _guess(sample)
-    own = [keys[tag] for tag in each] or [UNKNOWN] * len(texts)
+    own = [keys[tag] for tag in known] or [UNKNOWN] * len(texts)
     found = tuple(
         _of_text(text, main if key == UNKNOWN else key)
         for text, key in zip(texts, own, strict=True)

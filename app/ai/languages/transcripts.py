@@ -14,7 +14,7 @@ def with_languages(transcript: Transcript) -> Transcript:
     told = languages_of(
         [segment.text for segment in transcript.segments],
         declared=transcript.language,
-        each=[segment.language for segment in transcript.segments],
+        known=[segment.language for segment in transcript.segments],
     )
     segments = tuple(
         _tagged(segment, code, transcript.language)

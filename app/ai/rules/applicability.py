@@ -35,7 +35,7 @@ def speaks(facts: Facts, languages: Iterable[str]) -> bool | None:
     spoken = primary_language(facts.dialogue.language)
     if spoken == UNKNOWN:
         return None
-    return spoken in {primary_language(each) for each in languages}
+    return spoken in {primary_language(tag) for tag in languages}
 
 
 def _languages(facts: Facts, languages: list[str]) -> Answer | None:

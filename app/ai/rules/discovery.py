@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.ai.conduct.readings import SHOWN, AgentLine, Readings, Reply
+from app.ai.conduct.readings import SHOWN, AgentLine, Readings, ReplyInContext
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.dialogue.turns import Side
@@ -86,7 +86,7 @@ def _answering(facts: Facts, *kinds: str) -> set[int]:
     return {
         line.position
         for before, reply in pairwise(facts.dialogue.turns)
-        if reply.side is Side.CUSTOMER and any(each.position in said for each in before.lines)
+        if reply.side is Side.CUSTOMER and any(line.position in said for line in before.lines)
         for line in reply.lines
     }
 
@@ -103,7 +103,7 @@ def _useless_replies(facts: Facts, readings: Readings) -> Iterator[_Miss]:
             yield _Miss(agent.line.position, "repeated_answer", _REPEATED, *examined([agent.line]))
 
 
-def _fault(reply: Reply) -> tuple[str, float]:
+def _fault(reply: ReplyInContext) -> tuple[str, float]:
     agent, before, after = reply.agent, reply.before, reply.after
     if agent.is_rude:
         return "rude_reply", _RUDE

@@ -185,4 +185,4 @@ def _named(kind: type | tuple[type, ...]) -> str:
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if set(kinds) == {int, float}:
         return "a number"
-    return " or ".join(_KINDS[each] for each in kinds if each is not type(None))
+    return " or ".join(_KINDS[kind] for kind in kinds if kind is not type(None))

@@ -116,7 +116,11 @@ def _phrases(document: Mapping[str, Any]) -> list[Finding]:
     found = []
     for number, most, unit in (
         (len(every), MOST_PHRASES_IN_ALL, "phrases"),
-        (sum(len(words_in(each)) for each in every), MOST_PHRASE_WORDS_IN_ALL, "words in phrases"),
+        (
+            sum(len(words_in(phrase)) for phrase in every),
+            MOST_PHRASE_WORDS_IN_ALL,
+            "words in phrases",
+        ),
     ):
         if number > most:
             message = f"A scorecard may have at most {most:,} {unit}; this one has {number:,}."

@@ -45,8 +45,8 @@ def rescored(
     Raises:
         Unscorable: too little would be left to score.
     """
-    former = {each["key"]: each for each in results["criteria"]}
-    given = {key: _answer(each) for key, each in former.items()} | dict(answers)
+    former = {criterion["key"]: criterion for criterion in results["criteria"]}
+    given = {key: _answer(criterion) for key, criterion in former.items()} | dict(answers)
     score = score_of(scorecard, given)
     if score.problem is not None:
         raise Unscorable(score.problem)
