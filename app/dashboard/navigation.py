@@ -52,6 +52,7 @@ SECTIONS: tuple[tuple[Link, ...], ...] = (
     (
         Link("Webhooks", "webhooks.list_page"),
         Link("Keys", "keys.list_page"),
+        Link("Usage", "usage.show"),
         Link("People", "people.list_page"),
         Link("Audit trail", "audit.show"),
     ),

@@ -42,7 +42,6 @@ class Action(StrEnum):
     WEBHOOK_DELETED = "webhook_deleted"
     EVALUATION_OPENED = "evaluation_opened"
     RECORDING_PLAYED = "recording_played"
-    RECORDING_DOWNLOADED = "recording_downloaded"
     RAW_TEXTS_READ = "raw_texts_read"
     REVIEWED = "reviewed"
     RE_EVALUATED = "re_evaluated"

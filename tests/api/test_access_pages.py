@@ -150,6 +150,22 @@ def test_a_wrong_key_is_a_message_at_its_field(
     assert f'id="{field}-problem"' in answer.text
 
 
+def test_usage_says_what_the_api_says(admin: Visitor, client: Caller) -> None:
+    for _ in range(3):
+        assert client.get("/engagements").status_code == 200
+    page = admin.get("/usage").text
+    summary = client.get("/usage/summary").json()
+    # The summary itself was one more call.
+    assert summary["usage"]["calls"]["used"] == 4
+    assert re.search(r'API calls</th>\s*<td class="number">3</td>', page)
+    assert re.search(r"listEngagements</code></td>\s*<td class=\"number\">3</td>", page)
+    assert f"Usage of {summary['billingPeriod']}<" in page
+    wrong = admin.get("/usage?billingPeriod=soon")
+    assert wrong.status_code == 422
+    assert 'id="billingPeriod-problem"' in wrong.text
+    assert "Nothing was used in this month." in admin.get("/usage?billingPeriod=2020-01").text
+
+
 @pytest.mark.parametrize("path", ["/webhooks", "/keys"])
 def test_these_pages_are_for_admins(
     base: str, runtime: Runtime, path: str, make_caller: Callable[..., Caller]

@@ -11,7 +11,7 @@ from app.dashboard.pages import (
     sign_in,
     sound,
 )
-from app.dashboard.pages.admin import audit, keys, people, webhooks
+from app.dashboard.pages.admin import audit, keys, people, usage, webhooks
 from app.dashboard.pages.figures import leaderboards, overview, trends
 from app.dashboard.pages.lists import evaluation_list, marked, review_queue, saved_views
 
@@ -32,6 +32,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     account.blp,
     webhooks.blp,
     keys.blp,
+    usage.blp,
     people.blp,
     audit.blp,
     live.blp,
