@@ -15,6 +15,7 @@ from app.core.process import heartbeat, log
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.dashboard import install as dashboard
+from app.events.catalogue import described_types
 from app.packages import load_blueprints
 from app.web import current, errors, request_id, request_times
 from app.web.api import OrjsonProvider, register
@@ -46,7 +47,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     Blobs(runtime, {"aud": AudioObjects(runtime), "exp": ExportFiles(runtime)}).install(app)
     blueprints = load_blueprints()
     register(app, blueprints)
-    pages.install(app, blueprints)
+    pages.install(app, blueprints, described_types())
     if settings.dashboard:
         dashboard.install(app, runtime)
     return app

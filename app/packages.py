@@ -77,7 +77,7 @@ PACKAGES: tuple[Package, ...] = (
     Package("dashboard", _MODELS),
     Package("directory", _MODELS),
     Package("events", _MODELS),
-    Package("people", _MODELS),
+    Package("people", _MODELS, commands={"users": "cli:users"}),
     Package("redaction", _MODELS),
     Package("demo", commands={"demo": "cli:demo"}),
     Package(

@@ -19,6 +19,7 @@ from app.api_keys.authentication import PUBLIC_ENDPOINTS
 from app.core.database.session import Table
 from app.core.settings import Settings
 from app.operations import migrating
+from tests.openapi_document import operations, properties
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted([*ROOT.glob("app/**/*.py"), *ROOT.glob("training/**/*.py")])
@@ -180,6 +181,18 @@ def test_openapi_json_is_the_generated_document(flask_app: Flask) -> None:
     served = flask_app.test_client().get("/openapi.json").get_json()
     committed = json.loads((ROOT / "openapi.json").read_text())
     assert served == committed, "run `./run openapi > openapi.json`"
+
+
+def test_every_property_and_parameter_is_described() -> None:
+    document = json.loads((ROOT / "openapi.json").read_text())
+    without = [place for place, shape in properties(document) if not shape.get("description")]
+    for name, holder in [*operations(document), *document["paths"].items()]:
+        without += [
+            f"{name} {parameter['name']}"
+            for parameter in holder.get("parameters", ())
+            if "$ref" not in parameter and not parameter.get("description")
+        ]
+    assert without == [], "describe them at the field or in app/web/openapi/descriptions.toml"
 
 
 def test_every_setting_is_documented_with_its_default() -> None:

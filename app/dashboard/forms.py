@@ -10,13 +10,13 @@ from app.web.schemas.messages import details_of
 
 
 def load(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Load the values of a form or a query.
+    """Load the values of a form or a query; an empty field counts as not given.
 
     Raises:
         InvalidInput: its details name each field; `field_errors` makes messages of them.
     """
     known = {field.data_key or name for name, field in schema.load_fields.items()}
-    given = {name: values[name] for name in known & set(values)}
+    given = {name: values[name] for name in known & set(values) if values[name] != ""}
     try:
         loaded: dict[str, Any] = schema.load(given)
     except ValidationError as error:

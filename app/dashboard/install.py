@@ -9,6 +9,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from app.core import errors
 from app.core.clock import iso_utc
+from app.core.process import heartbeat
 from app.core.runtime import Runtime
 from app.dashboard import responses, words
 from app.dashboard.assets import Assets
@@ -45,6 +46,7 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.globals["asset"] = assets.url
+    app.jinja_env.globals["zip"] = zip
     app.jinja_env.globals["words"] = words.text_of
     app.jinja_env.filters["iso"] = iso_utc
     app.jinja_env.filters["age"] = times.age
@@ -62,6 +64,7 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
             "navigation": list(sections_for(person)) if person else [],
             "form_token": forgery.form_token(person.token) if person else "",
             "notice": current_notice(),
+            "worker_is_alive": heartbeat.is_alive(runtime.settings.data_dir),
             "is_insecure": not cookie.is_secure(request, runtime.settings),
         }
 

@@ -14,28 +14,44 @@ _OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A page in the navigation: its text, and its endpoint within the dashboard."""
+    """A page in the navigation: its text, its endpoint within the dashboard, its keys if any."""
 
     text: str
     endpoint: str
+    keys: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLink:
+    """A link of the navigation as a template shows it."""
+
+    text: str
+    keys: str
+    url: str
+    is_here: bool
 
 
 # Sections of the navigation, in their order on the page.
 SECTIONS: tuple[tuple[Link, ...], ...] = (
-    (Link("Overview", "overview.show"), Link("Evaluations", "evaluation_list.show")),
+    (
+        Link("Overview", "overview.show", "g o"),
+        Link("Evaluations", "evaluation_list.show", "g e"),
+    ),
+    (Link("People", "people.list_page"), Link("Audit trail", "audit.show")),
     (Link("Settings", "account.show"),),
 )
 
 
-def sections_for(person: Person) -> Iterator[list[dict[str, object]]]:
+def sections_for(person: Person) -> Iterator[list[ShownLink]]:
     """Yield the sections with the links that a person may open."""
     for section in SECTIONS:
         links = [
-            {
-                "text": link.text,
-                "url": url_for(f"dashboard.{link.endpoint}"),
-                "is_here": request.blueprint == f"dashboard.{link.endpoint.partition('.')[0]}",
-            }
+            ShownLink(
+                text=link.text,
+                keys=link.keys,
+                url=url_for(f"dashboard.{link.endpoint}"),
+                is_here=request.blueprint == f"dashboard.{link.endpoint.partition('.')[0]}",
+            )
             for link in section
             if may_open(current_app, f"dashboard.{link.endpoint}", person)
         ]

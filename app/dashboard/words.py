@@ -144,6 +144,13 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "failed": "Failed",
         "expired": "The file never came",
     },
+    "importStatus": {
+        "queued": "Waiting",
+        "running": "Running",
+        "completed": "Done",
+        "completed_with_errors": "Done, with errors",
+        "failed": "Failed",
+    },
     "stage": {
         "upload": "Upload",
         "decode": "Reading the sound",

@@ -17,12 +17,11 @@ from app.web.raw_access import check_raw
 blp = Blueprint(
     "evaluations",
     __name__,
-    url_prefix="/evaluations",
     description="Judgements of conversations, recordings and calls",
 )
 
 
-@blp.get("")
+@blp.get("/evaluations")
 @require_scope("evaluations:read")
 @blp.arguments(evaluations.EvaluationQuery, location="query")
 @blp.response(200, evaluations.EvaluationSchema(many=True))
@@ -33,7 +32,7 @@ def list_evaluations(query: dict[str, Any]) -> Any:
         return listing.list_page(session, request, **query)
 
 
-@blp.get("/<id:evaluation_id>")
+@blp.get("/evaluations/<id:evaluation_id>")
 @require_scope("evaluations:read")
 @blp.response(200, evaluations.EvaluationDetailSchema)
 def get_evaluation(evaluation_id: str) -> Any:
@@ -42,7 +41,7 @@ def get_evaluation(evaluation_id: str) -> Any:
         return service.get(session, evaluation_id)
 
 
-@blp.get("/<id:evaluation_id>/transcript")
+@blp.get("/evaluations/<id:evaluation_id>/transcript")
 @require_scope("evaluations:read")
 @blp.arguments(TranscriptQuery, location="query")
 @blp.response(200, TranscriptSchema)
@@ -56,7 +55,7 @@ def get_evaluation_transcript(query: dict[str, bool], evaluation_id: str) -> Any
         )
 
 
-@blp.get("/<id:evaluation_id>/results")
+@blp.get("/evaluations/<id:evaluation_id>/results")
 @require_scope("evaluations:read")
 @blp.arguments(evaluations.ResultsQuery, location="query")
 @blp.response(200, ResultsSchema)
@@ -66,7 +65,7 @@ def get_evaluation_results(query: dict[str, bool], evaluation_id: str) -> Any:
         return results.results_of(session, service.find(session, evaluation_id), **query)
 
 
-@blp.post("/<id:evaluation_id>/re-evaluate")
+@blp.post("/evaluations/<id:evaluation_id>/re-evaluate")
 @require_scope("evaluations:review")
 @blp.arguments(re_evaluations.ReEvaluateBody)
 @blp.response(202, re_evaluations.ReEvaluationAcceptedSchema)
@@ -77,7 +76,7 @@ def re_evaluate(body: dict[str, Any], evaluation_id: str) -> Any:
         return again.accepted(evaluation, status_url=_url(f"/evaluations/{evaluation.id}"))
 
 
-@blp.post("/re-evaluate")
+@blp.post("/re-evaluations")
 @require_scope("evaluations:review", policy=EXPENSIVE)
 @blp.arguments(re_evaluations.ReEvaluateMany)
 @blp.response(202, re_evaluations.ReEvaluationManyAcceptedSchema)
@@ -90,7 +89,7 @@ def re_evaluate_many(body: dict[str, Any]) -> Any:
         return {"count": count, "dry_run": True, "id": None, "status": None, "status_url": None}
     with current_runtime().db.writing() as session:
         started = bulk.start(session, selected=count, **body)
-    url = _url(f"/evaluations/re-evaluations/{started['id']}")
+    url = _url(f"/re-evaluations/{started['id']}")
     return {**started, "dry_run": False, "status_url": url}
 
 

@@ -23,6 +23,7 @@ from app.imports import service as importing
 from app.operations import database_files, orphans
 from app.operations.processes.scheduler import PeriodicTask
 from app.operations.processes.sweep import JobQueue
+from app.people import audit, sessions
 from app.privacy import jobs as erasures
 from app.privacy import retention
 from app.privacy import service as erasing
@@ -60,6 +61,16 @@ def _purge_model_answers(runtime: Runtime) -> None:
     _purge_in_batches(runtime, lambda session: model_answers.purge(session, before=before))
 
 
+def _purge_audit_trail(runtime: Runtime) -> None:
+    before = utc_now() - timedelta(days=runtime.settings.retention_audit_days)
+    _purge_in_batches(runtime, lambda session: audit.purge(session, before=before))
+
+
+def _purge_sessions(runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
+        sessions.purge(session, runtime.settings)
+
+
 def _purge_in_batches(runtime: Runtime, purge: Callable[[Session], int]) -> None:
     """Purge in short transactions, with pauses in which others can write."""
     while True:
@@ -89,6 +100,8 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("idempotency answers", 3600, _purge_idempotency_answers),
     PeriodicTask("deliveries", 3600, _purge_deliveries),
     PeriodicTask("model answers", 3600, _purge_model_answers),
+    PeriodicTask("audit trail", 3600, _purge_audit_trail),
+    PeriodicTask("sessions", 3600, _purge_sessions),
     PeriodicTask("imports", 3600, imports.purge),
     PeriodicTask("retention", 3600, retention.run),
 )

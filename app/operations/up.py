@@ -211,9 +211,9 @@ def _first_access_lines(settings: Settings, access: FirstAccess) -> list[str]:
     elif access["file"]:
         lines = [
             "",
-            "Created at this start: access to the API or the dashboard. It was written to",
+            "Created at this start: an API key, a password for the dashboard, or both. Written to",
             f"  {access['file']}",
-            "  Store it in a safe place, then delete the file.",
+            "  Store them in a safe place, then delete the file.",
         ]
     else:
         return []

@@ -1,14 +1,16 @@
 """Audit trail: entries are only added, and deleted when their time is over."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.upserts import upsert_into
 from app.core.ids import new_id
 from app.people.models import AuditEntry
@@ -46,6 +48,14 @@ class Actor:
     request_id: str
 
 
+_FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
+    "user_id": lambda user_id: AuditEntry.user_id == user_id,
+    "action": lambda action: AuditEntry.action == action,
+    "object_id": lambda object_id: AuditEntry.object_id == object_id,
+    "start": lambda moment: AuditEntry.at >= moment,
+    "end": lambda moment: AuditEntry.at < moment,
+}
+
 COMMAND_LINE = Actor(user_id=None, address="command line", request_id="")
 
 
@@ -59,6 +69,25 @@ def record_daily(session: Session, actor: Actor, action: Action, object_id: str)
     entry = _entry(actor, action, object_id)
     entry["day"] = entry["at"].date().isoformat()
     session.execute(upsert_into(session, AuditEntry).values(**entry).on_conflict_do_nothing())
+
+
+def list_page(session: Session, request: PageRequest, **filters: Any) -> Page[Any]:
+    """List entries as mappings; `start` is inclusive, `end` is not."""
+    statement = select(*AuditEntry.__table__.c).where(*_conditions(filters))
+    return select_page(
+        session, statement, request, sortable={"at": AuditEntry.at}, tail=AuditEntry.id
+    )
+
+
+def entries_before(
+    session: Session, entry_id: str | None, *, limit: int, **filters: Any
+) -> Sequence[AuditEntry]:
+    """Return the next entries of the whole list, the newest first, after the one with this id."""
+    wanted = _conditions(filters)
+    if entry_id is not None:
+        wanted.append(AuditEntry.id < entry_id)
+    statement = select(AuditEntry).where(*wanted).order_by(AuditEntry.id.desc()).limit(limit)
+    return session.scalars(statement).all()
 
 
 def users_who(session: Session, action: Action, object_id: str) -> list[str]:
@@ -78,6 +107,10 @@ def purge(session: Session, *, before: datetime) -> int:
         delete(AuditEntry).where(AuditEntry.id.in_(old)).returning(AuditEntry.id)
     )
     return len(found.all())
+
+
+def _conditions(filters: Mapping[str, Any]) -> list[ColumnElement[bool]]:
+    return [_FILTERS[name](value) for name, value in filters.items()]
 
 
 def _entry(actor: Actor, action: Action, object_id: str | None) -> dict[str, Any]:

@@ -11,6 +11,9 @@ from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 MIN_LENGTH, MAX_LENGTH = 12, 128
 ONE_TIME_LENGTH = 20
 
+# Characters that a password with the name in it must have besides.
+_WITHOUT_NAME = 8
+
 _ALPHABET = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _MEMORY_KIB, _PASSES, _LANES = 19 * 1024, 2, 1
 # Each hash takes 19 MiB and a processor for its time: sign-ins must not take them all.
@@ -212,7 +215,7 @@ def problem_with(password: str, name: str) -> str | None:
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         return f"The password must have {MIN_LENGTH} to {MAX_LENGTH} characters."
     folded = password.casefold()
-    if name in folded and len(folded) - len(name) < MIN_LENGTH - 4:
+    if name in folded and len(folded.replace(name, "")) < _WITHOUT_NAME:
         return "The password must not be made of the name: choose another."
     if len(set(folded)) < 5 or _is_common(folded):
         return "This password is too easy to guess: choose another."

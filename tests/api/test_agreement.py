@@ -95,7 +95,7 @@ def test_figures_come_from_twenty_pairs_on(
     assert (early["evaluations"], early["reviewers"], early["leastPairs"]) == (19, 1, 20)
     hidden = of(early, GREETING)
     assert (hidden["pairs"], hidden["kappa"], hidden["confusion"]) == (19, None, None)
-    assert reasons(hidden)["kappa"] == "There are 19 pairs; a figure needs 20."
+    assert reasons(hidden)["kappa"] == "There are 19 pairs; this statistic needs 20."
     assert early["score"]["bias"] is None
     runner = CommandRunner()
     assert "There are 19 pairs" in runner.invoke(agreement).output

@@ -1,7 +1,10 @@
 """The OpenAPI document: valid, complete, and with examples that hold."""
 
 import configparser
+import itertools
 import json
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,18 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
 from app.cli import STANDALONE_COMMANDS, cqe
+from app.core.ids import new_id
+from app.events.catalogue import EventType, example_of
+from app.web.openapi.descriptions import camel
+from tests.caller import Caller, error_code
+from tests.openapi_document import operations, properties
 
 ROOT = Path(__file__).resolve().parents[2]
+IDS = {
+    "scorecard_id": new_id("sc"),
+    "evaluation_id": new_id("eval"),
+    "subscription_id": new_id("wh"),
+}
 
 
 @pytest.fixture
@@ -50,20 +63,68 @@ def test_every_plain_field_has_an_example_that_fits_it(document: dict[str, Any])
     assert wrong == []
 
 
-def test_every_operation_is_named_described_guarded_and_answers_errors(
+def test_every_operation_has_a_name_a_summary_a_description_and_errors(
     document: dict[str, Any],
 ) -> None:
     seen: set[str] = set()
-    for path, item in document["paths"].items():
-        for method, operation in item.items():
-            if method == "parameters":
-                continue
-            assert operation["operationId"] not in seen
-            seen.add(operation["operationId"])
-            assert operation["description"], path
-            if path != "/health":
-                assert operation["security"]
-                assert {"401", "403", "429", "500", "503"} <= operation["responses"].keys()
+    for name, operation in operations(document):
+        assert operation["operationId"] not in seen
+        seen.add(operation["operationId"])
+        assert operation["summary"], name
+        assert operation["description"], name
+        assert not operation["description"].startswith(operation["summary"]), name
+        if operation["security"]:
+            assert {"401", "403", "429", "500", "503"} <= operation["responses"].keys()
+            assert {"$ref": "#/components/parameters/Nonce"} in operation["parameters"], name
+
+
+def test_no_description_is_left_without_its_field(document: dict[str, Any]) -> None:
+    file = ROOT / "app" / "web" / "openapi" / "descriptions.toml"
+    described = tomllib.loads(file.read_text())["fields"]
+    schemas = document["components"]["schemas"]
+    names = {place.rsplit(".", 1)[1] for place, _ in properties(document)}
+    names |= {camel(name) for name in names}
+    for name in described:
+        schema, _, field = name.rpartition(".")
+        known = names if schema in ("", "Event") else schemas[schema]["properties"]
+        assert field in known, name
+
+
+def test_a_body_is_required_where_the_service_demands_one(
+    document: dict[str, Any], client: Caller
+) -> None:
+    schemas = document["components"]["schemas"]
+    sent = 0
+    for name, operation in operations(document):
+        method, path = name.split()
+        if "requestBody" not in operation or not path.startswith("/"):
+            continue
+        [content] = operation["requestBody"]["content"].values()
+        schema = schemas[content["schema"]["$ref"].rsplit("/", 1)[1]]
+        assert operation["requestBody"]["required"] == bool(schema.get("required")), name
+        if operation["requestBody"]["required"]:
+            address = re.sub(r"{(\w+)}", lambda match: IDS.get(match[1], "ext-1"), path)
+            answer = client.call(method.upper(), address)
+            assert error_code(answer) in ("VALIDATION_ERROR", "RESOURCE_NOT_FOUND"), name
+            sent += 1
+    assert sent > 5
+
+
+def test_each_event_type_is_a_webhook_with_its_schema(document: dict[str, Any]) -> None:
+    assert document["webhooks"].keys() == {event.value for event in EventType}
+    for event, item in document["webhooks"].items():
+        content = item["post"]["requestBody"]["content"]["application/json"]
+        assert Draft202012Validator(content["schema"]).is_valid(example_of(EventType(event)))
+        assert content["examples"]["sample"]["value"] == example_of(EventType(event))
+
+
+def test_no_request_matches_two_paths_of_equal_rank(document: dict[str, Any]) -> None:
+    """A path with a name where the other has a variable goes first; that must be one of the two."""
+    paths = [path.split("/") for path in document["paths"]]
+    for first, second in itertools.combinations(paths, 2):
+        pairs = [(a, b) for a, b in zip(first, second, strict=False) if a != b]
+        alike = len(first) == len(second) and all(a[:1] == "{" or b[:1] == "{" for a, b in pairs)
+        assert not alike or len({a[:1] == "{" for a, _ in pairs}) == 1, (first, second)
 
 
 def test_what_needs_no_start_runs_in_an_empty_environment(

@@ -43,7 +43,7 @@ def again(client: Caller, evaluation_id: str, **body: Any) -> Any:
 
 
 def many(client: Caller, **body: Any) -> Any:
-    answer = client.post("/evaluations/re-evaluate", {"filters": {}, **body})
+    answer = client.post("/re-evaluations", {"filters": {}, **body})
     assert answer.status_code == 202, answer.text
     return answer.json()["data"]
 
@@ -156,12 +156,12 @@ def test_many_are_judged_again(client: Caller, runtime: Runtime, monkeypatch: An
     assert many(client, dryRun=True)["count"] == 6
     headers = {"Idempotency-Key": "once"}
     body = {"filters": {"channel": ["chat"], "minScore": 1}, "scorecardId": own["id"]}
-    sent = [client.post("/evaluations/re-evaluate", body, headers=headers) for _ in range(2)]
+    sent = [client.post("/re-evaluations", body, headers=headers) for _ in range(2)]
     assert sent[0].json() == sent[1].json()
     started = sent[0].json()["data"]
     assert (started["count"], started["status"]) == (5, "queued")
     assert jobs.due_ids(runtime) == [started["id"]]
-    path = f"/evaluations/re-evaluations/{started['id']}"
+    path = f"/re-evaluations/{started['id']}"
     assert get(client, path)["counts"]["queued"] == 5
     judge()
     assert jobs.due_ids(runtime) == []
@@ -174,9 +174,7 @@ def test_many_are_judged_again(client: Caller, runtime: Runtime, monkeypatch: An
     assert {(each["revision"], each["score"]) for each in listed} == {(2, 100)}
     assert happened(runtime).count("evaluation.completed") == 11
     assert wrong_facts(runtime) == []
-    assert error_code(client.get(f"/evaluations/re-evaluations/{new_id('reev')}")) == (
-        "RESOURCE_NOT_FOUND"
-    )
+    assert error_code(client.get(f"/re-evaluations/{new_id('reev')}")) == ("RESOURCE_NOT_FOUND")
 
 
 def test_what_is_fresh_goes_before_a_re_evaluation(client: Caller, runtime: Runtime) -> None:
@@ -201,7 +199,7 @@ def test_what_was_judged_for_the_first_time_meanwhile_counts_too(
     started = many(client)
     assert started["count"] == 0
     judge()
-    counts = get(client, f"/evaluations/re-evaluations/{started['id']}")["counts"]
+    counts = get(client, f"/re-evaluations/{started['id']}")["counts"]
     assert (counts["selected"], counts["completed"], counts["skipped"]) == (1, 1, 0)
     assert wrong_facts(runtime) == []
 
@@ -211,7 +209,7 @@ def test_a_source_that_changes_meanwhile_is_passed_over(client: Caller, runtime:
     started = many(client)
     put_chat(client, "chat-1", labels={"team": "north"})
     judge()
-    counts = get(client, f"/evaluations/re-evaluations/{started['id']}")["counts"]
+    counts = get(client, f"/re-evaluations/{started['id']}")["counts"]
     assert (counts["selected"], counts["completed"], counts["skipped"]) == (3, 2, 1)
     with runtime.db.reading() as session:
         most = session.scalar(select(func.max(Evaluation.revision)))
@@ -232,7 +230,7 @@ def test_a_re_evaluation_that_cannot_go_on_ends(
         assert jobs.due_ids(runtime) == [started["id"]]
         judge()
     assert jobs.due_ids(runtime) == []
-    shown = get(client, f"/evaluations/re-evaluations/{started['id']}")
+    shown = get(client, f"/re-evaluations/{started['id']}")
     assert (shown["status"], shown["error"]["code"]) == ("failed", "INTERNAL")
 
 
@@ -258,7 +256,7 @@ def test_the_command_waits_for_one_or_many(client: Caller, runtime: Runtime) -> 
 
 
 def test_mistakes_are_named(client: Caller, make_caller: Any, base: str) -> None:
-    path = "/evaluations/re-evaluate"
+    path = "/re-evaluations"
     for body, found in (
         ({}, {"filters": "REQUIRED"}),
         ({"filters": {"minScore": "many"}}, {"filters.minScore": "TYPE"}),

@@ -68,3 +68,62 @@ def test_a_narrow_screen_opens_the_navigation_and_never_scrolls_sideways(
     page.get_by_role("button", name="Menu").click()
     page.get_by_role("link", name="Overview").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+
+
+def test_keys_lead_to_pages_but_not_from_a_field(page: Page) -> None:
+    page.goto("/settings")
+    page.get_by_label("Shown name").press("g")
+    page.keyboard.press("o")
+    assert page.url.endswith("/settings")
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    check_accessibility(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+    page.keyboard.press("g")
+    page.keyboard.press("o")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+
+
+def test_keys_of_letters_can_be_switched_off(page_of: Callable[..., Page]) -> None:
+    page = page_of("lead")
+    page.goto("/settings")
+    page.get_by_label("Keys of single letters").select_option("off")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+
+
+def test_a_lost_connection_shows_as_a_strip_until_it_is_back(
+    page: Page, console: list[str]
+) -> None:
+    page.goto("/")
+    strip = page.get_by_text("The connection to the service is lost.")
+    expect(strip).to_be_hidden()
+    show_again = "document.dispatchEvent(new Event('visibilitychange'))"
+    page.route("**/live/progress*", lambda route: route.fulfill(status=503, body=""))
+    page.evaluate(show_again)
+    expect(strip).to_be_visible()
+    page.unroute("**/live/progress*")
+    page.evaluate(show_again)
+    expect(strip).to_be_hidden()
+    assert "503" in console.pop()
+
+
+def test_an_admin_manages_people_by_keyboard_and_mouse(page: Page) -> None:
+    page.goto("/people")
+    check_accessibility(page)
+    page.get_by_label("Name for signing in").fill("Ines")
+    page.get_by_label("Role").select_option("reviewer")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("One-time password of ines")).to_be_visible()
+    check_accessibility(page)
+    page.get_by_role("link", name="ines", exact=True).click()
+    check_accessibility(page)
+    page.get_by_role("button", name="Disable the account").click()
+    expect(page.get_by_role("status").first).to_contain_text("The account is disabled")
+    page.get_by_role("link", name="What this person did").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Audit trail")
+    check_accessibility(page)

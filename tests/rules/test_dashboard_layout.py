@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
+from app.dashboard.pages.live import LIVE
 from app.people.roles import ADMIN, ROLES
 
 DASHBOARD = Path(__file__).parents[2] / "app" / "dashboard"
@@ -22,6 +23,19 @@ def test_every_scope_of_a_page_is_one_of_a_role(flask_app: Flask) -> None:
     scopes = {view.required_scope for view in views if hasattr(view, "required_scope")}
     assert scopes
     assert scopes <= ROLES[ADMIN]
+
+
+def test_json_comes_from_the_live_endpoints_alone(flask_app: Flask) -> None:
+    endpoints = {
+        rule.endpoint.removeprefix("dashboard.")
+        for rule in flask_app.url_map.iter_rules()
+        if rule.rule.startswith("/live/")
+    }
+    assert endpoints == set(LIVE)
+    using = {
+        file.stem for file in (DASHBOARD / "pages").glob("*.py") if "jsonify" in file.read_text()
+    }
+    assert using == {endpoint.partition(".")[0] for endpoint in LIVE}
 
 
 @pytest.mark.parametrize("file", TEMPLATES, ids=lambda file: file.name)

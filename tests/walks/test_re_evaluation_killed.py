@@ -69,7 +69,7 @@ def test_a_killed_re_evaluation_goes_on_and_does_nothing_twice(
     judge()
     own = create(client, minimum={"words": 1, "judgedWeightPercent": 0})["id"]
     body = {"filters": {}, "scorecardId": own}
-    started = client.post("/evaluations/re-evaluate", body).json()["data"]
+    started = client.post("/re-evaluations", body).json()["data"]
     assert started["count"] == NUMBER
     url = runtime.settings.effective_database_url
     command = [sys.executable, "-c", WORKER, str(runtime.settings.data_dir), url]
@@ -77,7 +77,7 @@ def test_a_killed_re_evaluation_goes_on_and_does_nothing_twice(
     second = killed_at(runtime, command, first + 1)
     assert 0 < first < second < NUMBER
     judge()
-    counts = get(client, f"/evaluations/re-evaluations/{started['id']}")["counts"]
+    counts = get(client, f"/re-evaluations/{started['id']}")["counts"]
     assert counts["completed"] == counts["selected"] == NUMBER
     with runtime.db.reading() as session:
         sources = Counter(session.scalars(select(Evaluation.source_id)))

@@ -172,7 +172,7 @@ def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
     try:
         again.wait_ready()
         assert not [name for pid, name in below.items() if is_running(pid)]
-        assert "First start" not in again.text
+        assert "Created at this start" not in again.text
     finally:
         again.end()
 

@@ -1,145 +1,175 @@
-"""Agreement of the judge with people, and of people with each other (docs/reviews.md)."""
+"""Report on the agreement of the engine with people, and of people with each other.
+
+docs/reviews.md explains the statistics.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import Session
 
 from app.agreement import alpha, scores
-from app.analytics.agreement import figures
-from app.analytics.agreement.figures import Cluster, Rated
+from app.analytics.agreement.rating_statistics import (
+    LEAST_PAIRS,
+    Cluster,
+    RatingPairs,
+    category_statistics,
+    number_statistics,
+)
 from app.analytics.engine.selection import Selection
 from app.evaluations.enums import RESOLUTIONS, Status
 from app.evaluations.models import Evaluation
 from app.reviews.latest_ratings import LatestRatings, latest_ratings
 
-# Two scores that differ by no more than this are taken to be the same verdict.
+# Scores at most this far apart count as close.
 CLOSE = 5
+
+# The latest ratings of each evaluation, one entry for each reviewer.
+RatingsByEvaluation = Sequence[Sequence[LatestRatings]]
 
 
 def show(session: Session, selection: Selection) -> dict[str, Any]:
-    """Compare the engine's own answers with those of people, over reviewed current evaluations.
+    """Compare the engine's original answers with those of people, over reviewed evaluations.
 
-    Every reviewer of a conversation makes a pair with the engine; reviewers of the same one make
-    pairs with each other. Conversations are what intervals are drawn from, so that several reviews
-    of one don't pass for several conversations. A figure with under 20 pairs is None.
+    Each reviewer of a conversation makes a pair with the engine, and pairs with the other reviewers
+    of the same conversation. Intervals are drawn from whole conversations, so that several reviews
+    of one do not count as several conversations. A statistic of fewer than 20 pairs is None.
     """
-    opinions = latest_ratings(session, _conditions(selection))
+    ratings = latest_ratings(session, _conditions(selection))
     by_evaluation = [
         list(group)
         for _, group in groupby(
-            sorted(opinions, key=lambda each: each.evaluation_id),
-            key=lambda each: each.evaluation_id,
+            sorted(ratings, key=attrgetter("evaluation_id")), key=attrgetter("evaluation_id")
         )
     ]
     return {
         "period": selection.period.shown(),
-        "least_pairs": figures.LEAST_PAIRS,
+        "least_pairs": LEAST_PAIRS,
         "evaluations": len(by_evaluation),
-        "reviewers": len({each.rater for each in opinions}),
-        "criteria": [_criterion(key, by_evaluation) for key in _keys(opinions)],
-        "score": _numbers("score", by_evaluation),
-        "satisfaction": _numbers("satisfaction", by_evaluation),
+        "reviewers": len({rating.rater for rating in ratings}),
+        "criteria": [_criterion(key, by_evaluation) for key in _criterion_keys(ratings)],
+        "score": _number("score", by_evaluation),
+        "satisfaction": _number("satisfaction", by_evaluation),
         "resolution": _resolution(by_evaluation),
     }
 
 
 def _conditions(selection: Selection) -> list[ColumnElement[bool]]:
-    wanted = [getattr(Evaluation, name) == key for name, key in selection.ids().items()]
+    filters = [getattr(Evaluation, name) == key for name, key in selection.ids().items()]
     if selection.channel:
-        wanted.append(Evaluation.channel.in_(selection.channel))
+        filters.append(Evaluation.channel.in_(selection.channel))
     return [
         Evaluation.created_at >= selection.period.start,
         Evaluation.created_at < selection.period.end,
         Evaluation.is_current.is_not(False),
         Evaluation.status == Status.COMPLETED,
-        *wanted,
+        *filters,
     ]
 
 
-def _keys(opinions: Iterable[LatestRatings]) -> list[str]:
-    return list(dict.fromkeys(key for each in opinions for key in each.ratings))
+def _criterion_keys(ratings: Iterable[LatestRatings]) -> list[str]:
+    return list(dict.fromkeys(key for rating in ratings for key in rating.ratings))
 
 
-def _criterion(key: str, by_evaluation: Sequence[Sequence[LatestRatings]]) -> dict[str, Any]:
-    told = [[each.ratings[key] for each in group if key in each.ratings] for group in by_evaluation]
-    newest = next(ratings[-1] for ratings in reversed(told) if ratings)
+def _criterion(key: str, by_evaluation: RatingsByEvaluation) -> dict[str, Any]:
+    answers = [
+        [rating.ratings[key] for rating in group if key in rating.ratings]
+        for group in by_evaluation
+    ]
+    newest = next(group[-1] for group in reversed(answers) if group)
     options = newest["options"] or [0.0, 1.0]
-    clusters: Counter[Cluster] = Counter()
-    units: Counter[tuple[float, ...]] = Counter()
-    applicable: Counter[tuple[bool, bool]] = Counter()
-    for ratings in told:
-        applicable.update(_applicable(each) for each in ratings)
-        both = tuple(
-            (_nearest(options, each["judge"]["score"]), _nearest(options, each["human"]["score"]))
-            for each in ratings
-            if all(_applicable(each))
-        )
-        people = tuple(
-            sorted(
-                _nearest(options, each["human"]["score"])
-                for each in ratings
-                if each["human"]["applicable"]
-            )
-        )
-        clusters.update([both] if both else [])
-        units.update([people] if len(people) > 1 else [])
-    rated = Rated(clusters, units, options)
-    of_scale = newest["type"] != "binary" or len(options) > 2
+    applicability = Counter(_applicability(answer) for group in answers for answer in group)
+    is_scale = newest["type"] != "binary" or len(options) > 2
     return {
         "key": key,
         "title": newest["title"],
         "type": newest["type"],
         "applicability": {
-            "both": applicable[True, True],
-            "judge_only": applicable[True, False],
-            "human_only": applicable[False, True],
-            "neither": applicable[False, False],
+            "both": applicability[True, True],
+            "judge_only": applicability[True, False],
+            "human_only": applicability[False, True],
+            "neither": applicability[False, False],
         },
-        **figures.of_categories(rated, seed=key, of_scale=of_scale),
+        **category_statistics(_answer_pairs(answers, options), seed=key, is_scale=is_scale),
     }
 
 
-def _applicable(rating: Mapping[str, Any]) -> tuple[bool, bool]:
-    return rating["judge"]["applicable"], rating["human"]["applicable"]
+def _answer_pairs(
+    answers: Sequence[Sequence[Mapping[str, Any]]], options: Sequence[float]
+) -> RatingPairs:
+    """Pair the answers to one criterion, where both sides consider it applicable."""
+    clusters: Counter[Cluster] = Counter()
+    units: Counter[tuple[float, ...]] = Counter()
+    for group in answers:
+        cluster = tuple(
+            (
+                _nearest(options, answer["judge"]["score"]),
+                _nearest(options, answer["human"]["score"]),
+            )
+            for answer in group
+            if all(_applicability(answer))
+        )
+        unit = sorted(
+            _nearest(options, answer["human"]["score"])
+            for answer in group
+            if answer["human"]["applicable"]
+        )
+        _count(clusters, units, cluster, unit)
+    return RatingPairs(clusters, units, options)
+
+
+def _applicability(answer: Mapping[str, Any]) -> tuple[bool, bool]:
+    return answer["judge"]["applicable"], answer["human"]["applicable"]
 
 
 def _nearest(options: Sequence[float], score: float) -> float:
-    """Bring a score between two options to the nearer one, the upper one in the middle."""
+    """Return the option nearest to a score, the upper one of two."""
     return min(options, key=lambda option: (abs(option - score), -option))
 
 
-def _numbers(name: str, by_evaluation: Sequence[Sequence[LatestRatings]]) -> dict[str, Any]:
+def _number(name: str, by_evaluation: RatingsByEvaluation) -> dict[str, Any]:
     clusters: Counter[Cluster] = Counter()
     units: Counter[tuple[float, ...]] = Counter()
     for group in by_evaluation:
-        given = [value for each in group if (value := getattr(each, name)) is not None]
-        judge = group[0].judged[name]
-        if given and judge is not None:
-            clusters[tuple((judge, value) for value in given)] += 1
-        if len(given) > 1:
-            units[tuple(sorted(given))] += 1
+        unit = [value for rating in group if (value := getattr(rating, name)) is not None]
+        judged = group[0].judged[name]
+        cluster = () if judged is None else tuple((judged, value) for value in unit)
+        _count(clusters, units, cluster, unit)
     close = {"share_within5": lambda pairs: scores.share_within(pairs, CLOSE)}
-    return figures.of_numbers(
-        Rated(clusters, units), seed=name, more=close if name == "score" else {}
+    return number_statistics(
+        RatingPairs(clusters, units), seed=name, more=close if name == "score" else {}
     )
 
 
-def _resolution(by_evaluation: Sequence[Sequence[LatestRatings]]) -> dict[str, Any]:
-    place = {word: float(index) for index, word in enumerate(RESOLUTIONS)}
+def _resolution(by_evaluation: RatingsByEvaluation) -> dict[str, Any]:
+    number_of = {resolution: float(index) for index, resolution in enumerate(RESOLUTIONS)}
     clusters: Counter[Cluster] = Counter()
     units: Counter[tuple[float, ...]] = Counter()
     for group in by_evaluation:
-        given = [place[each.resolution] for each in group if each.resolution is not None]
-        if given:
-            clusters[tuple((place[group[0].judged["resolution"]], value) for value in given)] += 1
-        if len(given) > 1:
-            units[tuple(sorted(given))] += 1
-    rated = Rated(clusters, units, list(place.values()))
-    found = figures.of_categories(rated, seed="resolution", of_scale=False, level=alpha.nominal)
-    if found["confusion"] is not None:
-        found["confusion"]["categories"] = list(RESOLUTIONS)
-    return found
+        unit = [number_of[rating.resolution] for rating in group if rating.resolution is not None]
+        judged = number_of[group[0].judged["resolution"]]
+        _count(clusters, units, tuple((judged, value) for value in unit), unit)
+    ratings = RatingPairs(clusters, units, list(number_of.values()))
+    result = category_statistics(
+        ratings, seed="resolution", is_scale=False, human_alpha=alpha.nominal
+    )
+    if result["confusion"] is not None:
+        result["confusion"]["categories"] = list(RESOLUTIONS)
+    return result
+
+
+def _count(
+    clusters: Counter[Cluster],
+    units: Counter[tuple[float, ...]],
+    cluster: Cluster,
+    unit: Sequence[float],
+) -> None:
+    """Count the pairs of one conversation, and the values that several people gave to it."""
+    if cluster:
+        clusters[cluster] += 1
+    if len(unit) > 1:
+        units[tuple(sorted(unit))] += 1

@@ -1,4 +1,4 @@
-"""Aggregates: what reports know about the completed evaluations of a group."""
+"""Aggregates: counts and sums over the completed evaluations of a group."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,12 +31,12 @@ MEASURES: Mapping[str, str] = {
     "agent_wpm": "agent_wpm",
     "first_response_seconds": "first_response_seconds",
 }
-# Below this a sentiment is neither positive nor negative, as in the scorecards' sentiment trend.
+# The bound of positive and negative sentiment, as in the scorecards' sentiment trend.
 _NEUTRAL = 0.1
 
 
 def sum_and_count(name: str) -> tuple[str, str]:
-    """Return the SQL for the sum of a measure, and for how many facts have it."""
+    """Return the SQL for the sum of a measure, and for the number of facts that have it."""
     return f"coalesce(sum({MEASURES[name]}), 0)", f"count({MEASURES[name]})"
 
 
@@ -46,18 +46,19 @@ _NUMBERS = (
     f"count(*) FILTER (customer_sentiment <= -{_NEUTRAL})",
     *(number for name in MEASURES for number in sum_and_count(name)),
 )
-# An engine that cannot say leaves them out.
+# Null where the engine cannot tell.
 _SENTIMENT_TREND = "coalesce(sentiment_trend, 'not_calculated')"
 _RESOLUTION = "coalesce(resolution, 'unknown')"
-# NULL where no fact has any.
+# NULL where no fact has a first response.
 _FIRST_RESPONSES = ("quantile_cont(first_response_seconds::DOUBLE, [0.5, 0.9])",)
 
 
 @dataclass(slots=True)
 class Aggregate:
-    """Counts and sums over completed evaluations; `Groups.add_details` fills in what follows `totals`.
+    """Counts and sums over completed evaluations.
 
-    `totals` has the sum of each measure, and how many evaluations have it.
+    `totals` has the sum of each measure and the number of evaluations that have it. The fields after
+    `totals` are set by `Groups.add_details`.
     """
 
     evaluations: int = 0
@@ -75,11 +76,11 @@ class Aggregate:
 
     @property
     def with_verdict(self) -> int:
-        """How many of the evaluations have a verdict: passed or failed."""
+        """The number of evaluations with a verdict: passed or failed."""
         return self.totals["passed"][1]
 
     def add(self, other: "Aggregate") -> None:
-        """Add the counts and sums of another one; details are left as they are."""
+        """Add the counts and sums of another aggregate, without its details."""
         self.evaluations += other.evaluations
         self.positive += other.positive
         self.negative += other.negative
@@ -89,15 +90,15 @@ class Aggregate:
 
 
 def completed(by: str | None) -> str:
-    """Return the SQL condition for completed evaluations that belong to some group."""
+    """Return the SQL condition for completed evaluations that belong to a group."""
     return "status = 'completed'" + (f" AND {by} IS NOT NULL" if by else "")
 
 
 class Groups:
-    """The completed evaluations of a selection, grouped by a column, or under None all together.
+    """The completed evaluations of a selection, grouped by a column, or all under the key None.
 
     Args:
-        among: values that are allowed in columns, besides the filters of the selection.
+        among: further filters: allowed values by column.
     """
 
     def __init__(
@@ -107,38 +108,38 @@ class Groups:
         by: str | None = None,
         among: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        self._facts, self._question, self._by, self._among = facts, selection, by, among
+        self._facts, self._selection, self._by, self._among = facts, selection, by, among
 
     def aggregates(self) -> dict[Any, Aggregate]:
-        """Count and sum up every group that has evaluations."""
+        """Return the counts and sums of every group that has evaluations."""
         return {key: _aggregate(*numbers) for key, _, numbers in self._rows(numbers=_NUMBERS)}
 
-    def add_details(self, found: Mapping[Any, Aggregate]) -> None:
-        """Fill in the details of the aggregates of all these groups."""
+    def add_details(self, aggregates: Mapping[Any, Aggregate]) -> None:
+        """Set the details of these aggregates, which must include every group."""
         for key, (score,), (count,) in self._rows(RANKED_SCORE):
             if score is not None:
-                found[key].scores[score] = count
+                aggregates[key].scores[score] = count
         for key, _, (percentiles,) in self._rows(numbers=_FIRST_RESPONSES, combine=None):
             median, p90 = percentiles or (None, None)
-            found[key].first_response_median, found[key].first_response_p90 = median, p90
+            aggregates[key].first_response_median, aggregates[key].first_response_p90 = median, p90
         for key, (trend, resolution), (count,) in self._rows(_SENTIMENT_TREND, _RESOLUTION):
-            found[key].sentiment_trends[trend] += count
-            found[key].resolutions[resolution] += count
+            aggregates[key].sentiment_trends[trend] += count
+            aggregates[key].resolutions[resolution] += count
         scores = self._rows("score_layout_id", numbers=score_means.numbers(self._facts.score_count))
         for key, (layout_id,), numbers in sorted(scores, key=lambda row: row[1][0] or 0):
-            found[key].score_means.add(self._facts.layouts.get(layout_id, []), numbers)
+            aggregates[key].score_means.add(self._facts.layouts.get(layout_id, []), numbers)
 
     def last_completed(self) -> dict[Any, datetime]:
-        """Return when the last evaluation of each group was completed."""
+        """Return the time of the last completed evaluation of each group."""
         last = ("max(coalesce(completed_at, created_at))",)
         rows = self._rows(numbers=last, combine=max)
         return {key: moment.replace(tzinfo=UTC) for key, _, (moment,) in rows}
 
     def _rows(self, *columns: str, **how: Any) -> Iterator[tuple[Any, Row, Row]]:
-        """Yield the group, the values of further columns, and the numbers."""
+        """Yield the group, the values of the further columns, and the numbers."""
         keys = (self._by,) if self._by else ()
-        wanted = Aggregation((*keys, *columns), condition=completed(self._by), **how)
-        rows = self._facts.aggregate(self._question, wanted, self._among)
+        aggregation = Aggregation((*keys, *columns), condition=completed(self._by), **how)
+        rows = self._facts.aggregate(self._selection, aggregation, self._among)
         for values, numbers in rows.items():
             yield values[0] if keys else None, values[len(keys) :], numbers
 

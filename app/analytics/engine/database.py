@@ -1,4 +1,4 @@
-"""DuckDB, which reads the parts and aggregates facts: one in-memory database per process."""
+"""DuckDB database that reads parts and aggregates facts: one per process, in memory."""
 
 import os
 import threading
@@ -28,7 +28,7 @@ class FactDatabase:
     """
 
     def __init__(self, folder: Path, *, memory_mb: int, threads: int) -> None:
-        # Not at the top: DuckDB takes 0.2 s to load, and most processes never need it.
+        # Not at the top: DuckDB takes 0.2 s to import, and most processes do not use it.
         import duckdb  # noqa: PLC0415
 
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -52,17 +52,17 @@ class FactDatabase:
             self._connection.execute(f"SET {name} = {value!r}")
 
     def cursor(self) -> "duckdb.DuckDBPyConnection":
-        """Open a connection of its own, with temporary tables of its own."""
+        """Open a connection with its own temporary tables."""
         return self._connection.cursor()
 
     def remembered(self, key: Hashable) -> Sequence[Row] | None:
-        """Return rows that were remembered, None where they were not or were dropped since."""
+        """Return remembered rows; None if there are none."""
         with self._lock:
             return self._remembered.get(key)
 
     def remember(self, key: Hashable, rows: Sequence[Row]) -> None:
-        """Remember rows, in place of those that were used least recently."""
-        # Refused are rows that exceed the limit on their own.
+        """Remember rows; the least recently used ones are dropped."""
+        # Rows that exceed the limit on their own are refused.
         with self._lock, suppress(ValueError):
             self._remembered[key] = rows
 
@@ -84,7 +84,7 @@ def parts_folder(settings: Settings) -> Path:
 
 
 def spill_folder(folder: Path, pid: int) -> Path:
-    """Return where DuckDB in a process puts what exceeds its memory."""
+    """Return the folder for the data that exceeds the memory limit of a process."""
     return folder / f"spill-{pid}"
 
 

@@ -1,4 +1,4 @@
-"""Facts: one row for the current evaluation of each source, written with the evaluation."""
+"""Facts: one row for the current evaluation of each source, written in its transaction."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -55,7 +55,7 @@ def record(session: Session, evaluation: Evaluation) -> None:
 
 
 def write(session: Session, facts: Sequence[Mapping[str, Any]]) -> None:
-    """Insert facts, or replace those of the same source; they are pending from now on."""
+    """Insert facts, or replace those of the same source; they become pending."""
     insert = upsert_into(session, EvaluationFact)
     changed = {name: insert.excluded[name] for name in facts[0] if name != "source_id"}
     changed |= {"version": EvaluationFact.version + 1, "is_pending": True}

@@ -1,4 +1,4 @@
-"""Score layouts: which criterion or section each place in the scores of a fact belongs to."""
+"""Score layouts: the criterion or section of each place in the scores of a fact."""
 
 import hashlib
 from collections.abc import Mapping
@@ -19,36 +19,36 @@ Columns = list[dict[str, str]]
 def columns_of(document: Mapping[str, Any]) -> Columns:
     """List the criteria and then the sections of a results document."""
     criteria = [
-        {"kind": CRITERION, "key": each["key"], "title": each["title"], "section": each["section"]}
-        for each in document.get("criteria", ())
+        {"kind": CRITERION, "key": item["key"], "title": item["title"], "section": item["section"]}
+        for item in document.get("criteria", ())
     ]
     sections = [
-        {"kind": SECTION, "key": each["key"], "title": each["title"], "section": each["key"]}
-        for each in document.get("sections", ())
+        {"kind": SECTION, "key": item["key"], "title": item["title"], "section": item["key"]}
+        for item in document.get("sections", ())
     ]
     return criteria + sections
 
 
 def scores_of(document: Mapping[str, Any]) -> list[float | None]:
     """List the scores of a results document, 0 to 100, in the order of its columns."""
-    criteria = [each["normalizedScore"] for each in document.get("criteria", ())]
+    criteria = [criterion["normalizedScore"] for criterion in document.get("criteria", ())]
     return [
         *(None if score is None else round(100 * score, 4) for score in criteria),
-        *(each["score"] for each in document.get("sections", ())),
+        *(section["score"] for section in document.get("sections", ())),
     ]
 
 
 def layout_id(session: Session, columns: Columns) -> int | None:
-    """Return the id of the layout with these columns, created where it is new; None without any."""
+    """Return the id of the layout with these columns, creating it if new; None without columns."""
     if not columns:
         return None
     digest = hashlib.sha256(orjson.dumps(columns)).hexdigest()
-    wanted = select(ScoreLayout.id).where(ScoreLayout.digest == digest)
-    known = session.scalar(wanted)
+    statement = select(ScoreLayout.id).where(ScoreLayout.digest == digest)
+    known = session.scalar(statement)
     if known is None:
         new = upsert_into(session, ScoreLayout).values(digest=digest, columns=columns)
         session.execute(new.on_conflict_do_nothing())
-        known = session.scalar(wanted)
+        known = session.scalar(statement)
     return known
 
 
@@ -58,5 +58,5 @@ def all_layouts(session: Session) -> dict[int, Columns]:
 
 
 def widest(session: Session) -> int:
-    """Return how many scores a fact has at most."""
+    """Return the largest number of scores that a fact has."""
     return max(map(len, all_layouts(session).values()), default=0)

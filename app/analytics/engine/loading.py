@@ -1,4 +1,4 @@
-"""Facts of the SQL table as a temporary DuckDB table with the columns of a part."""
+"""Loading of facts from the SQL table into a temporary DuckDB table with the columns of a part."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from app.analytics.models import EvaluationFact
 if TYPE_CHECKING:
     import duckdb
 
-# Fractions are exact, so that sums are the same in any order.
+# Decimals are exact, so that sums do not depend on the order.
 _COLUMNS: Mapping[str, str] = {
     "id": "BIGINT",
     "created_at": "TIMESTAMP",
@@ -42,21 +42,21 @@ _COLUMNS: Mapping[str, str] = {
     "score_layout_id": "BIGINT",
 }
 _MOMENTS = ("created_at", "completed_at")
-# These come as JSON texts.
+# Selected as JSON texts.
 _LISTS = {"topics": "VARCHAR[]", "scores": "DECIMAL(7, 4)[]"}
 _GIVEN = (*_COLUMNS, *_LISTS)
-# Rows are read from the facts table so many at a time.
+# The number of rows to read from the facts table at a time.
 STREAMED = {"yield_per": 2_000}
 
 
 def selected() -> list[ColumnElement[Any]]:
-    """Return the columns of the facts table that `insert` needs, in its order."""
+    """Return the columns of the facts table that `insert` takes, in its order."""
     table = EvaluationFact.__table__.c
     return [cast(table[name], Text) if name in _LISTS else table[name] for name in _GIVEN]
 
 
 def score_column(place: int) -> str:
-    """Return the name of the column of a part for one place of the scores."""
+    """Return the column of a part for one place in the scores."""
     return f"score_{place}"
 
 
@@ -73,7 +73,7 @@ def create_table(cursor: "duckdb.DuckDBPyConnection", name: str, *, score_count:
 def insert(
     cursor: "duckdb.DuckDBPyConnection", name: str, rows: Sequence[Row], *, score_count: int
 ) -> None:
-    """Add rows of the `selected` columns to a table that `create_table` has created."""
+    """Insert rows of the `selected` columns into a table of `create_table`."""
     values = dict(zip(_GIVEN, zip(*rows, strict=True), strict=False))
     given = [f"unnest(${column}::{kind}[]) AS {column}" for column, kind in _COLUMNS.items()]
     given += [

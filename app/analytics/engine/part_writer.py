@@ -1,4 +1,4 @@
-"""Writing of parts: pending facts move into the files of their months, beside readers and writers."""
+"""Writer of parts: moves pending facts into the files of their months, while others read and write."""
 
 import os
 import secrets
@@ -22,9 +22,9 @@ from app.core.database.session import Database
 if TYPE_CHECKING:
     import duckdb
 
-# Bounds the memory of one turn, and how long it holds up writers at its end.
-_AT_ONCE = 20_000
-# A file that is no longer registered is kept for those who read it.
+# Limits the memory of one run, and the time for which its transaction blocks writers.
+_BATCH = 20_000
+# A file that is no longer registered is kept for running readers.
 _KEPT_S = 600
 _SPILL_KEPT_S = 86_400
 _FACT = EvaluationFact.__table__.c
@@ -39,16 +39,16 @@ _FORMAT = "FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE 122880"
 
 
 def pending_count(session: Session) -> int:
-    """Count the facts that are to be moved into parts."""
-    counted = select(func.count()).select_from(EvaluationFact).where(EvaluationFact.is_pending)
-    return session.scalar(counted) or 0
+    """Return the number of pending facts."""
+    statement = select(func.count()).select_from(EvaluationFact).where(EvaluationFact.is_pending)
+    return session.scalar(statement) or 0
 
 
 def write_pending(db: Database, database: FactDatabase) -> int:
-    """Move pending facts, the newest first and at most 20,000, into parts; return how many.
+    """Move at most 20,000 pending facts into parts, the newest first; return how many.
 
     New files are written and synced first; one transaction then registers them and marks the
-    facts. After a kill in between the facts are pending as before, and nobody reads the files.
+    facts. After a kill in between, the facts are still pending and the files are never read.
     """
     discard_lost(db, database.folder)
     with db.reading() as session:
@@ -80,7 +80,7 @@ def write_pending(db: Database, database: FactDatabase) -> int:
 
 
 def delete_unused(db: Database, folder: Path, *, kept_s: float = _KEPT_S) -> int:
-    """Delete files that are no longer registered, and what killed processes left; return how many."""
+    """Delete unregistered files, and spill folders of killed processes; return how many."""
     now = time.time()
     unused = [
         *(file for file in folder.glob("*.parquet") if file.stat().st_mtime < now - kept_s),
@@ -96,7 +96,7 @@ def delete_unused(db: Database, folder: Path, *, kept_s: float = _KEPT_S) -> int
 
 
 def discard_lost(db: Database, folder: Path) -> None:
-    """Drop the parts whose files are missing or cut off; their facts are pending from now on."""
+    """Discard the parts whose files are missing or truncated; their facts become pending."""
     with db.reading() as session:
         lost = [part for part in parts.registered(session, folder) if not part.is_readable]
     if lost:
@@ -110,14 +110,14 @@ def _pending(session: Session) -> Any:
         select(*loading.selected(), _FACT.version, _FACT.part)
         .where(_FACT.is_pending)
         .order_by(_FACT.created_at.desc())
-        .limit(_AT_ONCE)
+        .limit(_BATCH)
     ).all()
 
 
 def _write(
     cursor: "duckdb.DuckDBPyConnection", folder: Path, month: str, former: Part | None
 ) -> Part | None:
-    """Write a new file for a month; None when no fact is left in it."""
+    """Write a new file for a month; return None when the month has no facts."""
     path = folder / f"{month}-{secrets.token_hex(8)}.parquet"
     given: dict[str, Any] = {"month": month}
     rows = _CHANGED_ROWS
@@ -148,9 +148,9 @@ def _write(
 def _is_current(
     session: Session, folder: Path, former: Mapping[str, Part], months: Iterable[str]
 ) -> bool:
-    """Whether the parts that new ones were made of are still registered."""
+    """Return whether the parts that the new ones replace are still registered."""
     if session.get_bind().dialect.name == "postgresql":
-        # Shorter than the wait for a deadlock to be noticed: this ends, and not another writer.
+        # Shorter than PostgreSQL's deadlock timeout, so that this transaction fails and no other.
         session.execute(text("SET LOCAL lock_timeout = '500ms'"))
     now = {part.month: part for part in parts.registered(session, folder)}
     return all(now.get(month) == former.get(month) for month in months)

@@ -1,6 +1,6 @@
 """Parts: immutable Parquet files, each with the facts of one month, and their registry.
 
-They are a cache. A fact that is pending, or whose part has no file, is read from the facts table.
+They are a cache: a fact that is pending, or whose part has no file, is read from the facts table.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from app.core.clock import as_utc
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One registered file: of which month, and the first and the last `created_at` in it."""
+    """One registered file: its month, and the first and the last `created_at` in it."""
 
     month: str
     path: Path
@@ -27,7 +27,7 @@ class Part:
 
     @property
     def is_readable(self) -> bool:
-        """Whether the file is there, and as long as it was when it was registered."""
+        """Whether the file exists and has its registered size."""
         try:
             return self.path.stat().st_size == self.size_bytes
         except FileNotFoundError:
@@ -35,7 +35,7 @@ class Part:
 
 
 def month_of(moment: datetime) -> str:
-    """Return the month, in UTC, whose part a fact of this moment belongs to."""
+    """Return the month, in UTC, of the part for a fact of this time."""
     return f"{as_utc(moment):%Y-%m}"
 
 
@@ -48,7 +48,7 @@ def registered(session: Session, folder: Path) -> list[Part]:
 
 
 def register(session: Session, month: str, part: Part | None) -> None:
-    """Put a part in place of the former one of its month; with None the month has none."""
+    """Replace the part of a month; with None, the month has no part."""
     if part is None:
         session.execute(delete(FactPart).where(FactPart.month == month))
         return
@@ -65,7 +65,7 @@ def register(session: Session, month: str, part: Part | None) -> None:
 
 
 def discard(session: Session, month: str) -> None:
-    """Drop the part of a month; its facts are pending from now on."""
+    """Discard the part of a month; its facts become pending."""
     register(session, month, None)
     session.execute(
         update(EvaluationFact)

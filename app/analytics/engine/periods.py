@@ -1,4 +1,4 @@
-"""Periods of a selection, the period before, and the hours, days, weeks and months of a time zone."""
+"""Periods of reports, and the hours, days, weeks and months of a time zone."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -9,13 +9,13 @@ from app.core.errors import InvalidInput
 
 LONGEST = timedelta(days=400)
 USUAL = timedelta(days=30)
-# Far enough from both ends of the calendar for the period before and for weeks and months beyond.
+# Far enough from both ends of the calendar for the period before, and for whole weeks and months.
 FIRST_YEAR, LAST_YEAR = 1900, 2999
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From `start` (inclusive) to `end` (exclusive), seen from a time zone."""
+    """From `start` (inclusive) to `end` (exclusive), with the time zone of its days."""
 
     start: datetime
     end: datetime
@@ -26,14 +26,14 @@ class Period:
         return Period(self.start - (self.end - self.start), self.start, self.zone)
 
     def shown(self) -> dict[str, object]:
-        """Return the period as answers tell it."""
+        """Return the period as answers show it."""
         return {"start": self.start, "end": self.end, "timezone": self.zone.key}
 
 
 def bucket_starts(
     begin: datetime, end: datetime, zone: ZoneInfo, granularity: Granularity
 ) -> list[datetime]:
-    """List the starts of the hours, days, … of a zone that have a moment from `begin` up to `end`.
+    """List the starts of the hours, days, … of a zone that overlap the time from `begin` to `end`.
 
     Days have 23 to 25 hours where the clocks change; weeks begin on Monday.
     """
@@ -48,17 +48,17 @@ def bucket_starts(
 def period_of(
     start: date | None, end: date | None, zone: ZoneInfo, *, now: datetime, location: str = "query"
 ) -> Period:
-    """Return the period that is asked for, 30 days where one end or both are left out.
+    """Return the requested period; without `start`, `end` or both it has 30 days.
 
     Args:
-        start: a moment, or a date that begins in the zone; so is `end`.
+        start: a time, or a date that begins in the zone; likewise `end`.
 
     Raises:
-        InvalidInput: the period is empty, longer than 400 days, or out of all time.
+        InvalidInput: the period is empty, longer than 400 days, or outside the supported years.
     """
     for field, value in (("from", start), ("to", end)):
         if value is not None and not FIRST_YEAR <= value.year <= LAST_YEAR:
-            message = f"This must lie in the years {FIRST_YEAR} to {LAST_YEAR}."
+            message = f"{field} must be in the years {FIRST_YEAR} to {LAST_YEAR}."
             raise InvalidInput.field(field, message, code="RANGE", location=location)
     last = moment_of(end, zone) if end else None
     first = moment_of(start, zone) if start else (last or now) - USUAL
@@ -69,19 +69,19 @@ def period_of(
             "to", "to must be later than from.", code="RANGE", location=location
         )
     if last - first > LONGEST + timedelta(hours=2):
-        message = f"A period may have at most {LONGEST.days} days."
+        message = f"to must be at most {LONGEST.days} days after from."
         raise InvalidInput.field("to", message, code="RANGE", location=location)
     return Period(first, last, zone)
 
 
 def moment_of(value: date, zone: ZoneInfo) -> datetime:
-    """Return the moment that is meant: a date begins in the zone."""
+    """Return the time of a value: a date begins in the zone."""
     if isinstance(value, datetime):
         return value.astimezone(UTC)
     try:
         return datetime.combine(value, time(), zone).astimezone(UTC)
     except OverflowError:
-        # The first of all days begins in the east when there is no time yet in UTC.
+        # East of Greenwich the first day of the calendar begins before the first time of UTC.
         return datetime.min.replace(tzinfo=UTC)
 
 
@@ -98,7 +98,7 @@ def _floor(local: datetime, granularity: Granularity) -> datetime:
 
 def _next(begin: datetime, granularity: Granularity) -> datetime:
     if granularity is Granularity.HOUR:
-        # Over a change of the clocks an hour is still an hour.
+        # Add an hour in UTC, because local clocks may change.
         later = (begin.astimezone(UTC) + timedelta(hours=1)).astimezone(begin.tzinfo)
         return later.replace(minute=0) if later.minute else later
     if granularity is Granularity.MONTH:

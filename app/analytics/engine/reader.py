@@ -1,4 +1,4 @@
-"""Aggregates of facts as of one moment: over parts, and over the rows of the table that they lack."""
+"""Reader of facts as of one moment: of the parts, and of table rows that the parts lack."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -23,22 +23,22 @@ _FACT = EvaluationFact.__table__.c
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """Where the facts of a period are.
+    """The places of the facts of a period.
 
-    `whole` parts lie within the period and are as the facts table is; of `cut` parts some rows do
-    not count. `table` has the facts that no part has as they are now.
+    `whole` parts are within the period and up to date; `partial` parts have rows that are outside the
+    period or have changed. `table` has the facts that are not up to date in any part.
     """
 
     whole: Sequence[Part]
-    cut: Sequence[Part]
+    partial: Sequence[Part]
     table: str
     changed_ids: Sequence[int]
 
 
 class FactReader:
-    """Aggregates the facts as they are in one transaction; close it after use.
+    """Aggregates the facts of one transaction; close it after use.
 
-    Whole parts give the same numbers every time: these are remembered.
+    The numbers of whole parts never change and are remembered.
     """
 
     def __init__(self, session: Session, database: FactDatabase) -> None:
@@ -62,7 +62,7 @@ class FactReader:
         """Compute the numbers of every group that has facts.
 
         Args:
-            among: values that are allowed in columns, besides the filters of the selection.
+            among: further filters: allowed values by column.
         """
         period, combine = selection.period, aggregation.combine
         if period not in self._sources:
@@ -81,10 +81,10 @@ class FactReader:
         table = f"facts_{len(self._sources)}"
         registered = parts.registered(self.session, self._database.folder)
         readable = [part for part in registered if part.is_readable]
-        lost = [part.month for part in registered if not part.is_readable]
+        lost_months = [part.month for part in registered if not part.is_readable]
         changed = self._changed()
         loading.create_table(self._cursor, table, score_count=self.score_count)
-        self._load(table, period, lost)
+        self._load(table, period, lost_months)
         touched = [
             part for part in readable if part.first_at < period.end and part.last_at >= period.start
         ]
@@ -100,26 +100,28 @@ class FactReader:
         )
 
     def _changed(self) -> dict[int, str]:
-        """Map facts that have changed since to the month of the part that has them."""
-        # In a form that keeps SQLite from the index on `part`, as nearly every fact has one.
+        """Map the facts that have changed since their part was written to the month of the part."""
+        # This form keeps SQLite from using the index on `part`, as nearly every fact has a part.
         has_part = func.coalesce(_FACT.part, "") != ""
         rows = self.session.execute(select(_FACT.id, _FACT.part).where(_FACT.is_pending, has_part))
         return {row.id: row.part for row in rows}
 
-    def _load(self, table: str, period: Period, lost: Sequence[str]) -> None:
+    def _load(self, table: str, period: Period, lost_months: Sequence[str]) -> None:
         rows = self.session.execute(
             select(*loading.selected()).where(
-                or_(_FACT.is_pending, _FACT.part.in_(lost)) if lost else _FACT.is_pending,
+                or_(_FACT.is_pending, _FACT.part.in_(lost_months))
+                if lost_months
+                else _FACT.is_pending,
                 _FACT.created_at >= period.start,
                 _FACT.created_at < period.end,
             ),
             execution_options=loading.STREAMED,
         )
-        for some in rows.partitions():
-            loading.insert(self._cursor, table, some, score_count=self.score_count)
+        for batch in rows.partitions():
+            loading.insert(self._cursor, table, batch, score_count=self.score_count)
 
     def _rows(self, sources: _Sources, statement: Statement, period: Period) -> Iterator[Row]:
-        """Yield the rows of each whole part, remembered or not, and those of all other facts."""
+        """Yield the rows of all facts; those of whole parts may be remembered."""
         computed: dict[str, list[Row]] = {}
         for part in sources.whole:
             rows = self._database.remembered((part.path, statement.identity))
@@ -141,32 +143,32 @@ class FactReader:
 def _source(
     sources: _Sources, whole: Sequence[str], period: Period, *, by_file: bool
 ) -> tuple[str, dict[str, Any]]:
-    """Return the SQL and the values of a source: the table, files of whole parts, and cut parts.
+    """Return the SQL and the values of a source: the table, whole parts and partial parts.
 
-    Its column `file` is empty, but for facts in whole parts when these are told apart.
+    With `by_file`, its column `file` names the file of facts in whole parts; otherwise it is empty.
     """
-    several, given = [f"SELECT *, '' AS file FROM {sources.table}"], dict[str, Any]()
+    selects, given = [f"SELECT *, '' AS file FROM {sources.table}"], dict[str, Any]()
     if whole:
         file = "filename" if by_file else "''"
-        several.append(f"SELECT *, {file} AS file FROM read_parquet($whole, union_by_name = true)")
+        selects.append(f"SELECT *, {file} AS file FROM read_parquet($whole, union_by_name = true)")
         given["whole"] = whole
-    if sources.cut:
-        cut = (
-            "SELECT *, '' AS file FROM read_parquet($cut, union_by_name = true) "
+    if sources.partial:
+        partial = (
+            "SELECT *, '' AS file FROM read_parquet($partial, union_by_name = true) "
             "WHERE created_at >= $begin AND created_at < $end"
         )
-        given["cut"] = [str(part.path) for part in sources.cut]
+        given["partial"] = [str(part.path) for part in sources.partial]
         given |= {"begin": naive(period.start), "end": naive(period.end)}
         if sources.changed_ids:
-            cut += " AND id NOT IN (SELECT unnest($changed_ids::BIGINT[]))"
+            partial += " AND id NOT IN (SELECT unnest($changed_ids::BIGINT[]))"
             given["changed_ids"] = sources.changed_ids
-        several.append(cut)
-    return " UNION ALL BY NAME ".join(several), given
+        selects.append(partial)
+    return " UNION ALL BY NAME ".join(selects), given
 
 
 @contextmanager
 def open_facts(runtime: Runtime) -> Iterator[FactReader]:
-    """Open the facts of this moment for reading."""
+    """Open a reader of the facts as of now."""
     database = fact_database(runtime.settings)
     with runtime.db.reading() as session, closing(FactReader(session, database)) as facts:
         yield facts

@@ -1,4 +1,4 @@
-"""Rebuilding of facts and parts from the evaluations, and verification of both."""
+"""Rebuilding of facts from the evaluations, and checks of facts and parts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -26,38 +26,38 @@ _ROWS = (
     .limit(BATCH)
 )
 _DIFFERENT = """
-    WITH found AS (
+    WITH actual AS (
         SELECT * FROM expected WHERE false
         UNION ALL BY NAME
         SELECT * FROM read_parquet($files)
         WHERE id NOT IN (SELECT unnest($pending_ids::BIGINT[]))
     )
     SELECT count(DISTINCT id) FROM (
-        (FROM found EXCEPT ALL FROM expected) UNION ALL (FROM expected EXCEPT ALL FROM found)
+        (FROM actual EXCEPT ALL FROM expected) UNION ALL (FROM expected EXCEPT ALL FROM actual)
     )
 """
 
 
 @dataclass(frozen=True, slots=True)
 class FactDifference:
-    """A fact as it should be, and the columns that differ; all of them where it is missing."""
+    """An expected fact, and the columns that differ: all of them where the fact is missing."""
 
     expected: Mapping[str, Any]
     columns: Sequence[str]
     is_missing: bool
 
     def __str__(self) -> str:
-        wrong = "there is no fact" if self.is_missing else ", ".join(self.columns)
-        return f"{self.expected['evaluation_id']}: {wrong}"
+        problem = "there is no fact" if self.is_missing else ", ".join(self.columns)
+        return f"{self.expected['evaluation_id']}: {problem}"
 
 
 def differences_after(
     session: Session, reached: str
 ) -> tuple[str | None, Sequence[FactDifference]]:
-    """Compare the facts of the next 500 current evaluations with what they should be.
+    """Compare the facts of the next 500 current evaluations with the expected ones.
 
     Returns:
-        The last evaluation that was compared, None at the end, and what differs.
+        The last compared evaluation, None at the end, and the differences.
     """
     rows = session.execute(_ROWS.where(_OF.id > reached)).all()
     if not rows:
@@ -66,33 +66,33 @@ def differences_after(
         select(EvaluationFact.__table__).where(_FACT.source_id.in_([row.source_id for row in rows]))
     )
     by_source = {fact.source_id: fact._asdict() for fact in known}
-    found = []
+    differences = []
     for row in rows:
         expected = facts.fact_of(session, row, row.document or {})
         fact = by_source.get(row.source_id, {})
         wrong = [name for name, value in expected.items() if fact.get(name, ...) != value]
         if wrong:
-            found.append(FactDifference(expected, wrong, is_missing=not fact))
-    return rows[-1].id, found
+            differences.append(FactDifference(expected, wrong, is_missing=not fact))
+    return rows[-1].id, differences
 
 
 def rebuild_after(session: Session, reached: str) -> str | None:
     """Write those facts of the next 500 current evaluations that are missing or wrong.
 
-    Each batch is one transaction: an evaluation that changes meanwhile writes its own fact before
-    or after.
+    Each batch is one transaction, so that an evaluation that changes meanwhile writes its own fact
+    before or after it.
 
     Returns:
-        The last evaluation that was compared, None at the end.
+        The last compared evaluation, None at the end.
     """
-    last_id, found = differences_after(session, reached)
-    if found:
-        facts.write(session, [difference.expected for difference in found])
+    last_id, differences = differences_after(session, reached)
+    if differences:
+        facts.write(session, [difference.expected for difference in differences])
     return last_id
 
 
 def delete_stale(session: Session) -> int:
-    """Delete the facts of evaluations that are not current, or gone; return how many."""
+    """Delete the facts of deleted and superseded evaluations; return how many."""
     stale = delete(EvaluationFact).where(_FACT.evaluation_id.not_in(_CURRENT))
     months = session.execute(
         stale.returning(_FACT.part), execution_options={"synchronize_session": False}
@@ -103,18 +103,18 @@ def delete_stale(session: Session) -> int:
 
 
 def fact_differences(session: Session) -> Iterator[str]:
-    """Name each current evaluation whose fact is missing or wrong, and each fact of another one."""
+    """Yield a line for each missing, wrong or stale fact."""
     reached: str | None = ""
     while reached is not None:
-        reached, found = differences_after(session, reached)
-        yield from map(str, found)
+        reached, differences = differences_after(session, reached)
+        yield from map(str, differences)
     stale = select(_FACT.evaluation_id).where(_FACT.evaluation_id.not_in(_CURRENT))
     for evaluation_id in session.scalars(stale):
         yield f"{evaluation_id}: a fact of an evaluation that is not current"
 
 
 def part_differences(session: Session, database: FactDatabase) -> Iterator[str]:
-    """Name each part that is unreadable, or whose rows are not those of its facts."""
+    """Yield a line for each part that is unreadable or differs from its facts."""
     for part in parts.registered(session, database.folder):
         problem = _problem(session, database, part)
         if problem:
@@ -125,7 +125,7 @@ def _problem(session: Session, database: FactDatabase, part: Part) -> str | None
     import duckdb  # noqa: PLC0415 - as in database.py
 
     if not part.is_readable:
-        return "the file is missing or cut off"
+        return "the file is missing or truncated"
     score_count = layouts.widest(session)
     of_part = select(*loading.selected()).where(_FACT.part == part.month)
     pending = session.scalars(select(_FACT.id).where(_FACT.part == part.month, _FACT.is_pending))
@@ -133,10 +133,10 @@ def _problem(session: Session, database: FactDatabase, part: Part) -> str | None
     with closing(database.cursor()) as cursor:
         loading.create_table(cursor, "expected", score_count=score_count)
         rows = session.execute(of_part.where(~_FACT.is_pending), execution_options=loading.STREAMED)
-        for some in rows.partitions():
-            loading.insert(cursor, "expected", some, score_count=score_count)
+        for batch in rows.partitions():
+            loading.insert(cursor, "expected", batch, score_count=score_count)
         try:
             (count,) = cursor.execute(_DIFFERENT, given).fetchall()[0]
         except duckdb.Error as error:
             return f"the file cannot be read: {error}"
-    return f"{count} rows are not those of the facts" if count else None
+    return f"{count} rows differ from the facts" if count else None

@@ -10,7 +10,7 @@ from app.analytics.engine.loading import score_column
 
 @dataclass(slots=True)
 class ScoreMean:
-    """The mean score, 0 to 100, of one criterion or section over the `count` that it applied to."""
+    """The mean score, 0 to 100, of one criterion or section over `count` evaluations."""
 
     key: str
     title: str
@@ -26,13 +26,13 @@ class ScoreMean:
 
 @dataclass(slots=True)
 class ScoreMeans:
-    """The means by key; a key in two layouts is the same criterion or section."""
+    """Mean scores by key; the same key in two layouts is the same criterion or section."""
 
     _criteria: dict[str, ScoreMean] = field(default_factory=dict)
     _sections: dict[str, ScoreMean] = field(default_factory=dict)
 
     def add(self, columns: Columns, numbers: Sequence[Decimal | int]) -> None:
-        """Add sum and count of each column of a layout, as `numbers` asks for them."""
+        """Add the sum and the count of each column of a layout, in the order of `numbers`."""
         pairs = zip(numbers[::2], numbers[1::2], strict=True)
         for column, (total, count) in zip(columns, pairs, strict=False):
             known = self._criteria if column["kind"] == CRITERION else self._sections
@@ -44,22 +44,22 @@ class ScoreMeans:
 
     @property
     def sections(self) -> list[ScoreMean]:
-        """The sections that applied, in the order of the scorecards."""
+        """The sections with a score, in the order of the scorecards."""
         return [mean for mean in self._sections.values() if mean.count]
 
     def weakest(self, *, at_least: int, limit: int) -> list[ScoreMean]:
-        """Return the criteria with the lowest means, of those that applied often enough."""
-        often = [mean for mean in self._criteria.values() if mean.count >= at_least]
-        return sorted(often, key=lambda each: (each.mean, each.key))[:limit]
+        """Return the criteria with the lowest means among those with enough evaluations."""
+        frequent = [mean for mean in self._criteria.values() if mean.count >= at_least]
+        return sorted(frequent, key=lambda item: (item.mean, item.key))[:limit]
 
     def strongest(self, *, at_least: int) -> ScoreMean | None:
-        """Return the criterion with the highest mean, of those that applied often enough."""
-        often = [mean for mean in self._criteria.values() if mean.count >= at_least]
-        return min(often, key=lambda each: (-each.mean, each.key), default=None)
+        """Return the criterion with the highest mean among those with enough evaluations."""
+        frequent = [mean for mean in self._criteria.values() if mean.count >= at_least]
+        return min(frequent, key=lambda item: (-item.mean, item.key), default=None)
 
 
 def numbers(score_count: int) -> tuple[str, ...]:
-    """Return the SQL for sum and count of every score."""
+    """Return the SQL for the sum and the count of every score."""
     columns = [score_column(place) for place in range(score_count)]
     return tuple(
         number

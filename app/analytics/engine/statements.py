@@ -1,4 +1,4 @@
-"""SQL of aggregations, over any source that has the columns of a part."""
+"""SQL of aggregations over any source with the columns of a part."""
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from app.analytics.engine.periods import bucket_starts
 from app.analytics.enums import Granularity
 
 _HOUR = "epoch_us({moment}) // 3600000000"
-# Each hour of UTC with the buckets that it touches, one or two: a join on hours is quick.
+# Joins each hour of UTC to the one or two buckets that it overlaps: a join on hours is fast.
 _BUCKETS = f"""
     JOIN (
         SELECT bucket_start, bucket_end, unnest(range(
@@ -31,9 +31,9 @@ _BUCKETS = f"""
 class Aggregation:
     """SQL of the keys to group by, and of the numbers to compute for each group.
 
-    Both are over the columns of a part, with `topic` where each fact counts once per topic, and
-    with `bucket_start` where there are buckets: hours, days, … of a time zone. `combine` merges
-    the numbers of two sets of facts; None where that cannot be done.
+    Both use the columns of a part. With `by_topic`, each fact counts once per topic and has the column
+    `topic`; with `buckets`, the hours, days, … of a time zone, it has `bucket_start`. `combine` merges
+    the numbers of two sets of facts; None if they cannot be merged.
     """
 
     keys: tuple[str, ...] = ()
@@ -45,9 +45,9 @@ class Aggregation:
 
 
 class Statement:
-    """The SQL of an aggregation over some source, and the values that it is given.
+    """The SQL of an aggregation over any source, and its parameters.
 
-    `identity` is the same for statements that compute the same.
+    Statements with equal `identity` compute the same numbers.
     """
 
     def __init__(self, aggregation: Aggregation, filters: Mapping[str, Sequence[str]]) -> None:
@@ -62,7 +62,7 @@ class Statement:
         self.is_combined = aggregation.combine is not None
 
     def sql(self, source: str) -> str:
-        """Return the statement; its first column is the `file` of the source."""
+        """Return the SQL; the first column is the `file` of the source."""
         aggregation = self._aggregation
         columns = ", ".join(("file", *aggregation.keys, *aggregation.numbers))
         repeated = ", unnest(topics) AS topic" if aggregation.by_topic else ""
@@ -73,7 +73,7 @@ class Statement:
         )
 
     def buckets(self, begin: datetime, end: datetime) -> dict[str, list[datetime]]:
-        """Return the values for the buckets that facts from `begin` up to `end` are in."""
+        """Return the parameters for the buckets of facts from `begin` to `end`."""
         if self._aggregation.buckets is None:
             return {}
         starts = bucket_starts(begin, end, *self._aggregation.buckets)
@@ -84,5 +84,5 @@ class Statement:
 
 
 def naive(moment: datetime) -> datetime:
-    """Return a moment as DuckDB takes it: in UTC, without saying so."""
+    """Return a time in UTC without its zone, as DuckDB takes it."""
     return moment.astimezone(UTC).replace(tzinfo=None)

@@ -1,1 +1,1 @@
-"""Reports over facts: the summary, leaderboards and trends."""
+"""Reports over facts: summary, leaderboards and trends."""

@@ -1,4 +1,4 @@
-"""Contacts that have no evaluation: they count in the totals, at the moment they came in."""
+"""Contacts without an evaluation, which count in the totals at the time they arrived."""
 
 from typing import Any
 
@@ -13,8 +13,7 @@ from app.evaluations.enums import Channel
 from app.voice_calls.enums import CallStatus
 from app.voice_calls.models import VoiceCall
 
-# What is not evaluated for want of anything said is not a contact: a call that nobody took, an
-# upload that never came.
+# Unanswered calls and uploads that were never completed are not contacts.
 _KINDS: dict[str, tuple[Channel, Any, tuple[ColumnElement[bool], ...]]] = {
     "conversations": (Channel.CHAT, Conversation, (Conversation.evaluation_id.is_(None),)),
     "voice_calls": (
@@ -27,14 +26,14 @@ _KINDS: dict[str, tuple[Channel, Any, tuple[ColumnElement[bool], ...]]] = {
 
 
 def unevaluated(session: Session, selection: Selection) -> dict[str, int]:
-    """Count the contacts without an evaluation that are meant; none belongs to a scorecard."""
+    """Count the selected contacts without an evaluation; with a scorecard filter there are none."""
     return {
-        name: 0 if _is_left_out(selection, channel) else _count(session, selection, table, where)
+        name: 0 if _is_excluded(selection, channel) else _count(session, selection, table, where)
         for name, (channel, table, where) in _KINDS.items()
     }
 
 
-def _is_left_out(selection: Selection, channel: Channel) -> bool:
+def _is_excluded(selection: Selection, channel: Channel) -> bool:
     if selection.scorecard_id is not None:
         return True
     return bool(selection.channel) and channel not in selection.channel

@@ -1,6 +1,7 @@
-"""Leaderboards of campaigns, call centres and executives: measured, ranked, and cut to a page."""
+"""Leaderboards of campaigns, call centres and executives."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from app.analytics.engine.aggregates import Aggregate, Groups
@@ -11,7 +12,8 @@ from app.analytics.reports import measures, names
 from app.analytics.reports.statistics import rounded
 from app.core.database.paging import Page, PageRequest
 
-# So many evaluations of average score are added to everybody's, so that few good ones don't lead.
+# The adjusted score adds this many evaluations of average score, so that a few good ones do not
+# lead.
 _PRIOR = 5
 _CHANGED = ("mean_score", "pass_rate")
 _SORTED_BY = ("mean_score", "pass_rate", "auto_fail_rate")
@@ -34,7 +36,7 @@ def call_centers(
 def executives(
     facts: FactReader, selection: Selection, request: PageRequest, **how: Any
 ) -> Page[Any]:
-    """List the executives that have completed evaluations; people and bots are ranked apart."""
+    """List the executives that have completed evaluations; people and bots are ranked separately."""
     return _leaderboard(facts, selection, request, "executive", **how)
 
 
@@ -47,15 +49,15 @@ def _leaderboard(
     min_evaluations: int,
     compare: bool,
 ) -> Page[Any]:
-    """Measure every member of the group, rank those with enough evaluations, return one page.
+    """Rank the members of a group, and return one page with their measures.
 
     Args:
         min_evaluations: the number of evaluations with a verdict that a rank requires.
-        compare: adds the change since the period before.
+        compare: add the change since the period before.
     """
     column = f"{group}_id"
-    found = Groups(facts, selection, column).aggregates()
-    members = _members(facts, group, found)
+    aggregates = Groups(facts, selection, column).aggregates()
+    members = _members(facts, group, aggregates)
     for kind in dict.fromkeys(member["kind"] for member in members):
         rank([member for member in members if member["kind"] == kind], min_evaluations)
     members = _sorted(members, request.sort)
@@ -65,7 +67,7 @@ def _leaderboard(
         among = {column: [member["id"] for member in shown]}
         groups = Groups(facts, selection, column, among)
         before = Groups(facts, selection.before(), column, among) if compare else None
-        _add_details(groups, shown, found, min_evaluations)
+        _add_details(groups, shown, aggregates, min_evaluations)
         _add_change(shown, before.aggregates() if before else None)
     if group == "executive":
         names.add_executives(facts.session, selection, shown)
@@ -73,7 +75,7 @@ def _leaderboard(
 
 
 def rank(members: Sequence[dict[str, Any]], min_evaluations: int) -> None:
-    """Adjust the scores of one kind and rank the eligible by them; equals share a rank."""
+    """Set the adjusted scores and the ranks of one kind of members; equal scores share a rank."""
     total = sum(member["with_verdict"] for member in members)
     overall = sum(member["score_sum"] for member in members) / total if total else 0.0
     for member in members:
@@ -93,9 +95,11 @@ def rank(members: Sequence[dict[str, Any]], min_evaluations: int) -> None:
         member["rank"] = eligible[place - 1]["rank"] if tied else place + 1
 
 
-def _members(facts: FactReader, group: str, found: Mapping[str, Aggregate]) -> list[dict[str, Any]]:
-    """Describe every member by what it may be sorted and ranked by."""
-    described = names.of_group(facts.session, group, found)
+def _members(
+    facts: FactReader, group: str, aggregates: Mapping[str, Aggregate]
+) -> list[dict[str, Any]]:
+    """Return all members with the values to sort and rank by."""
+    described = names.of_group(facts.session, group, aggregates)
     return [
         {
             "id": key,
@@ -107,33 +111,33 @@ def _members(facts: FactReader, group: str, found: Mapping[str, Aggregate]) -> l
             "score_sum": int(aggregate.totals["score"][0]),
             **{name: measures.LEADERBOARD[name](aggregate) for name in _SORTED_BY},
         }
-        for key, aggregate in found.items()
+        for key, aggregate in aggregates.items()
     ]
 
 
 def _sorted(members: list[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
-    """Sort by one value and then by id; what has no value comes last, whichever the direction."""
+    """Sort by one value and then by id; members without the value come last in both directions."""
     field, descending = sort.lstrip("-"), sort.startswith("-")
-    value: Callable[[dict[str, Any]], Any] = lambda each: (  # noqa: E731 - named for its type
-        each[field].casefold() if field == "name" else each[field]
-    )
-    known = [each for each in members if each[field] is not None]
-    known.sort(key=lambda each: each["id"], reverse=descending)
-    known.sort(key=value, reverse=descending)
-    missing = [each for each in members if each[field] is None]
-    return known + sorted(missing, key=lambda each: each["id"], reverse=descending)
+
+    def value(member: dict[str, Any]) -> Any:
+        return member[field].casefold() if field == "name" else member[field]
+
+    by_id = sorted(members, key=itemgetter("id"), reverse=descending)
+    known = [member for member in by_id if member[field] is not None]
+    missing = [member for member in by_id if member[field] is None]
+    return sorted(known, key=value, reverse=descending) + missing
 
 
 def _add_details(
     groups: Groups,
     members: Sequence[dict[str, Any]],
-    found: Mapping[str, Aggregate],
+    aggregates: Mapping[str, Aggregate],
     at_least: int,
 ) -> None:
-    groups.add_details(found)
+    groups.add_details(aggregates)
     last = groups.last_completed()
     for member in members:
-        aggregate = found[member["id"]]
+        aggregate = aggregates[member["id"]]
         member.update({name: measure(aggregate) for name, measure in measures.LEADERBOARD.items()})
         member["last_evaluation_at"] = last[member["id"]]
         member["sections"] = [

@@ -1,4 +1,4 @@
-"""Measures of an aggregate: means, rates and percentiles, rounded for showing."""
+"""Measures of an aggregate: means, rates and percentiles, rounded for display."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ _DECLINING = ("declining", "slightly_declining")
 
 
 def mean(aggregate: Aggregate, name: str, places: int = SHARE_PLACES) -> float | None:
-    """Return the mean of a figure over the facts that have it."""
+    """Return the mean of a measure over the facts that have it."""
     total, count = aggregate.totals[name]
     return rounded(float(total / count), places) if count else None
 
@@ -24,18 +24,18 @@ def score_percentile(aggregate: Aggregate, share: float) -> float | None:
 
 
 def pass_rate(aggregate: Aggregate) -> float | None:
-    """Return the share of those that passed among those that could."""
+    """Return the share of passed evaluations among those with a verdict."""
     return mean(aggregate, "passed")
 
 
 def resolution_rate(aggregate: Aggregate) -> float | None:
-    """Return the share of the resolved among those of which it is known."""
+    """Return the share of resolved contacts among those with a known resolution."""
     counted = aggregate.resolutions
     return rounded(share(counted["resolved"], counted.total() - counted["unknown"]), SHARE_PLACES)
 
 
 def trend_rates(aggregate: Aggregate) -> tuple[float | None, float | None]:
-    """Return the shares of improving and of declining feelings among those with a trend."""
+    """Return the shares of improving and of declining sentiment among those with a trend."""
     counted = aggregate.sentiment_trends
     known = counted.total() - counted["not_calculated"]
     improving = share(sum(counted[trend] for trend in _IMPROVING), known)
@@ -58,7 +58,7 @@ def scores(aggregate: Aggregate) -> dict[str, Any]:
 
 
 def distribution(scores: Mapping[int, int]) -> list[dict[str, int]]:
-    """Count the scores in ten classes, each up to but without its end; the last one has 100 too."""
+    """Count the scores in ten classes, each without its upper bound; the last includes 100."""
     counts = [0] * 10
     for score, count in scores.items():
         counts[min(score // 10, 9)] += count
@@ -69,7 +69,7 @@ def distribution(scores: Mapping[int, int]) -> list[dict[str, int]]:
 
 
 def sentiment(aggregate: Aggregate) -> dict[str, Any]:
-    """Return how customers felt: counts of feelings, their mean, and where they went."""
+    """Return the counts of customer sentiment, its mean, and the rates of its trends."""
     improving, declining = trend_rates(aggregate)
     _, count = aggregate.totals["customer_sentiment"]
     return {
@@ -83,7 +83,7 @@ def sentiment(aggregate: Aggregate) -> dict[str, Any]:
 
 
 def change(now: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return by how much each value has moved; None where one of the two is missing."""
+    """Return the change of each value; None where one of the two values is None."""
     return {
         name: None
         if now[name] is None or before[name] is None
@@ -100,7 +100,7 @@ Measure = Callable[[Aggregate], float | None]
 
 
 def of(name: str, places: int) -> Measure:
-    """Return the function that takes the mean of one figure."""
+    """Return the function that computes the mean of one measure."""
     return lambda aggregate: mean(aggregate, name, places)
 
 

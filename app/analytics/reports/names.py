@@ -18,12 +18,12 @@ _TABLES: dict[str, Any] = {
     "call_center": CallCenter,
     "executive": Executive,
 }
-_NOTED: dict[str, tuple[InstrumentedAttribute[Any], InstrumentedAttribute[Any]]] = {
+_LAST_KNOWN: dict[str, tuple[InstrumentedAttribute[Any], InstrumentedAttribute[Any]]] = {
     "campaign": (Evaluation.campaign_id, Evaluation.campaign),
     "call_center": (Evaluation.call_center_id, Evaluation.call_center),
     "executive": (Evaluation.executive_id, Evaluation.executive),
 }
-# Said as the partial index of the reviewed says it: a parameter would hide that it fits.
+# Written as in the partial index of reviewed evaluations: with a parameter, the index is not used.
 _NOT_REVIEWED: ColumnElement[str] = literal_column("'none'")
 _REVIEWED = (
     ReviewStatus.REVIEWED,
@@ -34,35 +34,35 @@ _REVIEWED = (
 
 
 def of_group(session: Session, group: str, keys: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Map ids to names, and those of executives to their kind; who is gone keeps a noted name."""
+    """Map ids to names, and executives to their kind; deleted members keep their last known name."""
     table = _TABLES[group]
-    found: dict[str, dict[str, Any]] = {
+    current: dict[str, dict[str, Any]] = {
         row.id: {"name": row.name, **({"kind": row.kind} if isinstance(row, Executive) else {})}
         for row in session.scalars(select(table).where(table.id.in_(keys)))
     }
-    gone = [key for key in keys if key not in found]
-    noted = _noted(session, group, gone) if gone else {}
-    return {**{key: {"name": noted.get(key) or key} for key in gone}, **found}
+    deleted = [key for key in keys if key not in current]
+    names = _last_known_names(session, group, deleted) if deleted else {}
+    return {**{key: {"name": names.get(key) or key} for key in deleted}, **current}
 
 
 def add_executives(
     session: Session, selection: Selection, members: Sequence[dict[str, Any]]
 ) -> None:
-    """Add the call centre of executives, and how many of their evaluations people have reviewed."""
-    ids = [each["id"] for each in members]
+    """Add the call centre of each executive, and the number of reviewed evaluations."""
+    ids = [member["id"] for member in members]
     rows = session.scalars(select(Executive).where(Executive.id.in_(ids)))
-    places = {row.id: row.call_center_id for row in rows}
-    centers = CALL_CENTERS.names(session, [each for each in places.values() if each])
-    reviewed = _reviewed(session, selection, ids)
-    for each in members:
-        place = places.get(each["id"])
-        each["call_center_id"] = place
-        each["call_center"] = centers.get(place) if place else None
-        each["reviewed_count"] = reviewed.get(each["id"], 0)
+    call_center_ids = {row.id: row.call_center_id for row in rows}
+    call_centers = CALL_CENTERS.names(session, [key for key in call_center_ids.values() if key])
+    reviewed = _reviewed_counts(session, selection, ids)
+    for member in members:
+        call_center_id = call_center_ids.get(member["id"])
+        member["call_center_id"] = call_center_id
+        member["call_center"] = call_centers.get(call_center_id) if call_center_id else None
+        member["reviewed_count"] = reviewed.get(member["id"], 0)
 
 
-def _noted(session: Session, group: str, keys: Collection[str]) -> dict[str, str | None]:
-    column, name = _NOTED[group]
+def _last_known_names(session: Session, group: str, keys: Collection[str]) -> dict[str, str | None]:
+    column, name = _LAST_KNOWN[group]
     return {
         key: session.scalar(
             select(name).where(column == key).order_by(Evaluation.created_at.desc()).limit(1)
@@ -71,10 +71,12 @@ def _noted(session: Session, group: str, keys: Collection[str]) -> dict[str, str
     }
 
 
-def _reviewed(session: Session, selection: Selection, ids: Collection[str]) -> dict[str, int]:
-    chosen = [getattr(Evaluation, name) == key for name, key in selection.ids().items()]
+def _reviewed_counts(
+    session: Session, selection: Selection, ids: Collection[str]
+) -> dict[str, int]:
+    filters = [getattr(Evaluation, name) == key for name, key in selection.ids().items()]
     if selection.channel:
-        chosen.append(Evaluation.channel.in_(selection.channel))
+        filters.append(Evaluation.channel.in_(selection.channel))
     rows = session.execute(
         select(Evaluation.executive_id, func.count())
         .where(
@@ -85,8 +87,8 @@ def _reviewed(session: Session, selection: Selection, ids: Collection[str]) -> d
             Evaluation.status == "completed",
             Evaluation.review_status != _NOT_REVIEWED,
             Evaluation.review_status.in_(_REVIEWED),
-            *chosen,
+            *filters,
         )
         .group_by(Evaluation.executive_id)
     )
-    return {str(key): number for key, number in rows}
+    return {str(executive_id): count for executive_id, count in rows}

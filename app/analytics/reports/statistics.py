@@ -1,4 +1,4 @@
-"""Statistics of whole numbers, without rounding inside."""
+"""Statistics of counted integers, without intermediate rounding."""
 
 import math
 from bisect import bisect_right
@@ -7,7 +7,7 @@ from itertools import accumulate
 
 
 def percentile(counted: Mapping[int, int], share: float) -> float | None:
-    """Return the value that a share of the counted values is below, between neighbours.
+    """Return a percentile of the counted values, interpolated between neighbours.
 
     The median of 1, 2, 4 and 8 is 3.
     """
@@ -17,12 +17,12 @@ def percentile(counted: Mapping[int, int], share: float) -> float | None:
         return None
     place = (ends[-1] - 1) * share
     low = math.floor(place)
-    below, above = (values[bisect_right(ends, each)] for each in (low, min(low + 1, ends[-1] - 1)))
+    below, above = (values[bisect_right(ends, rank)] for rank in (low, min(low + 1, ends[-1] - 1)))
     return below + (above - below) * (place - low)
 
 
 def deviation(counted: Mapping[int, int]) -> float | None:
-    """Return the standard deviation of counted values as they are, not of a sample."""
+    """Return the population standard deviation of the counted values."""
     number = sum(counted.values())
     if not number:
         return None
@@ -32,14 +32,14 @@ def deviation(counted: Mapping[int, int]) -> float | None:
 
 
 def share(part: int, whole: int) -> float | None:
-    """Return a share from 0 to 1, or None of nothing."""
+    """Return a share from 0 to 1; None where the whole is 0."""
     return part / whole if whole else None
 
 
 def slope(values: Sequence[float | None]) -> float | None:
-    """Return by how much the values rise from one to the next, by least squares.
+    """Return the mean rise from one value to the next, by least squares.
 
-    None for fewer than two values; missing ones keep their place.
+    A missing value keeps its place. None for fewer than two values.
     """
     known = [(index, value) for index, value in enumerate(values) if value is not None]
     if len(known) < 2:
@@ -51,5 +51,5 @@ def slope(values: Sequence[float | None]) -> float | None:
 
 
 def rounded(value: float | None, places: int) -> float | None:
-    """Round for showing, never to minus zero."""
+    """Round for display, never to minus zero."""
     return None if value is None else round(value, places) + 0.0

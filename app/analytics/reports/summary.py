@@ -1,4 +1,4 @@
-"""The summary of a period: everything at a glance."""
+"""Summary of a period."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ _COUNTED = {
 def summarize(
     facts: FactReader, selection: Selection, *, min_evaluations: int, compare: bool
 ) -> dict[str, Any]:
-    """Summarize the current evaluations that a selection is about.
+    """Summarize the current evaluations of a selection.
 
     Args:
-        min_evaluations: how often a criterion must have applied to count among the weakest.
-        compare: adds the change since the period before.
+        min_evaluations: the number of evaluations that a criterion needs to be among the weakest.
+        compare: add the change since the period before.
     """
     by_channel = Groups(facts, selection, "channel").aggregates()
     overall = _sum(by_channel)
@@ -43,7 +43,7 @@ def summarize(
             "distribution": measures.distribution(overall.scores),
         },
         "sentiment": measures.sentiment(overall),
-        "resolution": {word: overall.resolutions[word] for word in RESOLUTIONS},
+        "resolution": {name: overall.resolutions[name] for name in RESOLUTIONS},
         "speech": _speech(overall),
         "response": {
             "first_response_seconds_median": rounded(overall.first_response_median, 2),
@@ -56,9 +56,9 @@ def summarize(
     }
 
 
-def _sum(several: Mapping[Any, Aggregate]) -> Aggregate:
+def _sum(aggregates: Mapping[Any, Aggregate]) -> Aggregate:
     total = Aggregate()
-    for aggregate in several.values():
+    for aggregate in aggregates.values():
         total.add(aggregate)
     return total
 
@@ -96,15 +96,15 @@ def _speech(aggregate: Aggregate) -> dict[str, float | None]:
     }
 
 
-def _by_channel(several: Mapping[str, Aggregate]) -> list[dict[str, Any]]:
+def _by_channel(aggregates: Mapping[str, Aggregate]) -> list[dict[str, Any]]:
     return [
         {
             "channel": channel,
-            "evaluations": several[channel].evaluations,
-            **_headline(several[channel]),
+            "evaluations": aggregates[channel].evaluations,
+            **_headline(aggregates[channel]),
         }
         for channel in Channel
-        if channel in several
+        if channel in aggregates
     ]
 
 
@@ -129,7 +129,7 @@ def _top_topics(
             "count": count,
             "share": rounded(share(count, overall.evaluations), measures.SHARE_PLACES),
         }
-        for topic, count in sorted(counted, key=lambda each: (-each[1], each[0]))[:10]
+        for topic, count in sorted(counted, key=lambda item: (-item[1], item[0]))[:10]
     ]
 
 

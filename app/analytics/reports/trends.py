@@ -1,4 +1,4 @@
-"""Trends: one figure over time, of all facts or group by group."""
+"""Trends: one metric over time, in total or by group."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from app.analytics.enums import Granularity, GroupBy, TrendMetric
 from app.analytics.reports import names
 from app.analytics.reports.statistics import rounded, slope
 
-# SQL for the sum of a metric, and for how many evaluations have it.
+# SQL for the sum of a metric, and for the number of evaluations that have it.
 _NUMBERS = {
     **{
         metric: sum_and_count(measure)
@@ -51,13 +51,13 @@ _COLUMNS = {
     GroupBy.TOPIC: "topic",
 }
 
-# A value, or None for a mean of nothing, and how many evaluations it is of.
+# A value, None where a mean has no evaluations, and the number of evaluations.
 Point: TypeAlias = tuple[float | None, int]
 
 
 @dataclass(slots=True)
 class Series:
-    """The points of one group, by the start of their bucket; `name` is for people."""
+    """The points of one group by the start of their bucket, with its key and its displayed name."""
 
     key: str
     name: str
@@ -65,7 +65,7 @@ class Series:
 
     @property
     def count(self) -> int:
-        """How many evaluations it is of."""
+        """The number of evaluations in all points."""
         return sum(count for _, count in self.points.values())
 
 
@@ -78,22 +78,24 @@ def show(
     group_by: GroupBy,
     limit: int,
 ) -> dict[str, Any]:
-    """Show a metric over time, for the groups with the most values, at most `limit`."""
+    """Show a metric over time, for at most `limit` groups, those with the most evaluations."""
     period = selection.period
     starts = bucket_starts(period.start, period.end, period.zone, granularity)
     if group_by is GroupBy.SECTION:
-        found = _by_section(facts, selection, granularity)
+        all_series = _by_section(facts, selection, granularity)
     elif group_by is GroupBy.NONE:
-        found = [_overall(facts, selection, metric, granularity)]
+        all_series = [_overall(facts, selection, metric, granularity)]
     else:
-        found = _by_group(facts, selection, metric, granularity, group_by, limit)
-    found.sort(key=lambda series: (-series.count, series.key))
+        all_series = _by_group(facts, selection, metric, granularity, group_by, limit)
+    all_series.sort(key=lambda series: (-series.count, series.key))
     return {
         "period": period.shown(),
         "metric": metric,
         "granularity": granularity,
         "group_by": group_by,
-        "series": [_shown(series, metric, selection, starts) for series in found[:limit]],
+        "series": [
+            _series_json(series, metric, selection, starts) for series in all_series[:limit]
+        ],
     }
 
 
@@ -101,8 +103,8 @@ def _overall(
     facts: FactReader, selection: Selection, metric: TrendMetric, granularity: Granularity
 ) -> Series:
     buckets = selection.period.zone, granularity
-    wanted = Aggregation(("bucket_start",), _NUMBERS[metric], buckets=buckets)
-    groups = facts.aggregate(selection, wanted)
+    aggregation = Aggregation(("bucket_start",), _NUMBERS[metric], buckets=buckets)
+    groups = facts.aggregate(selection, aggregation)
     points = {_utc(start): _point(metric, *numbers) for (start,), numbers in groups.items()}
     return Series("all", "All", points)
 
@@ -116,43 +118,43 @@ def _by_group(
     limit: int,
 ) -> list[Series]:
     column, by_topic = _COLUMNS[group_by], group_by is GroupBy.TOPIC
-    _, counted = _NUMBERS[metric]
+    _, count_sql = _NUMBERS[metric]
     groups = facts.aggregate(
-        selection, Aggregation((column,), (counted,), completed(column), by_topic=by_topic)
+        selection, Aggregation((column,), (count_sql,), completed(column), by_topic=by_topic)
     )
     counts = {key: count for (key,), (count,) in groups.items() if count}
     largest = sorted(counts, key=lambda key: (-counts[key], key))[:limit]
     if not largest:
         return []
-    wanted = Aggregation(
+    aggregation = Aggregation(
         (column, "bucket_start"),
         _NUMBERS[metric],
         by_topic=by_topic,
         buckets=(selection.period.zone, granularity),
     )
-    named = _names(facts, group_by, largest)
-    found = {key: Series(key, named[key]) for key in largest}
-    for (key, start), numbers in facts.aggregate(selection, wanted, {column: largest}).items():
-        found[key].points[_utc(start)] = _point(metric, *numbers)
-    return list(found.values())
+    names_by_key = _names(facts, group_by, largest)
+    series = {key: Series(key, names_by_key[key]) for key in largest}
+    for (key, start), numbers in facts.aggregate(selection, aggregation, {column: largest}).items():
+        series[key].points[_utc(start)] = _point(metric, *numbers)
+    return list(series.values())
 
 
 def _by_section(facts: FactReader, selection: Selection, granularity: Granularity) -> list[Series]:
-    wanted = Aggregation(
+    aggregation = Aggregation(
         ("bucket_start", "score_layout_id"),
         score_means.numbers(facts.score_count),
         "status = 'completed' AND score_layout_id IS NOT NULL",
         buckets=(selection.period.zone, granularity),
     )
-    means: dict[datetime, ScoreMeans] = defaultdict(ScoreMeans)
-    for (start, layout_id), numbers in sorted(facts.aggregate(selection, wanted).items()):
-        means[start].add(facts.layouts[layout_id], numbers)
-    found: dict[str, Series] = {}
-    for start, several in means.items():
-        for section in several.sections:
-            series = found.setdefault(section.key, Series(section.key, section.title))
+    means_by_start: dict[datetime, ScoreMeans] = defaultdict(ScoreMeans)
+    for (start, layout_id), numbers in sorted(facts.aggregate(selection, aggregation).items()):
+        means_by_start[start].add(facts.layouts[layout_id], numbers)
+    by_key: dict[str, Series] = {}
+    for start, means in means_by_start.items():
+        for section in means.sections:
+            series = by_key.setdefault(section.key, Series(section.key, section.title))
             series.points[_utc(start)] = rounded(section.mean, 2), section.count
-    return list(found.values())
+    return list(by_key.values())
 
 
 def _names(facts: FactReader, group_by: GroupBy, keys: Sequence[str]) -> Mapping[str, str]:
@@ -175,18 +177,18 @@ def _utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC)
 
 
-def _shown(
+def _series_json(
     series: Series, metric: TrendMetric, selection: Selection, starts: Sequence[datetime]
 ) -> dict[str, Any]:
-    nothing: Point = (0 if metric is TrendMetric.EVALUATIONS else None), 0
-    points = [series.points.get(start, nothing) for start in starts]
-    cuts = [selection.period.start, *starts[1:], selection.period.end]
+    empty: Point = (0 if metric is TrendMetric.EVALUATIONS else None), 0
+    points = [series.points.get(start, empty) for start in starts]
+    bounds = [selection.period.start, *starts[1:], selection.period.end]
     return {
         "key": series.key,
         "name": series.name,
         "points": [
             {"period_start": start, "period_end": end, "value": value, "count": count}
-            for (start, end), (value, count) in zip(pairwise(cuts), points, strict=True)
+            for (start, end), (value, count) in zip(pairwise(bounds), points, strict=True)
         ],
         "slope_per_period": rounded(slope([value for value, _ in points]), 6),
     }

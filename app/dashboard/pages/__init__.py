@@ -3,10 +3,14 @@
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
+    audit,
     evaluation,
+    evaluation_changes,
     evaluation_list,
+    live,
     marked,
     overview,
+    people,
     saved_views,
     sign_in,
     sound,
@@ -19,6 +23,10 @@ PAGES: tuple[PageBlueprint, ...] = (
     marked.blp,
     saved_views.blp,
     evaluation.blp,
+    evaluation_changes.blp,
     sound.blp,
     account.blp,
+    people.blp,
+    audit.blp,
+    live.blp,
 )

@@ -5,24 +5,20 @@ from contextlib import suppress
 from typing import Any
 
 from flask import render_template, request
-from werkzeug.datastructures import MultiDict
 from werkzeug.wrappers import Response
 
 from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.dashboard import evaluation_details, forms
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.notices import redirect_with
-from app.dashboard.views import conversation, review_form, scored
+from app.dashboard.counts import LIST_PATH
+from app.dashboard.views import conversation, filters, scored
 from app.dashboard.views.quotes import quotes_by_turn
 from app.dashboard.views.sentiment import quarters_of
-from app.evaluations.enums import ENDED, RESOLUTIONS, ReviewStatus, Status
-from app.evaluations.judging import again
+from app.evaluations.enums import ENDED, ReviewStatus, Status
 from app.evaluations.schemas.evaluations import ResultsQuery
 from app.people import audit
 from app.people.audit import Action
-from app.people.gate.admission import current_actor, current_person
-from app.reviews import service as reviews
-from app.reviews.schemas import ReviewCreate, ReviewPreviewBody
+from app.people.gate.admission import current_actor
 from app.reviews.transitions import possible_actions
 from app.web import raw_access
 from app.web.current import current_runtime
@@ -48,65 +44,31 @@ def show(evaluation_id: str) -> Answer:
         # The words are masked: a busy database does not keep the page from being read.
         with suppress(ServiceUnavailable), runtime.db.writing() as session:
             audit.record_daily(session, current_actor(), Action.EVALUATION_OPENED, evaluation_id)
-    return _page(evaluation_id, raw=raw)
+    return render(evaluation_id, raw=raw)
 
 
-@blp.post("/reviews")
+@blp.get("/blind")
 @require_scope("evaluations:review")
-def review(evaluation_id: str) -> Answer:
-    """Save one review; what was typed stays on the page if it is refused."""
-    person, typed = current_person(), request.form
-    try:
-        given = forms.load(
-            ReviewCreate(),
-            review_form.review_of(typed, reviewer=person.display_name, ref=person.user_id),
-        )
-        with current_runtime().db.writing() as session:
-            reviews.add(session, evaluation_id, given, created_by=person.user_id)
-            audit.record(session, current_actor(), Action.REVIEWED, evaluation_id)
-    except (InvalidInput, Conflict) as refused:
-        return _page(evaluation_id, typed=typed, refused=refused), refused.status
-    return redirect_with("review-saved", "evaluation.show", evaluation_id=evaluation_id)
+def show_blind(evaluation_id: str) -> Answer:
+    """Show the words and the questions, without answers and score, for a second opinion."""
+    return render_blind(evaluation_id)
 
 
-@blp.post("/preview")
-@require_scope("evaluations:review")
-def preview(evaluation_id: str) -> dict[str, Any]:
-    """Answer with the score that the chosen answers would give."""
-    criteria = review_form.criteria_of(request.form)
-    body = forms.load(ReviewPreviewBody(), {"criteria": criteria})
-    with current_runtime().db.reading() as session:
-        return reviews.preview(session, evaluation_id, body["criteria"])
-
-
-@blp.post("/again")
-@require_scope("evaluations:review")
-def judge_again(evaluation_id: str) -> Answer:
-    """Queue the next revision and go to its page, which shows the progress."""
-    with current_runtime().db.writing() as session:
-        opened = again.request(session, evaluation_id).id
-        audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
-    return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)
-
-
-def _page(
+def render(
     evaluation_id: str,
     *,
     raw: bool = False,
     typed: Mapping[str, str] | None = None,
     refused: AppError | None = None,
 ) -> str:
-    runtime = current_runtime()
+    """Render the page, after a refused review with the reason and with what was typed."""
     as_judged = forms.load(ResultsQuery(), request.args)["as_judged"]
-    with runtime.db.reading() as session:
-        details = evaluation_details.read(
-            session, runtime.keyring, evaluation_id, raw=raw, as_judged=as_judged
-        )
+    details = _read(evaluation_id, raw=raw, as_judged=as_judged)
     evaluation, document, transcript = details.evaluation, details.results, details.transcript
     scopes = current_principal().scopes
     is_open = evaluation["status"] not in ENDED
     duration_ms = 1000 * evaluation["duration_seconds"] if evaluation["duration_seconds"] else None
-    turns = {segment["id"]: segment for segment in transcript["segments"]}
+    segments = {segment["id"]: segment for segment in transcript["segments"]}
     may_review = (
         "evaluations:review" in scopes
         and evaluation["status"] == Status.COMPLETED
@@ -115,33 +77,91 @@ def _page(
     )
     return render_template(
         "evaluation/show.html",
-        evaluation=evaluation,
+        **_common(details, typed, refused),
         results=document,
         # Quotes are places in the masked text, so that the unmasked one has no marks.
         turns=conversation.turns_of(
             transcript, {} if raw else quotes_by_turn(document["criteria"])
         ),
-        transcript=transcript,
         moments=conversation.moments_of(document["moments"], transcript["segments"]),
         card=scored.scored_card(document, transcript, details.scorecard, duration_ms=duration_ms),
-        evidence_of=lambda items: scored.evidence_of(items, turns, duration_ms),
+        evidence_of=lambda items: scored.evidence_of(items, segments, duration_ms),
         sentiment=quarters_of(document["sentiment"]),
-        recording=details.recording,
-        lanes=conversation.lanes_of(transcript),
         call=details.call,
         revisions=details.revisions,
         changes=details.changes,
-        listeners=details.listeners,
+        neighbours=_neighbours(),
         raw=raw,
         as_judged=as_judged,
         is_open=is_open,
         may_review=may_review,
-        may_listen="audio:download" in scopes,
         may_judge_again="evaluations:review" in scopes and evaluation["is_current"] and not is_open,
         may_read_raw=raw_access.SCOPE in scopes,
         actions=possible_actions(ReviewStatus(evaluation["review_status"])),
-        resolutions=RESOLUTIONS,
-        typed=typed or MultiDict(),
-        refused=refused,
-        problems=forms.field_errors(refused) if isinstance(refused, InvalidInput) else {},
     )
+
+
+def render_blind(
+    evaluation_id: str,
+    *,
+    typed: Mapping[str, str] | None = None,
+    refused: AppError | None = None,
+) -> str:
+    """Render the page of a second opinion; nothing of the judgement is in it.
+
+    Raises:
+        Conflict: the evaluation is not completed, or its scorecard is not kept any more.
+    """
+    details = _read(evaluation_id)
+    if details.scorecard is None or details.evaluation["status"] != Status.COMPLETED:
+        raise Conflict("Only a completed evaluation can get a second opinion.")
+    return render_template(
+        "evaluation/blind.html",
+        **_common(details, typed, refused),
+        turns=conversation.turns_of(details.transcript, {}),
+        questions=scored.open_questions(details.scorecard),
+        raw=False,
+        may_read_raw=False,
+    )
+
+
+def _read(
+    evaluation_id: str, *, raw: bool = False, as_judged: bool = False
+) -> evaluation_details.EvaluationDetails:
+    runtime = current_runtime()
+    with runtime.db.reading() as session:
+        return evaluation_details.read(
+            session, runtime.keyring, evaluation_id, raw=raw, as_judged=as_judged
+        )
+
+
+def _common(
+    details: evaluation_details.EvaluationDetails,
+    typed: Mapping[str, str] | None,
+    refused: AppError | None,
+) -> dict[str, Any]:
+    """Return the values that both pages show."""
+    return {
+        "evaluation": details.evaluation,
+        "transcript": details.transcript,
+        "recording": details.recording,
+        "lanes": conversation.lanes_of(details.transcript),
+        "listeners": details.listeners,
+        "may_listen": "audio:download" in current_principal().scopes,
+        "typed": typed or {},
+        "refused": refused,
+        "problems": forms.field_errors(refused) if isinstance(refused, InvalidInput) else {},
+    }
+
+
+def _neighbours() -> list[tuple[str, str, str]]:
+    """Return text, key and address of the evaluations before and after this one in its list."""
+    query, place = request.args.get("in"), request.args.get("at", "")
+    if query is None or not (place.isascii() and place.isdecimal()):
+        return []
+    steps = (("Previous", "p", int(place) - 1), ("Next", "n", int(place) + 1))
+    return [
+        (text, key, filters.url(f"{LIST_PATH}/at", {"in": query, "at": str(at)}))
+        for text, key, at in steps
+        if at >= 0
+    ]

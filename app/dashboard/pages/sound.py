@@ -50,7 +50,7 @@ def play(audio_file_id: str) -> Response:
 
 @blp.get("/wave")
 @require_scope("audio:read")
-def draw(audio_file_id: str) -> Response | tuple[dict[str, str], int]:
+def draw(audio_file_id: str) -> Response:
     """Answer with the waveform, or with 202 while it is drawn for the first time."""
     runtime = current_runtime()
     with runtime.db.reading() as session:
@@ -62,7 +62,7 @@ def draw(audio_file_id: str) -> Response | tuple[dict[str, str], int]:
         audio = queries.find_stored(session, audio_file_id)
         if not requests.request_waveform(session, audio):
             raise NotFound("No waveform can be drawn of this recording.")
-    return {"status": "drawing"}, 202
+    return Response(status=202)
 
 
 def _private(body: bytes, content_type: str) -> Response:

@@ -106,6 +106,9 @@ function setAction(action) {
   document.getElementById("reason").focus();
 }
 
+for (const link of document.querySelectorAll("a[data-key]")) {
+  onKeys({[link.dataset.key]: () => link.click()});
+}
 onKeys({
   ArrowUp: () => step(-1),
   ArrowDown: () => step(1),

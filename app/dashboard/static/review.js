@@ -25,14 +25,14 @@ async function preview() {
     shown.textContent = "";
     return;
   }
-  const answer = await fetch(form.dataset.preview, {
+  const reply = await fetch(form.dataset.preview, {
     method: "POST",
     body: new FormData(form),
     headers: {Accept: "application/json"},
   });
-  const body = await answer.json();
+  const body = await reply.json();
   if (run !== asked) return;
-  shown.textContent = answer.ok ? textOf(body) : body.error.details?.[0]?.message || body.error.message;
+  shown.textContent = reply.ok ? textOf(body) : body.error.details?.[0]?.message || body.error.message;
 }
 
 // Characters as the service counts them: a pair of surrogates is one.
@@ -56,6 +56,20 @@ function takeQuote(button) {
   text.textContent = quote;
 }
 
+function openChange() {
+  const change = document.querySelector(".chosen .change");
+  change?.setAttribute("open", "");
+  return change?.querySelector("select");
+}
+
+// Chooses the answer of this number for the chosen criterion; the first option keeps it as it is.
+function answer(number) {
+  const select = openChange();
+  if (!select || number >= select.options.length) return;
+  select.selectedIndex = number;
+  select.dispatchEvent(new Event("input", {bubbles: true}));
+}
+
 if (shown) {
   form.addEventListener("input", event => {
     if (!event.target.name.startsWith("answer.")) return;
@@ -72,6 +86,7 @@ if (shown) {
   document.addEventListener("keydown", event => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
-  onKeys({e: () => document.querySelector(".chosen .change")?.setAttribute("open", "")});
+  onKeys({e: openChange});
+  for (let number = 1; number <= 9; number++) onKeys({[number]: () => answer(number)});
   preview();
 }

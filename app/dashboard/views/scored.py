@@ -82,6 +82,26 @@ class ScoredCard:
     not_judged: Sequence[ShownCriterion]
 
 
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """One criterion as it is asked, without an answer."""
+
+    key: str
+    title: str
+    question: str
+    choices: Sequence[AnswerOption]
+
+
+def open_questions(scorecard: Scorecard) -> list[OpenQuestion]:
+    """Return the questions of a scorecard that people can answer."""
+    choices = _choices(scorecard)
+    return [
+        OpenQuestion(criterion.key, criterion.title, criterion.question, choices[criterion.key])
+        for criterion in scorecard.criteria
+        if criterion.options
+    ]
+
+
 def scored_card(
     results: Mapping[str, Any],
     transcript: Mapping[str, Any],

@@ -1,7 +1,8 @@
 """OpenAPI document: generated from the decorators, completed with what all endpoints share."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import flask_smorest
@@ -10,9 +11,36 @@ from flask import Flask
 from app import __version__
 from app.web.api import BASES, Blueprint
 from app.web.errors import ErrorSchema
+from app.web.openapi.descriptions import camel, describe
 from app.web.openapi.examples import exemplify
+from app.web.principal import EXPENSIVE
 
-_TITLE = "CQE, the Conversation Quality Evaluation Service"
+_TITLE = "CQE API"
+_ABOUT = """\
+CQE judges conversations against a scorecard, with evidence. Every path under `/api/v1` is served
+under `/v1` as well.
+
+## Signing
+
+Every request except `GET /health` is signed. `X-Api-Key` is the API key, `X-Timestamp` Unix time in
+seconds, and `X-Signature` the hex HMAC-SHA256, keyed with the whole secret (`cqes_…`), of these six
+lines, joined by line feeds without one at the end:
+
+    CQE1-HMAC-SHA256
+    <X-Timestamp>
+    <X-Nonce, or an empty line>
+    <method>
+    <path and query exactly as sent>
+    <hex SHA-256 of the body as sent; of nothing if there is no body>
+
+If the signature does not match, `error.details` shows the lines as the service received them. There
+are clients for Python and JavaScript in `clients/`; `./run signing vectors` prints test vectors.
+
+## Answers
+
+A successful answer is `{"data": …, "meta": …}`, a list adds `pagination`; an error is
+`{"error": {"code", "message", "requestId"}}`.
+"""
 _METHODS = ("get", "post", "put", "patch", "delete")
 _ERRORS = {
     "400": "The body is not well-formed JSON (MALFORMED_REQUEST).",
@@ -39,15 +67,63 @@ _HEADERS = {
     "RateLimit": ("Remaining requests under each policy", {"type": "string"}),
 }
 _SCHEMES = {
-    "apiKey": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
-    "timestamp": {"type": "apiKey", "in": "header", "name": "X-Timestamp"},
+    "apiKey": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-Api-Key",
+        "description": "The API key, `cqek_…`.",
+    },
+    "timestamp": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-Timestamp",
+        "description": "Unix time in seconds, at most 300 from the server's clock.",
+    },
     "signature": {
         "type": "apiKey",
         "in": "header",
         "name": "X-Signature",
-        "description": "Hex HMAC-SHA256 of the six lines of CQE1-HMAC-SHA256; see docs/authentication.md.",
+        "description": "Hex HMAC-SHA256 of the six lines of `CQE1-HMAC-SHA256`, explained above.",
     },
-    "bearer": {"type": "http", "scheme": "bearer"},
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The API key without a signature, where the key's `signaturePolicy` allows it.",
+    },
+}
+_PARAMETERS = {
+    "Nonce": {
+        "in": "header",
+        "name": "X-Nonce",
+        "required": False,
+        "description": "Part of the signature: a text that differs in each request, which is then "
+        "accepted only once. A key with `requireNonce` needs it on requests that change something.",
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._~-]{1,64}$"},
+    },
+    "IdempotencyKey": {
+        "in": "header",
+        "name": "Idempotency-Key",
+        "required": False,
+        "description": "A key of yours for this request. For a day, a repetition with the same key "
+        "gets the same answer and has no further effect.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    },
+    "IfMatch": {
+        "in": "header",
+        "name": "If-Match",
+        "required": False,
+        "description": "ETag of the version that you have read; 412 if there is a newer one.",
+        "schema": {"type": "string"},
+    },
+}
+# Parameters of each method, in addition to the nonce.
+_BY_METHOD = {"post": ("IdempotencyKey",), "patch": ("IfMatch",)}
+_WEBHOOK_HEADERS = {
+    "webhook-id": "Id of the event, the same in every repetition.",
+    "webhook-timestamp": "Unix time of this attempt, in seconds.",
+    "webhook-signature": "`v1,` and the base64 HMAC-SHA256 of id, timestamp and body, joined by "
+    "dots, as in Standard Webhooks; two of them while a secret is rotated.",
+    "X-Webhook-Signature": "Hex HMAC-SHA256 of the body, keyed with the whole signing secret.",
 }
 _SIGNED: dict[str, list[str]] = {"apiKey": [], "timestamp": [], "signature": []}
 _MORE_TAGS = {
@@ -63,8 +139,14 @@ class _DocumentedApi(flask_smorest.Api):
     ERROR_SCHEMA = ErrorSchema
 
 
-def build_document(app: Flask, blueprints: Sequence[Blueprint]) -> dict[str, Any]:
-    """Return the document as a plain dict, with the first base path of each blueprint."""
+def build_document(
+    app: Flask, blueprints: Sequence[Blueprint], event_types: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the document; it contains the first base path of each blueprint.
+
+    Args:
+        event_types: `event`, `description`, `schema` and `example` of each type.
+    """
     # Not our application: flask-smorest would register its error handlers there.
     api = _DocumentedApi(
         Flask("openapi"),
@@ -74,15 +156,13 @@ def build_document(app: Flask, blueprints: Sequence[Blueprint]) -> dict[str, Any
         blueprint.register_views_in_doc(api, app, api.spec, name=blueprint.name, parameters=None)
         api.spec.tag({"name": blueprint.name, "description": blueprint.description})
     document: dict[str, Any] = api.spec.to_dict()
-    document["info"]["description"] = (
-        "Judges conversations against a scorecard, with evidence. Every path under /api/v1 is "
-        "also served under /v1."
-    )
+    document["info"]["description"] = _ABOUT
     document["info"]["license"] = {"name": "MIT", "identifier": "MIT"}
     document["info"]["contact"] = {"name": "Whoever runs this service"}
     document["servers"] = [{"url": "/"}]
     components = document["components"]
     components["securitySchemes"] = _SCHEMES
+    components["parameters"] = _PARAMETERS
     components["headers"] = {
         name: {"description": text, "schema": schema} for name, (text, schema) in _HEADERS.items()
     }
@@ -93,30 +173,29 @@ def build_document(app: Flask, blueprints: Sequence[Blueprint]) -> dict[str, Any
         for method in _METHODS:
             if method in item:
                 _complete(item[method], method, views[method.upper(), path])
+                _require_body(item[method], components["schemas"])
     document["paths"]["/health"] = {"get": _health()}
+    document["webhooks"] = {entry["event"]: {"post": _webhook(entry)} for entry in event_types}
     document["tags"] += [{"name": name, "description": text} for name, text in _MORE_TAGS.items()]
     _translate_patterns(document)
     exemplify(components["schemas"])
+    describe(document)
     return document
 
 
 def _complete(operation: dict[str, Any], method: str, view: Any) -> None:
-    operation["operationId"] = _camel(view.__name__)
-    operation["description"] = f"{operation.get('summary', '')} Scope: {view.required_scope}."
+    operation["operationId"] = camel(view.__name__)
     bearer = operation["tags"][0] in _BEARER_TAGS
+    operation["description"] = _description(operation.get("description", ""), view, bearer=bearer)
     operation["security"] = [_SIGNED, *([{"bearer": []}] if bearer else [])]
     responses = operation["responses"]
     responses.pop("default", None)
     if method == "put":
         responses["201"] = {**responses["200"], "description": "Created"}
-    body = "requestBody" in operation
-    if body and method == "post":
-        parameter = {"type": "string", "minLength": 1, "maxLength": 255}
-        operation.setdefault("parameters", []).append(
-            {"in": "header", "name": "Idempotency-Key", "required": False, "schema": parameter}
-        )
-    if body:
-        operation["requestBody"]["required"] = False
+    operation.setdefault("parameters", []).extend(
+        {"$ref": f"#/components/parameters/{name}"}
+        for name in ("Nonce", *_BY_METHOD.get(method, ()))
+    )
     statuses = [*_ALWAYS, "409", "412"] if method != "get" else list(_ALWAYS)
     statuses += _WITH_BODY if method in ("post", "put", "patch") else ("422",)
     for status in {*statuses, *(_ERRORS.keys() & {str(status) for status in responses})}:
@@ -125,6 +204,55 @@ def _complete(operation: dict[str, Any], method: str, view: Any) -> None:
         if "$ref" not in response and status[0] == "2":
             response["headers"] = _header_references()
     operation["responses"] = dict(sorted(responses.items()))
+
+
+def _description(own: str, view: Any, *, bearer: bool) -> str:
+    sentences = [own, f"Needs the scope `{view.required_scope}`."]
+    if getattr(view, "rate_policy", None) == EXPENSIVE:
+        sentences.append("Counts against `CQE_RATE_LIMIT_EXPENSIVE`.")
+    if bearer:
+        sentences.append("Accepts Bearer unless the key's `signaturePolicy` is `required`.")
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _require_body(operation: dict[str, Any], schemas: Mapping[str, Any]) -> None:
+    """Require a body where its schema has required fields; elsewhere none is an empty object."""
+    if "requestBody" in operation:
+        [content] = operation["requestBody"]["content"].values()
+        name = content["schema"]["$ref"].rsplit("/", 1)[1]
+        operation["requestBody"]["required"] = bool(schemas[name].get("required"))
+
+
+def _webhook(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "operationId": camel("receive_" + re.sub(r"\W", "_", entry["event"])),
+        "summary": entry["description"],
+        "description": "Sent to the subscriptions of this event. Answer 2xx within ten seconds; "
+        "anything else is tried again after one and after five minutes. An event may come more "
+        "than once.",
+        "tags": ["webhooks"],
+        "security": [],
+        "parameters": [
+            {
+                "in": "header",
+                "name": name,
+                "required": True,
+                "description": text,
+                "schema": {"type": "string"},
+            }
+            for name, text in _WEBHOOK_HEADERS.items()
+        ],
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {
+                    "schema": deepcopy(entry["schema"]),
+                    "examples": {"sample": {"value": entry["example"]}},
+                }
+            },
+        },
+        "responses": {"2XX": {"description": "The event was received."}},
+    }
 
 
 def _type_path_ids(item: dict[str, Any]) -> None:
@@ -200,8 +328,3 @@ def _views(app: Flask) -> dict[tuple[str, str], Any]:
             for method in rule.methods or ():
                 views[method, path] = app.view_functions[rule.endpoint]
     return views
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)

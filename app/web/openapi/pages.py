@@ -1,9 +1,10 @@
 """OpenAPI document, and the page /docs that shows it without files from other hosts."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from flask import Blueprint, Flask, Response, render_template, send_from_directory
 
@@ -24,9 +25,15 @@ class _Document:
     Building it takes as long as the rest of a start, so it is built once, at the first request.
     """
 
-    def __init__(self, app: Flask, blueprints: Sequence[api.Blueprint]) -> None:
+    def __init__(
+        self,
+        app: Flask,
+        blueprints: Sequence[api.Blueprint],
+        event_types: Sequence[Mapping[str, Any]],
+    ) -> None:
         self._app = app
         self._blueprints = blueprints
+        self._event_types = event_types
         self._lock = threading.Lock()
 
     @property
@@ -37,13 +44,16 @@ class _Document:
 
     @cached_property
     def _body(self) -> bytes:
-        return self._app.json.dumps(build_document(self._app, self._blueprints)).encode()
+        document = build_document(self._app, self._blueprints, self._event_types)
+        return self._app.json.dumps(document).encode()
 
 
-def install(app: Flask, blueprints: Sequence[api.Blueprint]) -> None:
+def install(
+    app: Flask, blueprints: Sequence[api.Blueprint], event_types: Sequence[Mapping[str, Any]]
+) -> None:
     """Register /openapi.json and /docs."""
     pages = Blueprint("docs", __name__, template_folder="templates")
-    built = _Document(app, blueprints)
+    built = _Document(app, blueprints, event_types)
 
     @pages.get("/openapi.json")
     def document() -> Response:

@@ -1,6 +1,6 @@
 """Shapes of what the service answers; the keys are those of the API."""
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 
 class ErrorDetail(TypedDict, total=False):
@@ -50,6 +50,7 @@ class Criterion(TypedDict):
     criticality: str
     errorClass: str
     applicable: bool
+    notJudged: NotRequired[bool]
     answer: str | float | None
     normalizedScore: float | None
     points: float | None

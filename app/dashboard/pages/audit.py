@@ -1,0 +1,111 @@
+"""Audit trail: who did what, as a list with filters and as CSV."""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Response, render_template, request, url_for
+
+from app.analytics.exports.formats.formulas import defuse
+from app.core.clock import iso_utc
+from app.core.database.paging import PageRequest
+from app.core.errors import InvalidInput
+from app.core.runtime import Runtime
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.people import audit, service
+from app.people.audit import Action
+from app.people.roles import READ_AUDIT
+from app.web.current import current_runtime
+from app.web.principal import EXPENSIVE, require_scope
+from app.web.schemas.fields import Choice, Reference, Text
+from app.web.schemas.pagination import PeriodQuery
+
+blp = PageBlueprint("audit", __name__)
+
+_BATCH = 1000
+_COLUMNS = ("at", "user", "action", "objectId", "address", "requestId")
+
+
+class AuditQuery(PeriodQuery):
+    """Filters of the audit trail."""
+
+    user_id = Reference("user")
+    action = Choice(list(Action))
+    object_id = Text(64, low=1)
+
+
+@blp.get("/audit")
+@require_scope(READ_AUDIT)
+def show() -> tuple[str, int]:
+    """Show the entries that match, the newest first."""
+    errors: dict[str, str] = {}
+    try:
+        filters = forms.load(AuditQuery(), request.args)
+    except InvalidInput as error:
+        errors = forms.field_errors(error)
+        filters = {"page_request": PageRequest()}
+    asked: PageRequest = filters.pop("page_request")
+    newest_first = PageRequest(asked.page, asked.page_size, "-at")
+    with current_runtime().db.reading() as session:
+        entries = audit.list_page(session, newest_first, **filters)
+        users = service.list_all(session)
+        page = render_template(
+            "audit/show.html",
+            entries=entries,
+            users=users,
+            names={user.id: user.display_name for user in users},
+            actions=list(Action),
+            asked=request.args,
+            errors=errors,
+            page_url=_page_url,
+        )
+    return page, 422 if errors else 200
+
+
+@blp.get("/audit.csv")
+@require_scope(READ_AUDIT, policy=EXPENSIVE)
+def download() -> Response:
+    """Answer with every entry that matches as CSV."""
+    filters = forms.load(AuditQuery(), request.args)
+    del filters["page_request"]
+    response = Response(_lines(current_runtime(), filters), content_type="text/csv; charset=utf-8")
+    response.headers["Content-Disposition"] = 'attachment; filename="audit-trail.csv"'
+    return response
+
+
+def _page_url(page: int) -> str:
+    query: dict[str, Any] = {**request.args, "page": page}
+    return url_for(".show", **query)
+
+
+def _lines(runtime: Runtime, filters: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines batch by batch, each read in a short transaction."""
+    with runtime.db.reading() as session:
+        names = {user.id: user.name for user in service.list_all(session)}
+    yield _csv([_COLUMNS])
+    last_id = None
+    while True:
+        with runtime.db.reading() as session:
+            entries = audit.entries_before(session, last_id, limit=_BATCH, **filters)
+        if not entries:
+            return
+        last_id = entries[-1].id
+        yield _csv(
+            [
+                iso_utc(entry.at),
+                names.get(entry.user_id or "", ""),
+                entry.action,
+                entry.object_id or "",
+                entry.address,
+                entry.request_id,
+            ]
+            for entry in entries
+        )
+
+
+def _csv(rows: Any) -> str:
+    lines = io.StringIO()
+    csv.writer(lines).writerows([defuse(cell) for cell in row] for row in rows)
+    return lines.getvalue()

@@ -1,0 +1,67 @@
+"""Forms of the page of one evaluation: reviews, and judging again."""
+
+from flask import request
+from werkzeug.wrappers import Response
+
+from app.audio_files.processing import requests as processing
+from app.core.errors import Conflict, InvalidInput
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.notices import redirect_with
+from app.dashboard.pages import evaluation as page
+from app.dashboard.views import review_form
+from app.evaluations import service
+from app.evaluations.enums import SourceType, Status
+from app.evaluations.judging import again
+from app.people import audit
+from app.people.audit import Action
+from app.people.gate.admission import current_actor, current_person
+from app.reviews import service as reviews
+from app.reviews.schemas import ReviewCreate
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+
+blp = PageBlueprint("evaluation_changes", __name__, url_prefix="/evaluations/<id:evaluation_id>")
+
+
+@blp.post("/reviews")
+@require_scope("evaluations:review")
+def review(evaluation_id: str) -> Response | tuple[str, int]:
+    """Save one review; what was typed stays on the page if it is refused."""
+    person, typed = current_person(), request.form
+    try:
+        given = forms.load(
+            ReviewCreate(),
+            review_form.review_of(typed, reviewer=person.display_name, ref=person.user_id),
+        )
+        with current_runtime().db.writing() as session:
+            reviews.add(session, evaluation_id, given, created_by=person.user_id)
+            audit.record(session, current_actor(), Action.REVIEWED, evaluation_id)
+    except (InvalidInput, Conflict) as refused:
+        render = page.render_blind if typed.get("blind") else page.render
+        return render(evaluation_id, typed=typed, refused=refused), refused.status
+    return redirect_with("review-saved", "evaluation.show", evaluation_id=evaluation_id)
+
+
+@blp.post("/again")
+@require_scope("evaluations:review")
+def judge_again(evaluation_id: str) -> Response:
+    """Queue the next revision and go to its page, which shows the progress.
+
+    A recording that failed is processed again from its file.
+    """
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        former = service.find(session, evaluation_id)
+        if former.source_type == SourceType.AUDIO_FILE and former.status == Status.FAILED:
+            _, job = processing.request_processing(
+                session,
+                former.source_id,
+                processing.ProcessingRequest(force=True),
+                redact_by_default=runtime.settings.redaction,
+            )
+            opened = job.evaluation_id
+        else:
+            opened = again.request(session, evaluation_id).id
+        audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
+    return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)

@@ -1,0 +1,111 @@
+"""Live answers: JSON that scripts of a page ask for again and again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from flask import jsonify, request
+from werkzeug.wrappers import Response
+
+from app.audio_files.enums import AudioStatus
+from app.audio_files.processing import status as recordings
+from app.core.errors import InvalidInput, NotFound
+from app.core.ids import is_id
+from app.core.process import heartbeat
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.views import review_form
+from app.dashboard.words import text_of
+from app.evaluations import service as evaluations
+from app.evaluations.enums import ENDED
+from app.imports import service as imports
+from app.people.roles import OWN_ACCOUNT
+from app.reviews import service as reviews
+from app.reviews.schemas import ReviewPreviewBody
+from app.web.current import current_runtime
+from app.web.principal import current_principal, require_scope
+
+blp = PageBlueprint("live", __name__)
+
+# Every endpoint of the dashboard that answers with JSON; pages have no API beside the API.
+LIVE = ("live.progress", "live.preview")
+
+_MOST_IDS = 50
+_RECORDING_ENDED = (AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.EXPIRED)
+_IMPORT_OPEN = ("queued", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Work in progress: its status in words, and how much of it is done, where that is known."""
+
+    text: str
+    percent: int | None
+    ended: bool
+
+
+def _evaluation(session: Any, evaluation_id: str) -> Work:
+    status = evaluations.find(session, evaluation_id).status
+    return Work(text_of("status", status), None, status in ENDED)
+
+
+def _recording(session: Any, audio_file_id: str) -> Work:
+    shown = recordings.show(session, audio_file_id)
+    ended = shown["status"] in _RECORDING_ENDED
+    return Work(text_of("audioStatus", shown["status"]), shown["progress"], ended)
+
+
+def _import(session: Any, import_id: str) -> Work:
+    shown = imports.get(session, import_id)
+    ended = shown["status"] not in _IMPORT_OPEN
+    return Work(text_of("importStatus", shown["status"]), None, ended)
+
+
+# By the prefix of the id: the scope that is needed to see the work, and its reader.
+_READERS: dict[str, tuple[str, Callable[[Any, str], Work]]] = {
+    "eval": ("evaluations:read", _evaluation),
+    "aud": ("audio:read", _recording),
+    "imp": ("ingest:write", _import),
+}
+
+
+@blp.get("/live/progress")
+@require_scope(OWN_ACCOUNT)
+def progress() -> Response:
+    """Answer with the progress of some work, and whether the worker is alive."""
+    runtime = current_runtime()
+    ids = _asked()
+    with runtime.db.reading() as session:
+        work = {work_id: _read(session, work_id) for work_id in ids}
+    return jsonify({"worker": heartbeat.is_alive(runtime.settings.data_dir), "work": work})
+
+
+@blp.post("/live/preview/<id:evaluation_id>")
+@require_scope("evaluations:review")
+def preview(evaluation_id: str) -> Response:
+    """Answer with the score that the answers chosen in the form of a review would give."""
+    criteria = review_form.criteria_of(request.form)
+    body = forms.load(ReviewPreviewBody(), {"criteria": criteria})
+    with current_runtime().db.reading() as session:
+        return jsonify(reviews.preview(session, evaluation_id, body["criteria"]))
+
+
+def _asked() -> list[str]:
+    ids = [part for part in request.args.get("ids", "").split(",") if part]
+    known = all(is_id(work_id, work_id.partition("_")[0]) for work_id in ids)
+    if len(ids) > _MOST_IDS or not known:
+        raise InvalidInput.field(
+            "ids", f"ids must be at most {_MOST_IDS} ids, separated by commas.", location="query"
+        )
+    return ids
+
+
+def _read(session: Any, work_id: str) -> dict[str, Any] | None:
+    scope, read = _READERS.get(work_id.partition("_")[0], ("", None))
+    if read is None or scope not in current_principal().scopes:
+        return None
+    try:
+        work = read(session, work_id)
+    except NotFound:
+        return None
+    return {"text": work.text, "percent": work.percent, "ended": work.ended}

@@ -1,0 +1,56 @@
+// Progress of work that the page shows. An element with data-live="<id>" gets the text of its status in
+// [data-live-text] and the percent in its <progress>; with data-live-reload the page is loaded again
+// when the work has ended. The strips of the frame tell of a silent worker and a lost connection.
+
+const STEPS = [[30, 2], [120, 5], [Infinity, 10]];
+const workerStrip = document.getElementById("worker-strip");
+const connectionStrip = document.getElementById("connection-strip");
+let busySince = performance.now();
+let timer = 0;
+
+function awaited() {
+  return [...document.querySelectorAll("[data-live]")].filter(element => !element.dataset.ended);
+}
+
+function show(element, work) {
+  const text = element.querySelector("[data-live-text]");
+  const bar = element.querySelector("progress");
+  if (text && text.textContent !== work.text) text.textContent = work.text;
+  if (bar && work.percent !== null) bar.value = work.percent;
+  if (!work.ended) return;
+  element.dataset.ended = "yes";
+  element.dispatchEvent(new CustomEvent("ended", {bubbles: true, detail: work}));
+  if ("liveReload" in element.dataset) location.reload();
+}
+
+async function ask() {
+  clearTimeout(timer);
+  if (document.hidden) return;
+  const elements = awaited().slice(0, 50);
+  const ids = elements.map(element => element.dataset.live);
+  try {
+    const answer = await fetch("/live/progress?ids=" + ids.join(","), {
+      headers: {Accept: "application/json"},
+    });
+    if (answer.status === 401) return location.reload();
+    if (!answer.ok) throw new Error(answer.statusText);
+    const {worker, work} = await answer.json();
+    workerStrip.hidden = worker;
+    connectionStrip.hidden = true;
+    for (const element of elements) {
+      const found = work[element.dataset.live];
+      if (found) show(element, found);
+    }
+  } catch {
+    connectionStrip.hidden = false;
+  }
+  const seconds = (performance.now() - busySince) / 1000;
+  const pause = awaited().length ? STEPS.find(([until]) => seconds < until)[1] : 10;
+  timer = setTimeout(ask, pause * 1000);
+}
+
+document.addEventListener("visibilitychange", () => {
+  busySince = performance.now();
+  ask();
+});
+timer = setTimeout(ask, awaited().length ? 1000 : 10000);

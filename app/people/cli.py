@@ -1,0 +1,128 @@
+"""Command group `flask users`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+from sqlalchemy.orm import Session
+
+from app.core.clock import iso_utc
+from app.core.errors import AppError, NotFound
+from app.people import audit, passwords, service, sessions
+from app.people.audit import COMMAND_LINE, Action
+from app.people.models import User
+from app.people.roles import ROLES
+from app.web.current import current_runtime
+
+_ROLE = click.Choice(list(ROLES))
+
+
+@click.group("users")
+def users() -> None:
+    """Create, list and change the people who use the dashboard."""
+
+
+@users.command("create")
+@click.argument("name")
+@click.option("--role", type=_ROLE, required=True, help="What the person may do.")
+@click.option("--display-name", default="", help="Name that others see. Default: NAME.")
+def create(name: str, role: str, display_name: str) -> None:
+    """Create a user and print a one-time password. It is not shown again."""
+    password = passwords.new_one_time_password()
+    password_hash = passwords.hash_password(password)
+    with _writing() as session:
+        user = service.create(
+            session, name=name, role=role, display_name=display_name, password_hash=password_hash
+        )
+        audit.record(session, COMMAND_LINE, Action.USER_CREATED, user.id)
+    _print_password(user, password)
+
+
+@users.command("list")
+def list_() -> None:
+    """List the users with their role and last sign-in."""
+    with current_runtime().db.reading() as session:
+        for user in service.list_all(session):
+            signed_in = iso_utc(user.signed_in_at) if user.signed_in_at else "never signed in"
+            state = "disabled" if user.disabled_at else "active"
+            click.echo(f"{user.name:24}  {user.role:8}  {state:8}  {signed_in}")
+
+
+@users.command("reset")
+@click.argument("name")
+def reset(name: str) -> None:
+    """Print a new one-time password for NAME and end the sessions of that user."""
+    password = passwords.new_one_time_password()
+    password_hash = passwords.hash_password(password)
+    with _writing() as session:
+        user = _user(session, name)
+        service.reset_password(session, user, password_hash)
+        audit.record(session, COMMAND_LINE, Action.PASSWORD_RESET, user.id)
+    _print_password(user, password)
+
+
+@users.command("role")
+@click.argument("name")
+@click.argument("role", type=_ROLE)
+def role(name: str, role: str) -> None:
+    """Give NAME another role, from the next request on."""
+    with _writing() as session:
+        user = _user(session, name)
+        service.change_role(session, user, role)
+        audit.record(session, COMMAND_LINE, Action.ROLE_CHANGED, user.id)
+    click.echo(f"{user.name} is {role} now.")
+
+
+@users.command("disable")
+@click.argument("name")
+def disable(name: str) -> None:
+    """Disable the account of NAME and end its sessions."""
+    with _writing() as session:
+        user = _user(session, name)
+        service.disable(session, user)
+        audit.record(session, COMMAND_LINE, Action.USER_DISABLED, user.id)
+    click.echo(f"{user.name} is disabled.")
+
+
+@users.command("enable")
+@click.argument("name")
+def enable(name: str) -> None:
+    """Enable a disabled account again."""
+    with _writing() as session:
+        user = _user(session, name)
+        service.enable(user)
+        audit.record(session, COMMAND_LINE, Action.USER_ENABLED, user.id)
+    click.echo(f"{user.name} is enabled.")
+
+
+@users.command("sign-out")
+@click.argument("name")
+def sign_out(name: str) -> None:
+    """End every session of NAME."""
+    with _writing() as session:
+        user = _user(session, name)
+        ended = sessions.end_all(session, user.id)
+        audit.record(session, COMMAND_LINE, Action.SESSION_ENDED, user.id)
+    click.echo(f"Sessions of {user.name} that were ended: {ended}.")
+
+
+@contextmanager
+def _writing() -> Iterator[Session]:
+    try:
+        with current_runtime().db.writing() as session:
+            yield session
+    except AppError as error:
+        message = "; ".join(detail["message"] for detail in error.details) or error.message
+        raise click.ClickException(message) from error
+
+
+def _user(session: Session, name: str) -> User:
+    user = service.find_by_name(session, name)
+    if user is None:
+        raise NotFound(f"There is no user {name}; `./run users list` lists them.")
+    return user
+
+
+def _print_password(user: User, password: str) -> None:
+    click.echo(f"{user.name} / {password}")
+    click.echo("This password works once, to choose another. It is not shown again.")

@@ -1,0 +1,210 @@
+"""The page of one evaluation over HTTP: forms of reviews, second opinions, masked and erased words."""
+
+import re
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from app.audio_files import jobs
+from app.core.runtime import Runtime
+from app.people.models import AuditEntry
+from app.privacy import service
+from tests.caller import Caller
+from tests.contacts import get, judge, put_chat
+from tests.recordings import SPEECH, upload, work
+from tests.visitor import Visitor, add_user
+
+
+@pytest.fixture
+def visit(base: str, runtime: Runtime) -> Any:
+    """Sign in as a person with this role."""
+
+    def sign_in(role: str) -> Visitor:
+        add_user(runtime, role)
+        visitor = Visitor(base)
+        assert visitor.sign_in(role).status_code == 303
+        return visitor
+
+    return sign_in
+
+
+@pytest.fixture
+def chat(client: Caller, runtime: Runtime) -> str:
+    made = put_chat(client)
+    judge()
+    return str(made["evaluationId"])
+
+
+def noted(runtime: Runtime) -> list[str]:
+    with runtime.db.reading() as session:
+        return [
+            action
+            for action in session.scalars(select(AuditEntry.action).order_by(AuditEntry.at))
+            if not action.startswith("signed")
+        ]
+
+
+def test_opening_an_evaluation_is_noted_once_a_day(runtime: Runtime, visit: Any, chat: str) -> None:
+    viewer = visit("viewer")
+    for _ in range(2):
+        page = viewer.get(f"/evaluations/{chat}")
+        assert page.status_code == 200
+        assert "Scorecard" in page.text
+    assert noted(runtime) == ["evaluation_opened"]
+    assert viewer.get(f"/evaluations/{chat[:-1]}0").status_code == 404
+
+
+def test_a_review_of_a_form_is_the_review_of_the_person(
+    client: Caller, runtime: Runtime, visit: Any, chat: str
+) -> None:
+    before = get(client, f"/evaluations/{chat}/results")
+    reviewer = visit("reviewer")
+    reviewer.get(f"/evaluations/{chat}")
+    form = {
+        "action": "override",
+        "reason": "I read it otherwise.",
+        "reviewsSeen": "0",
+        "reviewer": "Somebody Else",
+        "answer.opening.greeting": "answer:no",
+        "reason.opening.greeting": "No name.",
+        "answer.closing.recap": "not_applicable",
+        "answer.discovery.probing": "",
+    }
+    preview = reviewer.post(f"/live/preview/{chat}", form)
+    assert preview.status_code == 200, preview.text
+    saved = reviewer.post(f"/evaluations/{chat}/reviews", form)
+    assert saved.status_code == 303
+    after = get(client, f"/evaluations/{chat}/results")
+    assert before["score"] != after["score"] == preview.json()["score"]
+    [review] = after["reviews"]
+    assert review["reviewer"] == "reviewer"
+    assert [rating["key"] for rating in review["criteria"]] == ["opening.greeting", "closing.recap"]
+    assert "reviewed" in noted(runtime)
+    page = reviewer.get(f"/evaluations/{chat}").text
+    assert "The judge's answer: <b>Yes</b>" in page
+    judged = reviewer.get(f"/evaluations/{chat}?asJudged=true").text
+    assert "The judge's answer" not in judged
+
+
+def test_a_refused_review_says_why_and_keeps_what_was_typed(
+    client: Caller, visit: Any, chat: str
+) -> None:
+    reviewer = visit("reviewer")
+    reviewer.get(f"/evaluations/{chat}")
+    form = {
+        "action": "override",
+        "reason": "Typed with care.",
+        "answer.opening.greeting": "answer:9",
+    }
+    refused = reviewer.post(f"/evaluations/{chat}/reviews", form)
+    assert refused.status_code == 422
+    assert "answer must be one of yes, no" in refused.text
+    assert "Typed with care." in refused.text
+    late = {"action": "confirm", "reason": "Typed with care.", "reviewsSeen": "7"}
+    conflict = reviewer.post(f"/evaluations/{chat}/reviews", late)
+    assert conflict.status_code == 409
+    assert "Typed with care." in conflict.text
+    assert get(client, f"/evaluations/{chat}/results")["reviews"] == []
+    viewer = visit("viewer")
+    viewer.get(f"/evaluations/{chat}")
+    assert viewer.post(f"/evaluations/{chat}/reviews", form).status_code == 403
+
+
+def test_a_second_opinion_is_given_without_seeing_the_first(
+    client: Caller, visit: Any, chat: str
+) -> None:
+    results = get(client, f"/evaluations/{chat}/results")
+    reviewer = visit("reviewer")
+    page = reviewer.get(f"/evaluations/{chat}/blind")
+    assert page.status_code == 200
+    shown = re.sub(r"\s+", " ", page.text)
+    assert "Does the agent" in shown
+    assert "of 100" not in shown
+    assert "<mark" not in shown
+    assert " selected" not in shown
+    secrets = [item["explanation"] for item in results["criteria"] if item["explanation"]]
+    secrets += [results["summary"]["overview"]]
+    assert [secret for secret in secrets if secret in page.text] == []
+    form = {"blind": "1", "action": "comment", "reason": "", "answer.opening.greeting": "answer:no"}
+    refused = reviewer.post(f"/evaluations/{chat}/reviews", form)
+    assert refused.status_code == 422
+    assert "of 100" not in refused.text
+    given = reviewer.post(f"/evaluations/{chat}/reviews", {**form, "reason": "My own view."})
+    assert given.status_code == 303
+    after = get(client, f"/evaluations/{chat}/results")
+    assert (after["score"], len(after["reviews"])) == (results["score"], 1)
+
+
+def test_unmasked_words_need_the_scope_and_are_noted(
+    runtime: Runtime, visit: Any, chat: str
+) -> None:
+    assert visit("lead").get(f"/evaluations/{chat}?words=raw").status_code == 403
+    assert noted(runtime) == []
+    assert visit("admin").get(f"/evaluations/{chat}?words=raw").status_code == 200
+    assert noted(runtime) == ["raw_texts_read"]
+
+
+def test_an_erased_conversation_keeps_its_numbers_and_says_so(
+    client: Caller, runtime: Runtime, visit: Any, chat: str
+) -> None:
+    score = get(client, f"/evaluations/{chat}/results")["score"]
+    conversation = get(client, f"/evaluations/{chat}")["sourceId"]
+    with runtime.db.writing() as session:
+        service.erase_conversations(session, [conversation])
+    page = visit("viewer").get(f"/evaluations/{chat}")
+    assert page.status_code == 200
+    assert "The words were erased" in page.text
+    assert f"<b>{score}</b> of 100" in page.text
+
+
+def test_a_recording_that_failed_is_tried_again_from_its_file(
+    client: Caller, runtime: Runtime, visit: Any
+) -> None:
+    recording = upload(client, b"RIFF not a recording")
+    assert work(client, recording)["status"] == "failed"
+    evaluation = get(client, f"/audio-files/{recording}")["evaluationId"]
+    reviewer = visit("reviewer")
+    page = reviewer.get(f"/evaluations/{evaluation}")
+    assert "The recording could not be transcribed" in page.text
+    assert "Try again" in page.text
+    again = reviewer.post(f"/evaluations/{evaluation}/again")
+    assert again.status_code == 303
+    waiting = reviewer.get(again.headers["Location"])
+    assert "Waiting" in waiting.text
+    jobs.process_audio(runtime, jobs.due_ids(runtime)[0])
+    assert "Try again" in reviewer.get(again.headers["Location"]).text
+
+
+def test_judging_again_opens_a_revision_with_what_changed(
+    client: Caller, visit: Any, chat: str
+) -> None:
+    reviewer = visit("reviewer")
+    reviewer.get(f"/evaluations/{chat}")
+    override = {"action": "override", "reason": "No.", "answer.opening.greeting": "answer:no"}
+    assert reviewer.post(f"/evaluations/{chat}/reviews", override).status_code == 303
+    again = reviewer.post(f"/evaluations/{chat}/again")
+    opened = again.headers["Location"]
+    assert reviewer.post(f"/evaluations/{chat}/again").status_code == 409
+    judge()
+    page = reviewer.get(opened).text
+    assert "Changed since revision 1" in page
+    assert re.search(r"<td>No</td><td>Yes</td><td>by rule</td>", page)
+    assert "Another revision" in reviewer.get(f"/evaluations/{chat}").text
+
+
+def test_a_list_leads_to_the_neighbours(visit: Any, chat: str) -> None:
+    page = visit("viewer").get(f"/evaluations/{chat}?in=minScore%3D1&at=3").text
+    assert 'href="/evaluations/at?in=minScore%3D1&amp;at=2"' in page
+    assert 'href="/evaluations/at?in=minScore%3D1&amp;at=4"' in page
+
+
+def test_a_recording_that_is_processed_has_its_words_and_its_sound(
+    client: Caller, visit: Any
+) -> None:
+    recording = upload(client, SPEECH.read_bytes(), contentType="audio/mpeg")
+    evaluation = work(client, recording)["evaluationId"]
+    page = visit("reviewer").get(f"/evaluations/{evaluation}").text
+    assert f'src="/recordings/{recording}/sound"' in page
+    assert f'data-wave="/recordings/{recording}/wave"' in page
+    assert 'class="turn' in page
