@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from flask import Flask
 from sqlalchemy import select
 
 from app.analytics.engine import part_writer
@@ -171,7 +172,8 @@ def ids_of(runtime: Runtime) -> dict[str, list[str]]:
         }
 
 
-def main(number: int, folder: Path) -> None:
+def staged_app(number: int, folder: Path) -> Flask:
+    """Return the application over a data set in this folder, which is made if it is not there."""
     is_new = not (folder / "cqe.db").exists()
     folder.mkdir(parents=True, exist_ok=True)
     if is_new:
@@ -190,6 +192,12 @@ def main(number: int, folder: Path) -> None:
         started = time.process_time()
         Stage(runtime, number, utc_now()).make()
         print(f"{number:,} evaluations made in {time.process_time() - started:.1f} s of CPU")
+    return app
+
+
+def main(number: int, folder: Path) -> None:
+    app = staged_app(number, folder)
+    runtime = runtime_of(app)
     ids = ids_of(runtime)
     client = Client(app)
     client.call("GET", "/api/v1/engagements")

@@ -1,11 +1,12 @@
 """Navigation of the frame, and the own paths that redirects may lead to."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from flask import current_app, request, url_for
 
+from app.dashboard.views import filters
 from app.people.gate.admission import may_open
 from app.people.sessions import Person
 
@@ -14,11 +15,15 @@ _OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A page in the navigation: its text, its endpoint within the dashboard, its keys if any."""
+    """A page in the navigation: its text, its endpoint within the dashboard, its keys if any.
+
+    With `keeps_filters` the link keeps the period and the filters of the page that it is on.
+    """
 
     text: str
     endpoint: str
     keys: str = ""
+    keeps_filters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +39,14 @@ class ShownLink:
 # Sections of the navigation, in their order on the page.
 SECTIONS: tuple[tuple[Link, ...], ...] = (
     (
-        Link("Overview", "overview.show", "g o"),
-        Link("Evaluations", "evaluation_list.show", "g e"),
+        Link("Overview", "overview.show", "g o", keeps_filters=True),
+        Link("Evaluations", "evaluation_list.show", "g e", keeps_filters=True),
+        Link("Review", "review_queue.show", "g r", keeps_filters=True),
+        Link("Executives", "leaderboards.executives", keeps_filters=True),
+        Link("Campaigns", "leaderboards.campaigns", keeps_filters=True),
+        Link("Call centres", "leaderboards.call_centers", keeps_filters=True),
+        Link("Trends", "trends.show", "g t", keeps_filters=True),
+        Link("Topics", "trends.topics", keeps_filters=True),
     ),
     (Link("People", "people.list_page"), Link("Audit trail", "audit.show")),
     (Link("Settings", "account.show"),),
@@ -44,19 +55,26 @@ SECTIONS: tuple[tuple[Link, ...], ...] = (
 
 def sections_for(person: Person) -> Iterator[list[ShownLink]]:
     """Yield the sections with the links that a person may open."""
+    kept = filters.carried(request.args.to_dict())
     for section in SECTIONS:
         links = [
-            ShownLink(
-                text=link.text,
-                keys=link.keys,
-                url=url_for(f"dashboard.{link.endpoint}"),
-                is_here=request.blueprint == f"dashboard.{link.endpoint.partition('.')[0]}",
-            )
+            _shown(link, kept)
             for link in section
             if may_open(current_app, f"dashboard.{link.endpoint}", person)
         ]
         if links:
             yield links
+
+
+def _shown(link: Link, kept: Mapping[str, str]) -> ShownLink:
+    path = url_for(f"dashboard.{link.endpoint}")
+    is_below = path != "/" and request.path.startswith(f"{path}/")
+    return ShownLink(
+        text=link.text,
+        keys=link.keys,
+        url=filters.url(path, kept if link.keeps_filters else {}),
+        is_here=request.path == path or is_below,
+    )
 
 
 def own_path(text: str) -> str:

@@ -10,8 +10,8 @@ from app.core.runtime import Runtime
 from app.dashboard.counts import linked_count
 from app.dashboard.queries import PageFilters
 from app.dashboard.views import filters
-from app.dashboard.views.alerts import LinkedCount, Situation, WebhookState
-from app.dashboard.views.overview import mean_scores
+from app.dashboard.views.figures.alerts import LinkedCount, Situation, WebhookState
+from app.dashboard.views.figures.overview import mean_scores
 from app.dashboard.words import text_of
 from app.evaluations.enums import ENDED, Status
 from app.usage import reports as usage

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, literal_column, or_, select
 from sqlalchemy.orm import Session
 
 from app.core.database.paging import Page, PageRequest
 from app.evaluations import revisions
+from app.evaluations.enums import ReviewStatus
 from app.evaluations.models import Evaluation, EvaluationTopic, SearchText
 
 # Core columns, not attributes: a page of rows costs half as much without the ORM.
@@ -36,6 +37,14 @@ def _equal(column: ColumnElement[Any]) -> Callable[[Any], ColumnElement[bool]]:
 
 def _is(column: ColumnElement[Any]) -> Callable[[bool], ColumnElement[bool]]:
     return lambda value: and_(column) if value else ~column
+
+
+def _review_status(values: Sequence[str]) -> ColumnElement[bool]:
+    """Match review statuses; said so that the partial index of the reviewed fits, if it does."""
+    condition = _in(_OF.review_status)(values)
+    if ReviewStatus.NONE in values:
+        return condition
+    return and_(condition, _OF.review_status != literal_column("'none'"))
 
 
 def _has_verdict(value: bool) -> ColumnElement[bool]:
@@ -72,7 +81,7 @@ _FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
     "source_id": _equal(_OF.source_id),
     "channel": _in(_OF.channel),
     "status": _in(_OF.status),
-    "review_status": _in(_OF.review_status),
+    "review_status": _review_status,
     "scorecard_id": _equal(_OF.scorecard_id),
     "min_score": lambda score: _OF.score >= score,
     "max_score": lambda score: _OF.score <= score,
@@ -130,8 +139,14 @@ def conditions(
     """Return the conditions of a list; the arguments are those of `list_page`."""
     wanted = [_FILTERS[name](value) for name, value in filters.items()]
     if current:
-        wanted.append(_current(selective=not _SELECTIVE.isdisjoint(filters)))
+        wanted.append(_current(selective=_are_selective(filters)))
     return wanted
+
+
+def _are_selective(filters: Mapping[str, Any]) -> bool:
+    """Whether one of these filters has an index of its own that leaves few rows."""
+    statuses = filters.get("review_status", (ReviewStatus.NONE,))
+    return ReviewStatus.NONE not in statuses or not _SELECTIVE.isdisjoint(filters)
 
 
 def _current(*, selective: bool) -> ColumnElement[bool]:

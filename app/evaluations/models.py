@@ -64,6 +64,12 @@ class Evaluation(Table):
             postgresql_where=text("review_status <> 'none'"),
         ),
         Index(
+            "ix_evaluations_review_queue",
+            *("review_status", "created_at", "id"),
+            sqlite_where=text("review_status <> 'none'"),
+            postgresql_where=text("review_status <> 'none'"),
+        ),
+        Index(
             "ix_evaluations_re_evaluation",
             "re_evaluation_id",
             "status",

@@ -224,7 +224,8 @@ def problem_with(password: str, name: str) -> str | None:
 
 def _is_common(folded: str) -> bool:
     """Whether it is one common word, written once or several times, with digits and signs."""
-    core = re.sub(r"[\W\d_]+$", "", folded)
+    # The lookbehind keeps the search linear: it starts once for each stretch of digits and signs.
+    core = re.sub(r"(?<![\W\d_])[\W\d_]+$", "", folded)
     spellings = (core, core.translate(_LOOK_ALIKES))
     return any(_is_repeated_word(re.sub(r"[\W\d_]+", "", spelling)) for spelling in spellings)
 

@@ -70,6 +70,7 @@ LEADERBOARD: dict[str, Figure] = {
     "medianScore": (lambda rows: percentile(ranked(rows), 50), 0.005),
     "p10": (lambda rows: percentile(ranked(rows), 10), 0.005),
     "p90": (lambda rows: percentile(ranked(rows), 90), 0.005),
+    "stdev": (lambda rows: plain.pstdev(ranked(rows)) if ranked(rows) else None, 0.005),
     "passRate": (lambda rows: mean(known(rows, "passed")), 5e-5),
     "autoFailRate": (lambda rows: mean(known(rows, "auto_failed")), 5e-5),
     "complianceMean": (lambda rows: mean(known(rows, "compliance_score")), 0.005),

@@ -101,6 +101,15 @@ def test_a_count_within_an_engagement_reads_no_row(
     ]
 
 
+def test_the_queue_of_reviews_reads_the_reviewed_alone(
+    runtime: Runtime, many: dict[str, list[str]]
+) -> None:
+    if runtime.db.engine.dialect.name != "sqlite":
+        pytest.skip("the plans are SQLite's")
+    for plan in plans_of(runtime, PageRequest(1, 25, "created_at"), review_status=["disputed"]):
+        assert any("ix_evaluations_review_queue" in step for step in plan), plan
+
+
 def plans_of(runtime: Runtime, request: PageRequest, **filters: Any) -> list[list[str]]:
     """Run a list and return SQLite's plan of each statement over evaluations."""
     with runtime.db.reading() as session:

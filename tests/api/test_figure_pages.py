@@ -5,9 +5,11 @@ from datetime import timedelta
 from html import unescape
 
 import pytest
+from sqlalchemy import insert
 
 from app.core.clock import iso_utc
 from app.core.runtime import Runtime
+from app.evaluations.models import EvaluationTopic
 from tests.analytics_world import NOW, World
 from tests.caller import Caller
 from tests.visitor import Visitor, signed_in
@@ -19,7 +21,14 @@ QUERY = "&".join(f"{name}={text}" for name, text in PERIOD.items())
 @pytest.fixture
 def visitor(base: str, runtime: Runtime) -> Visitor:
     """A viewer of a service with 400 random evaluations."""
-    World(runtime, seed=4, number=400)
+    world = World(runtime, seed=4, number=400)
+    topics = [
+        {"evaluation_id": row["id"], "topic": topic}
+        for row in world.rows
+        for topic in row["topics"]
+    ]
+    with runtime.db.writing() as session:
+        session.execute(insert(EvaluationTopic), topics)
     return signed_in(base, runtime, "viewer")
 
 
@@ -109,16 +118,151 @@ def test_alerts_lead_to_what_they_count(visitor: Visitor) -> None:
     assert "The worker does not answer" in page
 
 
-@pytest.mark.parametrize(
-    ("query", "problem"),
-    [("executiveId=Tom", "executiveId"), ("from=2020-01-01&to=2026-01-01", "to")],
-)
-def test_a_bad_filter_of_figures_is_told(visitor: Visitor, query: str, problem: str) -> None:
-    answer = visitor.get(f"/?{query}")
-    assert answer.status_code == 422
-    assert problem in answer.text
+def test_a_bad_filter_of_figures_is_told(base: str, runtime: Runtime) -> None:
+    visitor = signed_in(base, runtime, "viewer")
+    for query, field in (("executiveId=Tom", "executiveId"), ("from=2020-01-01", "to")):
+        answer = visitor.get(f"/?{query}")
+        assert (answer.status_code, field in answer.text) == (422, True)
+    answer = visitor.get("/trends?metric=talkRatio&groupBy=section")
+    assert (answer.status_code, "groupBy-problem" in answer.text) == (422, True)
 
 
 def test_an_empty_period_says_what_to_do(base: str, runtime: Runtime) -> None:
     page = signed_in(base, runtime, "viewer").get("/").text
     assert "Nothing was judged in this period." in page
+
+
+def rows_of_board(page: str) -> list[tuple[str, str, str, str]]:
+    """Return rank, id, count and the link of the count for each row of a leaderboard."""
+    return [
+        (rank, key, count, unescape(link))
+        for key, rank, link, count in re.findall(
+            r'value="(exec_\w+)" aria-label.*?<td class="number">(\S+)</td>.*?'
+            r'<td class="number"><a href="([^"]+)">([\d,]+)</a>',
+            page,
+            re.DOTALL,
+        )
+    ]
+
+
+def test_executives_are_ranked_as_the_api_ranks_them(client: Caller, visitor: Visitor) -> None:
+    page = visitor.get(f"/executives?{QUERY}").text
+    members = client.get("/analytics/executives", params=PERIOD).json()["data"]
+    shown = {key: (rank, int(count)) for rank, key, count, _ in rows_of_board(page)}
+    assert shown == {
+        member["id"]: (str(member["rank"] or "–"), member["evaluations"]) for member in members
+    }
+    people, bots = page.index(">People</h2>"), page.index(">Bots</h2>")
+    for member in members:
+        is_bot = page.index(f'value="{member["id"]}"') > bots
+        assert is_bot is (member["kind"] == "bot")
+        assert f"{member['adjustedScore']:.1f}" in page
+    assert people < bots
+    for _, _, count, link in rows_of_board(page):
+        assert counted(visitor, link) == int(count)
+
+
+def test_few_evaluations_have_no_rank(visitor: Visitor) -> None:
+    page = visitor.get(f"/executives?{QUERY}&minEvaluations=1000000").text
+    board = rows_of_board(page)
+    assert board
+    assert {rank for rank, *_ in board} == {"–"}
+    assert page.count("more for a rank") == len(board)
+    assert '<tbody class="unranked">' in page
+
+
+def test_other_leaderboards_say_what_the_api_says(client: Caller, visitor: Visitor) -> None:
+    for path in ("/campaigns", "/call-centers"):
+        page = visitor.get(f"{path}?{QUERY}").text
+        members = client.get(f"/analytics{path}", params=PERIOD).json()["data"]
+        assert len(members) == 4
+        for member in members:
+            assert f'<th scope="row">{member["name"]}</th>' in page
+            assert f"{member['adjustedScore']:.1f}" in page
+
+
+def test_one_executive_has_figures_of_their_own(client: Caller, visitor: Visitor) -> None:
+    member = client.get("/analytics/executives", params=PERIOD).json()["data"][0]
+    page = visitor.get(f"/executives/{member['id']}?{QUERY}").text
+    assert figures_of(page)["Score"][0] == f"{member['meanScore']:.1f}"
+    points = [row[2] for row in table_of(page, "score over time") if row[2][1]]
+    assert counted(visitor, points[0][1]) == int(points[0][0])
+    assert len(re.findall(r'<a href="/evaluations/eval_', page)) == 3
+    missing = visitor.get("/executives/exec_01k9zq2x8ha4j6k0m3p5q7stvw")
+    assert missing.status_code == 404
+
+
+def test_only_clear_differences_are_called_such(client: Caller, visitor: Visitor) -> None:
+    members = client.get("/analytics/executives", params=PERIOD).json()["data"]
+    first, second = members[:2]
+    ids = f"executiveId={first['id']}&executiveId={second['id']}"
+    page = visitor.get(f"/compare?{QUERY}&{ids}").text
+    table = table_of(page, "mean scores")
+    assert [row[1][0] for row in table] == [f"{each['meanScore']:.1f}" for each in (first, second)]
+    for row in table:
+        assert counted(visitor, row[3][1]) == int(row[3][0])
+    error = (
+        1.96
+        * sum(
+            each["stdev"] ** 2 / (each["evaluations"] - each["withoutVerdict"])
+            for each in (first, second)
+        )
+        ** 0.5
+    )
+    differs = abs(first["meanScore"] - second["meanScore"]) > error
+    assert ("no clear difference" in page) is not differs
+    one = visitor.get(f"/compare?{QUERY}&executiveId={first['id']}")
+    assert (one.status_code, "Mark 2 to 4 executives" in one.text) == (422, True)
+
+
+TRENDS = (
+    {"metric": "score"},
+    {"metric": "passRate", "groupBy": "channel", "granularity": "week"},
+    {"metric": "autoFailRate", "groupBy": "executive", "granularity": "month"},
+    {"metric": "evaluations", "groupBy": "topic", "granularity": "month"},
+    {"metric": "score", "groupBy": "campaign", "granularity": "month"},
+    {"metric": "talkRatio", "granularity": "week"},
+    {"metric": "score", "groupBy": "section", "granularity": "month"},
+)
+
+
+def test_a_trend_says_what_the_api_says_and_its_points_lead_to_their_evaluations(
+    client: Caller, visitor: Visitor
+) -> None:
+    for query in TRENDS:
+        asked = "&".join(f"{name}={text}" for name, text in query.items())
+        page = visitor.get(f"/trends?{QUERY}&{asked}").text
+        trend = client.get("/analytics/trends", params={**PERIOD, **query}).json()["data"]
+        heading = re.search(r'id="chart-title">(.*?)</h2>', page)
+        assert heading
+        rows = table_of(page, heading[1].lower())
+        counts = [[int(cell[0]) for cell in row[2::2]] for row in rows]
+        assert counts == [
+            [series["points"][step]["count"] for series in trend["series"]]
+            for step in range(len(trend["series"][0]["points"]))
+        ], query
+        linked = [cell for row in rows for cell in row[2::2] if cell[1]]
+        has_links = query["metric"] != "talkRatio" and query.get("groupBy") != "section"
+        assert bool(linked) is has_links, query
+        for text, link in linked[:2]:
+            assert counted(visitor, link) == int(text), link
+
+
+def test_topics_are_counted_as_the_api_counts_them(client: Caller, visitor: Visitor) -> None:
+    page = visitor.get(f"/topics?{QUERY}").text
+    summary = client.get("/analytics/summary", params=PERIOD).json()["data"]
+    found = re.findall(
+        r'<th scope="row">(\w+)</th><td class="number"><a href="([^"]+)">(\d+)', page
+    )
+    assert {topic: int(count) for topic, _, count in found} == {
+        each["topic"]: each["count"] for each in summary["topTopics"]
+    }
+    for _, link, count in found:
+        assert counted(visitor, unescape(link)) == int(count)
+
+
+def test_filters_stay_from_page_to_page(base: str, runtime: Runtime) -> None:
+    page = signed_in(base, runtime, "viewer").get("/?days=7&channel=chat&notice=saved").text
+    for path in ("/evaluations", "/executives", "/trends", "/topics"):
+        assert f'href="{path}?days=7&amp;channel=chat"' in page
+    assert 'href="/settings"' in page

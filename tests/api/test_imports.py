@@ -1,4 +1,4 @@
-"""Imports over the API: taken at once, worked on by a job, counted, and told line by line."""
+"""Imports over the API: accepted at once, loaded by a job, counted, errors reported by line."""
 
 import json
 from collections.abc import Callable
@@ -70,7 +70,7 @@ def rows(runtime: Runtime, table: Any) -> int:
         return session.scalar(select(func.count()).select_from(table)) or 0
 
 
-def test_an_import_is_queued_and_then_done(client: Caller, runtime: Runtime) -> None:
+def test_an_import_is_queued_and_then_completed(client: Caller, runtime: Runtime) -> None:
     sent = send(client, chat("a"), chat("b"))
     assert set(sent) == SHOWN
     assert sent["status"] == "queued"
@@ -89,7 +89,7 @@ def test_an_import_is_queued_and_then_done(client: Caller, runtime: Runtime) -> 
         assert session.scalars(select(Import.sealed_documents)).all() == [None]
 
 
-def test_what_waits_to_be_imported_is_sealed(client: Caller, runtime: Runtime) -> None:
+def test_documents_of_a_queued_import_are_encrypted(client: Caller, runtime: Runtime) -> None:
     send(client, chat("a", "My card is 4111 1111 1111 1111."))
     with runtime.db.reading() as session:
         [token] = session.scalars(select(Import.sealed_documents)).all()
@@ -98,7 +98,7 @@ def test_what_waits_to_be_imported_is_sealed(client: Caller, runtime: Runtime) -
     assert runtime.keyring.key_id_of(token or "") == runtime.keyring.current_id
 
 
-def test_the_same_again_changes_nothing(client: Caller, runtime: Runtime) -> None:
+def test_importing_the_same_records_again_changes_nothing(client: Caller, runtime: Runtime) -> None:
     items = (chat("a"), {"kind": "campaign", "externalId": "c", "name": "Spring"})
     items += ({"kind": "executive", "externalId": "e", "name": "Asha"},)
     items += ({"kind": "call_center", "externalId": "cc", "name": "Pune"},)
@@ -112,7 +112,7 @@ def test_the_same_again_changes_nothing(client: Caller, runtime: Runtime) -> Non
     assert rows(runtime, Message) == 2
 
 
-def test_what_is_there_can_be_left_as_it_is(client: Caller) -> None:
+def test_existing_records_can_be_skipped(client: Caller) -> None:
     run(client, {"kind": "campaign", "externalId": "c", "name": "Spring"})
     left = run(client, {"kind": "campaign", "externalId": "c", "name": "X"}, onConflict="skip")
     assert counted(left) == {"received": 1, "skipped": 1}
@@ -120,7 +120,7 @@ def test_what_is_there_can_be_left_as_it_is(client: Caller) -> None:
     assert campaign["name"] == "Spring"
 
 
-def test_a_dry_run_tells_everything_and_writes_nothing(client: Caller, runtime: Runtime) -> None:
+def test_a_dry_run_reports_everything_and_writes_nothing(client: Caller, runtime: Runtime) -> None:
     run(client, chat("old"))
     before = [rows(runtime, table) for table in (Conversation, Engagement, Evaluation)]
     tried = run(
@@ -143,7 +143,7 @@ def test_a_dry_run_tells_everything_and_writes_nothing(client: Caller, runtime: 
     assert [rows(runtime, table) for table in (Conversation, Engagement, Evaluation)] == before
 
 
-def test_one_bad_record_does_not_stop_the_others(client: Caller) -> None:
+def test_an_invalid_record_does_not_stop_the_others(client: Caller) -> None:
     wrong = chat("wrong")
     wrong["messages"][1]["role"] = "wizard"
     found = run(
@@ -184,7 +184,9 @@ def test_only_the_first_hundred_errors_are_kept(client: Caller) -> None:
     assert [each["externalId"] for each in found["errors"]] == [str(n) for n in range(100)]
 
 
-def test_names_make_what_is_missing_where_that_is_asked(client: Caller, runtime: Runtime) -> None:
+def test_named_rows_that_do_not_exist_are_created_on_request(
+    client: Caller, runtime: Runtime
+) -> None:
     named = {"engagement": "Audit", "campaign": "Spring", "callCenter": "Pune", "executive": "Asha"}
     found = run(client, chat("a", **named), chat("b", **named), createMissing=True)
     assert counted(found) == {"received": 2, "created": 2, "evaluationsQueued": 2}
@@ -196,7 +198,7 @@ def test_names_make_what_is_missing_where_that_is_asked(client: Caller, runtime:
     assert campaign["counts"]["conversations"] == 3
 
 
-def test_defaults_hold_for_records_that_say_nothing(client: Caller) -> None:
+def test_defaults_apply_to_records_without_a_value(client: Caller) -> None:
     engagement = client.post("/engagements", {"name": "E", "type": "qa"}).json()["data"]["id"]
     run(
         client,
@@ -211,7 +213,7 @@ def test_defaults_hold_for_records_that_say_nothing(client: Caller) -> None:
     assert [each["evaluationId"] for each in found.values()] == [None, None]
 
 
-def test_a_file_comes_as_content(client: Caller) -> None:
+def test_content_is_read_like_a_file(client: Caller) -> None:
     content = "conversation_id,speaker,text\nc1,Zoë,Hello\nc1,Max,Hi\nc2,Ann,Hi\n"
     found = run(
         client,
@@ -236,7 +238,7 @@ def test_a_file_comes_as_content(client: Caller) -> None:
     ]
 
 
-def test_texts_come_as_items_with_a_key(client: Caller) -> None:
+def test_subtitles_are_items_with_a_key(client: Caller) -> None:
     content = "WEBVTT\n\n00:01.000 --> 00:02.000\n<v agent>Hello\n"
     found = run(
         client,
@@ -280,7 +282,7 @@ def test_texts_come_as_items_with_a_key(client: Caller) -> None:
         ({"content": "", "priority": 1}, {"priority": "UNKNOWN"}),
     ],
 )
-def test_a_wrong_request_is_told_field_by_field(
+def test_an_invalid_request_is_reported_field_by_field(
     client: Caller, runtime: Runtime, body: dict[str, Any], expected: dict[str, str]
 ) -> None:
     answer = client.post("/imports", body)
@@ -289,17 +291,17 @@ def test_a_wrong_request_is_told_field_by_field(
     assert rows(runtime, Import) == 0
 
 
-def test_the_body_has_the_limit_of_every_other(client: Caller) -> None:
+def test_a_body_over_one_mebibyte_is_refused(client: Caller) -> None:
     answer = client.post("/imports", {"content": "x" * 1024 * 1024})
     assert answer.status_code == 413
 
 
-def test_an_import_that_is_not_there(client: Caller) -> None:
+def test_an_unknown_import_is_404(client: Caller) -> None:
     for import_id in (f"imp_{NO_ID}", f"eng_{NO_ID}", "imp_1"):
         assert error_code(client.get(f"/imports/{import_id}")) == "RESOURCE_NOT_FOUND"
 
 
-def test_the_scope_is_needed(base: str, make_caller: Callable[..., Caller]) -> None:
+def test_the_scope_is_required(base: str, make_caller: Callable[..., Caller]) -> None:
     reader = make_caller(base, scopes=["conversations:read"])
     assert error_code(reader.post("/imports", {"nonsense": 1})) == "INSUFFICIENT_SCOPE"
     assert error_code(reader.get(f"/imports/imp_{NO_ID}")) == "INSUFFICIENT_SCOPE"
@@ -307,7 +309,9 @@ def test_the_scope_is_needed(base: str, make_caller: Callable[..., Caller]) -> N
     assert writer.post("/imports", {"items": [chat("a")]}).status_code == 202
 
 
-def test_a_key_makes_one_import_of_two_requests(client: Caller, runtime: Runtime) -> None:
+def test_two_requests_with_one_idempotency_key_create_one_import(
+    client: Caller, runtime: Runtime
+) -> None:
     headers = {"Idempotency-Key": "k1"}
     first = client.post("/imports", {"items": [chat("a")]}, headers=headers)
     again = client.post("/imports", {"items": [chat("a")]}, headers=headers)
@@ -315,7 +319,7 @@ def test_a_key_makes_one_import_of_two_requests(client: Caller, runtime: Runtime
     assert rows(runtime, Import) == 1
 
 
-def test_a_stop_hands_the_rest_to_the_next_worker(
+def test_a_stopping_worker_leaves_the_rest_to_the_next_one(
     client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = send(client, *(chat(f"c{n}") for n in range(120)), chat("c0"))
@@ -341,19 +345,19 @@ def test_a_stop_hands_the_rest_to_the_next_worker(
     assert rows(runtime, Conversation) == 120
 
 
-def test_a_job_that_nobody_rang_for_does_nothing(runtime: Runtime) -> None:
+def test_a_job_for_an_unknown_import_does_nothing(runtime: Runtime) -> None:
     jobs.run_import(running_runtime(), f"imp_{NO_ID}")
     assert jobs.due_ids(runtime) == []
 
 
-def test_the_list_of_lines_of_a_file_counts_blank_ones(client: Caller) -> None:
+def test_line_numbers_count_blank_lines(client: Caller) -> None:
     content = "\n".join([json.dumps(chat("a")), "", "{", json.dumps(chat("b"))])
     found = run(client, content=content)
     assert [(each["line"], each["code"]) for each in found["errors"]] == [(3, "MALFORMED")]
     assert counted(found)["created"] == 2
 
 
-def test_what_ended_long_ago_is_forgotten(client: Caller, runtime: Runtime) -> None:
+def test_old_imports_are_deleted(client: Caller, runtime: Runtime) -> None:
     old, new = run(client, chat("a")), run(client, chat("b"))
     with runtime.db.writing() as session:
         session.get_one(Import, old["id"]).completed_at = utc_now() - timedelta(days=91)
@@ -362,14 +366,14 @@ def test_what_ended_long_ago_is_forgotten(client: Caller, runtime: Runtime) -> N
     assert client.get(f"/imports/{new['id']}").status_code == 200
 
 
-def test_one_that_was_only_kept_is_judged_when_that_is_asked(client: Caller) -> None:
+def test_a_record_imported_without_evaluation_is_evaluated_later(client: Caller) -> None:
     run(client, chat("a"), evaluate=False)
     asked = run(client, chat("a"))
     assert counted(asked) == {"received": 1, "skipped": 1, "evaluationsQueued": 1}
     assert counted(run(client, chat("a"))) == {"received": 1, "skipped": 1}
 
 
-def test_calls_end_once_and_are_judged(client: Caller, runtime: Runtime) -> None:
+def test_a_call_is_completed_and_evaluated_once(client: Caller, runtime: Runtime) -> None:
     call = {
         "kind": "voice_call",
         "externalId": "call",
@@ -387,7 +391,7 @@ def test_calls_end_once_and_are_judged(client: Caller, runtime: Runtime) -> None
         assert session.scalars(select(Event.type)).all() == ["voice-call.completed"]
 
 
-def test_two_imports_of_the_same_make_everything_once(client: Caller, runtime: Runtime) -> None:
+def test_two_concurrent_imports_create_each_record_once(client: Caller, runtime: Runtime) -> None:
     names = {"engagement": "Audit", "campaign": "Spring", "callCenter": "Pune", "executive": "Asha"}
     items = [chat(f"c{n}", **names) for n in range(40)]
     sent = [send(client, *each, createMissing=True)["id"] for each in (items, items[::-1])]

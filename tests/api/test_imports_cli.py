@@ -1,4 +1,4 @@
-"""`flask import`: files, folders and standard input, by the same function as the API."""
+"""Command `flask import`: files, folders and standard input, with the same result as the API."""
 
 import json
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def command(flask_app: Flask) -> Command:
     )
 
 
-def told(result: Result) -> dict[str, Any]:
+def printed_json(result: Result) -> dict[str, Any]:
     assert result.stdout.count("\n") == 1
     return dict(json.loads(result.stdout))
 
@@ -52,12 +52,14 @@ def rows(runtime: Runtime, table: Any) -> int:
         return session.scalar(select(func.count()).select_from(table)) or 0
 
 
-def test_a_file_is_taken_in_and_told(command: Command, runtime: Runtime, tmp_path: Path) -> None:
+def test_a_file_is_imported_and_reported(
+    command: Command, runtime: Runtime, tmp_path: Path
+) -> None:
     file = tmp_path / "chats.jsonl"
     file.write_text("\n".join([line("a"), "{", line("b"), line("a")]))
     result = command(file, "--json", "--engagement", "Audit", "--campaign", "Spring")
     assert result.exit_code == 1
-    assert told(result) == {
+    assert printed_json(result) == {
         "status": "completed_with_errors",
         "dryRun": False,
         "counts": {
@@ -98,8 +100,8 @@ def test_a_second_run_changes_nothing(command: Command, runtime: Runtime, tmp_pa
     assert first.exit_code == 0
     assert "2 records: 2 created, 0 updated, 0 skipped, 0 failed" in first.stdout
     again = command(file, "--engagement", "Audit", "--json")
-    assert told(again)["counts"]["skipped"] == 2
-    assert told(again)["counts"]["evaluationsQueued"] == 0
+    assert printed_json(again)["counts"]["skipped"] == 2
+    assert printed_json(again)["counts"]["evaluationsQueued"] == 0
     assert rows(runtime, Evaluation) == 2
     assert rows(runtime, Engagement) == 1
 
@@ -107,7 +109,7 @@ def test_a_second_run_changes_nothing(command: Command, runtime: Runtime, tmp_pa
 def test_a_dry_run_writes_nothing(command: Command, runtime: Runtime, tmp_path: Path) -> None:
     file = tmp_path / "chats.jsonl"
     file.write_text(line("a", engagement="Audit"))
-    tried = told(command(file, "--dry-run", "--json"))
+    tried = printed_json(command(file, "--dry-run", "--json"))
     assert tried["dryRun"] is True
     assert tried["counts"]["created"] == 1
     assert rows(runtime, Conversation) == 0
@@ -124,19 +126,19 @@ def test_a_folder_is_read_file_by_file(command: Command, runtime: Runtime, tmp_p
     (folder / ".git" / "x.jsonl").write_text("nonsense")
     (folder / "picture.png").write_bytes(b"\x89PNG")
     result = command(folder, "--json", "--role", "Alice=agent", "--role", "bob=customer")
-    assert told(result)["counts"]["created"] == 3
+    assert printed_json(result)["counts"]["created"] == 3
     with runtime.db.reading() as session:
         [call] = session.scalars(select(VoiceCall))
         assert call.external_id == "week 1:call"
         assert call.status == "completed"
 
 
-def test_standard_input_is_read_and_its_format_told(command: Command, runtime: Runtime) -> None:
+def test_standard_input_is_read_and_its_format_detected(command: Command, runtime: Runtime) -> None:
     result = command("-", "--json", input="\ufeff" + line("a") + "\r\n")
-    assert told(result)["counts"]["created"] == 1
+    assert printed_json(result)["counts"]["created"] == 1
     named = command("-", "--format", "vtt", "--channel", "chat", "--json", input=VTT)
     assert named.exit_code == 1
-    assert [each["code"] for each in told(named)["errors"]] == ["UNKNOWN_ROLE"]
+    assert [each["code"] for each in printed_json(named)["errors"]] == ["UNKNOWN_ROLE"]
     assert rows(runtime, Conversation) == 1
 
 
@@ -166,7 +168,7 @@ def test_wait_ends_when_everything_is_evaluated(
         ([], 2, "Missing argument"),
     ],
 )
-def test_what_cannot_be_done_is_told_in_a_sentence(
+def test_an_impossible_request_ends_with_a_message(
     command: Command, tmp_path: Path, arguments: list[str], code: int, message: str
 ) -> None:
     file = tmp_path / "notes.txt"
@@ -178,7 +180,7 @@ def test_what_cannot_be_done_is_told_in_a_sentence(
     assert "Traceback" not in result.output
 
 
-def test_both_ways_in_give_the_same(
+def test_command_and_api_have_the_same_result(
     client: Caller, command: Command, runtime: Runtime, tmp_path: Path
 ) -> None:
     files = {

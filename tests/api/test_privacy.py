@@ -1,4 +1,4 @@
-"""Erasure: the words of a customer go from everywhere, and the numbers stay as they were."""
+"""Erasure: a customer's texts are erased everywhere, and scores and metrics stay."""
 
 import sqlite3
 from collections.abc import Callable
@@ -79,7 +79,7 @@ def numbers(client: Caller, made: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_the_words_of_a_customer_go_and_the_numbers_stay(client: Caller, runtime: Runtime) -> None:
+def test_texts_of_a_customer_are_erased_and_scores_stay(client: Caller, runtime: Runtime) -> None:
     made = put(client, "one")
     put(client, "two")
     other = put(client, "three", customerRef="customer-1", messages=CHAT[:1] + CHAT[2:])
@@ -119,7 +119,7 @@ def test_the_words_of_a_customer_go_and_the_numbers_stay(client: Caller, runtime
         assert session.scalars(select(RawText)).all() == []
 
 
-def test_the_number_of_a_hotline_selects_no_call_to_it(client: Caller, runtime: Runtime) -> None:
+def test_the_number_of_a_hotline_selects_no_calls(client: Caller, runtime: Runtime) -> None:
     hotline, customer, other = "+15550000000", "+15551111111", "+15552222222"
     calls = {
         "inbound": (customer, hotline),
@@ -137,7 +137,9 @@ def test_the_number_of_a_hotline_selects_no_call_to_it(client: Caller, runtime: 
     assert erase(client, runtime, customer)["counts"]["voiceCalls"] == 3
 
 
-def test_erased_words_are_overwritten_in_the_file(client: Caller, runtime: Runtime) -> None:
+def test_erased_texts_are_overwritten_in_the_database_file(
+    client: Caller, runtime: Runtime
+) -> None:
     if not runtime.settings.is_sqlite:
         pytest.skip("only a file of SQLite keeps what was deleted")
     put(client, "one")
@@ -163,7 +165,7 @@ def _is_not_brought_back(client: Caller, made: dict[str, Any]) -> None:
     assert read(client, f"/evaluations/{made['evaluationId']}")["isCurrent"] is True
 
 
-def test_calls_and_recordings_go_by_their_label_and_the_bytes_after_the_commit(
+def test_calls_and_recordings_are_erased_by_label_and_bytes_after_the_commit(
     client: Caller, runtime: Runtime, tmp_path: Any
 ) -> None:
     labels = {"customerRef": REF}
@@ -216,9 +218,7 @@ def _left_by_its_worker(runtime: Runtime) -> None:
         session.execute(update(Erasure).values(lease_owner=None))
 
 
-def test_what_changes_while_an_erasure_runs_is_neither_missed_nor_taken_for_the_customers(
-    client: Caller, runtime: Runtime
-) -> None:
+def test_changes_during_an_erasure_are_respected(client: Caller, runtime: Runtime) -> None:
     def call(key: str, **changes: Any) -> str:
         turns = [{"role": "customer", "text": f"The {key} kettle?", "startMs": 0, "endMs": 900}]
         body = {"status": "completed", "turns": turns, **changes}
@@ -267,7 +267,7 @@ def _stored(client: Caller, runtime: Runtime, labels: dict[str, str]) -> str:
     return found
 
 
-def test_what_is_being_judged_is_erased_too_and_exports_end(
+def test_running_evaluations_are_erased_and_exports_expire(
     client: Caller, runtime: Runtime
 ) -> None:
     made = put(client, "one")
@@ -292,9 +292,7 @@ def test_what_is_being_judged_is_erased_too_and_exports_end(
     assert answers.find("asked now") == late
 
 
-def test_an_erasure_that_fails_half_way_ends_the_exports_too(
-    client: Caller, runtime: Runtime
-) -> None:
+def test_an_erasure_that_fails_halfway_expires_exports(client: Caller, runtime: Runtime) -> None:
     put(client, "one")
     ready, running = (
         client.post("/analytics/export", {"dataset": "segments", "format": each}).json()["data"]
@@ -322,7 +320,7 @@ def test_an_erasure_that_fails_half_way_ends_the_exports_too(
     assert (lease.attempt, again.attempt) == (1, 1)
 
 
-def test_who_may_erase_and_what_is_asked(
+def test_scope_and_body_of_an_erasure_are_checked(
     client: Caller, make_caller: Callable[..., Caller]
 ) -> None:
     other = make_caller(client.base, scopes=["conversations:read"])
@@ -333,7 +331,7 @@ def test_who_may_erase_and_what_is_asked(
 
 
 @pytest.mark.parametrize("days", [0, 30])
-def test_what_is_older_than_its_period_goes(
+def test_records_older_than_the_retention_period_are_erased(
     client: Caller, runtime: Runtime, days: int, make_settings: Callable[..., Settings]
 ) -> None:
     old, young = put(client, "old"), put(client, "young")

@@ -1,4 +1,4 @@
-"""What callers see of personal data: masked everywhere, and raw only where a key may ask for it."""
+"""Personal data over the API: masked everywhere, and original only with the scope for it."""
 
 import logging
 from collections.abc import Callable
@@ -54,7 +54,7 @@ def everything(runtime: Runtime) -> str:
     return repr(rows)
 
 
-def test_what_identifies_a_person_is_shown_to_nobody_who_may_not_ask_for_it(
+def test_originals_are_returned_only_with_the_scope(
     client: Caller,
     runtime: Runtime,
     make_caller: Callable[..., Caller],
@@ -122,7 +122,7 @@ def _keys(runtime: Runtime) -> dict[str, bytes]:
     return dict(runtime.keyring._keys)
 
 
-def test_the_same_again_is_unchanged_and_another_card_is_not(client: Caller) -> None:
+def test_only_a_changed_original_changes_a_masked_conversation(client: Caller) -> None:
     first = put(client)
     assert put(client)["updatedAt"] == first["updatedAt"]
     other = [dict(each) for each in SAID]
@@ -133,7 +133,7 @@ def test_the_same_again_is_unchanged_and_another_card_is_not(client: Caller) -> 
     assert raw == [each["text"] for each in other]
 
 
-def test_the_turns_of_a_call_are_masked_in_the_order_in_which_they_are_read(
+def test_the_turns_of_a_call_are_masked_in_transcript_order(
     client: Caller,
 ) -> None:
     turns = [
@@ -150,7 +150,7 @@ def test_the_turns_of_a_call_are_masked_in_the_order_in_which_they_are_read(
 
 
 @pytest.mark.parametrize(("wish", "expected"), [({}, True), ({"redact": False}, False)])
-def test_a_recording_is_masked_unless_that_is_declined(
+def test_a_recording_is_masked_unless_the_request_declines_it(
     client: Caller, runtime: Runtime, wish: dict[str, bool], expected: bool
 ) -> None:
     audio_file_id = upload(client, b"x" * 20)

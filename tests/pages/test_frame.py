@@ -28,14 +28,6 @@ def test_the_first_admin_has_to_choose_a_password(demo: Demo, page_of: Callable[
     check_accessibility(page)
 
 
-def test_the_first_page_shows_the_latest_evaluations(demo: Demo, page: Page) -> None:
-    demo.evaluation("demo-chat-parcel-late")
-    page.goto("/")
-    expect(page.get_by_role("heading", name="Latest evaluations")).to_be_visible()
-    assert page.get_by_role("region", name="Latest evaluations").get_by_role("row").count() > 1
-    check_accessibility(page)
-
-
 def test_the_skip_link_is_the_first_stop_of_the_tab_key(page: Page) -> None:
     page.goto("/")
     page.keyboard.press("Tab")

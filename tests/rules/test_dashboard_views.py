@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from app.core.clock import iso_utc
 from app.dashboard.views import filters, formatting
-from app.dashboard.views.alerts import LinkedCount, Situation, WebhookState, alerts
-from app.dashboard.views.changes import MeasuredMean, change_of, rate
+from app.dashboard.views.figures.alerts import LinkedCount, Situation, WebhookState, alerts
+from app.dashboard.views.figures.changes import MeasuredMean, change_of, rate
 
 NOW = datetime(2026, 11, 22, 9, 30, 15, 123_456, tzinfo=UTC)
 KOLKATA, LONDON = ZoneInfo("Asia/Kolkata"), ZoneInfo("Europe/London")

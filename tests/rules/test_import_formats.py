@@ -1,4 +1,4 @@
-"""Readers of files: what each format says, and that nothing a file holds escapes as an exception."""
+"""Import formats: the records of each, and that no content raises an exception."""
 
 import io
 import json
@@ -42,7 +42,7 @@ def said(item: NativeRecord) -> list[tuple[str, str]]:
 # Native
 
 
-def test_native_lines_pass_as_they_are() -> None:
+def test_native_records_are_unchanged() -> None:
     lines = [
         {"externalId": "a", "messages": [{"role": "agent", "text": "Hi"}]},
         {"kind": "campaign", "externalId": "b", "name": "Spring"},
@@ -53,7 +53,7 @@ def test_native_lines_pass_as_they_are() -> None:
     assert "kind" not in found[1].fields
 
 
-def test_native_roles_are_mapped_only_where_the_caller_says_so() -> None:
+def test_native_roles_are_replaced_only_if_the_caller_maps_them() -> None:
     line = json.dumps({"externalId": "a", "messages": [{"role": "Rep", "text": "Hi"}]})
     assert said(items(*read("native", line, roles={"rep": "agent"}))[0]) == [("agent", "Hi")]
     assert said(items(*read("native", line))[0]) == [("Rep", "Hi")]
@@ -76,7 +76,7 @@ def test_native_roles_are_mapped_only_where_the_caller_says_so() -> None:
         (b'{"kind": ["campaign"]}', "UNKNOWN_KIND"),
     ],
 )
-def test_a_bad_line_is_told_and_the_rest_is_read(line: bytes, code: str) -> None:
+def test_an_unreadable_line_is_reported_and_the_others_are_read(line: bytes, code: str) -> None:
     found = read("native", b'{"externalId": "1"}\r\n' + line + b'\r\n\r\n{"externalId": "4"}')
     told = [each for each in bad(found) if each[1] == code]
     assert told
@@ -87,7 +87,7 @@ def test_a_bad_line_is_told_and_the_rest_is_read(line: bytes, code: str) -> None
     ]
 
 
-def test_a_byte_order_mark_may_stand_at_the_begin_only() -> None:
+def test_a_byte_order_mark_is_allowed_only_at_the_start_of_the_file() -> None:
     mark = b"\xef\xbb\xbf"
     found = read("native", mark + b'{"externalId": "1"}\n' + mark + b'{"externalId": "2"}')
     assert bad(found) == [(2, "MALFORMED")]
@@ -113,7 +113,7 @@ class Endless(io.RawIOBase):
         return len(part)
 
 
-def test_a_line_of_fifty_megabytes_is_refused_unread() -> None:
+def test_a_line_of_fifty_megabytes_is_refused_without_holding_it() -> None:
     tracemalloc.start()
     found = list(
         READERS["native"](io.BufferedReader(Endless(50), 1 << 20), ReaderOptions())  # type: ignore[arg-type]
@@ -159,7 +159,7 @@ def test_chat_completions_become_conversations() -> None:
     assert said(person)[-1] == ("agent", "Hi!")
 
 
-def test_without_an_id_the_same_messages_have_the_same_one() -> None:
+def test_without_an_id_the_key_depends_only_on_the_messages() -> None:
     line = json.dumps({"messages": [{"role": "user", "content": "Hello"}]})
     ids = {items(*read("openai", line))[0].fields["externalId"] for _ in range(2)}
     other = items(*read("openai", line.replace("Hello", "Bye")))[0].fields["externalId"]
@@ -179,7 +179,7 @@ def test_without_an_id_the_same_messages_have_the_same_one() -> None:
         ([{"role": "user", "content": "x"}] * 10_001, "TOO_LONG"),
     ],
 )
-def test_wrong_chat_completions_are_told(messages: Any, code: str) -> None:
+def test_malformed_chat_completions_are_reported(messages: Any, code: str) -> None:
     assert bad(read("openai", json.dumps({"messages": messages}))) == [(1, code)]
 
 
@@ -188,7 +188,7 @@ def test_wrong_chat_completions_are_told(messages: Any, code: str) -> None:
 HEADER = "conversation_id,Role,text,sent at,campaign,tags,label.region\n"
 
 
-def test_rows_become_conversations() -> None:
+def test_csv_rows_become_conversations() -> None:
     found = items(
         *read(
             "csv",
@@ -217,7 +217,7 @@ def test_rows_become_conversations() -> None:
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_delimiter_is_found_by_the_names_of_the_columns(delimiter: str) -> None:
+def test_the_delimiter_is_detected_in_the_header(delimiter: str) -> None:
     rows = ["externalId speaker text", "c1 Alice Hi", "c1 Bob Hello"]
     content = "\ufeff" + "\n".join(row.replace(" ", delimiter) for row in rows)
     [item] = items(*read("csv", content, roles=PEOPLE))
@@ -237,7 +237,7 @@ def test_the_delimiter_is_found_by_the_names_of_the_columns(delimiter: str) -> N
         ("c2,agent,Hi,,Spring,,\nc2,customer,Hi,,Autumn,,", 4, "VALIDATION_ERROR"),
     ],
 )
-def test_a_wrong_row_spoils_its_conversation_alone(row: str, line: int, code: str) -> None:
+def test_an_invalid_row_refuses_only_its_conversation(row: str, line: int, code: str) -> None:
     found = read("csv", f"{HEADER}c1,agent,Hi,,,,\n{row}\nc3,agent,Hi,,,,\n")
     assert bad(found) == [(line, code)]
     taken = [each.fields["externalId"] for each in found if isinstance(each, NativeRecord)]
@@ -245,12 +245,12 @@ def test_a_wrong_row_spoils_its_conversation_alone(row: str, line: int, code: st
     assert "c2" not in taken
 
 
-def test_a_quote_that_is_never_closed_ends_with_an_error() -> None:
+def test_an_unclosed_quote_is_reported() -> None:
     found = read("csv", f'{HEADER}c1,agent,"Hi,,,,\n' + "c2,agent,Hi,,,,\n" * 3)
     assert (2, "MALFORMED") in bad(found)
 
 
-def test_a_line_in_another_encoding_is_told() -> None:
+def test_a_row_in_another_encoding_is_reported() -> None:
     data = f"{HEADER}c1,agent,Hi,,,,\nc2,agent,caf".encode() + b"\xe9,,,,\nc3,agent,Hi,,,,\n"
     found = read("csv", data)
     assert bad(found)[0] == (3, "NOT_UTF8")
@@ -261,7 +261,7 @@ def test_a_line_in_another_encoding_is_told() -> None:
     "header",
     ["", "a,b,c\n", "conversation_id,role\n", "conversation_id,role,text,campain\n", "x\n"],
 )
-def test_a_header_that_is_none_is_told_once(header: str) -> None:
+def test_an_invalid_header_is_reported_once(header: str) -> None:
     assert bad(read("csv", header + "c1,agent,Hi,x\n")) == [(1, "MALFORMED")]
 
 
@@ -284,7 +284,7 @@ STYLE
 """
 
 
-def test_voice_tags_become_turns() -> None:
+def test_webvtt_voice_tags_become_turns() -> None:
     [item] = items(*read("vtt", VTT, roles=PEOPLE, external_id="call-1"))
     assert item.kind == "voice_call"
     assert item.fields == {
@@ -298,7 +298,7 @@ def test_voice_tags_become_turns() -> None:
     }
 
 
-def test_as_a_chat_the_offsets_go_beside_the_text() -> None:
+def test_in_a_chat_the_offsets_go_into_the_metadata() -> None:
     [item] = items(*read("vtt", VTT, roles=PEOPLE, channel="chat"))
     assert item.kind == "conversation"
     first = item.fields["messages"][0]
@@ -319,7 +319,7 @@ and welcome
 """
 
 
-def test_prefixes_become_turns() -> None:
+def test_srt_prefixes_become_turns() -> None:
     [item] = items(*read("srt", SRT.replace("\n", "\r\n"), roles=PEOPLE))
     assert item.fields["turns"] == [
         {"role": "agent", "text": "Good morning and welcome", "startMs": 1000, "endMs": 2500},
@@ -357,7 +357,7 @@ REFERENCE = f"&#{'1' * 5_000};"
         ("srt", "1\n" * 1000, 1, "TOO_LONG"),
     ],
 )
-def test_wrong_subtitles_are_told_with_their_line(
+def test_malformed_subtitles_are_reported_with_their_line(
     name: str, content: str | bytes, line: int, code: str
 ) -> None:
     assert bad(read(name, content)) == [(line, code)]
@@ -388,7 +388,7 @@ CALL = {
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_an_analysed_call_becomes_a_call(indent: int | None) -> None:
+def test_a_contact_lens_call_becomes_a_voice_call(indent: int | None) -> None:
     [item] = items(*read("contact_lens", json.dumps(CALL, indent=indent)))
     assert item.kind == "voice_call"
     assert item.fields["externalId"] == "contact-1"
@@ -397,7 +397,7 @@ def test_an_analysed_call_becomes_a_call(indent: int | None) -> None:
     assert said(item) == [("agent", "Hi"), ("customer", "Hey")]
 
 
-def test_an_analysed_chat_becomes_a_conversation() -> None:
+def test_a_contact_lens_chat_becomes_a_conversation() -> None:
     chat = {
         **CALL,
         "Channel": "CHAT",
@@ -440,7 +440,7 @@ def test_an_analysed_chat_becomes_a_conversation() -> None:
         ),
     ],
 )
-def test_a_wrong_analysis_is_told(changes: dict[str, Any], code: str) -> None:
+def test_a_malformed_contact_lens_document_is_reported(changes: dict[str, Any], code: str) -> None:
     found = read("contact_lens", json.dumps({**CALL, **changes}))
     assert bad(found) == [(1, code)]
     assert isinstance(found[0], BadLine)
@@ -469,7 +469,7 @@ VCON: dict[str, Any] = {
 }
 
 
-def test_the_texts_of_a_container_become_a_conversation() -> None:
+def test_the_texts_of_a_vcon_become_a_conversation() -> None:
     [item] = items(*read("vcon", json.dumps(VCON, indent=1)))
     assert item.fields == {
         "externalId": "018e-1",
@@ -487,7 +487,7 @@ def test_the_texts_of_a_container_become_a_conversation() -> None:
     }
 
 
-def test_the_transcript_of_a_container_becomes_a_call() -> None:
+def test_the_transcript_of_a_vcon_becomes_a_voice_call() -> None:
     segments = [
         {"party": 0, "text": "Hi", "start": 0, "end": 1.25},
         {"speaker": "Bob", "message": "Hello", "start": 1.5},
@@ -528,11 +528,11 @@ def test_the_transcript_of_a_container_becomes_a_call() -> None:
         ),
     ],
 )
-def test_a_wrong_container_is_told(document: dict[str, Any], code: str) -> None:
+def test_a_malformed_vcon_is_reported(document: dict[str, Any], code: str) -> None:
     assert bad(read("vcon", json.dumps(document))) == [(1, code)]
 
 
-def test_several_documents_may_stand_a_line_each() -> None:
+def test_a_file_may_have_one_vcon_on_each_line() -> None:
     lines = [json.dumps(VCON), '{"vcon": ', json.dumps({**VCON, "uuid": "018e-2"})]
     found = read("vcon", "\n".join(lines))
     assert bad(found) == [(2, "MALFORMED")]
@@ -566,7 +566,9 @@ def test_several_documents_may_stand_a_line_each() -> None:
         ("{}", "", None),
     ],
 )
-def test_the_format_is_told_by_name_or_begin(content: str, name: str, expected: str | None) -> None:
+def test_the_format_is_detected_by_the_name_or_the_first_bytes(
+    content: str, name: str, expected: str | None
+) -> None:
     assert detect_format(content.encode(), name) == expected
 
 
@@ -594,7 +596,7 @@ def test_the_format_is_told_by_name_or_begin(content: str, name: str, expected: 
         ("csv", "conversation_id,speaker,role,text\nc1,Bot,customer,Hi\n"),
     ],
 )
-def test_a_name_that_is_a_word_says_nothing_unless_it_is_mapped(name: str, document: Any) -> None:
+def test_a_name_like_a_role_has_no_role_unless_it_is_mapped(name: str, document: Any) -> None:
     content = document if isinstance(document, str) else json.dumps(document)
     assert said(items(*read(name, content))[0]) == [("customer", "Hi")]
     assert said(items(*read(name, content, roles={"bot": "agent"}))[0]) == [("agent", "Hi")]

@@ -51,7 +51,7 @@ def test_no_digit_of_a_spoken_card_is_left(number: str) -> None:
 
 @settings(max_examples=120, deadline=None)
 @given(st.lists(st.sampled_from(_PIECES), max_size=9).map(" ".join))
-def test_masking_twice_is_masking_once_and_offsets_are_those_of_placeholders(text: str) -> None:
+def test_masking_again_changes_nothing_and_offsets_match_the_placeholders(text: str) -> None:
     masked = mask(text)
     assert mask(masked.text).text == masked.text
     for each, original in zip(masked.redactions, masked.originals, strict=True):
@@ -69,7 +69,7 @@ def test_masking_twice_is_masking_once_and_offsets_are_those_of_placeholders(tex
     assert kept == shown
 
 
-def test_a_number_read_in_pieces_is_found_in_all_of_them() -> None:
+def test_a_number_over_several_turns_is_masked_in_each() -> None:
     turns = [
         SpeakerTurn("agent", "Can I have the card number?"),
         SpeakerTurn("customer", "Sure, four one one one one one one one"),
@@ -88,7 +88,7 @@ def test_a_number_read_in_pieces_is_found_in_all_of_them() -> None:
     ]
 
 
-def test_a_name_that_was_told_is_masked_wherever_it_is_said() -> None:
+def test_an_announced_name_is_masked_in_the_whole_conversation() -> None:
     turns = [
         SpeakerTurn("customer", "My name is Keiko Tanaka."),
         SpeakerTurn("agent", "Thank you, Keiko. May I call you Ms Tanaka?"),
@@ -120,7 +120,7 @@ def _shown_edge(place: int) -> Redaction:
     return Redaction("name", place, place)
 
 
-def test_the_figures_of_the_documentation_hold() -> None:
+def test_precision_and_recall_reach_the_documented_figures() -> None:
     """Measured precision and recall over all kinds; the document tells those of each."""
     for name, least in (("tuning", (0.98, 0.98)), ("held", (0.96, 0.90))):
         figures = measured(conversations(SETS / f"{name}.jsonl"))
@@ -149,7 +149,7 @@ def masked(*lines: str) -> list[str]:
         ("What is the address of the shop?", "it was on 12 High Street", "it was on 12 High Street"),
     ],
 )  # fmt: skip
-def test_an_address_in_an_answer_is_masked_and_nothing_around_it(asked, answer, shown) -> None:
+def test_only_the_address_of_an_answer_is_masked(asked, answer, shown) -> None:
     lines = masked(
         "c: I have moved, please change my delivery address.", f"a: {asked}", f"c: {answer}"
     )
@@ -188,7 +188,7 @@ def test_a_question_of_the_customer_does_not_end_the_question_for_an_address() -
     assert lines[-1] == "[ADDRESS]"
 
 
-def test_the_sentence_after_an_address_stays() -> None:
+def test_the_sentence_after_an_address_is_kept() -> None:
     [said] = masked("a: I have updated your address to 12 Mill Lane, York. Your order goes there.")
     assert said == "I have updated your address to [ADDRESS]. Your order goes there."
 
@@ -214,5 +214,5 @@ def test_the_sentence_after_an_address_stays() -> None:
         ),
     ],
 )  # fmt: skip
-def test_the_names_of_the_service_side_are_kept(lines, shown) -> None:
+def test_names_of_agents_and_company_are_kept(lines, shown) -> None:
     assert masked(*lines) == shown

@@ -1,4 +1,4 @@
-"""Imports in processes of their own that are killed in the middle, and started again."""
+"""Imports in separate processes that are killed halfway and started again."""
 
 import json
 import subprocess
@@ -77,7 +77,7 @@ def killed_at(runtime: Runtime, command: list[str], number: int, **options: Any)
     return rows(runtime, Conversation)
 
 
-def test_a_killed_import_goes_on_where_it_was(client: Caller, runtime: Runtime) -> None:
+def test_a_killed_import_continues_where_it_stopped(client: Caller, runtime: Runtime) -> None:
     content = "\n".join([*map(line, range(NUMBER)), "{", line(0)])
     sent = client.post("/imports", {"content": content}).json()["data"]
     url = runtime.settings.effective_database_url
@@ -109,7 +109,7 @@ def test_a_killed_import_goes_on_where_it_was(client: Caller, runtime: Runtime) 
     assert totals(runtime) == ALL
 
 
-def test_one_that_kills_its_worker_each_time_ends(client: Caller, runtime: Runtime) -> None:
+def test_an_import_that_kills_every_worker_fails(client: Caller, runtime: Runtime) -> None:
     sent = client.post("/imports", {"content": line(1)}).json()["data"]
     url = runtime.settings.effective_database_url
     dying = WORKER.replace("run_import(runtime, sys.argv[3])", DYING)
@@ -123,7 +123,7 @@ def test_one_that_kills_its_worker_each_time_ends(client: Caller, runtime: Runti
     assert done["counts"]["received"] == 0
 
 
-def test_a_killed_command_is_started_again_and_nothing_is_there_twice(
+def test_a_killed_command_can_be_repeated_without_duplicates(
     runtime: Runtime, tmp_path: Path
 ) -> None:
     file = tmp_path / "chats.jsonl"

@@ -40,6 +40,17 @@ def executives(
     return _leaderboard(facts, selection, request, "executive", **how)
 
 
+def executive_changes(
+    facts: FactReader, selection: Selection, *, min_evaluations: int
+) -> list[dict[str, Any]]:
+    """List all executives with their mean scores and changes, without the other measures."""
+    column = "executive_id"
+    members = _members(facts, "executive", Groups(facts, selection, column).aggregates())
+    rank(members, min_evaluations)
+    _add_change(members, Groups(facts, selection.before(), column).aggregates())
+    return members
+
+
 def _leaderboard(
     facts: FactReader,
     selection: Selection,

@@ -23,6 +23,11 @@ def score_percentile(aggregate: Aggregate, share: float) -> float | None:
     return rounded(statistics.percentile(aggregate.scores, share), SCORE_PLACES)
 
 
+def score_deviation(aggregate: Aggregate) -> float | None:
+    """Return the population standard deviation of the scores."""
+    return rounded(statistics.deviation(aggregate.scores), SCORE_PLACES)
+
+
 def pass_rate(aggregate: Aggregate) -> float | None:
     """Return the share of passed evaluations among those with a verdict."""
     return mean(aggregate, "passed")
@@ -50,7 +55,7 @@ def scores(aggregate: Aggregate) -> dict[str, Any]:
         "median": score_percentile(aggregate, 0.5),
         "p10": score_percentile(aggregate, 0.1),
         "p90": score_percentile(aggregate, 0.9),
-        "stdev": rounded(statistics.deviation(aggregate.scores), SCORE_PLACES),
+        "stdev": score_deviation(aggregate),
         "pass_rate": pass_rate(aggregate),
         "auto_fail_rate": mean(aggregate, "auto_failed"),
         "compliance_mean": mean(aggregate, "compliance_score", SCORE_PLACES),
@@ -109,6 +114,7 @@ LEADERBOARD: Mapping[str, Measure] = {
     "median_score": lambda aggregate: score_percentile(aggregate, 0.5),
     "p10": lambda aggregate: score_percentile(aggregate, 0.1),
     "p90": lambda aggregate: score_percentile(aggregate, 0.9),
+    "stdev": score_deviation,
     "pass_rate": pass_rate,
     "auto_fail_rate": of("auto_failed", SHARE_PLACES),
     "compliance_mean": of("compliance_score", SCORE_PLACES),

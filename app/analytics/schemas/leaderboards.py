@@ -53,6 +53,7 @@ class AnalyticsMemberSchema(CamelSchema):
     median_score = optional_number()
     p10 = optional_number()
     p90 = optional_number()
+    stdev = optional_number("Population standard deviation of the scores.")
     pass_rate = optional_number()
     auto_fail_rate = optional_number()
     compliance_mean = optional_number()

@@ -6,15 +6,13 @@ from app.dashboard.pages import (
     audit,
     evaluation,
     evaluation_changes,
-    evaluation_list,
     live,
-    marked,
-    overview,
     people,
-    saved_views,
     sign_in,
     sound,
 )
+from app.dashboard.pages.figures import leaderboards, overview, trends
+from app.dashboard.pages.lists import evaluation_list, marked, review_queue, saved_views
 
 PAGES: tuple[PageBlueprint, ...] = (
     sign_in.blp,
@@ -25,6 +23,9 @@ PAGES: tuple[PageBlueprint, ...] = (
     evaluation.blp,
     evaluation_changes.blp,
     sound.blp,
+    review_queue.blp,
+    leaderboards.blp,
+    trends.blp,
     account.blp,
     people.blp,
     audit.blp,

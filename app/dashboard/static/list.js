@@ -1,4 +1,6 @@
-// Keys of the list: j and k move, x marks, Enter opens (the row's link has the focus).
+// Keys of lists: j and k move, x marks, Enter opens (the row's link has the focus).
+import { onKeys } from "./keys.js";
+
 const rows = [...document.querySelectorAll("[data-row]")];
 const status = document.querySelector("#marked");
 
@@ -6,24 +8,21 @@ function count() {
   if (status) status.textContent = `${document.querySelectorAll("[data-row] :checked").length} ${status.dataset.text}`;
 }
 
+function here() {
+  return rows.findIndex(row => row.contains(document.activeElement));
+}
+
 function move(step) {
-  const here = rows.findIndex((row) => row.contains(document.activeElement));
-  const next = rows[Math.min(rows.length - 1, Math.max(0, here + step))];
-  next?.querySelector("a").focus();
+  rows[Math.min(rows.length - 1, Math.max(0, here() + step))]?.querySelector("a").focus();
+}
+
+function mark() {
+  const box = rows[here()]?.querySelector("[type=checkbox]");
+  if (!box) return;
+  box.checked = !box.checked;
+  count();
 }
 
 document.addEventListener("change", count);
-document.addEventListener("keydown", (event) => {
-  const inField = event.target.closest("input:not([type=checkbox]), select, textarea");
-  if (inField || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "j") move(1);
-  else if (event.key === "k") move(-1);
-  else if (event.key === "x") {
-    const box = document.activeElement.closest("[data-row]")?.querySelector("input");
-    if (!box) return;
-    box.checked = !box.checked;
-    count();
-  } else return;
-  event.preventDefault();
-});
+onKeys({ j: () => move(1), k: () => move(-1), x: mark });
 count();

@@ -13,7 +13,7 @@ from app.core.ids import is_id
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.counts import LIST_PATH, LIST_SCHEMA
-from app.dashboard.pages import saved_views
+from app.dashboard.pages.lists import saved_views
 from app.dashboard.pickers import options_of
 from app.dashboard.queries import PageFilters, filters_of_request
 from app.dashboard.views import filters, list_filters

@@ -6,8 +6,8 @@ from typing import Any
 
 from app.dashboard.charts.distribution import ScoreClass
 from app.dashboard.views import formatting
-from app.dashboard.views.changes import Change, MeasuredMean, change_of, rate
-from app.dashboard.views.trends import ListUrl
+from app.dashboard.views.figures.changes import Change, MeasuredMean, change_of, rate
+from app.dashboard.views.figures.trends import ListUrl
 
 _MOST_MOVERS = 5
 _HIGHEST_SCORE = 100

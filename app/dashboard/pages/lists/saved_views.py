@@ -39,7 +39,7 @@ class SavedViewForm(CamelSchema):
     """The name of a view, and the query of the list that it saves."""
 
     name = Text(80, low=1, required=True)
-    query = Text(4_000, required=True)
+    query = Text(4_000, load_default="")
 
 
 def shown_views() -> list[ShownView]:

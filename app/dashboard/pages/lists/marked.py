@@ -14,7 +14,9 @@ from app.dashboard.notices import redirect_with
 from app.dashboard.queries import filters_of
 from app.evaluations.enums import ReviewAction
 from app.evaluations.judging import again, bulk
-from app.people.gate.admission import current_person
+from app.people import audit
+from app.people.audit import Action
+from app.people.gate.admission import current_actor, current_person
 from app.reviews import service as reviews
 from app.reviews.schemas import ReviewCreate
 from app.web.current import current_runtime
@@ -41,6 +43,7 @@ def request_review() -> Response:
         try:
             with current_runtime().db.writing() as session:
                 reviews.add(session, evaluation_id, given, created_by=person.user_id)
+                audit.record(session, current_actor(), Action.REVIEWED, evaluation_id)
         except Conflict:
             continue
     return redirect_with("review-requested", "evaluation_list.show")
@@ -71,12 +74,14 @@ def judge_again() -> Response:
         with current_runtime().db.reading() as session:
             selected = bulk.count(session, filters=filters)
         with current_runtime().db.writing() as session:
-            bulk.start(session, selected=selected, filters=filters)
+            started = bulk.start(session, selected=selected, filters=filters)
+            audit.record(session, current_actor(), Action.RE_EVALUATED, started["id"])
         return redirect_with("judged-again", "evaluation_list.show")
     for evaluation_id in _marked():
         try:
             with current_runtime().db.writing() as session:
                 again.request(session, evaluation_id)
+                audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
         except Conflict:
             continue
     return redirect_with("judged-again", "evaluation_list.show")

@@ -10,7 +10,8 @@ from app.dashboard.charts.trend import LineData, TrendPoint
 from app.dashboard.views import formatting
 from app.dashboard.words import text_of
 
-# More points than this cannot be told apart.
+# More lines than these, and more points, cannot be told apart.
+MOST_LINES = 10
 _MOST_POINTS = 92
 _RATES = frozenset({"passRate", "autoFailRate", "resolutionRate", "talkRatio"})
 _PLACES: Mapping[str, int] = {"score": 1, "complianceScore": 1, "interruptions": 1}

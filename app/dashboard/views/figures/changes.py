@@ -41,10 +41,14 @@ class MeasuredMean:
         return self.deviation / math.sqrt(self.count)
 
     @property
+    def half_width(self) -> float:
+        """Half the width of the 95 % interval of the mean."""
+        return _Z * self.standard_error
+
+    @property
     def interval(self) -> tuple[float, float]:
         """The ends of the 95 % interval of the mean."""
-        half = _Z * self.standard_error
-        return self.mean - half, self.mean + half
+        return self.mean - self.half_width, self.mean + self.half_width
 
 
 def rate(share: float, count: int) -> MeasuredMean:

@@ -1,30 +1,25 @@
 """Overview: whether quality holds, and what needs a person."""
 
-from typing import Any
-
 from flask import render_template
 
 from app.analytics.engine.reader import open_facts
 from app.analytics.enums import Granularity, GroupBy, TrendMetric
 from app.analytics.reports import leaderboards, summary, trends
 from app.analytics.schemas.query import AnalyticsQuery
-from app.core.database.paging import PageRequest
 from app.dashboard import situation
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.distribution import histogram
 from app.dashboard.charts.trend import trend_chart
 from app.dashboard.pickers import pass_threshold
 from app.dashboard.queries import filters_of_request
-from app.dashboard.views import overview
-from app.dashboard.views import trends as trend_views
-from app.dashboard.views.alerts import alerts
+from app.dashboard.views.figures import overview
+from app.dashboard.views.figures import trends as trend_views
+from app.dashboard.views.figures.alerts import alerts
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
 blp = PageBlueprint("overview", __name__)
 
-# Executives with fewer evaluations than these are too few to move by more than their error.
-_MOST_EXECUTIVES = PageRequest(1, 100, "-evaluations")
 _MIN_EVALUATIONS = 5
 
 
@@ -35,9 +30,10 @@ def show() -> str:
     chosen, runtime = filters_of_request(for_figures=True), current_runtime()
     selection = chosen.selection(chosen.load(AnalyticsQuery()))
     granularity = trend_views.granularity_for(selection.period.start, selection.period.end)
-    how: dict[str, Any] = {"min_evaluations": _MIN_EVALUATIONS, "compare": True}
     with open_facts(runtime) as facts:
-        figures = summary.summarize(facts, selection, **how)
+        figures = summary.summarize(
+            facts, selection, min_evaluations=_MIN_EVALUATIONS, compare=True
+        )
         trend = trends.show(
             facts,
             selection,
@@ -46,7 +42,9 @@ def show() -> str:
             group_by=GroupBy.NONE,
             limit=1,
         )
-        executives = leaderboards.executives(facts, selection, _MOST_EXECUTIVES, **how)
+        executives = leaderboards.executive_changes(
+            facts, selection, min_evaluations=_MIN_EVALUATIONS
+        )
         due = alerts(situation.situation_of(facts.session, runtime, chosen, figures))
         under_way = situation.waiting(facts.session, chosen)
         threshold = pass_threshold(facts.session, chosen.texts.get("scorecardId"))
@@ -65,5 +63,5 @@ def show() -> str:
         distribution=histogram(
             overview.score_classes(figures, chosen.list_url), pass_threshold=threshold
         ),
-        movers=overview.movers(executives.items, figures["score"]["stdev"]),
+        movers=overview.movers(executives, figures["score"]["stdev"]),
     )

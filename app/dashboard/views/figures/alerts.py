@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from app.dashboard.views.changes import MeasuredMean, change_of
+from app.dashboard.views.figures.changes import MeasuredMean, change_of
 
 _FAILING_FOR = timedelta(hours=1)
 _WAITING_FOR = timedelta(minutes=15)

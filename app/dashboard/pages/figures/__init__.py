@@ -1,0 +1,1 @@
+"""Pages of figures: overview, leaderboards, trends and topics."""

@@ -1,0 +1,130 @@
+"""Trends of one metric over time, and the topics of conversations."""
+
+from typing import Any
+
+from flask import render_template
+
+from app.analytics.engine.reader import FactReader, open_facts
+from app.analytics.engine.selection import Selection
+from app.analytics.enums import Granularity, GroupBy, TrendMetric
+from app.analytics.reports import trends
+from app.analytics.schemas.reports import TrendQuery
+from app.core.errors import InvalidInput
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.charts.trend import trend_chart
+from app.dashboard.queries import PageFilters, filters_of_request
+from app.dashboard.views import filters
+from app.dashboard.views.figures import topics as topic_views
+from app.dashboard.views.figures import trends as trend_views
+from app.dashboard.words import WORDS
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+
+blp = PageBlueprint("trends", __name__)
+
+_SCHEMA = TrendQuery()
+_MOST_TOPICS = 30
+
+
+@blp.get("/trends")
+@require_scope("analytics:read")
+def show() -> tuple[str, int]:
+    """Show the course of one metric, of everything or group by group."""
+    chosen = filters_of_request(for_figures=True)
+    try:
+        trend = _trend(chosen)
+    except InvalidInput as error:
+        return _page(chosen, None, errors=forms.field_errors(error)), 422
+    return _page(chosen, trend, errors={}), 200
+
+
+@blp.get("/topics")
+@require_scope("analytics:read")
+def topics() -> str:
+    """Show volume, change, score and sentiment of each topic."""
+    chosen = filters_of_request(for_figures=True)
+    selection = chosen.selection(chosen.load(_SCHEMA))
+    with open_facts(current_runtime()) as facts:
+        by_metric = {
+            metric: _of_topics(facts, selection, metric)
+            for metric in (
+                TrendMetric.EVALUATIONS,
+                TrendMetric.SCORE,
+                TrendMetric.CUSTOMER_SENTIMENT,
+            )
+        }
+        before = _of_topics(facts, selection.before(), TrendMetric.EVALUATIONS)
+    rows = topic_views.topic_rows(
+        volume=by_metric[TrendMetric.EVALUATIONS],
+        volume_before=before,
+        score=by_metric[TrendMetric.SCORE],
+        sentiment=by_metric[TrendMetric.CUSTOMER_SENTIMENT],
+    )
+    return render_template(
+        "trends/topics.html",
+        chosen=chosen,
+        rows=rows,
+        most=_MOST_TOPICS,
+        trend_url=filters.url(
+            "/trends", filters.carried(chosen.texts), metric="evaluations", groupBy="topic"
+        ),
+    )
+
+
+def _trend(chosen: PageFilters) -> dict[str, Any]:
+    start, end = chosen.period.start, chosen.period.end or chosen.now
+    usual = {} if start is None else {"granularity": trend_views.granularity_for(start, end)}
+    loaded = forms.load(_SCHEMA, {**usual, **chosen.moments()})
+    selection = chosen.selection(loaded)
+    with open_facts(current_runtime()) as facts:
+        return trends.show(
+            facts,
+            selection,
+            metric=TrendMetric(loaded["metric"]),
+            granularity=Granularity(loaded["granularity"]),
+            group_by=GroupBy(loaded["group_by"]),
+            limit=min(loaded["limit"], trend_views.MOST_LINES),
+        )
+
+
+def _of_topics(facts: FactReader, selection: Selection, metric: TrendMetric) -> dict[str, Any]:
+    return trends.show(
+        facts,
+        selection,
+        metric=metric,
+        granularity=Granularity.MONTH,
+        group_by=GroupBy.TOPIC,
+        limit=_MOST_TOPICS,
+    )
+
+
+def _page(chosen: PageFilters, trend: dict[str, Any] | None, *, errors: dict[str, str]) -> str:
+    chart, slopes = None, []
+    if trend is not None:
+        lines = trend_views.lines_of(trend, chosen.zone, chosen.list_url)
+        has_one = len(lines) == 1
+        chart = (
+            trend_chart(
+                lines,
+                label_of=lambda value: trend_views.metric_text(trend["metric"], value),
+                has_bars=has_one,
+            )
+            if lines
+            else None
+        )
+        slopes = [
+            (line.name, trend_views.slope_text(trend, series))
+            for line, series in zip(lines, trend["series"], strict=True)
+        ]
+    return render_template(
+        "trends/show.html",
+        chosen=chosen,
+        chart=chart,
+        slopes=slopes,
+        errors=errors,
+        metrics=WORDS["metric"],
+        groups=WORDS["groupBy"],
+        granularities=WORDS["granularity"],
+        shown=trend,
+    )

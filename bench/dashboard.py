@@ -1,0 +1,88 @@
+"""How long pages of the dashboard take, beside the time that each may take.
+
+`python -m bench.dashboard [evaluations] [folder]`; the data set is that of `bench.analytics`, kept in
+the folder, if one is named, and used again. Requests are whole ones in this process; their times
+are CPU, so that a busy machine doesn't matter: the first, the best and the median of seven, in
+milliseconds. The sizes are those of the page, compressed as browsers get it.
+"""
+
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from flask.testing import FlaskClient
+
+from app.core.runtime import Runtime
+from app.web.current import runtime_of
+from bench.analytics import ids_of, staged_app, write_parts
+from tests.visitor import PASSWORD, add_user
+
+ORIGIN = "http://127.0.0.1"
+TIMES = 7
+MOST_PAGE_KB = 30
+
+
+def pages(executive_id: str) -> dict[str, tuple[str, int]]:
+    """Return the address of each page, and how many milliseconds it may take."""
+    return {
+        "list, 30 days": ("/evaluations", 60),
+        "list, 30 days, one filter": ("/evaluations?channel=chat", 60),
+        "list, all time, one filter": ("/evaluations?days=all&channel=chat", 250),
+        "overview": ("/", 250),
+        "queue of reviews": ("/review", 40),
+        "executives": ("/executives", 250),
+        "one executive": (f"/executives/{executive_id}", 250),
+        "trend": ("/trends", 250),
+        "trend of executives, a year": ("/trends?groupBy=executive&days=365", 500),
+        "topics": ("/topics", 250),
+    }
+
+
+def signed_in(client: FlaskClient, runtime: Runtime) -> None:
+    """Sign in as a new admin."""
+    name = f"bench-{time.time_ns()}"
+    add_user(runtime, "admin", name)
+    form = client.get("/sign-in", base_url=ORIGIN).text
+    token = re.search(r'name="form_token" value="([^"]+)"', form)
+    data = {"name": name, "password": PASSWORD, "form_token": token[1] if token else ""}
+    headers = {"Origin": ORIGIN, "Sec-Fetch-Site": "same-origin"}
+    answer = client.post("/sign-in", data=data, headers=headers, base_url=ORIGIN)
+    assert answer.status_code == 303, answer.text
+
+
+def timed(client: FlaskClient, path: str) -> tuple[float, int]:
+    """Return the CPU that a page takes, in milliseconds, and its size in bytes."""
+    started = time.process_time()
+    answer = client.get(path, base_url=ORIGIN, headers={"Accept-Encoding": "gzip"})
+    elapsed = time.process_time() - started
+    assert answer.status_code == 200, answer.text
+    return elapsed * 1000, len(answer.data)
+
+
+def main(number: int, folder: Path) -> None:
+    app = staged_app(number, folder)
+    runtime = runtime_of(app)
+    write_parts(runtime)
+    client = app.test_client()
+    signed_in(client, runtime)
+    for name, (path, budget_ms) in pages(ids_of(runtime)["exec"][50]).items():
+        runs = [timed(client, path) for _ in range(TIMES)]
+        times, size = [spent for spent, _ in runs], runs[0][1]
+        median = sorted(times)[TIMES // 2]
+        verdict = "" if median <= budget_ms and size <= MOST_PAGE_KB * 1000 else "OVER"
+        print(
+            f"{name:30} {times[0]:6.0f} {min(times):6.0f} {median:6.0f} of {budget_ms} ms, "
+            f"{size / 1000:5.1f} KB {verdict}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    if len(sys.argv) > 2:
+        main(count, Path(sys.argv[2]))
+    else:
+        with tempfile.TemporaryDirectory() as temporary:
+            main(count, Path(temporary))

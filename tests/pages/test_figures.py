@@ -1,0 +1,106 @@
+"""Overview, list, leaderboards and trends in a browser: accessible, by keys alone, and linked."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from app.core.database.paging import PageRequest
+from app.evaluations import listing
+from app.evaluations.enums import ENDED
+from tests.pages.accessibility import check_accessibility
+from tests.pages.conftest import DEMO_WITHIN_S, Demo
+from tests.walks.service_process import wait_until
+
+PATHS = (
+    "/",
+    "/evaluations",
+    "/executives?minEvaluations=3",
+    "/campaigns",
+    "/call-centers",
+    "/trends?groupBy=channel",
+    "/topics",
+)
+
+
+def wait_for_chats(demo: Demo) -> None:
+    """Wait until every chat of the demo is judged; recordings take longer."""
+    request = PageRequest(page_size=100)
+
+    def are_judged() -> bool:
+        with demo.runtime.db.reading() as session:
+            found = listing.list_page(session, request, channel=["chat"])
+        return bool(found.items) and all(row["status"] in ENDED for row in found.items)
+
+    wait_until(are_judged, DEMO_WITHIN_S)
+
+
+def test_pages_with_figures_are_accessible(demo: Demo, page: Page) -> None:
+    wait_for_chats(demo)
+    for path in PATHS:
+        page.goto(path)
+        for summary in page.locator("main details > summary").all():
+            summary.click()
+        check_accessibility(page)
+
+
+def test_pages_with_figures_fit_a_narrow_screen(demo: Demo, page_of: Callable[..., Page]) -> None:
+    page = page_of("viewer", viewport={"width": 320, "height": 640})
+    for path in PATHS:
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
+
+
+def test_a_bar_and_a_point_open_lists_with_just_their_counts(demo: Demo, page: Page) -> None:
+    wait_for_chats(demo)
+    for title in ("Distribution of scores", "Score over time"):
+        page.goto("/?channel=chat")
+        drawn = page.get_by_role("region", name=title).locator("svg a").last
+        count = re.findall(r"(\d+)\)?$", drawn.locator("title").text_content() or "")[0]
+        drawn.click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(f"Evaluations {count}")
+
+
+def test_the_list_works_by_keys_alone(demo: Demo, page: Page) -> None:
+    wait_for_chats(demo)
+    page.goto("/evaluations?status=completed")
+    links = page.locator("[data-row] a")
+    page.keyboard.press("j")
+    expect(links.nth(0)).to_be_focused()
+    page.keyboard.press("j")
+    expect(links.nth(1)).to_be_focused()
+    page.keyboard.press("x")
+    expect(page.get_by_text("1 marked")).to_be_visible()
+    page.keyboard.press("k")
+    expect(links.nth(0)).to_be_focused()
+    page.get_by_role("searchbox").focus()
+    page.keyboard.type("jx")
+    expect(page.get_by_role("searchbox")).to_have_value("jx")
+    expect(page.get_by_text("1 marked")).to_be_visible()
+
+
+def test_a_filtered_list_reloads_the_same(demo: Demo, page: Page) -> None:
+    wait_for_chats(demo)
+    page.goto("/evaluations")
+    page.get_by_text("All filters").click()
+    page.get_by_label("Score from").fill("80")
+    page.get_by_role("group", name="Channel").get_by_label("Chat").check()
+    page.locator("details").get_by_role("button", name="Show").click()
+    expect(page.get_by_role("link", name="Score from: 80, remove")).to_be_visible()
+    heading = page.get_by_role("heading", level=1).text_content()
+    rows = page.locator("[data-row]").all_text_contents()
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text(heading or "")
+    assert page.locator("[data-row]").all_text_contents() == rows
+    assert rows
+
+
+def test_executives_are_marked_and_compared(demo: Demo, page: Page) -> None:
+    wait_for_chats(demo)
+    page.goto("/executives")
+    boxes = page.get_by_role("region", name="People").get_by_role("checkbox")
+    boxes.nth(0).check()
+    boxes.nth(1).check()
+    page.get_by_role("button", name="Compare the marked").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Compare executives")
+    check_accessibility(page)
