@@ -11,6 +11,7 @@ from flask import Flask, Request, Response, current_app, g
 from flask import request as current_request
 
 from app.api_keys import signed_requests
+from app.api_keys.escalation import Caller
 from app.api_keys.key_cache import CachedKey, KeyCache
 from app.api_keys.key_strings import hash_of
 from app.core import errors
@@ -21,7 +22,7 @@ from app.core.runtime import Runtime
 from app.web import rate_limit
 from app.web.api import is_under_a_base
 from app.web.client_address import Address, client_address, is_trusted
-from app.web.principal import DEFAULT
+from app.web.principal import DEFAULT, current_principal
 
 logger = logging.getLogger(__name__)
 
@@ -149,6 +150,19 @@ class Authentication:
         if policy == "auto" and address is not None and address.is_loopback and not forwarded:
             return
         raise errors.TlsRequired()
+
+
+def current_caller() -> Caller:
+    """Return the caller of this request, within whose rights keys may be made and changed."""
+    principal = current_principal()
+    return Caller(
+        key_id=principal.key_id,
+        scopes=principal.scopes,
+        ip_allowlist=principal.ip_allowlist,
+        expires_at=principal.expires_at,
+        signature_policy=principal.signature_policy,
+        require_nonce=principal.require_nonce,
+    )
 
 
 def _usable(key: CachedKey | None, now: datetime) -> CachedKey:

@@ -3,12 +3,12 @@
 from typing import Any
 
 from app.api_keys import credentials, records, schemas, service
-from app.api_keys.escalation import Caller
+from app.api_keys.authentication import current_caller
 from app.core.database.paging import Page, PageRequest
 from app.core.database.session import after_commit
 from app.web.api import Blueprint, if_match
 from app.web.current import current_runtime
-from app.web.principal import KEYS, current_principal, require_scope
+from app.web.principal import KEYS, require_scope
 
 blp = Blueprint(
     "api-keys", __name__, url_prefix="/api-keys", description="API keys of integrations"
@@ -35,7 +35,7 @@ def create_api_key(body: dict[str, Any]) -> Any:
     """Make an API key. Its two strings are in this answer only."""
     runtime = current_runtime()
     with runtime.db.writing() as session:
-        issued = service.create_key(session, runtime.keyring, **body, caller=_caller())
+        issued = service.create_key(session, runtime.keyring, **body, caller=current_caller())
         return records.issued_record(session, issued)
 
 
@@ -46,7 +46,9 @@ def create_api_key(body: dict[str, Any]) -> Any:
 def change_api_key(changes: dict[str, Any], key_id: str) -> Any:
     """Change the given fields of an API key."""
     with current_runtime().db.writing() as session:
-        key = service.change_key(session, key_id, changes, caller=_caller(), if_match=if_match())
+        key = service.change_key(
+            session, key_id, changes, caller=current_caller(), if_match=if_match()
+        )
         after_commit(session, current_runtime().state.new_key_version)
         [record] = records.records_of(session, [key])
     return record
@@ -58,7 +60,7 @@ def change_api_key(changes: dict[str, Any], key_id: str) -> Any:
 def revoke_api_key(key_id: str) -> None:
     """Revoke an API key; it stops working before this answer is sent."""
     with current_runtime().db.writing() as session:
-        service.revoke_key(session, key_id, caller=_caller())
+        service.revoke_key(session, key_id, caller=current_caller())
         after_commit(session, current_runtime().state.new_key_version)
 
 
@@ -72,19 +74,7 @@ def rotate_api_key(body: dict[str, int], key_id: str) -> Any:
     grace_s = body["grace_period_seconds"]
     with runtime.db.writing() as session:
         issued = credentials.rotate_key(
-            session, runtime.keyring, key_id, grace_period_s=grace_s, caller=_caller()
+            session, runtime.keyring, key_id, grace_period_s=grace_s, caller=current_caller()
         )
         after_commit(session, runtime.state.new_key_version)
         return records.issued_record(session, issued)
-
-
-def _caller() -> Caller:
-    principal = current_principal()
-    return Caller(
-        key_id=principal.key_id,
-        scopes=principal.scopes,
-        ip_allowlist=principal.ip_allowlist,
-        expires_at=principal.expires_at,
-        signature_policy=principal.signature_policy,
-        require_nonce=principal.require_nonce,
-    )

@@ -1,5 +1,6 @@
 """Forms: read by marshmallow schemas, so that a page checks what the API checks."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,5 +26,13 @@ def load(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def field_errors(error: InvalidInput) -> dict[str, str]:
-    """Return the message of each field, to be shown next to it."""
-    return {detail["field"]: detail["message"] for detail in error.details}
+    """Return the message of each field, to be shown next to it.
+
+    A message about a member, such as `scopes[0]`, is also the message of its field.
+    """
+    messages = {detail["field"]: detail["message"] for detail in error.details}
+    return {**{_root(field): text for field, text in messages.items()}, **messages}
+
+
+def _root(field: str) -> str:
+    return re.split(r"[.\[]", field, maxsplit=1)[0]

@@ -48,7 +48,14 @@ SECTIONS: tuple[tuple[Link, ...], ...] = (
         Link("Trends", "trends.show", "g t", keeps_filters=True),
         Link("Topics", "trends.topics", keeps_filters=True),
     ),
-    (Link("People", "people.list_page"), Link("Audit trail", "audit.show")),
+    (Link("Add", "add.show"), Link("Exports", "exports.show")),
+    (
+        Link("Webhooks", "webhooks.list_page"),
+        Link("Keys", "keys.list_page"),
+        Link("Usage", "usage.show"),
+        Link("People", "people.list_page"),
+        Link("Audit trail", "audit.show"),
+    ),
     (Link("Settings", "account.show"),),
 )
 

@@ -6,6 +6,14 @@ from flask import redirect, request, url_for
 from werkzeug.wrappers import Response
 
 _NOTICES = {
+    "export-canceled": "The export was canceled; its file is deleted.",
+    "export-requested": "The export was requested. Its file can be downloaded here once it is ready.",
+    "key-revoked": "The key is revoked. It stopped working at once.",
+    "sent-again": "What was missed is being sent again.",
+    "test-sent": "A test event is on its way: the list of deliveries shows the result.",
+    "webhook-deleted": "The webhook was deleted.",
+    "webhook-off": "The webhook is switched off. Events wait until it is on again.",
+    "webhook-on": "The webhook is switched on again.",
     "revision-opened": "The conversation is judged again. The answers so far stay until that is done.",
     "password-changed": "Your password was changed. Other sessions have ended.",
     "role-changed": "The role was changed. It applies from the next request on.",

@@ -31,12 +31,25 @@ class Action(StrEnum):
     ROLE_CHANGED = "role_changed"
     USER_DISABLED = "user_disabled"
     USER_ENABLED = "user_enabled"
+    KEY_CREATED = "key_created"
+    KEY_ROTATED = "key_rotated"
+    KEY_REVOKED = "key_revoked"
+    WEBHOOK_CREATED = "webhook_created"
+    WEBHOOK_CHANGED = "webhook_changed"
+    WEBHOOK_TESTED = "webhook_tested"
+    WEBHOOK_RECOVERED = "webhook_recovered"
+    WEBHOOK_SECRET_ROTATED = "webhook_secret_rotated"  # noqa: S105 - an action's name
+    WEBHOOK_DELETED = "webhook_deleted"
     EVALUATION_OPENED = "evaluation_opened"
     RECORDING_PLAYED = "recording_played"
-    RECORDING_DOWNLOADED = "recording_downloaded"
     RAW_TEXTS_READ = "raw_texts_read"
     REVIEWED = "reviewed"
     RE_EVALUATED = "re_evaluated"
+    RECORDING_ADDED = "recording_added"
+    IMPORT_REQUESTED = "import_requested"
+    EXPORT_REQUESTED = "export_requested"
+    EXPORT_CANCELED = "export_canceled"
+    EXPORT_DOWNLOADED = "export_downloaded"
 
 
 @dataclass(frozen=True, slots=True)

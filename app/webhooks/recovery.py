@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from sqlalchemy import Select, exists, select, tuple_
+from sqlalchemy import Select, exists, func, select, tuple_
 from sqlalchemy.orm import Session, aliased
 
 from app.core.clock import utc_now
@@ -48,6 +48,12 @@ def recover(
     until = min(until or utc_now(), utc_now())
     recoverable = _recoverable(subscription_id, since, until, status)
     return sum(_batches(db, subscription_id, recoverable.limit(batch_size), batch_size))
+
+
+def count_missed(session: Session, subscription_id: str) -> int:
+    """Return how many events `recover` would send again."""
+    missed = _recoverable(subscription_id, None, utc_now(), None).order_by(None).subquery()
+    return session.scalar(select(func.count()).select_from(missed)) or 0
 
 
 def _batches(

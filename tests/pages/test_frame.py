@@ -119,3 +119,12 @@ def test_an_admin_manages_people_by_keyboard_and_mouse(page: Page) -> None:
     page.get_by_role("link", name="What this person did").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Audit trail")
     check_accessibility(page)
+
+
+def test_the_slash_finds_conversations(demo: Demo, page: Page) -> None:
+    path = demo.evaluation("demo-chat-parcel-late")
+    page.goto("/settings")
+    page.keyboard.press("/")
+    page.keyboard.type(path.rsplit("/", 1)[1])
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: path in url)

@@ -33,7 +33,7 @@ def test_json_comes_from_the_live_endpoints_alone(flask_app: Flask) -> None:
     }
     assert endpoints == set(LIVE)
     using = {
-        file.stem for file in (DASHBOARD / "pages").glob("*.py") if "jsonify" in file.read_text()
+        file.stem for file in (DASHBOARD / "pages").rglob("*.py") if "jsonify" in file.read_text()
     }
     assert using == {endpoint.partition(".")[0] for endpoint in LIVE}
 

@@ -3,14 +3,15 @@
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
-    audit,
+    add,
     evaluation,
     evaluation_changes,
+    exports,
     live,
-    people,
     sign_in,
     sound,
 )
+from app.dashboard.pages.admin import audit, keys, people, usage, webhooks
 from app.dashboard.pages.figures import leaderboards, overview, trends
 from app.dashboard.pages.lists import evaluation_list, marked, review_queue, saved_views
 
@@ -26,7 +27,12 @@ PAGES: tuple[PageBlueprint, ...] = (
     review_queue.blp,
     leaderboards.blp,
     trends.blp,
+    add.blp,
+    exports.blp,
     account.blp,
+    webhooks.blp,
+    keys.blp,
+    usage.blp,
     people.blp,
     audit.blp,
     live.blp,

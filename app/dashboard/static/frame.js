@@ -4,10 +4,10 @@ import {onKeys} from "./keys.js";
 import "./live.js";
 
 const help = document.getElementById("keys");
-const search = document.getElementById("search");
+const find = document.getElementById("find");
 
 onKeys({"?": () => help.showModal()});
-if (search) onKeys({"/": () => search.focus()});
+if (find) onKeys({"/": () => find.focus()});
 for (const link of document.querySelectorAll("a[data-keys]")) {
   onKeys({[link.dataset.keys]: () => link.click()});
 }

@@ -1,0 +1,1 @@
+"""Pages about access and operation, mostly for admins."""

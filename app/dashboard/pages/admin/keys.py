@@ -1,0 +1,130 @@
+"""API keys: created, rotated and revoked; their strings show once, in the answer to the form."""
+
+from typing import Any
+
+from flask import render_template, request, url_for
+from werkzeug.wrappers import Response
+
+from app.api_keys import credentials, records, schemas, service
+from app.api_keys.authentication import current_caller
+from app.api_keys.credentials import IssuedKey
+from app.api_keys.scopes import SCOPES
+from app.core.database.session import after_commit
+from app.core.errors import Conflict, InsufficientScope, InvalidInput
+from app.dashboard import forms, responses
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.notices import redirect_with
+from app.people import audit
+from app.people.audit import Action
+from app.people.gate.admission import current_actor
+from app.web.current import current_runtime
+from app.web.principal import KEYS, current_principal, require_scope
+
+blp = PageBlueprint("keys", __name__)
+
+_SCOPE = "keys:manage"
+
+
+@blp.get("/keys")
+@require_scope(_SCOPE)
+def list_page() -> tuple[str, int]:
+    """Show every key, and the form for a new one."""
+    return _list({})
+
+
+@blp.post("/keys")
+@require_scope(_SCOPE, policy=KEYS)
+def create() -> tuple[str, int]:
+    """Create a key; this answer alone shows its strings."""
+    runtime = current_runtime()
+    try:
+        values = forms.load(schemas.KeyCreate(), _typed())
+        with runtime.db.writing() as session:
+            issued = service.create_key(session, runtime.keyring, **values, caller=current_caller())
+            audit.record(session, current_actor(), Action.KEY_CREATED, issued.key.id)
+    except InvalidInput as error:
+        return _list(forms.field_errors(error), status=422)
+    except (Conflict, InsufficientScope) as error:
+        return _list({"name": error.message}, status=error.status)
+    return _show(issued.key.id, issued=issued), 201
+
+
+@blp.get("/keys/<id:key_id>")
+@require_scope(_SCOPE)
+def show(key_id: str) -> str:
+    """Show one key."""
+    return _show(key_id)
+
+
+@blp.post("/keys/<id:key_id>/rotate")
+@require_scope(_SCOPE, policy=KEYS)
+def rotate(key_id: str) -> str:
+    """Replace both strings of a key; the previous pair works for the chosen time."""
+    runtime = current_runtime()
+    grace_s = {"none": 0, "hour": 3600, "day": 86_400}.get(request.form.get("grace", ""), 0)
+    with runtime.db.writing() as session:
+        issued = credentials.rotate_key(
+            session, runtime.keyring, key_id, grace_period_s=grace_s, caller=current_caller()
+        )
+        after_commit(session, runtime.state.new_key_version)
+        audit.record(session, current_actor(), Action.KEY_ROTATED, key_id)
+    return _show(key_id, issued=issued)
+
+
+@blp.post("/keys/<id:key_id>/revoke")
+@require_scope(_SCOPE, policy=KEYS)
+def revoke(key_id: str) -> Response | tuple[str, int]:
+    """Revoke a key for good, if its name was typed."""
+    runtime = current_runtime()
+    with runtime.db.reading() as session:
+        name = service.get_key(session, key_id).name
+    if request.form.get("name", "").strip() != name:
+        return _show(key_id, errors={"name": "This is not the name of the key."}), 422
+    with runtime.db.writing() as session:
+        service.revoke_key(session, key_id, caller=current_caller())
+        after_commit(session, runtime.state.new_key_version)
+        audit.record(session, current_actor(), Action.KEY_REVOKED, key_id)
+    return redirect_with("key-revoked", "keys.show", key_id=key_id)
+
+
+def _typed() -> dict[str, Any]:
+    expires_on = request.form.get("expiresAt", "")
+    networks = [part.strip() for part in request.form.get("ipAllowlist", "").split(",")]
+    return {
+        **request.form,
+        "scopes": request.form.getlist("scopes"),
+        "expiresAt": f"{expires_on}T00:00:00Z" if expires_on else "",
+        "ipAllowlist": [network for network in networks if network],
+    }
+
+
+def _list(errors: dict[str, str], *, status: int = 200) -> tuple[str, int]:
+    asked = forms.load(schemas.KeyQuery(), request.args)["page_request"]
+    with current_runtime().db.reading() as session:
+        keys = service.list_page(session, asked)
+        page = render_template(
+            "keys/list.html",
+            page_of_keys=keys,
+            keys=records.records_of(session, keys.items),
+            scopes=[scope for scope in SCOPES if scope in current_principal().scopes],
+            errors=errors,
+            typed=request.form,
+            page_url=lambda number: url_for(".list_page", page=number),
+        )
+    return page, status
+
+
+def _show(
+    key_id: str, *, issued: IssuedKey | None = None, errors: dict[str, str] | None = None
+) -> str:
+    if issued:
+        responses.keep_uncompressed()
+    with current_runtime().db.reading() as session:
+        [key] = records.records_of(session, [service.get_key(session, key_id)])
+    return render_template(
+        "keys/show.html",
+        key=key,
+        pair=issued.pair if issued else None,
+        address=request.host_url.rstrip("/"),
+        errors=errors or {},
+    )

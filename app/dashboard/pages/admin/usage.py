@@ -1,0 +1,58 @@
+"""Usage of a month: compared with the plan, by key, and by day."""
+
+from typing import Any
+
+from flask import render_template, request, url_for
+
+from app.core.clock import utc_now
+from app.core.errors import InvalidInput
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.words import text_of
+from app.usage import meter, reports, schemas
+from app.usage.metrics import UsageMetric
+from app.usage.periods import period_of
+from app.usage.plan import plan_of
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+
+blp = PageBlueprint("usage", __name__)
+
+
+@blp.get("/usage")
+@require_scope("usage:read")
+def show() -> tuple[str, int]:
+    """Show the usage of a month, by default the current one."""
+    runtime = current_runtime()
+    errors: dict[str, str] = {}
+    try:
+        query = forms.load(schemas.UsageDetailsQuery(), request.args)
+    except InvalidInput as error:
+        errors = forms.field_errors(error)
+        query = forms.load(schemas.UsageDetailsQuery(), {})
+    metric = UsageMetric(query["type"]) if "type" in query else None
+    key_id = query.get("key_id")
+    period = str(query.get("billing_period") or period_of(utc_now()))
+    meter.flush(runtime)
+    with runtime.db.reading() as session:
+        keys = reports.by_key(session, period)
+        page = render_template(
+            "usage/show.html",
+            summary=reports.summary(session, period, plan_of(runtime.settings)),
+            keys=keys,
+            key_options=[(key["key_id"], key["name"]) for key in keys],
+            metric_options=[(metric, text_of("usageMetric", metric)) for metric in UsageMetric],
+            records=reports.list_details(
+                session, period, query["page_request"], metric=metric, key_id=key_id
+            ),
+            metrics=list(UsageMetric),
+            asked=request.args,
+            errors=errors,
+            page_url=_page_url,
+        )
+    return page, 422 if errors else 200
+
+
+def _page_url(page: int) -> str:
+    query: dict[str, Any] = {**request.args, "page": page}
+    return url_for(".show", **query)

@@ -1,0 +1,164 @@
+"""Webhooks: receivers, how their deliveries go, and switching one on again."""
+
+from datetime import timedelta
+from typing import Any
+
+from flask import render_template, request
+from werkzeug.wrappers import Response
+
+from app.core.clock import utc_now
+from app.core.database.paging import PageRequest
+from app.core.errors import InvalidInput
+from app.dashboard import forms, responses
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.notices import redirect_with
+from app.events.catalogue import EventType
+from app.people import audit
+from app.people.audit import Action
+from app.people.gate.admission import current_actor
+from app.web.current import current_runtime
+from app.web.principal import EXPENSIVE, require_scope
+from app.webhooks import deliveries, history, recovery, schemas, service
+from app.webhooks.policy import check_url
+
+blp = PageBlueprint("webhooks", __name__)
+
+_SCOPE = "webhooks:manage"
+_SHOWN = 20
+
+
+@blp.get("/webhooks")
+@require_scope(_SCOPE)
+def list_page() -> tuple[str, int]:
+    """Show every webhook, and the form for a new one."""
+    return _list({})
+
+
+@blp.post("/webhooks")
+@require_scope(_SCOPE)
+def create() -> tuple[str, int]:
+    """Create a webhook; this answer alone shows its signing secret."""
+    runtime = current_runtime()
+    try:
+        values = forms.load(schemas.SubscriptionCreate(), _typed())
+        check_url(runtime.settings, values["url"])
+    except InvalidInput as error:
+        return _list(forms.field_errors(error), status=422)
+    with runtime.db.writing() as session:
+        created = service.create(session, runtime.keyring, **values)
+        audit.record(session, current_actor(), Action.WEBHOOK_CREATED, created["id"])
+    return _show(created["id"], secret=created["signing_secret"]), 201
+
+
+@blp.get("/webhooks/<id:subscription_id>")
+@require_scope(_SCOPE)
+def show(subscription_id: str) -> str:
+    """Show a webhook with its latest deliveries."""
+    return _show(subscription_id)
+
+
+@blp.post("/webhooks/<id:subscription_id>/test")
+@require_scope(_SCOPE, policy=EXPENSIVE)
+def send_test(subscription_id: str) -> Response:
+    """Send a test event; it is sent to a webhook that is switched off as well."""
+    with current_runtime().db.writing() as session:
+        deliveries.send_test(session, subscription_id, event=None)
+        audit.record(session, current_actor(), Action.WEBHOOK_TESTED, subscription_id)
+    return redirect_with("test-sent", "webhooks.show", subscription_id=subscription_id)
+
+
+@blp.post("/webhooks/<id:subscription_id>/switch")
+@require_scope(_SCOPE)
+def switch(subscription_id: str) -> Response:
+    """Switch a webhook on again, or off."""
+    active = request.form.get("active") == "true"
+    with current_runtime().db.writing() as session:
+        service.change(session, subscription_id, {"active": active})
+        audit.record(session, current_actor(), Action.WEBHOOK_CHANGED, subscription_id)
+    notice = "webhook-on" if active else "webhook-off"
+    return redirect_with(notice, "webhooks.show", subscription_id=subscription_id)
+
+
+@blp.post("/webhooks/<id:subscription_id>/recover")
+@require_scope(_SCOPE, policy=EXPENSIVE)
+def recover(subscription_id: str) -> Response:
+    """Send again every event whose latest delivery has failed or was missed."""
+    runtime = current_runtime()
+    recovery.recover(runtime.db, subscription_id)
+    with runtime.db.writing() as session:
+        audit.record(session, current_actor(), Action.WEBHOOK_RECOVERED, subscription_id)
+    return redirect_with("sent-again", "webhooks.show", subscription_id=subscription_id)
+
+
+@blp.post("/webhooks/<id:subscription_id>/deliveries/<id:delivery_id>/redeliver")
+@require_scope(_SCOPE, policy=EXPENSIVE)
+def redeliver(subscription_id: str, delivery_id: str) -> Response:
+    """Send the event of a delivery once more."""
+    with current_runtime().db.writing() as session:
+        deliveries.redeliver(session, subscription_id, delivery_id)
+        audit.record(session, current_actor(), Action.WEBHOOK_RECOVERED, subscription_id)
+    return redirect_with("sent-again", "webhooks.show", subscription_id=subscription_id)
+
+
+@blp.post("/webhooks/<id:subscription_id>/secret")
+@require_scope(_SCOPE)
+def rotate_secret(subscription_id: str) -> str:
+    """Replace the signing secret; the previous one also signs for a day."""
+    runtime = current_runtime()
+    overlap_s = forms.load(schemas.SecretRotate(), {})["overlap_seconds"]
+    with runtime.db.writing() as session:
+        issued = service.rotate_secret(
+            session, runtime.keyring, subscription_id, overlap_s=overlap_s
+        )
+        audit.record(session, current_actor(), Action.WEBHOOK_SECRET_ROTATED, subscription_id)
+    return _show(subscription_id, secret=issued["signing_secret"])
+
+
+@blp.post("/webhooks/<id:subscription_id>/delete")
+@require_scope(_SCOPE)
+def delete(subscription_id: str) -> Response:
+    """Delete a webhook; what waits to be sent is canceled."""
+    with current_runtime().db.writing() as session:
+        service.remove(session, subscription_id)
+        audit.record(session, current_actor(), Action.WEBHOOK_DELETED, subscription_id)
+    return redirect_with("webhook-deleted", "webhooks.list_page")
+
+
+def _typed() -> dict[str, Any]:
+    return {**request.form, "events": request.form.getlist("events")}
+
+
+def _list(errors: dict[str, str], *, status: int = 200) -> tuple[str, int]:
+    with current_runtime().db.reading() as session:
+        webhooks = service.list_page(session, PageRequest(page_size=service.MOST_SUBSCRIPTIONS))
+    page = render_template(
+        "webhooks/list.html",
+        webhooks=webhooks.items,
+        event_types=list(EventType),
+        errors=errors,
+        typed=request.form,
+    )
+    return page, status
+
+
+def _show(subscription_id: str, *, secret: str = "") -> str:
+    if secret:
+        responses.keep_uncompressed()
+    a_day_ago = utc_now() - timedelta(days=1)
+    with current_runtime().db.reading() as session:
+        webhook = service.get(session, subscription_id)
+        latest = history.list_page(session, subscription_id, PageRequest(page_size=_SHOWN))
+        counts = {
+            status: history.list_page(
+                session, subscription_id, PageRequest(page_size=1), status=status, start=a_day_ago
+            ).total_count
+            for status in ("succeeded", "failed")
+        }
+        return render_template(
+            "webhooks/show.html",
+            webhook=webhook,
+            latest=latest,
+            counts=counts,
+            missed=recovery.count_missed(session, subscription_id),
+            secret=secret,
+        )

@@ -1,0 +1,39 @@
+"""Every page that links lead to: its policy, its own addresses alone, no finding of axe."""
+
+import re
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Page
+
+from app.dashboard.responses import POLICY
+from tests.pages.accessibility import check_accessibility
+from tests.pages.conftest import Demo
+
+_LINKS = """[...document.querySelectorAll("a[href]")].map(
+    link => new URL(link.getAttribute("href"), location).href)"""
+_DOWNLOADS = (".csv", "/download")
+
+
+def kind_of(address: str) -> str:
+    """Return the path with its ids left out: pages of one kind are opened once."""
+    return re.sub(r"[a-z]{2,5}_[0-9a-z]{26}", "<id>", urlsplit(address).path)
+
+
+def test_every_page_keeps_the_policy_and_is_accessible(demo: Demo, page: Page) -> None:
+    demo.evaluation("demo-chat-parcel-late")
+    hosts = set()
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    waiting, seen = [f"{demo.base}/"], set()
+    while waiting:
+        address = waiting.pop()
+        if kind_of(address) in seen or kind_of(address).endswith(_DOWNLOADS):
+            continue
+        seen.add(kind_of(address))
+        answer = page.goto(address)
+        assert answer is not None
+        assert answer.status == 200, address
+        assert answer.headers["content-security-policy"] == POLICY, address
+        check_accessibility(page)
+        waiting += [link for link in page.evaluate(_LINKS) if link.startswith(demo.base)]
+    assert hosts == {urlsplit(demo.base).netloc}
+    assert {"/", "/evaluations", "/evaluations/<id>", "/people", "/keys", "/webhooks"} <= seen
