@@ -1,9 +1,8 @@
-"""How long the reports of analytics take, and what recording one more evaluation costs.
+"""CPU time of the reports of analytics, and of recording one more evaluation.
 
-`python -m bench.analytics [evaluations] [folder]`; the data set is kept in the folder,
-if one is named, and used again. Requests are whole ones in this process; their times are CPU, so
-that a busy machine doesn't matter: the first, the best and the median of five, in milliseconds.
-The first one finds nothing remembered.
+`python -m bench.analytics [evaluations] [folder]`; with a folder, its data set is kept and used again.
+Requests run in this process. Their times are CPU milliseconds, which a busy machine hardly changes:
+the first, the best and the median of five. The first one finds no remembered aggregates.
 """
 
 import json

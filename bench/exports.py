@@ -1,10 +1,10 @@
-"""How fast exports are beside a bare loop, what memory they take, and whether the API notices.
+"""Speed of exports next to a bare loop, their memory, and the latency of the API meanwhile.
 
 python -m bench.exports FOLDER [--formats csv,parquet] [--seconds 10]
 
 FOLDER is the data folder of `python -m bench.analytics EVALUATIONS FOLDER`. The bare loop, which
-only reads rows from sqlite3 and gives them to csv.writer, runs before and after each export; every
-export runs in a process of its own, as in a worker. CPU is user and system time.
+only reads rows from sqlite3 and writes them with csv.writer, runs before and after each export; each
+export runs in its own process, as in a worker. CPU is user and system time.
 """
 
 import argparse

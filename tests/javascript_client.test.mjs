@@ -122,15 +122,15 @@ test("webhooks of the service are verified, and no others", async () => {
   const { secret, body, headers, now } = JSON.parse(WEBHOOK);
   const event = await verifyWebhook(secret, body, headers, { now: now + 299 });
   assert.equal(event.id, "evt_1");
-  const rotated = { ...headers, "webhook-signature": `v1,AAAA ${headers["webhook-signature"]}` };
+  const rotated = { ...headers, "Webhook-Signature": `v1,AAAA ${headers["Webhook-Signature"]}` };
   assert.equal((await verifyWebhook(secret, body, rotated, { now })).id, "evt_1");
   const refused = [
     [secret, "{}", headers, now],
     ["whsec_AAAA", body, headers, now],
     ["whsec_!", body, headers, now],
-    [secret, body, { ...headers, "webhook-id": "evt_2" }, now],
-    [secret, body, { ...headers, "webhook-signature": "" }, now],
-    [secret, body, { ...headers, "webhook-timestamp": "" }, now],
+    [secret, body, { ...headers, "Webhook-Id": "evt_2" }, now],
+    [secret, body, { ...headers, "Webhook-Signature": "" }, now],
+    [secret, body, { ...headers, "Webhook-Timestamp": "" }, now],
     [secret, body, headers, now + 301],
     [secret, body, headers, now - 301],
   ];

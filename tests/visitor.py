@@ -37,14 +37,22 @@ class Visitor:
         return answer
 
     def post(
-        self, path: str, data: dict[str, str] | None = None, headers: dict[str, str] | None = None
+        self,
+        path: str,
+        data: dict[str, str] | None = None,
+        headers: dict[str, str] | None = None,
+        files: dict[str, tuple[str, bytes]] | None = None,
     ) -> requests.Response:
         """Send a form of the page that was opened last; a header of an empty text is left out."""
         sent = {"Origin": self.base, "Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
         sent.update(headers or {})
         form = {"form_token": self.token, **(data or {})}
         return self._send(
-            "POST", path, data=form, headers={name: text for name, text in sent.items() if text}
+            "POST",
+            path,
+            data=form,
+            files=files,
+            headers={name: text for name, text in sent.items() if text},
         )
 
     def sign_in(self, name: str, password: str = PASSWORD, path: str = "/sign-in") -> Any:

@@ -1,4 +1,4 @@
-"""Krippendorff's alpha: agreement of any number of raters, some of whom have not rated all.
+"""Krippendorff's alpha: agreement of any number of raters, with missing ratings.
 
 Krippendorff, Computing Krippendorff's Alpha-Reliability (2011). `units` maps the values that one
 thing was given, in any order, to how many things were given just these.
@@ -36,7 +36,7 @@ def interval(units: Units) -> float | None:
         total += count * own
         squares += count * own_squares
     spread = number * squares - total * total
-    # Below this it is the noise of floats around no spread at all.
+    # A smaller spread is rounding error.
     return 1 - (number - 1) * inside / spread if spread > 1e-9 else None
 
 
@@ -61,7 +61,7 @@ def _alpha(units: Units, distance_in: Callable[[Counter[float]], Distance]) -> f
 
 
 def _ordinal(counted: Counter[float]) -> Distance:
-    # Each value stands at the middle of those that are equal; between two lie all in between.
+    # A value is placed at the middle of its equals; the distance counts the values in between.
     places, before = {}, 0
     for value in sorted(counted):
         places[value] = before + counted[value] / 2

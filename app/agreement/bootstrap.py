@@ -1,4 +1,4 @@
-"""Intervals by drawing again: what figures would be, had other conversations been reviewed."""
+"""Bootstrap intervals of statistics over conversations."""
 
 import math
 import random
@@ -8,15 +8,15 @@ from typing import TypeVar
 
 Unit = TypeVar("Unit")
 _DRAWS = 400
-# With very many different units each draw takes long, and intervals are narrow whatever one does.
+# With many different units a draw takes long, and the intervals are narrow: fewer draws are enough.
 _MOST_DRAWN, _LEAST_DRAWS = 400_000, 60
-# From here on a normal distribution is as good as Poisson's.
+# From this mean on, a normal distribution approximates Poisson's.
 _MANY = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure and the bounds of its 95 % interval, None where it has none."""
+    """A value and the bounds of its 95 % interval, which may be None."""
 
     value: float
     low: float | None
@@ -31,39 +31,38 @@ def estimates(
 ) -> dict[str, Estimate | None]:
     """Return statistics of units, each with its percentile interval (Efron 1979).
 
-    How often each unit is drawn follows Poisson's law around how often it occurred (Hanley and
-    MacGibbon 2006), so that a draw costs no more than there are different units. The same units
-    and seed give the same intervals. Give what belongs together, such as all ratings of one
-    conversation, as one unit. None where a statistic has no value; no bounds where it has none in
-    most draws.
+    The number of draws of each unit follows Poisson's law around its count (Hanley and MacGibbon
+    2006), so that the cost of a draw grows with the number of different units only. Equal units and
+    seeds give equal intervals. Dependent values, such as all ratings of one conversation, must be
+    one unit. A statistic without a value is None; without a value in most draws it has no bounds.
 
     Args:
-        units: how often each unit occurred.
+        units: the number of times that each unit occurred.
     """
     every = sorted(units.items(), key=repr)
     draws = max(_LEAST_DRAWS, min(_DRAWS, _MOST_DRAWN // max(1, len(every))))
     chance = random.Random(seed)  # noqa: S311 - it draws samples, and keeps no secret
-    found: dict[str, list[float]] = {name: [] for name in statistics}
+    draws_of: dict[str, list[float]] = {name: [] for name in statistics}
     for _ in range(draws):
         drawn = {unit: times for unit, count in every if (times := _times(chance, count))}
         for name, statistic in statistics.items():
             value = statistic(drawn)
             if value is not None:
-                found[name].append(value)
+                draws_of[name].append(value)
     return {
-        name: _estimate(statistic(units), found[name], draws)
+        name: _estimate(statistic(units), draws_of[name], draws)
         for name, statistic in statistics.items()
     }
 
 
-def _estimate(value: float | None, found: list[float], draws: int) -> Estimate | None:
+def _estimate(value: float | None, drawn: list[float], draws: int) -> Estimate | None:
     if value is None:
         return None
-    if 2 * len(found) < draws:
+    if 2 * len(drawn) < draws:
         return Estimate(value, None, None)
-    found.sort()
-    cut = round(0.025 * (len(found) - 1))
-    return Estimate(value, found[cut], found[len(found) - 1 - cut])
+    drawn.sort()
+    cut = round(0.025 * (len(drawn) - 1))
+    return Estimate(value, drawn[cut], drawn[len(drawn) - 1 - cut])
 
 
 def _times(chance: random.Random, mean: int) -> int:

@@ -31,14 +31,14 @@ class Rate:
 
 
 def share_equal(pairs: Pairs) -> float | None:
-    """Return the share of pairs in which both say the same; None of nothing."""
+    """Return the share of pairs with equal answers; None without pairs."""
     total = sum(pairs.values())
     equal = sum(count for (judge, human), count in pairs.items() if judge == human)
     return equal / total if total else None
 
 
 def kappa(pairs: Pairs) -> float | None:
-    """Return Cohen's kappa (Cohen 1960); None of nothing, or where both always say one thing."""
+    """Return Cohen's kappa (Cohen 1960); None without pairs, or where each side gives one answer only."""
     total = sum(pairs.values())
     if not total:
         return None
@@ -53,8 +53,8 @@ def kappa(pairs: Pairs) -> float | None:
 def weighted_kappa(pairs: Pairs) -> float | None:
     """Return kappa with squared distances of the values as weights (Cohen 1968).
 
-    For categories that are equally far apart it is the quadratic-weighted kappa. None of nothing,
-    or where both always say one thing.
+    For equidistant categories it is the quadratic-weighted kappa. None without pairs, or where both
+    give one same answer.
     """
     total = sum(pairs.values())
     judges, humans = _margins(pairs)
@@ -66,30 +66,30 @@ def weighted_kappa(pairs: Pairs) -> float | None:
 
 
 def confusion(pairs: Pairs, categories: Iterable[float]) -> list[list[int]]:
-    """Count the pairs in a table: a row for each human category, a column for each of the judge."""
+    """Count the pairs in a table: one row for each human answer, one column for each of the judge."""
     known = list(categories)
     return [[pairs.get((judge, human), 0) for judge in known] for human in known]
 
 
 def mean_f1(pairs: Pairs) -> float | None:
-    """Return the mean F1 of the categories that occur (macro F1); None of nothing."""
+    """Return the mean F1 of the categories that occur (macro F1); None without pairs."""
     judges, humans = _margins(pairs)
-    found = [
+    f1_scores = [
         2 * pairs.get((value, value), 0) / (judges[value] + humans[value])
         for value in {*judges, *humans}
     ]
-    return math.fsum(found) / len(found) if found else None
+    return math.fsum(f1_scores) / len(f1_scores) if f1_scores else None
 
 
 def mean_recall(pairs: Pairs) -> float | None:
-    """Return the mean share in which the judge finds each human category (UAR); None of nothing."""
+    """Return the mean recall of the human answers (UAR); None without pairs."""
     _, humans = _margins(pairs)
-    found = [pairs.get((value, value), 0) / count for value, count in humans.items()]
-    return math.fsum(found) / len(found) if found else None
+    recalls = [pairs.get((value, value), 0) / count for value, count in humans.items()]
+    return math.fsum(recalls) / len(recalls) if recalls else None
 
 
 def hit_rate(pairs: Pairs, category: float) -> Rate | None:
-    """Return how often the judge says so too when people say this; None where they never do."""
+    """Return how often the judge gives this answer when people do; None if they never do."""
     count = sum(number for (_, human), number in pairs.items() if human == category)
     return wilson(pairs.get((category, category), 0), count) if count else None
 

@@ -9,22 +9,22 @@ from collections.abc import Callable
 
 from app.agreement.categories import Pairs
 
-# Below this a sum of squares is the noise of floats around no spread at all.
+# A smaller sum of squares is rounding error.
 _NOISE = 1e-12
 
 
 def mean_distance(pairs: Pairs) -> float | None:
-    """Return the mean absolute error; None of nothing."""
+    """Return the mean absolute error; None without pairs."""
     return _mean(pairs, lambda judge, human: abs(judge - human))
 
 
 def bias(pairs: Pairs) -> float | None:
-    """Return the mean of judge minus human: above 0 the judge is the kinder; None of nothing."""
+    """Return the mean of judge minus human: above 0 the judge is more lenient; None without pairs."""
     return _mean(pairs, lambda judge, human: judge - human)
 
 
 def share_within(pairs: Pairs, distance: float) -> float | None:
-    """Return the share of pairs that are at most so far apart; None of nothing."""
+    """Return the share of pairs that are at most so far apart; None without pairs."""
     return _mean(pairs, lambda judge, human: float(abs(judge - human) <= distance))
 
 
@@ -46,7 +46,7 @@ def pearson(pairs: Pairs) -> float | None:
 
 
 def spearman(pairs: Pairs) -> float | None:
-    """Return the correlation of the ranks, ties sharing the middle one; None as with `pearson`."""
+    """Return the correlation of the ranks, with mean ranks for ties; None where one side never varies."""
     firsts, seconds = _ranks(pairs, 0), _ranks(pairs, 1)
     ranked: Counter[tuple[float, float]] = Counter()
     for (x, y), count in pairs.items():

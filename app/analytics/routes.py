@@ -3,16 +3,20 @@
 from typing import Any
 
 from app.analytics.agreement import report as agreement
-from app.analytics.engine.periods import moment_of
 from app.analytics.engine.reader import open_facts
 from app.analytics.engine.selection import Selection, selection_of
-from app.analytics.enums import Dataset, Format, Granularity, GroupBy, TrendMetric
-from app.analytics.exports import downloads, service
+from app.analytics.enums import Granularity, GroupBy, TrendMetric
+from app.analytics.exports import downloads, listing, service
 from app.analytics.exports.downloads import ExportLinks
-from app.analytics.exports.request import ExportRequest, required_scopes
+from app.analytics.exports.request import ExportRequest, request_from_body, required_scopes
 from app.analytics.reports import leaderboards, summary, trends
 from app.analytics.schemas.agreement import AgreementQuery, AnalyticsAgreementSchema
-from app.analytics.schemas.exports import ExportAcceptedSchema, ExportCreate, ExportSchema
+from app.analytics.schemas.exports import (
+    ExportAcceptedSchema,
+    ExportCreate,
+    ExportQuery,
+    ExportSchema,
+)
 from app.analytics.schemas.leaderboards import (
     AnalyticsExecutiveSchema,
     AnalyticsMemberSchema,
@@ -21,7 +25,7 @@ from app.analytics.schemas.leaderboards import (
 from app.analytics.schemas.query import AnalyticsQuery
 from app.analytics.schemas.reports import AnalyticsSummarySchema, AnalyticsTrendSchema, TrendQuery
 from app.core.clock import utc_now
-from app.core.errors import InvalidInput
+from app.core.database.paging import Page
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, check_scope, current_principal, require_scope
@@ -111,7 +115,7 @@ def get_analytics_agreement(query: dict[str, Any]) -> Any:
 @blp.response(202, ExportAcceptedSchema)
 def create_export(body: dict[str, Any]) -> Any:
     """Queue an export; its file can be downloaded for a day once it is ready."""
-    links, request = _links(), _export_request(body)
+    links, request = _links(), request_from_body(body)
     _check_scopes(request)
     created_by = current_principal().key_id
     runtime = current_runtime()
@@ -128,6 +132,20 @@ def create_export(body: dict[str, Any]) -> Any:
         "created_at": job.queued_at,
         "status_url": links.status(job.id),
     }
+
+
+@blp.get("/exports", tags=["analytics", "extension"])
+@require_scope("analytics:export")
+@blp.arguments(ExportQuery, location="query")
+@blp.response(200, ExportSchema(many=True))
+def list_exports(query: dict[str, Any]) -> Any:
+    """List the exports whose rows the key may read, each with a signed link once it is ready."""
+    page_request, links = query.pop("page_request"), _links()
+    scopes = current_principal().scopes
+    with current_runtime().db.reading() as session:
+        page = listing.list_page(session, page_request, scopes=scopes, **query)
+        items = [downloads.show(job, links) for job in page.items]
+    return Page(items, page.page, page.page_size, page.total_count)
 
 
 @blp.get("/export/<id:job_id>")
@@ -162,26 +180,6 @@ def _selection(query: dict[str, Any]) -> Selection:
 def _ranking_options(query: dict[str, Any]) -> dict[str, Any]:
     compare = query["compare"] == "previous_period"
     return {"min_evaluations": query["min_evaluations"], "compare": compare}
-
-
-def _export_request(body: dict[str, Any]) -> ExportRequest:
-    zone = body["timezone"]
-    start, end = (
-        moment_of(body[name], zone) if name in body else None for name in ("start", "end")
-    )
-    if start is not None and end is not None and start >= end:
-        raise InvalidInput.field("to", "to must be later than from.", code="RANGE")
-    return ExportRequest(
-        dataset=Dataset(body["dataset"]),
-        format=Format(body["format"]),
-        start=start,
-        end=end,
-        zone=zone,
-        filters=body["filters"],
-        columns=tuple(body.get("columns", ())),
-        delimiter=body["delimiter"],
-        include_text=body["include_text"],
-    )
 
 
 def _links() -> ExportLinks:

@@ -1,6 +1,6 @@
 """API keys: made, listed, changed and revoked."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -76,6 +76,12 @@ def list_page(session: Session, request: PageRequest) -> Page[Any]:
     """List all keys, revoked ones included, as rows of `ApiKey`."""
     page = select_page(session, select(ApiKey), request, sortable=_SORTABLE, tail=ApiKey.id)
     return Page([row["ApiKey"] for row in page.items], page.page, page.page_size, page.total_count)
+
+
+def names(session: Session, key_ids: Collection[str]) -> dict[str, str]:
+    """Return the name of each of these keys, without ids of no key."""
+    rows = session.execute(select(ApiKey.id, ApiKey.name).where(ApiKey.id.in_(key_ids)))
+    return {row.id: row.name for row in rows}
 
 
 def change_key(

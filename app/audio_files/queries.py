@@ -1,6 +1,7 @@
 """Queries of recordings: one, a filtered page, or a download link."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import RowMapping, ScalarSelect, select
@@ -73,7 +74,7 @@ _FILTERS: Filters = {
 
 
 def list_page(
-    session: Session, request: PageRequest, **filters: str | int | bool | Sequence[str]
+    session: Session, request: PageRequest, **filters: str | int | bool | datetime | Sequence[str]
 ) -> Page[Any]:
     """Return a page of recordings, newest first by default.
 

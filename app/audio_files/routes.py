@@ -3,6 +3,8 @@
 from typing import Any
 
 from app.audio_files import queries, schemas
+from app.audio_files.playback import objects
+from app.audio_files.playback import requests as drawings
 from app.audio_files.processing import requests, status
 from app.audio_files.uploads import lifecycle
 from app.audio_files.uploads.audio_objects import AudioObjects
@@ -94,6 +96,25 @@ def get_download_url(audio_file_id: str) -> Any:
     _reconcile(audio_file_id)
     with current_runtime().db.reading() as session:
         return queries.download_link(session, audio_file_id, links=_links())
+
+
+@blp.get("/<id:audio_file_id>/waveform")
+@require_scope("audio:read")
+@blp.response(200, schemas.WaveformSchema)
+@blp.alt_response(409, description="The recording has not been uploaded.")
+def get_waveform(audio_file_id: str) -> Any:
+    """Show the waveform; that of an older recording is made when it is first asked for."""
+    runtime = current_runtime()
+    with runtime.db.reading() as session:
+        queries.find_stored(session, audio_file_id)
+    shown = {"audio_file_id": audio_file_id, "status": "drawing", "peaks_per_second": None}
+    path = runtime.storage.path(objects.wave_id(audio_file_id))
+    if path is not None:
+        per_second, channels = objects.peaks_of(path.read_bytes())
+        return {**shown, "status": "ready", "peaks_per_second": per_second, "channels": channels}
+    with runtime.db.writing() as session:
+        drawings.request_waveform(session, audio_file_id)
+    return {**shown, "channels": []}
 
 
 @blp.post("/<id:audio_file_id>/process")

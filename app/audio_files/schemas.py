@@ -220,3 +220,20 @@ class AudioFileSchema(CamelSchema):
     expires_at = Moment(required=True, allow_none=True)
     labels = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
     error = Nested(AudioFailureSchema, required=True, allow_none=True)
+
+
+class WaveformSchema(CamelSchema):
+    """The waveform of a recording, for drawing."""
+
+    audio_file_id = fields.String(required=True)
+    status = Choice(
+        ("ready", "drawing"),
+        required=True,
+        metadata={"description": "drawing: it is made at this moment; ask again in a few seconds."},
+    )
+    peaks_per_second = fields.Integer(required=True, allow_none=True)
+    channels = fields.List(
+        fields.List(fields.Integer()),
+        required=True,
+        metadata={"description": "The largest amplitudes of each channel, 0 to 255 (full scale)."},
+    )

@@ -1,6 +1,6 @@
 """Everything that the page of one evaluation shows, read from the services in one snapshot."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -19,10 +19,11 @@ from app.evaluations.transcripts import shown as transcripts
 from app.people import audit
 from app.people import service as people
 from app.people.audit import Action
+from app.scorecards import service as scorecards
 from app.voice_calls import epa
 from app.voice_calls import queries as voice_calls
 
-_MOST_REVISIONS = 100
+_MOST_REVISIONS = _MOST_SCORECARDS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class EvaluationDetails:
         call: the call of a voice bot, with its assessment.
         revisions: every revision of the source, the newest first.
         changes: what differs from the revision before; None where nothing can be compared.
+        scorecards: current scorecards of the channel, to judge again with.
         listeners: the names of those who have played the recording.
     """
 
@@ -46,6 +48,7 @@ class EvaluationDetails:
     call: Mapping[str, Any] | None
     revisions: list[Mapping[str, Any]]
     changes: list[AnswerChange] | None
+    scorecards: Sequence[Mapping[str, Any]]
     listeners: list[str]
 
 
@@ -77,6 +80,11 @@ def read(
         call=call,
         revisions=_revisions(session, evaluation),
         changes=_changes(session, evaluation, document),
+        scorecards=scorecards.list_page(
+            session,
+            PageRequest(page_size=_MOST_SCORECARDS, sort="name"),
+            channel=evaluation["channel"],
+        ).items,
         listeners=_listeners(session, recording),
     )
 

@@ -6,6 +6,8 @@ from flask import redirect, request, url_for
 from werkzeug.wrappers import Response
 
 _NOTICES = {
+    "export-canceled": "The export was canceled; its file is deleted.",
+    "export-requested": "The export was requested. Its file can be downloaded here once it is ready.",
     "key-revoked": "The key is revoked. It stopped working at once.",
     "sent-again": "What was missed is being sent again.",
     "test-sent": "A test event is on its way: the list of deliveries shows the result.",

@@ -1,4 +1,4 @@
-"""Command `flask demo`."""
+"""Command `demo`."""
 
 import sys
 import time
@@ -49,7 +49,7 @@ def _require_tables(runtime: Runtime) -> None:
         ready = is_at_head(session)
     if not ready:
         raise click.ClickException(
-            "The tables are not up to date: start the service once, or run `flask db upgrade`."
+            "The tables are not up to date: start the service once, or run `./run db upgrade`."
         )
 
 
@@ -64,7 +64,7 @@ def _print_pending(runtime: Runtime) -> None:
     if waiting and heartbeat.is_alive(runtime.settings.data_dir):
         click.echo(f"The worker evaluates the demo: {waiting} evaluations are left.")
     elif waiting:
-        click.echo("No worker is running: start `flask worker`, or run `flask demo --wait`.")
+        click.echo("No worker is running: start `./run worker`, or run `./run demo --wait`.")
 
 
 def _wait(runtime: Runtime) -> None:

@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from app.imports.external_ids import PATTERN
@@ -14,7 +14,7 @@ from app.imports.loading.documents import Document
 
 AUTO = "auto"
 STDIN = "-"
-_SUFFIXES = frozenset(
+SUFFIXES = frozenset(
     {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".vtt", ".srt", ".vcon", ".txt"}
 )
 
@@ -74,6 +74,13 @@ def document_of(
     return Document(format, stream, external_id if format in ONE_RECORD_FORMATS else None, name)
 
 
+def key_of(name: str) -> str | None:
+    """Return the key of a file that is one record; None, for a hash of it, if the name is unusable."""
+    stem = name.removesuffix(PurePath(name).suffix).replace("/", ":")
+    key = unicodedata.normalize("NFC", stem)
+    return key if re.fullmatch(PATTERN, key) is not None and _is_text(key) else None
+
+
 def _peek(stream: BinaryIO) -> bytes:
     if isinstance(stream, io.BufferedReader) and not stream.seekable():
         return stream.peek(HEAD_BYTES)
@@ -99,15 +106,11 @@ class _RawStream(io.RawIOBase):
 
 def _is_importable(file: Path, folder: Path) -> bool:
     is_hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    return file.is_file() and not is_hidden and file.suffix.casefold() in _SUFFIXES
+    return file.is_file() and not is_hidden and file.suffix.casefold() in SUFFIXES
 
 
 def _import_file(path: Path, name: str) -> ImportFile:
-    stem = name.removesuffix(path.suffix).replace("/", ":")
-    key = unicodedata.normalize("NFC", stem)
-    # Without a usable name the key is a hash of the content.
-    is_usable = re.fullmatch(PATTERN, key) is not None and _is_text(key)
-    return ImportFile(path, _printable(name), key if is_usable else None, path.stat().st_size)
+    return ImportFile(path, _printable(name), key_of(name), path.stat().st_size)
 
 
 def _is_text(name: str) -> bool:

@@ -24,6 +24,7 @@ from app.imports.models import Import
 from app.imports.options import ImportOptions
 
 _KEPT_FOR = timedelta(days=90)
+_DRY_RUNS_KEPT_FOR = timedelta(hours=1)
 _BETWEEN_BATCHES_S = 0.05
 
 
@@ -49,6 +50,12 @@ def purge(runtime: Runtime) -> None:
     before = utc_now() - _KEPT_FOR
     while _purge_once(runtime, before):
         time.sleep(_BETWEEN_BATCHES_S)
+
+
+def forget_documents(runtime: Runtime) -> None:
+    """Delete the documents of dry runs that ended over an hour ago."""
+    with runtime.db.writing() as session:
+        service.forget_documents(session, before=utc_now() - _DRY_RUNS_KEPT_FOR)
 
 
 def _purge_once(runtime: Runtime, before: datetime) -> int:

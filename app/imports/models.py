@@ -12,7 +12,7 @@ class Import(LeasedJob):
     """One import; its counts are the checkpoint from which a worker continues.
 
     `sealed_documents` are the documents, `{"content", "externalId"}` each. They are encrypted because
-    their texts are not masked yet, and deleted when the import ends.
+    their texts are not masked yet, and deleted when the import ends; those of a dry run an hour later.
     `error` says why the import as a whole failed, `errors` why single records failed.
     """
 

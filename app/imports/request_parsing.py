@@ -7,6 +7,8 @@ from typing import Any
 from app.core.errors import InvalidInput
 from app.core.ids import is_id
 from app.imports.external_ids import normalised_external_id
+from app.imports.files import key_of
+from app.imports.formats.catalogue import ONE_RECORD_FORMATS, detect_format
 from app.imports.loading.named_references import NAMED_REFERENCES
 from app.imports.options import ImportOptions
 
@@ -27,6 +29,24 @@ def documents_from_body(body: Mapping[str, Any]) -> list[dict[str, str | None]]:
     if body["format"] in _TEXT_FORMATS:
         return [_text_document(index, item) for index, item in enumerate(body["items"])]
     return [_document("\n".join(json.dumps(item) for item in body["items"]))]
+
+
+def documents_from_file(name: str, data: bytes) -> tuple[str, list[dict[str, str | None]]]:
+    """Return the format of a file that was sent, and the file as a document.
+
+    Raises:
+        InvalidInput: the format is unknown, or the file is no UTF-8 text.
+    """
+    detected = detect_format(data, name)
+    if detected is None:
+        message = f"The format of {name} is unknown: it is no file of conversations."
+        raise InvalidInput.field("file", message, code="FORMAT")
+    try:
+        content = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"{name} is no UTF-8 text: save it as UTF-8."
+        raise InvalidInput.field("file", message, code="FORMAT") from error
+    return detected, [_document(content, key_of(name) if detected in ONE_RECORD_FORMATS else None)]
 
 
 def options_from_body(body: Mapping[str, Any], engagement_types: Sequence[str]) -> ImportOptions:

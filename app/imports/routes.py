@@ -16,7 +16,7 @@ from app.imports.schemas.campaigns import CampaignUpsert
 from app.imports.schemas.contacts import EvaluateQuery
 from app.imports.schemas.conversations import ConversationUpsert
 from app.imports.schemas.directory import CallCenterUpsert, ExecutiveUpsert
-from app.imports.schemas.requests import ImportCreate, ImportSchema
+from app.imports.schemas.requests import ImportCreate, ImportQuery, ImportSchema
 from app.imports.schemas.voice_calls import VoiceCallUpsert
 from app.redaction.redactor import Redactor
 from app.voice_calls.preparation import prepare_voice_call
@@ -49,6 +49,28 @@ def create_import(body: dict[str, Any]) -> Any:
         return service.create(
             session, runtime.keyring, format=body["format"], documents=documents, options=options
         )
+
+
+@blp.get("", tags=["imports", "extension"])
+@require_scope("ingest:write")
+@blp.arguments(ImportQuery, location="query")
+@blp.response(200, ImportSchema(many=True))
+def list_imports(query: dict[str, Any]) -> Any:
+    """List the imports of the last 90 days."""
+    page_request = query.pop("page_request")
+    with current_runtime().db.reading() as session:
+        return service.list_page(session, page_request, **query)
+
+
+@blp.post("/<id:import_id>/confirm", tags=["imports", "extension"])
+@require_scope("ingest:write")
+@blp.response(202, ImportSchema)
+@blp.alt_response(409, description="It is no dry run that has ended, or its documents are deleted.")
+def confirm_import(import_id: str) -> Any:
+    """Import what a dry run has read; its documents are kept for an hour."""
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        return service.confirm(session, runtime.keyring, import_id)
 
 
 @blp.get("/<id:import_id>", tags=["imports", "extension"])

@@ -1,16 +1,17 @@
 """Imports over the API: create, claim, count, end, show and delete."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, and_, delete, or_, select, update
+from sqlalchemy.orm import Session, defer
 
 from app.core.clock import utc_now
+from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.session import ring_after_commit
-from app.core.errors import InvalidInput, NotFound
+from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
@@ -28,6 +29,9 @@ from app.imports.options import ImportOptions
 from app.imports.sealed_documents import Documents
 
 QUEUE = "imports"
+
+_SORTABLE = {"created_at": Import.queued_at}
+_COMPLETED, _COMPLETED_WITH_ERRORS = "completed", "completed_with_errors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,48 @@ def get(session: Session, import_id: str) -> dict[str, Any]:
     return _record(row)
 
 
+def list_page(
+    session: Session, request: PageRequest, *, status: Sequence[str] = ()
+) -> Page[dict[str, Any]]:
+    """Return a page of imports, newest first by default.
+
+    Args:
+        status: only imports in one of these states; all unless said.
+    """
+    statement = select(Import).options(defer(Import.sealed_documents))
+    if status:
+        statement = statement.where(or_(*(_has_status(name) for name in status)))
+    page = select_page(session, statement, request, sortable=_SORTABLE, tail=Import.id)
+    records = [_record(row["Import"]) for row in page.items]
+    return Page(records, page.page, page.page_size, page.total_count)
+
+
+def confirm(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any]:
+    """Import what a dry run has read, with the same options; return the new import.
+
+    Raises:
+        NotFound: there is no such import.
+        Conflict: it is no dry run that has ended, or its documents are deleted.
+    """
+    row = session.get(Import, import_id, with_for_update=True)
+    if row is None:
+        raise NotFound("There is no such import.")
+    options = ImportOptions.from_document(row.options)
+    if not options.dry_run or row.state != JobState.SUCCEEDED:
+        raise Conflict("Only a dry run that has ended can be confirmed.")
+    if row.sealed_documents is None:
+        raise Conflict("The documents of this dry run are deleted: send them again.")
+    documents = sealed_documents.unseal(keyring, row.id, row.sealed_documents)
+    row.sealed_documents = None
+    return create(
+        session,
+        keyring,
+        format=row.format,
+        documents=documents,
+        options=replace(options, dry_run=False),
+    )
+
+
 def claim(session: Session, import_id: str) -> Lease[Import] | None:
     """Claim this import, or the one that waits longest; None if none waits."""
     return leases.claim(session, Import, import_id)
@@ -131,9 +177,10 @@ def add_counts(session: Session, lease: Lease[Import], counts: ImportCounts) -> 
 
 
 def finish(session: Session, lease: Lease[Import]) -> None:
-    """End the import and delete its documents."""
+    """End the import and delete its documents; those of a dry run wait to be confirmed."""
     row = leases.held(session, lease)
-    row.sealed_documents = None
+    if not ImportOptions.from_document(row.options).dry_run:
+        row.sealed_documents = None
     leases.end(row, JobState.SUCCEEDED, utc_now())
 
 
@@ -155,6 +202,15 @@ def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
     )
     deleted = session.scalars(delete(Import).where(Import.id.in_(old)).returning(Import.id))
     return len(deleted.all())
+
+
+def forget_documents(session: Session, *, before: datetime) -> None:
+    """Delete the documents of dry runs that ended before a time and were not confirmed."""
+    session.execute(
+        update(Import)
+        .where(Import.completed_at < before, Import.sealed_documents.is_not(None))
+        .values(sealed_documents=None)
+    )
 
 
 def ended_evaluations(session: Session, evaluation_ids: Sequence[str]) -> list[str]:
@@ -189,5 +245,13 @@ def _record(row: Import) -> dict[str, Any]:
 
 def _status(row: Import) -> str:
     if row.state == JobState.SUCCEEDED:
-        return "completed_with_errors" if row.failed else "completed"
+        return _COMPLETED_WITH_ERRORS if row.failed else _COMPLETED
     return str(row.state)
+
+
+def _has_status(status: str) -> ColumnElement[bool]:
+    """Match what `_status` returns."""
+    if status in (_COMPLETED, _COMPLETED_WITH_ERRORS):
+        has_errors = Import.failed > 0 if status == _COMPLETED_WITH_ERRORS else Import.failed == 0
+        return and_(Import.state == JobState.SUCCEEDED, has_errors)
+    return Import.state == status

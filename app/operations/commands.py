@@ -47,13 +47,13 @@ def worker() -> None:
 def doctor(*, as_json: bool) -> None:
     """Check the installation and print what is wrong."""
     with plain_errors():
-        findings = checks.examine(settings_here())
+        results = checks.examine(settings_here())
     if as_json:
-        click.echo(orjson.dumps(findings, option=orjson.OPT_INDENT_2).decode())
+        click.echo(orjson.dumps(results, option=orjson.OPT_INDENT_2).decode())
     else:
-        for each in findings:
-            click.echo(f"{each.verdict:<4}  {each.check:<12}  {each.message}")
-    if any(each.verdict is checks.Verdict.FAIL for each in findings):
+        for result in results:
+            click.echo(f"{result.verdict:<4}  {result.check:<12}  {result.message}")
+    if any(result.verdict is checks.Verdict.FAIL for result in results):
         sys.exit(1)
 
 
@@ -104,17 +104,17 @@ def db_check() -> None:
     """Check that the tables are up to date and the database file is intact."""
     with plain_errors():
         settings = settings_here()
-        found = migrating.current(settings)
-        if found != needed_revision():
+        revision = migrating.current(settings)
+        if revision != needed_revision():
             raise CannotRun(
-                f"the tables are at {found or 'nothing'}, this version needs {needed_revision()}: "
-                "run `flask db upgrade`"
+                f"the tables are at {revision or 'no revision'}, this version needs {needed_revision()}: "
+                "run `./run db upgrade`"
             )
         if settings.is_sqlite:
             problems = database_files.check_file(database_files.database_file(settings))
             if problems:
                 raise CannotRun(f"the database file is damaged: {'; '.join(problems[:5])}")
-        click.echo(f"Intact, at revision {found or 'none'}.")
+        click.echo(f"Intact, at revision {revision or 'none'}.")
 
 
 @click.group("secrets")

@@ -60,8 +60,8 @@ def _dotenv(file: Path) -> Mapping[str, str | None]:
         raise SettingsError(f"{file} cannot be read: {error}") from error
 
 
-def _require_private(file: Path, found: os.stat_result) -> None:
-    if found.st_uid != os.geteuid():
+def _require_private(file: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
         raise SettingsError(f"{file} belongs to another user: run `chown {os.geteuid()} {file}`")
-    if not is_private(found):
+    if not is_private(status):
         raise SettingsError(f"{file} may be read or written by others: run `chmod 600 {file}`")

@@ -41,10 +41,10 @@ def prepare(settings: Settings, *, access_file: Path | None) -> FirstAccess:
     """
     runtime = build_runtime(settings)
     with runtime.db.reading() as session:
-        found = stored_revision(session)
-    if found != needed_revision():
-        if found and settings.is_sqlite:
-            database_files.backup_before_upgrade(settings, found)
+        revision = stored_revision(session)
+    if revision != needed_revision():
+        if revision and settings.is_sqlite:
+            database_files.backup_before_upgrade(settings, revision)
         migrating.upgrade(settings)
     with runtime.db.reading() as session:
         missing = stored_secrets.missing_master_keys(session, runtime.keyring)

@@ -1,4 +1,4 @@
-"""Commands of the embedded judge: `flask judge …`."""
+"""Command group `judge`, for the embedded judge."""
 
 import importlib
 import json

@@ -28,7 +28,7 @@ def delete_orphans(runtime: Runtime, part: int) -> int:
     """Delete the orphans of one part of the storage that are older than a day; return how many."""
     count = 0
     object_ids = sorted(runtime.storage.object_ids(part, PARTS))
-    for prefix, ids in groupby(object_ids, key=lambda each: each.partition("_")[0]):
+    for prefix, ids in groupby(object_ids, key=lambda object_id: object_id.partition("_")[0]):
         known = list(ids) if prefix in _FIND_ORPHANED else []
         for first in range(0, len(known), _BATCH):
             for object_id in _FIND_ORPHANED[prefix](runtime, known[first : first + _BATCH]):

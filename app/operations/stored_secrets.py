@@ -24,7 +24,7 @@ _KINDS: tuple[
 
 def missing_master_keys(session: Session, keyring: Keyring) -> list[str]:
     """Return the ids of the master keys that stored secrets need and the keyring does not have."""
-    return sorted({each for *_, missing in _KINDS for each in missing(session, keyring)})
+    return sorted({key_id for *_, missing in _KINDS for key_id in missing(session, keyring)})
 
 
 def rewrap(runtime: Runtime) -> dict[str, int]:

@@ -195,7 +195,7 @@ def _print_ready(
         f"  Queue      {choice.description}",
     ]
     if not with_worker:
-        lines.append("  Worker     none (--no-worker): start one with `flask worker`")
+        lines.append("  Worker     none (--no-worker): start one with `./run worker`")
     elif problem := speech_problem(settings):
         lines.append(f"  Speech     {problem}")
     lines += _first_access_lines(settings, first_access)

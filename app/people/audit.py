@@ -45,6 +45,11 @@ class Action(StrEnum):
     RAW_TEXTS_READ = "raw_texts_read"
     REVIEWED = "reviewed"
     RE_EVALUATED = "re_evaluated"
+    RECORDING_ADDED = "recording_added"
+    IMPORT_REQUESTED = "import_requested"
+    EXPORT_REQUESTED = "export_requested"
+    EXPORT_CANCELED = "export_canceled"
+    EXPORT_DOWNLOADED = "export_downloaded"
 
 
 @dataclass(frozen=True, slots=True)

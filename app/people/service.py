@@ -1,7 +1,7 @@
 """Users: created, listed, changed and disabled. An active admin always remains."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -92,7 +92,7 @@ def list_all(session: Session) -> Sequence[User]:
     return session.scalars(select(User).order_by(User.disabled_at.is_not(None), User.name)).all()
 
 
-def display_names(session: Session, user_ids: Sequence[str]) -> dict[str, str]:
+def display_names(session: Session, user_ids: Collection[str]) -> dict[str, str]:
     """Return the display name of each of these users."""
     rows = session.execute(select(User.id, User.display_name).where(User.id.in_(user_ids)))
     return {row.id: row.display_name for row in rows}

@@ -1,4 +1,4 @@
-"""Command group `flask usage`."""
+"""Command group `usage`."""
 
 import json
 import re

@@ -66,6 +66,7 @@ def test_a_review_of_a_form_is_the_review_of_the_person(
         "reason": "I read it otherwise.",
         "reviewsSeen": "0",
         "reviewer": "Somebody Else",
+        "resolution": "escalated",
         "answer.opening.greeting": "answer:no",
         "reason.opening.greeting": "No name.",
         "answer.closing.recap": "not_applicable",
@@ -77,6 +78,7 @@ def test_a_review_of_a_form_is_the_review_of_the_person(
     assert saved.status_code == 303
     after = get(client, f"/evaluations/{chat}/results")
     assert before["score"] != after["score"] == preview.json()["score"]
+    assert after["resolution"]["status"] == "escalated"
     [review] = after["reviews"]
     assert review["reviewer"] == "reviewer"
     assert [rating["key"] for rating in review["criteria"]] == ["opening.greeting", "closing.recap"]
@@ -183,7 +185,10 @@ def test_judging_again_opens_a_revision_with_what_changed(
     reviewer.get(f"/evaluations/{chat}")
     override = {"action": "override", "reason": "No.", "answer.opening.greeting": "answer:no"}
     assert reviewer.post(f"/evaluations/{chat}/reviews", override).status_code == 303
-    again = reviewer.post(f"/evaluations/{chat}/again")
+    unknown = reviewer.post(f"/evaluations/{chat}/again", {"scorecardId": "sc_nothing"})
+    assert unknown.status_code == 422
+    scorecard = get(client, f"/evaluations/{chat}")["scorecardId"]
+    again = reviewer.post(f"/evaluations/{chat}/again", {"scorecardId": scorecard})
     opened = again.headers["Location"]
     assert reviewer.post(f"/evaluations/{chat}/again").status_code == 409
     judge()

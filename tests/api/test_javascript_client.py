@@ -4,33 +4,15 @@ import json
 import os
 import shutil
 import subprocess
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from standardwebhooks import Webhook
 
 from app.api_keys.vectors import KEY, SECRET, VECTORS
 from tests.caller import Caller
+from tests.signed_webhooks import SENT_AT, SIGNING_SECRET, signed_webhook
 
 ROOT = Path(__file__).resolve().parents[2]
-WEBHOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-
-
-def signed_webhook() -> dict[str, object]:
-    moment = datetime(2026, 11, 20, 12, tzinfo=UTC)
-    body = json.dumps({"id": "evt_1", "event": "export.ready", "data": {"name": "Zoë ☕"}})
-    headers = {
-        "webhook-id": "evt_1",
-        "webhook-timestamp": str(int(moment.timestamp())),
-        "webhook-signature": Webhook(WEBHOOK_SECRET).sign("evt_1", moment, body),
-    }
-    return {
-        "secret": WEBHOOK_SECRET,
-        "body": body,
-        "headers": headers,
-        "now": int(moment.timestamp()),
-    }
 
 
 def test_the_client_passes_its_tests(client: Caller) -> None:
@@ -38,6 +20,8 @@ def test_the_client_passes_its_tests(client: Caller) -> None:
     if node is None:
         pytest.skip("node is not installed")
     vectors = [{**vector._asdict(), "body": vector.body.decode()} for vector in VECTORS]
+    body, headers = signed_webhook()
+    webhook = {"secret": SIGNING_SECRET, "body": body, "headers": headers, "now": SENT_AT}
     ran = subprocess.run(
         [node, "--test", ROOT / "tests" / "javascript_client.test.mjs"],
         env={
@@ -47,7 +31,7 @@ def test_the_client_passes_its_tests(client: Caller) -> None:
             "API_KEY": client.api_key,
             "SECRET": client.secret,
             "VECTORS": json.dumps({"key": KEY, "secret": SECRET, "vectors": vectors}),
-            "WEBHOOK": json.dumps(signed_webhook()),
+            "WEBHOOK": json.dumps(webhook),
         },
         capture_output=True,
         text=True,

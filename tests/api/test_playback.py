@@ -4,15 +4,16 @@ import io
 import os
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from app.ai.speech.transcriber import DecodedSound
 from app.ai.transcript import AudioInfo
-from app.audio_files import jobs, queries
+from app.audio_files import jobs
 from app.audio_files.models import WaveformJob
 from app.audio_files.playback import jobs as drawing
-from app.audio_files.playback import objects, requests
+from app.audio_files.playback import objects
 from app.core.jobs import leases
 from app.core.jobs.leases import LeaseLost
 from app.core.runtime import Runtime
@@ -35,9 +36,11 @@ def stored(runtime: Runtime, audio_file_id: str) -> dict[str, int]:
     }
 
 
-def request_waveform(runtime: Runtime, audio_file_id: str) -> bool:
-    with runtime.db.writing() as session:
-        return requests.request_waveform(session, queries.find(session, audio_file_id))
+def waveform(client: Caller, audio_file_id: str) -> Any:
+    """Ask for the waveform, and return the answer's data; None where there is none."""
+    answer = client.get(f"/audio-files/{audio_file_id}/waveform")
+    assert answer.status_code in (200, 404), answer.text
+    return answer.json()["data"] if answer.status_code == 200 else None
 
 
 def erase(runtime: Runtime, audio_file_ids: Sequence[str]) -> None:
@@ -62,13 +65,18 @@ def test_a_recording_without_a_waveform_gets_one_on_request(
 ) -> None:
     older = upload(client, THREE_GP.read_bytes(), contentType="audio/mp4")
     assert drawing.due_ids(runtime) == []
-    assert request_waveform(runtime, older)
-    assert request_waveform(runtime, older), "a second request waits for the same job"
+    for _ in range(2):
+        assert waveform(client, older)["status"] == "drawing"
     [job_id] = drawing.due_ids(runtime)
     drawing.draw_waveform(runtime, job_id)
     sizes = stored(runtime, older)
     assert sorted(sizes) == ["aud", "play", "wave"]
     assert sizes["wave"] == 227
+    drawn = waveform(client, older)
+    assert (drawn["status"], drawn["peaksPerSecond"]) == ("ready", 20)
+    [peaks] = drawn["channels"]
+    assert len(peaks) == 221
+    assert 150 < max(peaks) <= 255
     path, content_type = objects.played(runtime.storage, older, "audio/mp4") or ("", "")
     assert str(path).endswith(objects.play_copy_id(older))
     assert content_type == "audio/mp4"
@@ -76,15 +84,15 @@ def test_a_recording_without_a_waveform_gets_one_on_request(
     erase(runtime, [older])
     erasures.purge_bytes(runtime)
     assert stored(runtime, older) == {}
-    assert not request_waveform(runtime, older)
+    assert waveform(client, older) is None
 
 
 def test_a_file_that_cannot_be_decoded_gets_no_waveform(client: Caller, runtime: Runtime) -> None:
     broken = upload(client, b"RIFF not a recording")
-    assert request_waveform(runtime, broken)
+    assert waveform(client, broken)["status"] == "drawing"
     drawing.draw_waveform(runtime, objects.wave_id(broken))
     assert drawing.due_ids(runtime) == []
-    assert not request_waveform(runtime, broken)
+    assert waveform(client, broken) is None
     assert sorted(stored(runtime, broken)) == ["aud"]
 
 
@@ -93,7 +101,7 @@ def test_a_recording_that_waits_for_processing_is_drawn_by_it(
 ) -> None:
     waiting = upload(client, SILENCE.read_bytes())
     job_id = ask(client, waiting)
-    assert request_waveform(runtime, waiting)
+    assert waveform(client, waiting)["status"] == "drawing"
     assert drawing.due_ids(runtime) == []
     jobs.process_audio(runtime, job_id)
     assert sorted(stored(runtime, waiting)) == ["aud", "wave"]
@@ -103,7 +111,7 @@ def test_a_recording_erased_while_it_is_drawn_keeps_nothing(
     client: Caller, runtime: Runtime
 ) -> None:
     audio_file_id = upload(client, SILENCE.read_bytes())
-    assert request_waveform(runtime, audio_file_id)
+    assert waveform(client, audio_file_id)["status"] == "drawing"
     with runtime.db.writing() as session:
         lease = leases.claim(session, WaveformJob, objects.wave_id(audio_file_id))
     assert lease is not None

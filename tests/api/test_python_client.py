@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from standardwebhooks import Webhook
 
 from app.api_keys.vectors import KEY, SECRET, VECTORS, Vector
 from app.audio_files import jobs as audio_files
@@ -26,9 +25,9 @@ from cqe_client import (
 )
 from tests.caller import Caller
 from tests.receiver import Receiver, hang_up, status
+from tests.signed_webhooks import SENT_AT, SIGNING_SECRET, signed_webhook
 
 ROOT = Path(__file__).resolve().parents[2]
-WEBHOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 EMPTY = json.dumps(
     {"data": [], "pagination": {"page": 1, "pageSize": 25, "totalCount": 0}}
 ).encode()
@@ -241,43 +240,31 @@ def test_the_types_have_the_keys_of_the_answers(shape: Any, schema: str) -> None
     assert set(shape.__annotations__) == set(documented)
 
 
-def signed_webhook(secret: str, moment: datetime) -> tuple[bytes, dict[str, str]]:
-    body = json.dumps({"id": "evt_1", "event": "export.ready", "data": {}}).encode()
-    signature = Webhook(secret).sign("evt_1", moment, body.decode())
-    stamp = str(int(moment.timestamp()))
-    return body, {"Webhook-Id": "evt_1", "Webhook-Timestamp": stamp, "Webhook-Signature": signature}
-
-
 def test_a_webhook_of_the_service_is_verified() -> None:
-    moment = datetime(2026, 11, 20, 12, tzinfo=UTC)
-    body, headers = signed_webhook(WEBHOOK_SECRET, moment)
+    body, headers = signed_webhook()
     rotated = {**headers, "Webhook-Signature": f"v1,AAAA {headers['Webhook-Signature']}"}
     for valid in (headers, rotated):
-        event = verify_webhook(WEBHOOK_SECRET, body, valid, now=moment.timestamp() + 299)
-        assert (event["id"], event["event"]) == ("evt_1", "export.ready")
+        event = verify_webhook(SIGNING_SECRET, body.encode(), valid, now=SENT_AT + 299)
+        assert (event["id"], event["data"]) == ("evt_1", {"name": "Zoë ☕"})
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
         ({"body": b"{}"}, "does not match"),
-        ({"secret": "whsec_AAAA"}, "does not match"),
-        ({"secret": "whsec_!"}, "whole whsec_"),
+        ({"signing_secret": "whsec_AAAA"}, "does not match"),
+        ({"signing_secret": "whsec_!"}, "whole whsec_"),
         ({"Webhook-Id": "evt_2"}, "does not match"),
         ({"Webhook-Signature": ""}, "does not match"),
         ({"Webhook-Timestamp": ""}, "missing"),
-        ({"later_s": 301}, "too far"),
-        ({"later_s": -301}, "too far"),
+        ({"now": SENT_AT + 301}, "too far"),
+        ({"now": SENT_AT - 301}, "too far"),
     ],
 )
 def test_any_other_webhook_is_refused(changes: dict[str, Any], reason: str) -> None:
-    moment = datetime(2026, 11, 20, 12, tzinfo=UTC)
-    body, headers = signed_webhook(WEBHOOK_SECRET, moment)
-    headers.update({name: value for name, value in changes.items() if name in headers})
+    body, headers = signed_webhook()
+    arguments = {"signing_secret": SIGNING_SECRET, "body": body.encode(), "now": SENT_AT}
+    for name, value in changes.items():
+        (headers if name in headers else arguments)[name] = value
     with pytest.raises(InvalidWebhook, match=reason):
-        verify_webhook(
-            changes.get("secret", WEBHOOK_SECRET),
-            changes.get("body", body),
-            headers,
-            now=moment.timestamp() + changes.get("later_s", 0),
-        )
+        verify_webhook(headers=headers, **arguments)

@@ -8,9 +8,11 @@ from playwright.sync_api import Page, expect
 
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import Demo
+from tests.recordings import AUDIO, upload
 from tests.walks.service_process import wait_until
 
 TALKED_OVER = "demo-recording-talked-over"
+THREE_GP = AUDIO / "formats" / "jfk.3gp"
 SOUND = "document.querySelector('audio')"
 
 
@@ -179,3 +181,20 @@ def test_judging_again_opens_a_revision_that_compares_itself(
     expect(
         page.get_by_text("Another revision of this conversation is the current one.")
     ).to_be_visible()
+
+
+def test_a_browser_plays_the_copy_of_what_it_cannot_play(demo: Demo, page: Page) -> None:
+    caller = demo.process.caller()
+    recording = upload(caller, THREE_GP.read_bytes(), contentType="audio/mp4")
+    wave = f"/audio-files/{recording}/waveform"
+    wait_until(lambda: caller.get(wave).json()["data"]["status"] == "ready", 60)
+    page.goto("/")
+    length = page.evaluate(
+        """url => new Promise((resolve, reject) => {
+            const audio = new Audio(url);
+            audio.addEventListener("loadedmetadata", () => resolve(audio.duration));
+            audio.addEventListener("error", () => reject(audio.error.message));
+        })""",
+        f"/recordings/{recording}/sound",
+    )
+    assert length == pytest.approx(11.02, abs=0.1)

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 import pytest
 from marshmallow import Schema, validate
 
-from app.analytics.enums import Granularity, GroupBy, TrendMetric
+from app.analytics.enums import Dataset, ExportStatus, Format, Granularity, GroupBy, TrendMetric
 from app.audio_files import enums as audio
 from app.dashboard.words import UNKNOWN, WORDS, text_of
 from app.directory.enums import ExecutiveKind
 from app.evaluations import enums
 from app.evaluations.schemas import results
+from app.imports.formats.catalogue import FORMATS
+from app.imports.schemas.requests import STATUSES
 from app.usage.metrics import UsageMetric
 from app.voice_calls.enums import OUTCOMES
 from app.webhooks.enums import DeliveryState
@@ -50,6 +52,11 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("stageStatus", audio.StageStatus),
         ("outcome", OUTCOMES),
         ("executiveKind", ExecutiveKind),
+        ("dataset", Dataset),
+        ("exportFormat", Format),
+        ("exportStatus", ExportStatus),
+        ("importFormat", FORMATS),
+        ("importStatus", STATUSES),
         ("metric", TrendMetric),
         ("granularity", Granularity),
         ("groupBy", GroupBy),

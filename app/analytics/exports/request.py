@@ -6,8 +6,10 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from app.analytics.engine.periods import moment_of
 from app.analytics.enums import Dataset, Format
 from app.core.clock import iso_utc
+from app.core.errors import InvalidInput
 
 REPORT_DATASETS = (Dataset.EXECUTIVES, Dataset.CAMPAIGNS, Dataset.CALL_CENTERS, Dataset.TRENDS)
 
@@ -37,6 +39,31 @@ class ExportRequest:
             "delimiter": self.delimiter,
             "include_text": self.include_text,
         }
+
+
+def request_from_body(body: Mapping[str, Any]) -> ExportRequest:
+    """Read the request from a body that the schema of the API has loaded.
+
+    Raises:
+        InvalidInput: the period ends before it begins.
+    """
+    zone = body["timezone"]
+    start, end = (
+        moment_of(body[name], zone) if name in body else None for name in ("start", "end")
+    )
+    if start is not None and end is not None and start >= end:
+        raise InvalidInput.field("to", "to must be later than from.", code="RANGE")
+    return ExportRequest(
+        dataset=Dataset(body["dataset"]),
+        format=Format(body["format"]),
+        start=start,
+        end=end,
+        zone=zone,
+        filters=body["filters"],
+        columns=tuple(body.get("columns", ())),
+        delimiter=body["delimiter"],
+        include_text=body["include_text"],
+    )
 
 
 def required_scopes(request: ExportRequest) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from app.analytics.schemas.fields import Day, Zone
 from app.evaluations.schemas.filters import EvaluationFilters
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Flag, Items, Moment, Nested, Text
+from app.web.schemas.pagination import PageQuery, sort_field
+from app.web.schemas.query_fields import Choices
 
 
 class ExportFilters(EvaluationFilters):
@@ -55,6 +57,14 @@ class ExportCreate(CamelSchema):
     file_name = Text(120, low=1)
 
 
+class ExportQuery(PageQuery):
+    """Query of the list of exports."""
+
+    dataset = Choice(list(Dataset))
+    status = Choices(list(ExportStatus))
+    sort = sort_field("createdAt")
+
+
 class ExportAcceptedSchema(CamelSchema):
     """A queued export, and the link to its status."""
 
@@ -84,7 +94,10 @@ class ExportSchema(CamelSchema):
     sha256 = fields.String(required=True, allow_none=True)
     download_url = fields.String(required=True, allow_none=True, metadata={"format": "uri"})
     download_expires_at = Moment(required=True, allow_none=True)
-    created_by = fields.String(required=True, metadata={"description": "Id of the API key."})
+    created_by = fields.String(
+        required=True,
+        metadata={"description": "Id of the API key, or of the user of the dashboard."},
+    )
     created_at = Moment(required=True)
     started_at = Moment(required=True, allow_none=True)
     completed_at = Moment(required=True, allow_none=True)

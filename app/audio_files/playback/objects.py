@@ -11,6 +11,7 @@ from app.core.jobs.leases import LeaseLost
 from app.core.settings import Settings
 from app.core.storage import ObjectExists, Storage
 
+_MARK = b"CQW1"
 RECORDING, WAVE, PLAY_COPY = "aud", "wave", "play"
 
 
@@ -70,6 +71,15 @@ def played(storage: Storage, audio_file_id: str, content_type: str) -> tuple[Pat
 
 def _with_prefix(prefix: str, object_id: str) -> str:
     return f"{prefix}_{object_id.partition('_')[2]}"
+
+
+def peaks_of(waveform: bytes) -> tuple[int, list[list[int]]]:
+    """Return how many peaks a second a stored waveform has, and the peaks of each channel."""
+    channels, per_second = waveform[len(_MARK)], waveform[len(_MARK) + 1]
+    peaks = waveform[len(_MARK) + 2 :]
+    count = len(peaks) // channels
+    lanes = [list(peaks[channel * count : (channel + 1) * count]) for channel in range(channels)]
+    return per_second, lanes
 
 
 def _store(storage: Storage, audio_file_id: str, sound: DecodedSound) -> None:

@@ -2,13 +2,14 @@
 
 from sqlalchemy.orm import Session
 
+from app.audio_files import queries
 from app.audio_files.enums import AudioStatus
-from app.audio_files.models import AudioFile, WaveformJob
+from app.audio_files.models import WaveformJob
 from app.audio_files.playback import objects
 from app.core.clock import utc_now
 from app.core.database.session import ring_after_commit
 from app.core.database.upserts import upsert_into
-from app.core.jobs import leases
+from app.core.errors import NotFound
 from app.core.jobs.leases import JobState
 from app.core.queue import Bell
 
@@ -22,16 +23,22 @@ def bell(job_id: str) -> Bell:
     return Bell(QUEUE, job_id)
 
 
-def request_waveform(session: Session, audio: AudioFile) -> bool:
-    """Queue the drawing of a stored recording, once; return whether a waveform is on its way."""
-    if audio.uploaded_at is None:
-        return False
+def request_waveform(session: Session, audio_file_id: str) -> None:
+    """Queue the drawing of a stored recording, once.
+
+    Raises:
+        NotFound: there is no such recording, its file was deleted, or it cannot be drawn.
+        Conflict: it has not been uploaded.
+    """
+    audio = queries.find_stored(session, audio_file_id)
     if audio.status in _PROCESSING:
-        return True
+        return
     job_id = objects.wave_id(audio.id)
     job = session.get(WaveformJob, job_id)
+    if job is not None and job.state == JobState.FAILED:
+        raise NotFound("No waveform can be drawn of this recording.")
     if job is not None:
-        return job.state in leases.OPEN_STATES
+        return
     now = utc_now()
     statement = upsert_into(session, WaveformJob).values(
         id=job_id,
@@ -44,4 +51,3 @@ def request_waveform(session: Session, audio: AudioFile) -> bool:
     )
     session.execute(statement.on_conflict_do_nothing())
     ring_after_commit(session, bell(job_id))
-    return True

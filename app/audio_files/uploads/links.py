@@ -12,7 +12,7 @@ from app.core.runtime import Runtime
 from app.core.secrets.signed_urls import Grant, UrlSigner
 
 CREATE, READ = "c", "r"
-_EXTENSIONS: Mapping[str, tuple[str, ...]] = {
+EXTENSIONS: Mapping[str, tuple[str, ...]] = {
     ContentType.WAV: (".wav", ".wave"),
     ContentType.MPEG: (".mp3",),
     ContentType.MP4: (".m4a", ".mp4"),
@@ -74,7 +74,7 @@ class RecordingLinks:
 
 def _with_extension(audio: AudioFile) -> str:
     """Return the file name with an extension of its type, so that it cannot pose as another type."""
-    extensions = _EXTENSIONS[audio.content_type]
+    extensions = EXTENSIONS[audio.content_type]
     if audio.file_name.casefold().endswith(extensions):
         return audio.file_name
     return audio.file_name + extensions[0]

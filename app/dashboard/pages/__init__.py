@@ -3,8 +3,10 @@
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages import (
     account,
+    add,
     evaluation,
     evaluation_changes,
+    exports,
     live,
     sign_in,
     sound,
@@ -25,6 +27,8 @@ PAGES: tuple[PageBlueprint, ...] = (
     review_queue.blp,
     leaderboards.blp,
     trends.blp,
+    add.blp,
+    exports.blp,
     account.blp,
     webhooks.blp,
     keys.blp,

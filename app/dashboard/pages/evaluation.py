@@ -14,7 +14,7 @@ from app.dashboard.counts import LIST_PATH
 from app.dashboard.views import conversation, filters, scored
 from app.dashboard.views.quotes import quotes_by_turn
 from app.dashboard.views.sentiment import quarters_of
-from app.evaluations.enums import ENDED, ReviewStatus, Status
+from app.evaluations.enums import ENDED, RESOLUTIONS, ReviewStatus, Status
 from app.evaluations.schemas.evaluations import ResultsQuery
 from app.people import audit
 from app.people.audit import Action
@@ -90,6 +90,8 @@ def render(
         call=details.call,
         revisions=details.revisions,
         changes=details.changes,
+        scorecards=details.scorecards,
+        resolutions=RESOLUTIONS,
         neighbours=_neighbours(),
         raw=raw,
         as_judged=as_judged,

@@ -13,6 +13,7 @@ from app.dashboard.views import review_form
 from app.evaluations import service
 from app.evaluations.enums import SourceType, Status
 from app.evaluations.judging import again
+from app.evaluations.schemas.re_evaluations import ReEvaluateBody
 from app.people import audit
 from app.people.audit import Action
 from app.people.gate.admission import current_actor, current_person
@@ -51,6 +52,7 @@ def judge_again(evaluation_id: str) -> Response:
     A recording that failed is processed again from its file.
     """
     runtime = current_runtime()
+    chosen = forms.load(ReEvaluateBody(), request.form)
     with runtime.db.writing() as session:
         former = service.find(session, evaluation_id)
         if former.source_type == SourceType.AUDIO_FILE and former.status == Status.FAILED:
@@ -62,6 +64,6 @@ def judge_again(evaluation_id: str) -> Response:
             )
             opened = job.evaluation_id
         else:
-            opened = again.request(session, evaluation_id).id
+            opened = again.request(session, evaluation_id, **chosen).id
         audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
     return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)

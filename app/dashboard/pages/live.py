@@ -1,14 +1,17 @@
 """Live answers: JSON that scripts of a page ask for again and again."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from flask import jsonify, request
+from flask import jsonify, request, url_for
 from werkzeug.wrappers import Response
 
+from app.analytics.enums import ExportStatus
+from app.analytics.exports import service as exports
 from app.audio_files.enums import AudioStatus
 from app.audio_files.processing import status as recordings
+from app.core.clock import utc_now
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import is_id
 from app.core.process import heartbeat
@@ -33,15 +36,17 @@ LIVE = ("live.progress", "live.preview")
 _MOST_IDS = 50
 _RECORDING_ENDED = (AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.EXPIRED)
 _IMPORT_OPEN = ("queued", "running")
+_EXPORT_OPEN = (ExportStatus.QUEUED, ExportStatus.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Work in progress: its status in words, and how much of it is done, where that is known."""
+    """Work in progress: its status in words, how much of it is done, and the page of its result."""
 
     text: str
     percent: int | None
     ended: bool
+    url: str | None = None
 
 
 def _evaluation(session: Any, evaluation_id: str) -> Work:
@@ -52,7 +57,15 @@ def _evaluation(session: Any, evaluation_id: str) -> Work:
 def _recording(session: Any, audio_file_id: str) -> Work:
     shown = recordings.show(session, audio_file_id)
     ended = shown["status"] in _RECORDING_ENDED
-    return Work(text_of("audioStatus", shown["status"]), shown["progress"], ended)
+    text = text_of("audioStatus", shown["status"])
+    if shown["error"]:
+        text = f"{text}: {shown['error']['message']}"
+    if shown["status"] != AudioStatus.PROCESSED:
+        return Work(text, shown["progress"], ended)
+    evaluation = evaluations.find(session, shown["evaluation_id"])
+    score = f"{text}: {evaluation.score}" if evaluation.score is not None else text
+    url = url_for("dashboard.evaluation.show", evaluation_id=evaluation.id)
+    return Work(score, 100, ended, url)
 
 
 def _import(session: Any, import_id: str) -> Work:
@@ -61,11 +74,18 @@ def _import(session: Any, import_id: str) -> Work:
     return Work(text_of("importStatus", shown["status"]), None, ended)
 
 
+def _export(session: Any, export_id: str) -> Work:
+    job = exports.find(session, export_id)
+    status = exports.status_of(job, utc_now())
+    return Work(text_of("exportStatus", status), job.progress, status not in _EXPORT_OPEN)
+
+
 # By the prefix of the id: the scope that is needed to see the work, and its reader.
 _READERS: dict[str, tuple[str, Callable[[Any, str], Work]]] = {
     "eval": ("evaluations:read", _evaluation),
     "aud": ("audio:read", _recording),
     "imp": ("ingest:write", _import),
+    "exp": ("analytics:export", _export),
 }
 
 
@@ -108,4 +128,4 @@ def _read(session: Any, work_id: str) -> dict[str, Any] | None:
         work = read(session, work_id)
     except NotFound:
         return None
-    return {"text": work.text, "percent": work.percent, "ended": work.ended}
+    return asdict(work)

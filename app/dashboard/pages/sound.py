@@ -59,9 +59,7 @@ def draw(audio_file_id: str) -> Response:
     if path is not None:
         return _private(path.read_bytes(), "application/octet-stream")
     with runtime.db.writing() as session:
-        audio = queries.find_stored(session, audio_file_id)
-        if not requests.request_waveform(session, audio):
-            raise NotFound("No waveform can be drawn of this recording.")
+        requests.request_waveform(session, audio_file_id)
     return Response(status=202)
 
 

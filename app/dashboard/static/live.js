@@ -23,6 +23,12 @@ function show(element, work) {
   if ("liveReload" in element.dataset) location.reload();
 }
 
+// Ask at once and often, because new work has begun.
+export function watch() {
+  busySince = performance.now();
+  ask();
+}
+
 async function ask() {
   clearTimeout(timer);
   if (document.hidden) return;
@@ -49,8 +55,5 @@ async function ask() {
   timer = setTimeout(ask, pause * 1000);
 }
 
-document.addEventListener("visibilitychange", () => {
-  busySince = performance.now();
-  ask();
-});
+document.addEventListener("visibilitychange", watch);
 timer = setTimeout(ask, awaited().length ? 1000 : 10000);

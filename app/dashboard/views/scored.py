@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.ai.scorecard.values import Scorecard
+from app.ai.scorecard.values import Criterion, Option, Scorecard
 from app.dashboard.views.formatting import number
 from app.dashboard.views.quotes import PlayWindow, play_window
 
@@ -94,9 +94,10 @@ class OpenQuestion:
 
 def open_questions(scorecard: Scorecard) -> list[OpenQuestion]:
     """Return the questions of a scorecard that people can answer."""
-    choices = _choices(scorecard)
     return [
-        OpenQuestion(criterion.key, criterion.title, criterion.question, choices[criterion.key])
+        OpenQuestion(
+            criterion.key, criterion.title, criterion.question, _choices(criterion.options)
+        )
         for criterion in scorecard.criteria
         if criterion.options
     ]
@@ -115,9 +116,12 @@ def scored_card(
         scorecard: the version that was judged with, None where it is not kept any more.
     """
     turns = {segment["id"]: segment for segment in transcript["segments"]}
-    choices = _choices(scorecard) if scorecard else {}
+    options = {criterion.key: criterion.options for criterion in _criteria(scorecard)}
     shown = [
-        (criterion["section"], _criterion(criterion, turns, choices, duration_ms))
+        (
+            criterion["section"],
+            _criterion(criterion, turns, options.get(criterion["key"], ()), duration_ms),
+        )
         for criterion in results["criteria"]
     ]
     sections = []
@@ -172,26 +176,27 @@ def answer_text(criterion: Mapping[str, Any]) -> str:
 def _criterion(
     criterion: Mapping[str, Any],
     turns: Mapping[str, Mapping[str, Any]],
-    choices: Mapping[str, Sequence[AnswerOption]],
+    options: Sequence[Option],
     duration_ms: int | None,
 ) -> ShownCriterion:
     original = criterion["original"]
+    top = max((option.answer for option in options if isinstance(option.answer, int)), default=None)
     return ShownCriterion(
         key=criterion["key"],
         title=criterion["title"],
         question=criterion["question"],
         level=_level(criterion["normalizedScore"]),
-        answer=answer_text(criterion),
+        answer=_with_top(answer_text(criterion), criterion["answer"], top),
         points=_points(criterion),
         explanation=criterion["explanation"],
         confidence=criterion["confidence"],
         judged_by=criterion["judgedBy"],
         criticality=criterion["criticality"],
         suggestion=criterion["suggestion"],
-        original=answer_text(original) if original else None,
+        original=_with_top(answer_text(original), original["answer"], top) if original else None,
         original_explanation=original["explanation"] if original else None,
         evidence=evidence_of(criterion["evidence"], turns, duration_ms),
-        choices=choices.get(criterion["key"], ()),
+        choices=_choices(options),
     )
 
 
@@ -203,22 +208,27 @@ def _window(
     return play_window(turn, item["charStart"], item["charEnd"], duration_ms=duration_ms)
 
 
-def _choices(scorecard: Scorecard) -> dict[str, list[AnswerOption]]:
-    not_applicable = AnswerOption(NOT_APPLICABLE_CHOICE, NOT_APPLICABLE, "")
-    return {
-        criterion.key: [
-            *(
-                AnswerOption(
-                    f"{ANSWER_PREFIX}{option.answer}",
-                    str(option.answer).replace("_", " ").capitalize(),
-                    option.anchor,
-                )
-                for option in criterion.options
-            ),
-            not_applicable,
-        ]
-        for criterion in scorecard.criteria
-    }
+def _criteria(scorecard: Scorecard | None) -> Sequence[Criterion]:
+    return scorecard.criteria if scorecard else ()
+
+
+def _with_top(text: str, answer: Any, top: int | None) -> str:
+    """Add the best answer of a scale: `1 of 2`."""
+    return text if top is None or answer is None else f"{text} of {top}"
+
+
+def _choices(options: Sequence[Option]) -> list[AnswerOption]:
+    if not options:
+        return []
+    answers = [
+        AnswerOption(
+            f"{ANSWER_PREFIX}{option.answer}",
+            str(option.answer).replace("_", " ").capitalize(),
+            option.anchor,
+        )
+        for option in options
+    ]
+    return [*answers, AnswerOption(NOT_APPLICABLE_CHOICE, NOT_APPLICABLE, "")]
 
 
 def _level(score: float | None) -> str:

@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import iso_utc, utc_now
+from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
@@ -23,6 +24,7 @@ from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
 MOST_OPEN = 20
+_SORTABLE = {"created_at": ReEvaluation.created_at}
 _MOMENTS = ("start", "end")
 
 
@@ -115,6 +117,22 @@ def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
         "error": row.error,
         "created_at": row.created_at,
     }
+
+
+def list_page(
+    session: Session, request: PageRequest, *, status: Sequence[str] = ()
+) -> Page[dict[str, Any]]:
+    """Return a page of re-evaluations of many, newest first by default.
+
+    Args:
+        status: only those in one of these states of opening their evaluations; all unless said.
+    """
+    statement = select(ReEvaluation.id)
+    if status:
+        statement = statement.where(ReEvaluation.state.in_(status))
+    page = select_page(session, statement, request, sortable=_SORTABLE, tail=ReEvaluation.id)
+    shown = [show(session, row["id"]) for row in page.items]
+    return Page(shown, page.page, page.page_size, page.total_count)
 
 
 def next_id(session: Session) -> str | None:

@@ -11,6 +11,7 @@ from app.ai.context import Context
 from app.ai.judge import Judgement
 from app.ai.transcript import Transcript
 from app.core.clock import utc_now
+from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict, NotFound
 from app.core.jobs import leases
@@ -22,6 +23,7 @@ from app.evaluations.models import Evaluation, EvaluationJob
 from app.evaluations.transcripts import store as transcripts
 
 QUEUE = "evaluations"
+_SORTABLE = {"created_at": EvaluationJob.queued_at}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,15 @@ class Task:
 def bell() -> Bell:
     """Return the bell of the queue; a worker judges everything that is due."""
     return Bell(QUEUE)
+
+
+def list_open(session: Session, request: PageRequest) -> Page[Any]:
+    """Return a page of evaluations of stored words that wait or are being judged, as mappings."""
+    columns = [Evaluation.id, Evaluation.channel, Evaluation.executive, Evaluation.status]
+    statement = select(*columns, EvaluationJob.queued_at).join(
+        EvaluationJob, EvaluationJob.id == Evaluation.id
+    )
+    return select_page(session, statement, request, sortable=_SORTABLE, tail=EvaluationJob.id)
 
 
 def request(

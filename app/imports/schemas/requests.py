@@ -10,6 +10,8 @@ from app.imports.options import ON_CONFLICT
 from app.web.schemas.base import CamelSchema, reject
 from app.web.schemas.fields import Choice, Flag, Items, LanguageTag, Moment, Nested, Reference, Text
 from app.web.schemas.messages import REQUIRED
+from app.web.schemas.pagination import PageQuery, sort_field
+from app.web.schemas.query_fields import Choices
 
 STATUSES = ("queued", "running", "completed", "completed_with_errors", "failed")
 _MAX_ITEMS = 10_000
@@ -62,7 +64,10 @@ class ImportCreate(CamelSchema):
     create_missing = Flag(
         load_default=False, metadata={"description": "Create named rows that do not exist."}
     )
-    dry_run = Flag(load_default=False)
+    dry_run = Flag(
+        load_default=False,
+        metadata={"description": "Only count; POST /imports/{id}/confirm then imports the same."},
+    )
 
     @validates_schema
     def _check_source(self, data: dict[str, Any], **_: Any) -> None:
@@ -70,6 +75,13 @@ class ImportCreate(CamelSchema):
             raise reject("items", "Give either items or content.", code=REQUIRED)
         if "items" in data and data["format"] == "csv":
             raise reject("items", "For CSV use content instead of items.")
+
+
+class ImportQuery(PageQuery):
+    """Query of the list of imports."""
+
+    status = Choices(list(STATUSES))
+    sort = sort_field("createdAt")
 
 
 class ImportCountsSchema(CamelSchema):

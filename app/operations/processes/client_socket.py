@@ -116,7 +116,7 @@ class ClientSocket(socket.socket):
             return self._head_is_too_large
         body_bytes = self._announced_bytes(head_end)
         if body_bytes > MAX_JSON_BYTES:
-            return True  # An upload, or too large: whoever reads it checks first that it may be.
+            return True  # An upload, or too large: its reader checks the size first.
         return len(self._received) >= head_end + len(_HEAD_END) + body_bytes
 
     def begin(self, read_ahead: bytes = b"") -> None:

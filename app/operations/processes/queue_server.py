@@ -37,7 +37,7 @@ class QueueChoice:
 
     Attributes:
         url: its address; empty without a queue server.
-        program: the program that `up` starts; empty for a server of somebody else's.
+        program: the program that `up` starts; empty for an external server.
         description: what `up` and `doctor` print about it.
     """
 
@@ -90,8 +90,8 @@ def prepare(data_dir: Path) -> None:
     """
     for folder in (data_dir / "queue", socket_path(data_dir).parent):
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        status = folder.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
             raise CannotRun(f"{folder} belongs to another user: remove it")
         folder.chmod(0o700)
     socket_path(data_dir).unlink(missing_ok=True)

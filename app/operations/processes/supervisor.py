@@ -78,7 +78,7 @@ class Supervisor:
 
     def remove(self, name: str) -> None:
         """Kill a service and do not restart it."""
-        child = next(each for each in self._children if each.service.name == name)
+        child = next(child for child in self._children if child.service.name == name)
         self._children.remove(child)
         if child.pid:
             signal_group(child.pid, signal.SIGKILL)
@@ -86,7 +86,7 @@ class Supervisor:
 
     def is_running(self, name: str) -> bool:
         """Whether this service has a living process."""
-        return any(each.pid for each in self._children if each.service.name == name)
+        return any(child.pid for child in self._children if child.service.name == name)
 
     def wait(self, timeout_s: float) -> None:
         """Wait for a signal, for output or for the timeout, then restart what is due."""
@@ -100,7 +100,7 @@ class Supervisor:
     def tick(self) -> None:
         """Wait for the next event and handle it."""
         now = time.monotonic()
-        delays = [each.due_at - now for each in self._children if not each.pid]
+        delays = [child.due_at - now for child in self._children if not child.pid]
         self.wait(max(0.0, min([*delays, 5.0])))
 
     def run(self) -> None:
@@ -111,8 +111,8 @@ class Supervisor:
 
     def stop(self) -> None:
         """Stop the services, the highest tier first; a second signal kills them."""
-        for tier in sorted({each.service.tier for each in self._children}, reverse=True):
-            self._stop_tier([each for each in self._children if each.service.tier == tier])
+        for tier in sorted({child.service.tier for child in self._children}, reverse=True):
+            self._stop_tier([child for child in self._children if child.service.tier == tier])
         signal.set_wakeup_fd(-1)
 
     def _stop_tier(self, children: list[_Child]) -> None:

@@ -144,7 +144,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         self._held_bytes += held_bytes - conn.held_bytes
         conn.held_bytes = held_bytes
         while self._held_bytes > _MAX_HELD_BYTES:
-            self._drop(max(self._watched, key=lambda each: each.held_bytes))
+            self._drop(max(self._watched, key=lambda connection: connection.held_bytes))
 
     def _notice(
         self, conn: Connection, callback: Callable[[Connection], None], _: ClientSocket

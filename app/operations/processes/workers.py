@@ -46,7 +46,7 @@ def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQue
     is_logged = False
     while not supervisor.is_stopping and not _tables_are_ready(runtime):
         if not is_logged:
-            logger.warning("the tables are not up to date: waiting for `flask db upgrade`")
+            logger.warning("the tables are not up to date: waiting for `./run db upgrade`")
             is_logged = True
         time.sleep(1)
     runtime.db.engine.dispose()

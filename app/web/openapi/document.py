@@ -161,6 +161,8 @@ def build_document(
     document["info"]["contact"] = {"name": "Whoever runs this service"}
     document["servers"] = [{"url": "/"}]
     components = document["components"]
+    # flask-smorest's own paging, which no endpoint uses.
+    del components["schemas"]["PaginationMetadata"]
     components["securitySchemes"] = _SCHEMES
     components["parameters"] = _PARAMETERS
     components["headers"] = {

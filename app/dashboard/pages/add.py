@@ -1,0 +1,128 @@
+"""Adding recordings, which browsers upload by signed links, and imports, each with a dry run first."""
+
+from datetime import timedelta
+from typing import Any
+
+from flask import redirect, render_template, request, url_for
+from werkzeug.wrappers import Response
+
+from app.audio_files import queries as recordings
+from app.audio_files.schemas import UploadCreate
+from app.audio_files.uploads import lifecycle
+from app.audio_files.uploads.limits import upload_limits
+from app.audio_files.uploads.links import EXTENSIONS, RecordingLinks
+from app.core.clock import utc_now
+from app.core.database.paging import PageRequest
+from app.core.errors import InvalidInput
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.pickers import options_of
+from app.dashboard.views.list_filters import FIELDS
+from app.imports import request_parsing
+from app.imports import service as imports
+from app.imports.files import SUFFIXES
+from app.imports.schemas.requests import ImportCreate
+from app.people import audit
+from app.people.audit import Action
+from app.people.gate.admission import current_actor
+from app.web.current import current_runtime
+from app.web.principal import EXPENSIVE, require_scope
+
+blp = PageBlueprint("add", __name__, url_prefix="/add")
+
+DEFAULTS = ("engagementId", "campaignId", "callCenterId", "executiveId")
+_PICKERS = [field for field in FIELDS if field.name in DEFAULTS]
+_LISTED_FOR = timedelta(days=1)
+_NEWEST = PageRequest(page_size=25)
+# The channels of a stereo recording; one channel needs no map.
+CHANNEL_MAPS: dict[str, dict[str, int]] = {
+    "one": {},
+    "agent-left": {"agent": 0, "customer": 1},
+    "agent-right": {"agent": 1, "customer": 0},
+}
+
+
+@blp.get("")
+@require_scope("audio:write")
+def show() -> str:
+    """Show where files are dropped, and what was added in the last day."""
+    with current_runtime().db.reading() as session:
+        added = recordings.list_page(session, _NEWEST, start=utc_now() - _LISTED_FOR)
+        imported = imports.list_page(session, _NEWEST)
+        options = options_of(session, {})
+    types = {suffix: kind for kind, suffixes in EXTENSIONS.items() for suffix in suffixes}
+    return render_template(
+        "add/show.html",
+        recordings=added,
+        imports=imported,
+        pickers=_PICKERS,
+        options=options,
+        recording_types=types,
+        import_suffixes=sorted(SUFFIXES),
+    )
+
+
+@blp.post("/recordings")
+@require_scope("audio:write")
+def reserve() -> dict[str, Any]:
+    """Reserve the upload of a recording; it is processed as soon as it has arrived."""
+    runtime = current_runtime()
+    body = {**request.form, "autoProcess": True}
+    if (size := request.form.get("sizeBytes", "")).isdecimal():
+        body["sizeBytes"] = int(size)
+    body["channelMap"] = CHANNEL_MAPS.get(request.form.get("channels", ""), {})
+    fields = forms.load(UploadCreate(), body)
+    links = RecordingLinks.of(runtime, "")
+    with runtime.db.writing() as session:
+        reserved = lifecycle.reserve(session, links=links, limits=upload_limits(runtime), **fields)
+        audit.record(session, current_actor(), Action.RECORDING_ADDED, reserved["audio_file_id"])
+    return {"id": reserved["audio_file_id"], "uploadUrl": reserved["upload_url"]}
+
+
+@blp.post("/imports")
+@require_scope("ingest:write", policy=EXPENSIVE)
+def check() -> Response:
+    """Start the dry run of a file."""
+    file = request.files.get("file")
+    if file is None or not file.filename:
+        raise InvalidInput.field("file", "Choose a file first.")
+    format_, documents = request_parsing.documents_from_file(file.filename, file.read())
+    defaults = {name: request.form[name] for name in DEFAULTS if request.form.get(name)}
+    body = forms.load(
+        ImportCreate(),
+        {
+            "format": format_,
+            "content": file.filename,
+            "defaults": defaults,
+            "createMissing": request.form.get("createMissing") == "true",
+            "dryRun": True,
+        },
+    )
+    runtime = current_runtime()
+    options = request_parsing.options_from_body(body, runtime.settings.engagement_types)
+    runtime.storage.require_space(0)
+    with runtime.db.writing() as session:
+        started = imports.create(
+            session, runtime.keyring, format=format_, documents=documents, options=options
+        )
+        audit.record(session, current_actor(), Action.IMPORT_REQUESTED, started["id"])
+    return redirect(url_for(".show_import", import_id=started["id"]), 303)
+
+
+@blp.get("/imports/<id:import_id>")
+@require_scope("ingest:write")
+def show_import(import_id: str) -> str:
+    """Show the counts and the errors of an import or of its dry run."""
+    with current_runtime().db.reading() as session:
+        return render_template("add/import.html", shown=imports.get(session, import_id))
+
+
+@blp.post("/imports/<id:import_id>/confirm")
+@require_scope("ingest:write", policy=EXPENSIVE)
+def confirm(import_id: str) -> Response:
+    """Import what a dry run has read."""
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        started = imports.confirm(session, runtime.keyring, import_id)
+        audit.record(session, current_actor(), Action.IMPORT_REQUESTED, started["id"])
+    return redirect(url_for(".show_import", import_id=started["id"]), 303)

@@ -1,0 +1,133 @@
+"""Exports: requested with the filters of the list, followed, downloaded and canceled."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import redirect, render_template, request, url_for
+from werkzeug.wrappers import Response
+
+from app.analytics.enums import ExportStatus, Format
+from app.analytics.exports import downloads, listing, service
+from app.analytics.exports.downloads import ExportLinks
+from app.analytics.exports.request import ExportRequest, request_from_body, required_scopes
+from app.analytics.schemas.exports import ExportCreate, ExportQuery
+from app.api_keys import service as api_keys
+from app.core.clock import utc_now
+from app.core.database.paging import Page
+from app.core.errors import Conflict, InvalidInput
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.notices import redirect_with
+from app.dashboard.pickers import options_of
+from app.dashboard.views import export_form, list_filters
+from app.people import audit
+from app.people import service as people
+from app.people.audit import Action
+from app.people.gate.admission import current_actor, current_person
+from app.web.current import current_runtime
+from app.web.principal import EXPENSIVE, check_scope, current_principal, require_scope
+
+blp = PageBlueprint("exports", __name__)
+
+SCOPE = "analytics:export"
+
+
+@blp.get("/exports")
+@require_scope(SCOPE)
+def show() -> str:
+    """Show the exports, the newest first, and the form for a new one."""
+    return _page(request.args, {})
+
+
+@blp.post("/exports")
+@require_scope(SCOPE, policy=EXPENSIVE)
+def create() -> Response | tuple[str, int]:
+    """Request an export."""
+    texts = {name: ",".join(values) for name, values in request.form.lists()}
+    try:
+        body = export_form.body_of(texts, current_person().timezone)
+        loaded = forms.load(ExportCreate(), body)
+        _request(request_from_body(loaded), loaded.get("file_name"))
+    except InvalidInput as error:
+        return _page(texts, export_form.named_as_fields(forms.field_errors(error))), 422
+    except Conflict as error:
+        return _page(texts, {}, problem=error.message), 409
+    return redirect_with("export-requested", "exports.show")
+
+
+@blp.get("/exports/<id:job_id>/file")
+@require_scope(SCOPE)
+def download(job_id: str) -> Response:
+    """Lead to the file by a signed link; the audit trail records it first."""
+    with current_runtime().db.writing() as session:
+        job = service.find(session, job_id)
+        _check_scopes(service.request_of(job))
+        if service.status_of(job, utc_now()) is not ExportStatus.READY:
+            raise Conflict("There is no file to download: request the export again.")
+        audit.record(session, current_actor(), Action.EXPORT_DOWNLOADED, job_id)
+        url, _ = _links().download(job, utc_now())
+    return redirect(url, 303)
+
+
+@blp.post("/exports/<id:job_id>/cancel")
+@require_scope(SCOPE)
+def cancel(job_id: str) -> Response:
+    """Cancel an export that is queued or running, or delete the file of one that is ready."""
+    with current_runtime().db.writing() as session:
+        service.cancel(session, job_id)
+        audit.record(session, current_actor(), Action.EXPORT_CANCELED, job_id)
+    return redirect_with("export-canceled", "exports.show")
+
+
+def _request(export: ExportRequest, file_name: str | None) -> None:
+    _check_scopes(export)
+    runtime = current_runtime()
+    runtime.storage.require_space(0)
+    with runtime.db.reading() as session:
+        service.require_fits_sheet(session, export)
+    with runtime.db.writing() as session:
+        job = service.create(
+            session, export, file_name=file_name, created_by=current_person().user_id
+        )
+        audit.record(session, current_actor(), Action.EXPORT_REQUESTED, job.id)
+
+
+def _check_scopes(export: ExportRequest) -> None:
+    for scope in required_scopes(export):
+        check_scope(scope)
+
+
+def _links() -> ExportLinks:
+    """Return links within this origin."""
+    runtime = current_runtime()
+    return ExportLinks(runtime.urls, "", runtime.settings.url_ttl_s)
+
+
+def _page(texts: Mapping[str, str], errors: Mapping[str, str], problem: str = "") -> str:
+    scopes = current_principal().scopes
+    query = forms.load(ExportQuery(), {"page": request.args.get("page", "1")})
+    with current_runtime().db.reading() as session:
+        page = listing.list_page(session, query["page_request"], scopes=scopes)
+        exports = [downloads.show(job, _links()) for job in page.items]
+        options = options_of(session, texts)
+        requesters = _requesters(session, page)
+    return render_template(
+        "exports/list.html",
+        exports=exports,
+        page=page,
+        requesters=requesters,
+        texts=texts,
+        errors=errors,
+        problem=problem,
+        fields=list_filters.FIELDS,
+        options=options,
+        datasets=listing.readable_datasets(scopes),
+        formats=list(Format),
+        page_url=lambda number: url_for(".show", page=number),
+    )
+
+
+def _requesters(session: Any, page: Page[Any]) -> dict[str, str]:
+    """Return the names of the people and the keys that have requested these exports."""
+    ids = {job.created_by for job in page.items}
+    return {**api_keys.names(session, ids), **people.display_names(session, ids)}

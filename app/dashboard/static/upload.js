@@ -1,0 +1,166 @@
+// Files dropped on the page: recordings are uploaded by signed links, two at a time, other files are
+// sent to a dry run. A refused file says why, stops no other, and is remembered until the tab closes.
+
+import {watch} from "./live.js";
+
+const AT_ONCE = 2;
+const LARGEST_IMPORT = 1_000_000;
+const REFUSED = "cqe-refused";
+const form = document.getElementById("add");
+const input = document.getElementById("file");
+const list = document.getElementById("files");
+const section = document.getElementById("dropped");
+const rowTemplate = document.getElementById("file-row");
+const recordingTypes = JSON.parse(form.dataset.recordingTypes);
+const importSuffixes = form.dataset.importSuffixes.split(" ");
+const waiting = [];
+let running = 0;
+
+function sizeText(bytes) {
+  const [unit, divisor] = bytes < 1e6 ? ["kB", 1e3] : ["MB", 1e6];
+  return `${(bytes / divisor).toFixed(1)} ${unit}`;
+}
+
+function addRow(name, size, kind) {
+  const row = rowTemplate.content.firstElementChild.cloneNode(true);
+  row.querySelector("[data-name]").textContent = name;
+  row.querySelector("[data-size]").textContent = sizeText(size);
+  row.querySelector("[data-kind]").textContent = kind;
+  row.querySelector("progress").setAttribute("aria-label", `Progress of ${name}`);
+  list.append(row);
+  section.hidden = false;
+  return row;
+}
+
+function say(row, text) {
+  row.querySelector("[data-live-text]").textContent = text;
+}
+
+function showLink(row, url, text) {
+  const link = row.querySelector("[data-link]");
+  link.href = url;
+  link.textContent = text;
+  link.hidden = false;
+}
+
+function remembered() {
+  return JSON.parse(sessionStorage.getItem(REFUSED) || "[]");
+}
+
+function showRefusal(row, reason) {
+  row.dataset.refused = "yes";
+  row.querySelector("progress").hidden = true;
+  say(row, `Refused: ${reason}`);
+}
+
+function refuse(row, file, reason) {
+  showRefusal(row, reason);
+  const refused = [...remembered(), {name: file.name, size: file.size, reason}];
+  sessionStorage.setItem(REFUSED, JSON.stringify(refused.slice(-20)));
+}
+
+async function send(url, fields) {
+  const answer = await fetch(url, {
+    method: "POST",
+    body: fields,
+    headers: {Accept: "application/json", "X-CQE-Token": form.elements.form_token.value},
+  });
+  if (answer.ok) return answer;
+  const {error} = await answer.json().catch(() => ({error: null}));
+  throw new Error(error?.details?.[0]?.message || error?.message || `The service answered ${answer.status}.`);
+}
+
+function put(url, file, type, onProgress) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("PUT", url);
+    request.setRequestHeader("Content-Type", type);
+    request.upload.addEventListener("progress", event => onProgress(event.loaded / event.total));
+    request.addEventListener("load", () => {
+      if (request.status < 300) resolve();
+      else reject(new Error(`The upload was answered with ${request.status}.`));
+    });
+    request.addEventListener("error", () => reject(new Error("The connection was lost: drop the file again.")));
+    request.send(file);
+  });
+}
+
+async function addRecording(row, file, type) {
+  const fields = new FormData(form);
+  fields.delete("file");
+  for (const [name, value] of [["fileName", file.name], ["contentType", type], ["sizeBytes", file.size]]) {
+    fields.set(name, value);
+  }
+  const {id, uploadUrl} = await (await send(form.dataset.recordings, fields)).json();
+  const bar = row.querySelector("progress");
+  await put(uploadUrl, file, type, share => { bar.value = 100 * share; });
+  bar.value = 0;
+  say(row, "Uploaded");
+  row.dataset.live = id;
+  watch();
+}
+
+async function checkImport(row, file) {
+  const fields = new FormData(form);
+  fields.set("file", file);
+  const answer = await send(form.action, fields);
+  row.querySelector("progress").hidden = true;
+  row.dataset.live = new URL(answer.url).pathname.split("/").pop();
+  showLink(row, answer.url, `Dry run of ${file.name}`);
+  watch();
+}
+
+function next() {
+  while (running < AT_ONCE && waiting.length) {
+    const {row, file, work} = waiting.shift();
+    running += 1;
+    say(row, "Being sent");
+    work().catch(error => refuse(row, file, error.message)).finally(() => {
+      running -= 1;
+      next();
+    });
+  }
+}
+
+function take(file) {
+  const suffix = file.name.toLowerCase().match(/\.[a-z0-9]+$/)?.[0] || "";
+  const type = recordingTypes[suffix];
+  const isImport = importSuffixes.includes(suffix);
+  const row = addRow(file.name, file.size, type || (isImport ? "Conversations" : "Unknown type"));
+  if (!type && !isImport) return refuse(row, file, "this is neither a recording nor a file of conversations.");
+  if (!file.size) return refuse(row, file, "the file is empty.");
+  if (isImport && file.size > LARGEST_IMPORT) {
+    return refuse(row, file, "it has over 1 MB. On the machine of the service, ./run import takes any size.");
+  }
+  say(row, "Waiting");
+  waiting.push({row, file, work: () => type ? addRecording(row, file, type) : checkImport(row, file)});
+}
+
+function takeAll(files) {
+  for (const file of files) take(file);
+  next();
+}
+
+document.getElementById("without-script").hidden = true;
+for (const {name, size, reason} of remembered()) showRefusal(addRow(name, size, "Refused"), reason);
+document.getElementById("forget").addEventListener("click", () => {
+  sessionStorage.removeItem(REFUSED);
+  for (const row of list.querySelectorAll("[data-refused]")) row.remove();
+  section.hidden = !list.children.length;
+});
+input.addEventListener("change", () => {
+  takeAll(input.files);
+  input.value = "";
+});
+form.addEventListener("dragover", event => event.preventDefault());
+form.addEventListener("drop", event => {
+  event.preventDefault();
+  takeAll(event.dataTransfer.files);
+});
+list.addEventListener("ended", ({target, detail}) => {
+  target.querySelector("progress").hidden = true;
+  if (detail.url) showLink(target, detail.url, "Open the evaluation");
+});
+addEventListener("beforeunload", event => {
+  if (running) event.preventDefault();
+});

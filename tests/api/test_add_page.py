@@ -1,0 +1,142 @@
+"""The page where recordings and imports are added: uploads by signed links, dry runs, imports."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+import requests
+
+from app.core.clock import utc_now
+from app.core.runtime import Runtime
+from app.imports import jobs, service
+from tests.caller import Caller
+from tests.visitor import Visitor, signed_in
+
+JSON = {"Accept": "application/json", "Sec-Fetch-Dest": "empty"}
+CHATS = (
+    '{"externalId": "c-1", "messages": [{"role": "customer", "text": "Hello, my order is late."},'
+    ' {"role": "agent", "text": "I am sorry, let me look."}]}\n'
+    '{"externalId": "c-2", "messages": [{"role": "nobody", "text": "Hm."}]}\n'
+)
+
+
+@pytest.fixture
+def visit(base: str, runtime: Runtime) -> Callable[[str], Visitor]:
+    """Return a visitor who has signed in with a role."""
+    return partial(signed_in, base, runtime)
+
+
+def checked(runtime: Runtime, visitor: Visitor, name: str, text: str) -> str:
+    """Send a file to a dry run, do the worker's work, and return the path of its page."""
+    visitor.get("/add")
+    answer = visitor.post("/add/imports", files={"file": (name, text.encode())})
+    assert answer.status_code == 303, answer.text
+    worked(runtime, answer.headers["Location"])
+    return str(answer.headers["Location"])
+
+
+def worked(runtime: Runtime, path: str) -> None:
+    jobs.run_import(runtime, path.rpartition("/")[2])
+
+
+def listed(client: Caller) -> list[dict[str, Any]]:
+    return list(client.get("/imports").json()["data"])
+
+
+def test_a_dry_run_names_the_bad_line_and_the_import_counts_the_same(
+    client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    reviewer = visit("reviewer")
+    path = checked(runtime, reviewer, "chats.jsonl", CHATS)
+    page = reviewer.get(path).text
+    assert "Nothing was written yet." in page
+    assert '<th scope="row" class="number">2</th><td>c-2</td>' in page
+    assert client.get("/conversations").json()["data"] == []
+    confirmed = reviewer.post(f"{path}/confirm")
+    assert confirmed.status_code == 303
+    worked(runtime, confirmed.headers["Location"])
+    real, dry = listed(client)
+    assert (real["dryRun"], dry["dryRun"]) == (False, True)
+    assert real["counts"] == dry["counts"]
+    assert (real["counts"]["created"], real["counts"]["failed"]) == (1, 1)
+    assert [each["externalId"] for each in client.get("/conversations").json()["data"]] == ["c-1"]
+    assert reviewer.post(f"{path}/confirm").status_code == 409
+    statuses = client.get("/imports?status=completed").json()["data"]
+    assert statuses == []
+
+
+def test_the_documents_of_a_dry_run_are_deleted_after_an_hour(
+    client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    path = checked(runtime, visit("reviewer"), "chats.jsonl", CHATS)
+    import_id = path.rpartition("/")[2]
+    jobs.forget_documents(runtime)
+    with runtime.db.writing() as session:
+        service.forget_documents(session, before=utc_now() + timedelta(seconds=1))
+    refused = client.post(f"/imports/{import_id}/confirm")
+    assert refused.status_code == 409
+    assert "deleted" in refused.json()["error"]["message"]
+
+
+def test_a_file_of_one_record_has_its_name_as_key(
+    client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    vtt = "WEBVTT\n\n00:00.000 --> 00:02.000\n<v Agent>Hello, you speak to Tom.\n"
+    reviewer = visit("reviewer")
+    path = checked(runtime, reviewer, "call 7.vtt", vtt)
+    worked(runtime, reviewer.post(f"{path}/confirm").headers["Location"])
+    assert [call["externalId"] for call in client.get("/voice-calls").json()["data"]] == ["call 7"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("notes.txt", b"Buy milk.", "The format of notes.txt is unknown"),
+        ("chats.csv", b"externalId,text\n1,\xff\xfe", "chats.csv is no UTF-8 text"),
+    ],
+)
+def test_a_file_that_cannot_be_imported_is_refused_with_the_reason(
+    client: Caller, visit: Callable[[str], Visitor], name: str, data: bytes, reason: str
+) -> None:
+    reviewer = visit("reviewer")
+    reviewer.get("/add")
+    answer = reviewer.post(
+        "/add/imports",
+        files={"file": (name, data)},
+        headers={**JSON, "X-CQE-Token": reviewer.token},
+    )
+    assert answer.status_code == 422
+    assert reason in answer.json()["error"]["details"][0]["message"]
+    assert listed(client) == []
+
+
+def test_an_upload_is_reserved_with_the_defaults_of_the_form(
+    client: Caller, visit: Callable[[str], Visitor]
+) -> None:
+    reviewer = visit("reviewer")
+    reviewer.get("/add")
+    form = {"fileName": "a.wav", "contentType": "audio/wav", "sizeBytes": "4"}
+    more = {"channels": "agent-right", "engagementId": ""}
+    reserved = reviewer.post("/add/recordings", {**form, **more}, headers=JSON).json()
+    assert reserved["uploadUrl"].startswith("/storage/")
+    requests.put(
+        reviewer.base + reserved["uploadUrl"],
+        data=b"nope",
+        headers={"Content-Type": "audio/wav"},
+        timeout=30,
+    ).raise_for_status()
+    shown = client.get(f"/audio-files/{reserved['id']}").json()["data"]
+    assert shown["channelMap"] == {"agent": 1, "customer": 0}
+    assert shown["status"] == "queued"
+    assert "a.wav" in reviewer.get("/add").text
+    refused = reviewer.post("/add/recordings", {**form, "sizeBytes": "many"}, headers=JSON)
+    assert refused.status_code == 422
+
+
+def test_a_viewer_adds_nothing(visit: Callable[[str], Visitor]) -> None:
+    viewer = visit("viewer")
+    assert viewer.get("/add").status_code == 403
+    assert viewer.post("/add/recordings").status_code == 403
+    assert viewer.post("/add/imports").status_code == 403

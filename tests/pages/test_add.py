@@ -1,0 +1,61 @@
+"""Files dropped in a browser: recordings reach a score, imports their dry run, others are refused."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.pages.accessibility import check_accessibility
+from tests.pages.conftest import DEMO_WITHIN_S
+
+CALL = Path(__file__).parents[1] / "data" / "audio" / "calls" / "fx-call-2.stereo.wav"
+TABLE = "conversation_id,role,text\nt-1,customer,My parcel is late.\nt-2,somebody,Hm.\n"
+
+
+def test_recordings_reach_a_score_and_a_text_is_refused(
+    page_of: Callable[..., Page], tmp_path: Path, console: list[str]
+) -> None:
+    page = page_of("reviewer")
+    page.goto("/add")
+    check_accessibility(page)
+    notes = tmp_path / "notes.txt"
+    notes.write_text("Buy milk.")
+    page.get_by_label("Channels of recordings").select_option("agent-left")
+    names = ["morning.wav", "evening.wav"]
+    files = [Path(shutil.copy(CALL, tmp_path / name)) for name in names]
+    page.get_by_label("Drop files here").set_input_files([*files, notes])
+    dropped = page.get_by_role("region", name="Dropped here")
+    refusal = dropped.get_by_text("Refused: The format of notes.txt is unknown")
+    expect(refusal).to_be_visible()
+    console.clear()
+    expect(dropped.locator("[data-live]")).to_have_count(len(names))
+    check_accessibility(page)
+    page.reload()
+    expect(refusal).to_be_visible()
+    recordings = page.get_by_role("region", name="Recordings of the last 24 hours")
+    for name in names:
+        row = recordings.get_by_role("row", name=name)
+        expect(row.get_by_text("Judged")).to_be_visible(timeout=1000 * DEMO_WITHIN_S)
+        expect(row.get_by_role("link")).to_be_visible()
+    check_accessibility(page)
+
+
+def test_a_table_with_a_bad_line_is_imported_after_a_dry_run(
+    page_of: Callable[..., Page], tmp_path: Path
+) -> None:
+    table = tmp_path / "chats.csv"
+    table.write_text(TABLE)
+    page = page_of("reviewer")
+    page.goto("/add")
+    page.get_by_label("Drop files here").set_input_files(table)
+    page.get_by_role("link", name="Dry run of chats.csv").click()
+    errors = page.get_by_role("region", name="Errors")
+    expect(errors).to_contain_text("somebody")
+    check_accessibility(page)
+    counts = page.get_by_role("definition").all_inner_texts()
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Import")
+    expect(errors).to_contain_text("somebody")
+    assert page.get_by_role("definition").all_inner_texts() == counts
+    check_accessibility(page)
