@@ -17,4 +17,4 @@ def check_accessibility(page: Page) -> None:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         # The page's own policy refuses a script tag.
         page.evaluate(_AXE)
-        assert page.evaluate(_RUN, _TAGS) == [], scheme
+        assert page.evaluate(_RUN, _TAGS) == [], f"{page.url}, {scheme}"

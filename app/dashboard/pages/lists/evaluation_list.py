@@ -46,7 +46,10 @@ def show() -> Response | tuple[str, int]:
 @blp.get(f"{LIST_PATH}/at")
 @require_scope("evaluations:read")
 def open_place() -> Response:
-    """Lead to the evaluation at a place of a list: `in` is the list's query, `at` counts from 0."""
+    """Lead to the evaluation at a place of a list: `in` is the list's query, `at` counts from 0.
+
+    A place behind the end leads back to the list.
+    """
     query = dict(parse_qsl(request.args.get("in", "")))
     place = request.args.get("at", "")
     if not (place.isascii() and place.isdecimal() and len(place) < _MOST_DIGITS):
@@ -56,7 +59,7 @@ def open_place() -> Response:
     with current_runtime().db.reading() as session:
         page = listing.list_page(session, asked, **loaded)
     if not page.items:
-        raise NotFound()
+        return redirect(filters.url(LIST_PATH, query), 303)
     return redirect(_place_url(page.items[0]["id"], query, int(place)), 303)
 
 
