@@ -22,6 +22,6 @@ def test_a_recording_without_sound_fails_and_is_tried_again(
     failed = page.get_by_role("region", name="Failed")
     expect(failed.get_by_role("row", name="broken.wav")).to_be_visible()
     check_accessibility(page)
-    failed.get_by_role("button", name="Try again: broken.wav").click()
+    failed.get_by_role("row", name="broken.wav").get_by_role("button").click()
     expect(page.get_by_role("status").first).to_contain_text("It is tried again.")
     check_accessibility(page)
