@@ -231,7 +231,11 @@ class WaveformSchema(CamelSchema):
         required=True,
         metadata={"description": "drawing: it is made at this moment; ask again in a few seconds."},
     )
-    peaks_per_second = fields.Integer(required=True, allow_none=True)
+    peaks_per_second = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Peaks of each channel in one second; null while drawing."},
+    )
     channels = fields.List(
         fields.List(fields.Integer()),
         required=True,

@@ -37,7 +37,7 @@ def wait_for_chats(demo: Demo) -> None:
 
 def test_pages_with_figures_are_accessible(demo: Demo, page: Page) -> None:
     wait_for_chats(demo)
-    for path in PATHS:
+    for path in (*PATHS, "/review?tab=auto-fails"):
         page.goto(path)
         for summary in page.locator("main details > summary").all():
             summary.click()

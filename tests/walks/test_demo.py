@@ -78,6 +78,42 @@ def test_chats_and_calls_get_the_expected_scores(
     assert found["demo-call-thursday-fine"]["passed"]
 
 
+def coaching(client: Caller, external_id: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the coaching of the evaluation of one chat."""
+    evaluation = next(
+        row for row in rows(client, "/evaluations") if row["externalId"] == external_id
+    )
+    results = client.get(f"/evaluations/{evaluation['id']}/results").json()["data"]
+    found: dict[str, list[dict[str, Any]]] = results["coaching"]
+    return found
+
+
+def test_a_rude_agent_is_told_and_an_excellent_one_is_praised_for_what_was_done(
+    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+) -> None:
+    evaluations.judge(runtime)
+    rude = coaching(client, "demo-chat-rude-agent")
+    assert rude["strengths"] == []
+    assert rude["improvements"][0]["text"].startswith("The agent was rude to the customer")
+    assert "Did you even look properly?" in rude["improvements"][0]["text"]
+    excellent = coaching(client, "demo-chat-charged-twice")
+    praised = {entry["criterionKey"]: entry["text"] for entry in excellent["strengths"]}
+    assert "I have refunded it now" in praised["resolution.completeness"]
+    assert "I understand how worrying that is" in str(praised)
+    assert "rude" not in str(excellent["improvements"])
+
+
+def test_the_address_of_a_customer_is_masked(
+    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+) -> None:
+    chats = {chat["externalId"]: chat["id"] for chat in rows(client, "/conversations")}
+    path = f"/conversations/{chats['demo-chat-address-change']}/messages"
+    said = [message["text"] for message in rows(client, path)]
+    assert "[ADDRESS]" in said
+    assert not any("Mill Lane" in text for text in said)
+    assert any("Rohan" in text for text in said)
+
+
 def test_every_report_has_data(
     loaded: loading.LoadReport, runtime: Runtime, client: Caller
 ) -> None:
@@ -111,6 +147,24 @@ def test_a_recording_is_transcribed_and_evaluated(
     said = " ".join(each["text"] for each in transcript["segments"])
     assert "Riverside" in said
     assert {each["role"] for each in transcript["segments"]} == {"agent", "customer"}
+
+
+def test_a_recording_on_one_channel_gets_no_verdict(
+    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+) -> None:
+    pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
+    known = {row["externalId"]: row["id"] for row in rows(client, "/audio-files")}
+    mono = known["demo-recording-mono"]
+    audio_files.process_audio(runtime, progress(client, mono)["jobId"])
+    heard = show(client, mono)
+    assert heard["status"] == "processed"
+    evaluation = client.get(f"/evaluations/{heard['evaluationId']}").json()["data"]
+    assert evaluation["hasVerdict"] is False
+    assert (evaluation["passed"], evaluation["band"]) == (None, None)
+    assert evaluation["judgedWeightPercent"] < 50
+    results = client.get(f"/evaluations/{evaluation['id']}/results").json()["data"]
+    assert results["noVerdictReason"].startswith("No verdict: only")
+    assert results["coaching"]["strengths"] == []
 
 
 def test_an_interrupted_load_is_completed(runtime: Runtime, client: Caller) -> None:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from app.ai.conduct.marks import Mark, Marks, likelihood, marks_of, strongest
 from app.ai.dialogue.cues import Cues
+from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import Dialogue, Line, Side
 
 NEGATIVE_LABELS = ("neg", "anger", "disapp", "sarcasm")
@@ -168,8 +169,10 @@ def readings_of(dialogue: Dialogue, cues: Cues) -> Readings | None:
         return None
     context = _Context()
     found: list[SpokenLine] = []
+    # A customer who writes to the judge says nothing to the agent; an agent may hide nothing so.
+    steering = {line.position for line in lines_with_instructions(dialogue.customer)}
     for line in dialogue.lines:
-        if line.side not in (Side.CUSTOMER, Side.SERVICE):
+        if line.side not in (Side.CUSTOMER, Side.SERVICE) or line.position in steering:
             continue
         said = cues.in_line(line)
         marks, kinds = marks_of(line, said), {cue.kind for cue in said}

@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import Any
 
 from flask import render_template, request
-from werkzeug.wrappers import Response
 
 from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.dashboard import evaluation_details, forms
@@ -26,13 +25,10 @@ from app.web.principal import current_principal, require_scope
 
 blp = PageBlueprint("evaluation", __name__, url_prefix="/evaluations/<id:evaluation_id>")
 
-Answer = str | Response | tuple[str, int]
-_MOST_REVISIONS = 100
-
 
 @blp.get("")
 @require_scope("evaluations:read")
-def show(evaluation_id: str) -> Answer:
+def show(evaluation_id: str) -> str:
     """Show an evaluation."""
     runtime = current_runtime()
     raw = request.args.get("words") == "raw"
@@ -41,16 +37,15 @@ def show(evaluation_id: str) -> Answer:
         with runtime.db.writing() as session:
             audit.record(session, current_actor(), Action.RAW_TEXTS_READ, evaluation_id)
     else:
-        # The words are masked: a busy database does not keep the page from being read.
-        with suppress(ServiceUnavailable), runtime.db.writing() as session:
-            audit.record_daily(session, current_actor(), Action.EVALUATION_OPENED, evaluation_id)
+        _note_opened(evaluation_id)
     return render(evaluation_id, raw=raw)
 
 
 @blp.get("/blind")
 @require_scope("evaluations:review")
-def show_blind(evaluation_id: str) -> Answer:
+def show_blind(evaluation_id: str) -> str:
     """Show the words and the questions, without answers and score, for a second opinion."""
+    _note_opened(evaluation_id)
     return render_blind(evaluation_id)
 
 
@@ -125,6 +120,15 @@ def render_blind(
         raw=False,
         may_read_raw=False,
     )
+
+
+def _note_opened(evaluation_id: str) -> None:
+    """Note that the person has opened an evaluation; its words are masked.
+
+    A busy database does not keep the page from being read.
+    """
+    with suppress(ServiceUnavailable), current_runtime().db.writing() as session:
+        audit.record_daily(session, current_actor(), Action.EVALUATION_OPENED, evaluation_id)
 
 
 def _read(

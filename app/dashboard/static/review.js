@@ -76,7 +76,9 @@ if (shown) {
     const action = document.getElementById("action");
     if (["request", "start", "confirm"].includes(action.value) && changed()) action.value = "override";
     clearTimeout(timer);
-    timer = setTimeout(preview, PAUSE_MS);
+    timer = setTimeout(() => preview().catch(() => {
+      shown.textContent = "The new score is not known: the service could not be reached.";
+    }), PAUSE_MS);
   });
   for (const button of form.querySelectorAll("[data-take-quote]")) {
     // The press would clear the selection.

@@ -13,8 +13,13 @@ def local_time(moment: datetime, zone: str) -> str:
 
 
 def age(moment: datetime) -> str:
-    """Return how long ago a moment was, in its largest unit: `40 s`, `5 min`, `3 h`, `2 d`."""
-    seconds = max(0, int((utc_now() - moment) / timedelta(seconds=1)))
+    """Return how long ago a moment was (see `rounded_length`)."""
+    return rounded_length(utc_now() - moment)
+
+
+def rounded_length(length: timedelta) -> str:
+    """Format a length in its largest unit: `40 s`, `5 min`, `3 h`, `2 d`."""
+    seconds = max(0, int(length / timedelta(seconds=1)))
     for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{seconds // size} {unit}"

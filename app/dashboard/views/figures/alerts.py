@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from app.dashboard.views.figures.changes import MeasuredMean, change_of
+from app.dashboard.views.times import rounded_length
 
 _FAILING_FOR = timedelta(hours=1)
 _WAITING_FOR = timedelta(minutes=15)
@@ -72,12 +73,12 @@ def _silent_parts(situation: Situation) -> Iterator[Alert]:
 def _webhooks(situation: Situation) -> Iterator[Alert]:
     for webhook in situation.webhooks:
         if webhook.deactivated_at is not None:
-            age = _age(situation.now - webhook.deactivated_at)
+            age = rounded_length(situation.now - webhook.deactivated_at)
             yield Alert(f"Webhook {webhook.name} switched off {age} ago")
         elif webhook.failing_since is not None:
             failing = situation.now - webhook.failing_since
             if failing > _FAILING_FOR:
-                text = f"Webhook {webhook.name} failing for {_age(failing)}"
+                text = f"Webhook {webhook.name} failing for {rounded_length(failing)}"
                 yield Alert(text)
 
 
@@ -86,7 +87,9 @@ def _work(situation: Situation) -> Iterator[Alert]:
     if waiting is not None and waiting.oldest_at is not None:
         age = situation.now - waiting.oldest_at
         if age > _WAITING_FOR:
-            yield Alert(f"{waiting.count} under way, the oldest for {_age(age)}", waiting.href)
+            yield Alert(
+                f"{waiting.count} under way, the oldest for {rounded_length(age)}", waiting.href
+            )
     if failed is not None and failed.count >= _FEWEST_FAILED:
         share = failed.count / max(1, situation.ended_count)
         if share > _FAILED_SHARE:
@@ -102,7 +105,7 @@ def _reviews(situation: Situation) -> Iterator[Alert]:
         noun = "open dispute" if disputes.count == 1 else "open disputes"
         oldest = ""
         if disputes.oldest_at is not None:
-            oldest = f", the oldest from {_age(situation.now - disputes.oldest_at)} ago"
+            oldest = f", the oldest from {rounded_length(situation.now - disputes.oldest_at)} ago"
         yield Alert(f"{disputes.count} {noun}{oldest}", disputes.href)
 
 
@@ -122,11 +125,3 @@ def _usage(situation: Situation) -> Iterator[Alert]:
         if percent >= _USAGE_FROM_PERCENT:
             text = f"{name}: {percent:.0f} % of the plan's amount used"
             yield Alert(text)
-
-
-def _age(length: timedelta) -> str:
-    seconds = int(length.total_seconds())
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds // size} {unit}"
-    return f"{seconds} s"
