@@ -48,7 +48,7 @@ SECTIONS: tuple[tuple[Link, ...], ...] = (
         Link("Trends", "trends.show", "g t", keeps_filters=True),
         Link("Topics", "trends.topics", keeps_filters=True),
     ),
-    (Link("Add", "add.show"), Link("Exports", "exports.show")),
+    (Link("Add", "add.show"), Link("Work", "work.show"), Link("Exports", "exports.show")),
     (
         Link("Webhooks", "webhooks.list_page"),
         Link("Keys", "keys.list_page"),

@@ -26,6 +26,7 @@ _NOTICES = {
     "signed-out": "You have signed out.",
     "user-disabled": "The account is disabled, and its sessions have ended.",
     "user-enabled": "The account is enabled again.",
+    "tried-again": "It is tried again.",
     "view-deleted": "The view was deleted.",
 }
 

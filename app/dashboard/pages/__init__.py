@@ -10,6 +10,7 @@ from app.dashboard.pages import (
     live,
     sign_in,
     sound,
+    work,
 )
 from app.dashboard.pages.admin import audit, keys, people, usage, webhooks
 from app.dashboard.pages.figures import leaderboards, overview, trends
@@ -28,6 +29,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     leaderboards.blp,
     trends.blp,
     add.blp,
+    work.blp,
     exports.blp,
     account.blp,
     webhooks.blp,

@@ -157,7 +157,7 @@ form.addEventListener("drop", event => {
   event.preventDefault();
   takeAll(event.dataTransfer.files);
 });
-list.addEventListener("ended", ({target, detail}) => {
+document.addEventListener("ended", ({target, detail}) => {
   target.querySelector("progress").hidden = true;
   if (detail.url) showLink(target, detail.url, "Open the evaluation");
 });

@@ -1,0 +1,168 @@
+"""Work of the service: what waits, runs and has failed, as far as the person's role may see it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from flask import render_template, url_for
+from werkzeug.wrappers import Response
+
+from app.analytics.exports import listing as exports
+from app.audio_files import queries as recordings
+from app.audio_files.processing import requests as processing
+from app.core.database.paging import Page, PageRequest
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.notices import redirect_with
+from app.dashboard.words import text_of
+from app.evaluations import listing as evaluations
+from app.evaluations.enums import SourceType
+from app.evaluations.judging import again, bulk, judgements
+from app.imports import service as imports
+from app.people import audit
+from app.people.audit import Action
+from app.people.gate.admission import current_actor
+from app.web.current import current_runtime
+from app.web.principal import current_principal, require_scope
+
+blp = PageBlueprint("work", __name__, url_prefix="/work")
+
+_OPEN_JOBS = ("queued", "running")
+_OPEN_RECORDINGS = ("queued", "transcribing", "transcribed", "evaluating")
+# Recordings are shown by themselves.
+_WITHOUT_RECORDING = [kind.value for kind in SourceType if kind != SourceType.AUDIO_FILE]
+_OLDEST = PageRequest(page_size=10, sort="created_at")
+_NEWEST = PageRequest(page_size=10)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRow:
+    """One piece of work; `retry_url` takes the form that tries it again."""
+
+    id: str
+    kind: str
+    name: str
+    text: str
+    since: datetime
+    retry_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkPart:
+    """The first rows of one kind of work, and how many there are."""
+
+    rows: list[WorkRow]
+    total_count: int
+
+
+@blp.get("")
+@require_scope("evaluations:read")
+def show() -> str:
+    """Show the work that is open, the oldest first, and what has failed, the newest first."""
+    with current_runtime().db.reading() as session:
+        open_parts = list(_parts(session, is_open=True))
+        failed_parts = list(_parts(session, is_open=False))
+    return render_template("work/show.html", open=_joined(open_parts), failed=_joined(failed_parts))
+
+
+@blp.post("/recordings/<id:audio_file_id>/retry")
+@require_scope("audio:write")
+def retry_recording(audio_file_id: str) -> Response:
+    """Process a recording again."""
+    runtime = current_runtime()
+    with runtime.db.writing() as session:
+        processing.request_processing(
+            session, audio_file_id, redact_by_default=runtime.settings.redaction
+        )
+        audit.record(session, current_actor(), Action.RE_EVALUATED, audio_file_id)
+    return redirect_with("tried-again", "work.show")
+
+
+@blp.post("/evaluations/<id:evaluation_id>/retry")
+@require_scope("evaluations:review")
+def retry_evaluation(evaluation_id: str) -> Response:
+    """Judge a conversation again."""
+    with current_runtime().db.writing() as session:
+        again.request(session, evaluation_id)
+        audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
+    return redirect_with("tried-again", "work.show")
+
+
+def _parts(session: Any, *, is_open: bool) -> Iterator[WorkPart]:
+    """Yield a part for each kind of work that the person may see."""
+    scopes = current_principal().scopes
+    asked = _OLDEST if is_open else _NEWEST
+    jobs = _OPEN_JOBS if is_open else ("failed",)
+    if "audio:read" in scopes:
+        status = _OPEN_RECORDINGS if is_open else ("failed",)
+        yield _part(recordings.list_page(session, asked, status=status), _recording)
+    if is_open:
+        yield _part(judgements.list_open(session, asked), _open_evaluation)
+    else:
+        failed = evaluations.list_page(
+            session, asked, status=["failed"], source_type=_WITHOUT_RECORDING
+        )
+        yield _part(failed, _failed_evaluation)
+    if "evaluations:review" in scopes:
+        yield _part(bulk.list_page(session, asked, status=jobs), _re_evaluation)
+    if "ingest:write" in scopes:
+        yield _part(imports.list_page(session, asked, status=jobs), _import)
+    if "analytics:export" in scopes:
+        yield _part(exports.list_page(session, asked, scopes=scopes, status=jobs), _export)
+
+
+def _part(page: Page[Any], row_of: Callable[[Any], WorkRow]) -> WorkPart:
+    return WorkPart([row_of(item) for item in page.items], page.total_count)
+
+
+def _joined(parts: list[WorkPart]) -> WorkPart:
+    rows = [row for part in parts for row in part.rows]
+    return WorkPart(rows, sum(part.total_count for part in parts))
+
+
+def _recording(row: Any) -> WorkRow:
+    may_retry = row["status"] == "failed" and "audio:write" in current_principal().scopes
+    retry_url = url_for(".retry_recording", audio_file_id=row["id"]) if may_retry else None
+    text = _with_reason(text_of("audioStatus", row["status"]), row["error"])
+    return WorkRow(row["id"], "Recording", row["file_name"], text, row["created_at"], retry_url)
+
+
+def _open_evaluation(row: Any) -> WorkRow:
+    return _evaluation(row, row["queued_at"], text_of("status", row["status"]), None)
+
+
+def _failed_evaluation(row: Any) -> WorkRow:
+    may_retry = "evaluations:review" in current_principal().scopes
+    retry_url = url_for(".retry_evaluation", evaluation_id=row["id"]) if may_retry else None
+    text = _with_reason(text_of("status", row["status"]), row["error"])
+    return _evaluation(row, row["created_at"], text, retry_url)
+
+
+def _evaluation(row: Any, since: datetime, text: str, retry_url: str | None) -> WorkRow:
+    name = f"{text_of('channel', row['channel'])} of {row['executive'] or 'nobody named'}"
+    return WorkRow(row["id"], "Evaluation", name, text, since, retry_url)
+
+
+def _re_evaluation(row: Any) -> WorkRow:
+    counts = row["counts"]
+    text = f"{counts['completed'] + counts['failed']:,} of {counts['selected']:,} judged again"
+    text = _with_reason(text, row["error"])
+    return WorkRow(
+        row["id"], "Judging again", f"{row['count']:,} evaluations", text, row["created_at"]
+    )
+
+
+def _import(row: Any) -> WorkRow:
+    text = _with_reason(text_of("importStatus", row["status"]), row["error"])
+    name = text_of("importFormat", row["format"])
+    kind = "Dry run" if row["dry_run"] else "Import"
+    return WorkRow(row["id"], kind, name, text, row["created_at"])
+
+
+def _export(job: Any) -> WorkRow:
+    text = _with_reason(text_of("exportStatus", job.state), job.error)
+    return WorkRow(job.id, "Export", text_of("dataset", job.dataset), text, job.queued_at)
+
+
+def _with_reason(text: str, error: Any) -> str:
+    return f"{text}: {error['message']}" if error else text

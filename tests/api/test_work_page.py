@@ -1,0 +1,48 @@
+"""The page of the service's work: what waits, what has failed, and trying it again."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from app.audio_files import jobs
+from app.core.runtime import Runtime
+from tests.caller import Caller
+from tests.contacts import put_chat
+from tests.recordings import ask, upload
+from tests.visitor import Visitor, signed_in
+
+
+@pytest.fixture
+def visit(base: str, runtime: Runtime) -> Callable[[str], Visitor]:
+    """Return a visitor who has signed in with a role."""
+    return partial(signed_in, base, runtime)
+
+
+def test_failed_work_says_why_and_is_tried_again(
+    client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    reviewer = visit("reviewer")
+    assert "Nothing waits or runs." in reviewer.get("/work").text
+    audio_file_id = upload(client, b"no sound at all", fileName="call.wav")
+    job_id = ask(client, audio_file_id)
+    page = reviewer.get("/work").text
+    assert "Under way: 1" in page
+    assert f'data-live="{audio_file_id}"' in page
+    jobs.process_audio(runtime, job_id)
+    page = reviewer.get("/work").text
+    assert "Under way: 0" in page
+    assert "Failed: 1" in page
+    assert "Try again" not in visit("viewer").get("/work").text
+    assert reviewer.post(f"/work/recordings/{audio_file_id}/retry").status_code == 303
+    assert "Under way: 1" in reviewer.get("/work").text
+
+
+def test_every_kind_of_open_work_is_shown_to_those_who_may_see_it(
+    client: Caller, visit: Callable[[str], Visitor]
+) -> None:
+    put_chat(client)
+    client.post("/analytics/export", {"dataset": "evaluations", "format": "csv"})
+    client.post("/imports", {"items": [{"externalId": "c", "name": "C", "kind": "campaign"}]})
+    assert "Under way: 3" in visit("reviewer").get("/work").text
+    assert "Under way: 1" in visit("viewer").get("/work").text
