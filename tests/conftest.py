@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy
 from flask import Flask
 from werkzeug.serving import make_server
+from xdist.scheduler import LoadFileScheduling
 
 from app.api_keys import service as api_keys
 from app.core.database.schema_revision import needed_revision
@@ -28,6 +29,19 @@ load_tables()
 
 DATA = Path(__file__).parent / "data"
 POSTGRES_URL = os.environ.get("CQE_TEST_POSTGRES_URL", "")
+
+
+class LoadFileOrPagesScheduling(LoadFileScheduling):
+    """Gives a whole file to one process, and all browser tests, which share one service."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        folder = "tests/pages/"
+        return folder if nodeid.startswith(folder) else str(super()._split_scope(nodeid))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    """Distribute tests over the processes of `-n`."""
+    return LoadFileOrPagesScheduling(config, log)
 
 
 def make_tables(engine: sqlalchemy.Engine) -> None:
