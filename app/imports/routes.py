@@ -62,7 +62,7 @@ def list_imports(query: dict[str, Any]) -> Any:
         return service.list_page(session, page_request, **query)
 
 
-@blp.post("/<id:import_id>/confirm", tags=["imports", "extension"])
+@blp.post("/<id:import_id>", tags=["imports", "extension"])
 @require_scope("ingest:write")
 @blp.response(202, ImportSchema)
 @blp.alt_response(409, description="It is no dry run that has ended, or its documents are deleted.")

@@ -75,7 +75,7 @@ def test_the_documents_of_a_dry_run_are_deleted_after_an_hour(
     jobs.forget_documents(runtime)
     with runtime.db.writing() as session:
         service.forget_documents(session, before=utc_now() + timedelta(seconds=1))
-    refused = client.post(f"/imports/{import_id}/confirm")
+    refused = client.post(f"/imports/{import_id}")
     assert refused.status_code == 409
     assert "deleted" in refused.json()["error"]["message"]
 

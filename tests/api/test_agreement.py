@@ -1,5 +1,6 @@
 """Agreement with people: from reviews over HTTP to every figure, and hidden where it says little."""
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.caller import Caller
 from tests.contacts import get
 from tests.conversations import HELPFUL, chat, completed
 from tests.running import CommandRunner
+from tests.visitor import signed_in
 
 GREETING = "opening.greeting"
 # The same without the agent's greeting.
@@ -82,9 +84,18 @@ def the_command_shows_it(runner: FlaskCliRunner) -> None:
     assert (wrong.exit_code, wrong.output) == (1, "Error: There is no such engagement.\n")
 
 
+def the_page_shows_it(page: str) -> None:
+    assert "24 reviewed evaluations, 2 reviewers" in page
+    assert "The judge's scores are" in page or "The judge&#39;s scores are" in page
+    counts = re.findall(r'<td class="number shade-\d" title="[01] against [01]: (\d+)', page)
+    assert [int(count) for count in counts[:4]] == [21, 3, 2, 21]
+
+
 def test_figures_come_from_twenty_pairs_on(
-    client: Caller, runtime: Runtime, flask_app: Flask
+    client: Caller, base: str, runtime: Runtime, flask_app: Flask
 ) -> None:
+    visitor = signed_in(base, runtime, "reviewer")
+    assert "Nobody reviewed an evaluation" in visitor.get("/review/agreement").text
     greeted, ungreeted = made(runtime)
     results = {each: get(client, f"/evaluations/{each}/results") for each in (*greeted, *ungreeted)}
     # Nora: 2 of the greeted are none for her, 2 of the others are; the rest she confirms.
@@ -99,10 +110,12 @@ def test_figures_come_from_twenty_pairs_on(
     assert early["score"]["bias"] is None
     runner = CommandRunner()
     assert "There are 19 pairs" in runner.invoke(agreement).output
+    assert "There are 19 pairs" in visitor.get("/review/agreement").text
 
     review_the_rest(client, results, greeted, ungreeted)
     found = get(client, "/analytics/agreement")
     assert (found["evaluations"], found["reviewers"]) == (24, 2)
+    the_page_shows_it(visitor.get("/review/agreement").text)
     greeting = of(found, GREETING)
     nora = Counter({(1, 1): 10, (1, 0): 2, (0, 1): 2, (0, 0): 10})
     omar = Counter({(1, 1): 11, (1, 0): 1, (0, 0): 11})

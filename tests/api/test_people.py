@@ -276,7 +276,7 @@ def test_progress_is_told_of_what_the_role_may_see(
     assert answer.json() == {
         "worker": False,
         "work": {
-            recording: {"text": "Waiting for the file", "percent": 0, "ended": False},
+            recording: {"text": "Waiting for the file", "percent": 0, "ended": False, "url": None},
             unknown: None,
             an_import: None,
         },

@@ -81,7 +81,7 @@ def test_keys_lead_to_pages_but_not_from_a_field(page: Page) -> None:
 def test_keys_of_letters_can_be_switched_off(page_of: Callable[..., Page]) -> None:
     page = page_of("lead")
     page.goto("/settings")
-    page.get_by_label("Keys of single letters").select_option("off")
+    page.get_by_label("Single-letter keyboard shortcuts").select_option("off")
     page.get_by_role("button", name="Save").click()
     page.get_by_role("heading", level=1).click()
     page.keyboard.press("?")

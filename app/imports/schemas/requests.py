@@ -66,7 +66,7 @@ class ImportCreate(CamelSchema):
     )
     dry_run = Flag(
         load_default=False,
-        metadata={"description": "Only count; POST /imports/{id}/confirm then imports the same."},
+        metadata={"description": "Only count; POST /imports/{id} then imports the same."},
     )
 
     @validates_schema
