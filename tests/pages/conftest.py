@@ -52,6 +52,14 @@ class Demo:
         wait_until(lambda: self._ended(external_id), DEMO_WITHIN_S)
         return f"/evaluations/{self._ended(external_id)}"
 
+    def is_judged(self, *channels: str) -> bool:
+        """Return whether every conversation of these channels, or of all, has been judged."""
+        with self.runtime.db.reading() as session:
+            request = PageRequest(page_size=100)
+            filters = {"channel": list(channels)} if channels else {}
+            rows = listing.list_page(session, request, **filters).items
+        return bool(rows) and all(row["status"] in ENDED for row in rows)
+
     def signed_in(self, browser: Browser, role: str) -> Any:
         """Return the cookies of a person with this role; each role signs in once."""
         if role not in self._states:

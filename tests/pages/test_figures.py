@@ -5,9 +5,6 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from app.core.database.paging import PageRequest
-from app.evaluations import listing
-from app.evaluations.enums import ENDED
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import DEMO_WITHIN_S, Demo
 from tests.walks.service_process import wait_until
@@ -23,20 +20,8 @@ PATHS = (
 )
 
 
-def wait_for_chats(demo: Demo) -> None:
-    """Wait until every chat of the demo is judged; recordings take longer."""
-    request = PageRequest(page_size=100)
-
-    def are_judged() -> bool:
-        with demo.runtime.db.reading() as session:
-            found = listing.list_page(session, request, channel=["chat"])
-        return bool(found.items) and all(row["status"] in ENDED for row in found.items)
-
-    wait_until(are_judged, DEMO_WITHIN_S)
-
-
 def test_pages_with_figures_are_accessible(demo: Demo, page: Page) -> None:
-    wait_for_chats(demo)
+    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
     for path in (*PATHS, "/review?tab=auto-fails"):
         page.goto(path)
         for summary in page.locator("main details > summary").all():
@@ -52,7 +37,7 @@ def test_pages_with_figures_fit_a_narrow_screen(demo: Demo, page_of: Callable[..
 
 
 def test_a_bar_and_a_point_open_lists_with_just_their_counts(demo: Demo, page: Page) -> None:
-    wait_for_chats(demo)
+    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
     for title in ("Distribution of scores", "Score over time"):
         page.goto("/?channel=chat")
         drawn = page.get_by_role("region", name=title).locator("svg a").last
@@ -62,7 +47,7 @@ def test_a_bar_and_a_point_open_lists_with_just_their_counts(demo: Demo, page: P
 
 
 def test_the_list_works_by_keys_alone(demo: Demo, page: Page) -> None:
-    wait_for_chats(demo)
+    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
     page.goto("/evaluations?status=completed")
     links = page.locator("[data-row] a")
     page.keyboard.press("j")
@@ -80,7 +65,7 @@ def test_the_list_works_by_keys_alone(demo: Demo, page: Page) -> None:
 
 
 def test_a_filtered_list_reloads_the_same(demo: Demo, page: Page) -> None:
-    wait_for_chats(demo)
+    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
     page.goto("/evaluations")
     page.get_by_text("All filters").click()
     page.get_by_label("Score from").fill("80")
@@ -96,7 +81,7 @@ def test_a_filtered_list_reloads_the_same(demo: Demo, page: Page) -> None:
 
 
 def test_executives_are_marked_and_compared(demo: Demo, page: Page) -> None:
-    wait_for_chats(demo)
+    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
     page.goto("/executives")
     boxes = page.get_by_role("region", name="People").get_by_role("checkbox")
     boxes.nth(0).check()

@@ -1,0 +1,57 @@
+"""Screenshots of the README, from a fresh demo: `python -m bench.screenshots [FOLDER]`.
+
+FOLDER is `docs/images` by default. It needs the test tools and Debian's package chromium.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from tests.pages.conftest import CHROMIUM, DEMO_WITHIN_S, Demo, sign_in
+from tests.visitor import PASSWORD, add_user
+from tests.walks.service_process import ServiceProcess, wait_until
+
+WINDOW = {"width": 1280, "height": 800}
+CALL = "demo-recording-talked-over"
+
+
+def take(demo: Demo, page: Page, folder: Path) -> None:
+    """Open each page and write its picture."""
+    page.goto("/")
+    page.screenshot(path=folder / "overview.png")
+    page.goto("/evaluations?sort=score")
+    page.screenshot(path=folder / "evaluations.png")
+    page.goto(demo.evaluation(CALL))
+    page.get_by_role("button", name="Empathy").click()
+    page.mouse.move(0, 0)
+    page.screenshot(path=folder / "evaluation.png")
+
+
+def main() -> None:
+    """Start the demo, wait until all of it is judged, and take the pictures."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images")
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as data, sync_playwright() as driver:
+        process = ServiceProcess(
+            Path(data) / "instance",
+            command=[sys.executable, "-P", "-m", "app.cli", "up", "--demo"],
+        )
+        try:
+            demo = Demo(process.wait_ready())
+            wait_until(lambda: "The demo is loaded" in process.text, DEMO_WITHIN_S)
+            wait_until(demo.is_judged, DEMO_WITHIN_S)
+            add_user(demo.runtime, "lead", "nora")
+            browser = driver.chromium.launch(executable_path=str(CHROMIUM))
+            page = browser.new_page(base_url=demo.base, viewport=WINDOW)
+            sign_in(page, "nora", PASSWORD)
+            take(demo, page, folder)
+            browser.close()
+            demo.runtime.db.engine.dispose()
+        finally:
+            process.end()
+
+
+if __name__ == "__main__":
+    main()
