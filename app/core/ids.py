@@ -39,7 +39,7 @@ _moments = _Moments()
 
 
 def _forget() -> None:
-    """Start anew in a forked child, which would otherwise repeat the numbers of its parent."""
+    """Start again in a forked child, which would otherwise repeat the numbers of its parent."""
     global _moments
     _moments = _Moments()
 

@@ -206,7 +206,7 @@ class _Worker(Worker):
 
 
 class _ThreadWorker(SimpleWorker):
-    """An RQ worker beside other threads: no signals, no fork."""
+    """An RQ worker that runs next to other threads: no signals, no fork."""
 
     death_penalty_class = TimerDeathPenalty
     max_connection_wait_time = 5.0

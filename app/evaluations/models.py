@@ -33,7 +33,7 @@ class Evaluation(Table):
     """One revision of the evaluation of a source; names and ids as they were when it was opened.
 
     Of each source exactly one revision is current: the newest completed one, and where none is
-    completed the newest. `context` holds the facts beside the words, as the judge was given them.
+    completed the newest. `context` contains the facts about the conversation, as the judge was given them.
     `re_evaluation_id` names the re-evaluation of many that has asked for it.
     """
 

@@ -55,7 +55,7 @@ def add(
     after = status_after(action, before)
     scorecard = _scorecard(session, evaluation)
     ratings, scored = _rated(session, evaluation, result, given, scorecard)
-    # Whoever disputes a judgement takes sides, so that their answers are no measure of agreement.
+    # A person who disputes a judgement is not neutral, so their answers do not measure agreement.
     pairs = (
         {}
         if action is ReviewAction.DISPUTE

@@ -93,7 +93,7 @@ class _Layer:
 
 
 class PhraseIndex:
-    """Occurrences of phrases in texts: whole words, in any case, whatever stands between them.
+    """Occurrences of phrases in texts: whole words, in any case, whatever is between them.
 
     Phrases of scripts without spaces between words are found among any letters.
     """

@@ -37,7 +37,7 @@ _MOST_TURNS = 1_000
 
 
 def problems_of_criterion(where: str, item: Any) -> list[Finding]:
-    """List what is wrong with the criterion that stands at this path."""
+    """List the problems of the criterion at this path."""
     found = shaped(where, item, CRITERION, CRITERION_OPTIONAL)
     if found:
         return found

@@ -42,7 +42,7 @@ def _of_document(document: Mapping[str, Any]) -> Iterator[Finding]:
     used = {criterion["section"] for criterion in document["criteria"]}
     for index, section in enumerate(document["sections"]):
         if section["key"] not in used:
-            yield _finding(f"sections[{index}]", "No criterion stands in this section.")
+            yield _finding(f"sections[{index}]", "This section has no criterion.")
     by_model = sum(
         criterion["weight"]
         for criterion in document["criteria"]

@@ -175,7 +175,7 @@ SAID_OPTIONAL: Shape = {"by": str}
 WITHIN: Shape = {"firstTurns": int, "lastTurns": int}
 BOUNDS: Shape = {"atLeast": NUMBER, "atMost": NUMBER}
 
-# How large a scorecard may be, so that judging by it stays quick whoever wrote it.
+# Limits of a scorecard, so that judging with it stays fast.
 MOST_CRITERIA = 100
 MOST_SECTIONS = 30
 MOST_TOPICS = 100

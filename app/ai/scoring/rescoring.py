@@ -1,4 +1,4 @@
-"""A judgement with some answers given by people: scored anew, by the code that scored it first."""
+"""A judgement with some answers given by people: scored again, by the code that scored it first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def rescored(
 ) -> Rescored:
     """Return a results document with these answers in place of those it has.
 
-    Everything that follows from answers is worked out anew: points, sections, score, compliance
+    Everything that follows from answers is computed again: points, sections, score, compliance
     score, band, pass, auto-fail and coaching. What a calibration had made of the score falls away.
     Each replaced answer keeps the judge's own one in `original`. Measures, sentiment, dimensions,
     moments and summary are not answers and stay.

@@ -39,7 +39,7 @@ class Deadline:
 class TimedSocket:
     """A connected socket whose every read and write ends at the deadline of the running request.
 
-    A timeout on the socket alone would start anew with each byte that trickles in.
+    A timeout on the socket alone would start again with each byte that arrives.
     """
 
     def __init__(self, raw: socket.socket, deadline: Deadline, max_read_bytes: int) -> None:

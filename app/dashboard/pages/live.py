@@ -30,7 +30,7 @@ from app.web.principal import current_principal, require_scope
 
 blp = PageBlueprint("live", __name__)
 
-# Every endpoint of the dashboard that answers with JSON; pages have no API beside the API.
+# Every endpoint of the dashboard that answers with JSON; pages have no API of their own.
 LIVE = ("live.progress", "live.preview")
 
 _MOST_IDS = 50

@@ -62,7 +62,7 @@ def segments_of(transcript: Transcript) -> list[dict[str, Any]]:
 def languages_of(transcript: Transcript) -> list[dict[str, Any]]:
     """Return the share of words of each language, the largest first.
 
-    `und` stands for what could not be told.
+    `und` means that the language is unknown.
     """
     words: Counter[str] = Counter()
     for segment in transcript.segments:

@@ -57,7 +57,7 @@ def check_token(request: Request, session_token: str) -> None:
 
 
 def form_token(session_token: str) -> str:
-    """Return the form token of a session, masked anew so that compression reveals nothing."""
+    """Return the form token of a session, masked differently each time so that compression reveals nothing."""
     pad = secrets.token_bytes(_LENGTH)
     return base64.urlsafe_b64encode(pad + _xor(_token_of(session_token), pad)).decode()
 

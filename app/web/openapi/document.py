@@ -158,7 +158,7 @@ def build_document(
     document: dict[str, Any] = api.spec.to_dict()
     document["info"]["description"] = _ABOUT
     document["info"]["license"] = {"name": "MIT", "identifier": "MIT"}
-    document["info"]["contact"] = {"name": "Whoever runs this service"}
+    document["info"]["contact"] = {"name": "The operator of this service"}
     document["servers"] = [{"url": "/"}]
     components = document["components"]
     # flask-smorest's own paging, which no endpoint uses.
