@@ -28,9 +28,6 @@ MOST_MODULES = 15
 PUBLIC_PAGES = {"dashboard.asset", "dashboard.sign_in.form", "dashboard.sign_in.submit"}
 MOST_LINES = 400
 
-# Names that two classes still share; they may become fewer, and nothing may join them.
-SHARED_NAMES = frozenset(["Message"])
-
 # Modules besides routes, jobs and commands that open write transactions: docs/decisions/0018.
 TRANSACTIONS = frozenset(
     {
@@ -78,8 +75,7 @@ def test_no_two_classes_share_a_name() -> None:
         for node in tree_of(file).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 files[node.name].append(name_of(file))
-    shared = {name: found for name, found in files.items() if len(found) > 1}
-    assert {name: shared[name] for name in shared.keys() - SHARED_NAMES} == {}
+    assert {name: places for name, places in files.items() if len(places) > 1} == {}
 
 
 @pytest.mark.parametrize("file", MODULES, ids=name_of)

@@ -19,7 +19,7 @@ from app.web.schemas.fields import (
     Text,
     Whole,
 )
-from app.web.schemas.messages import FORMAT, RANGE, Message
+from app.web.schemas.messages import FORMAT, RANGE, CodedMessage
 from app.web.schemas.pagination import PeriodQuery, sort_field
 from app.web.schemas.query_fields import Choices, QueryFlag, QueryWhole
 
@@ -49,7 +49,7 @@ class UploadCreate(CamelSchema):
         255,
         low=1,
         validate=validate.Regexp(
-            r"[^/\\]+\Z", error=Message(FORMAT, "fileName must be a name without a folder.")
+            r"[^/\\]+\Z", error=CodedMessage(FORMAT, "fileName must be a name without a folder.")
         ),
         required=True,
     )

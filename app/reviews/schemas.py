@@ -8,7 +8,7 @@ from app.evaluations.enums import BANDS, RESOLUTIONS, REVIEW_ACTIONS, ReviewActi
 from app.evaluations.schemas.results import AutoFailSchema
 from app.web.schemas.base import CamelSchema, StoredSchema, reject
 from app.web.schemas.fields import BASE_MESSAGES, Choice, Flag, Items, Nested, Number, Text, Whole
-from app.web.schemas.messages import LENGTH, REQUIRED, TYPE, UNKNOWN, Message
+from app.web.schemas.messages import LENGTH, REQUIRED, TYPE, UNKNOWN, CodedMessage
 from app.web.schemas.pagination import PageQuery, sort_field
 
 _MAX_QUOTE_LENGTH = 10_000
@@ -29,8 +29,8 @@ class Verbatim(fields.String):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": Message(TYPE, "This must be a text."),
-        "length": Message(LENGTH, f"This must have 1 to {_MAX_QUOTE_LENGTH:,} characters."),
+        "invalid": CodedMessage(TYPE, "This must be a text."),
+        "length": CodedMessage(LENGTH, f"This must have 1 to {_MAX_QUOTE_LENGTH:,} characters."),
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
@@ -45,7 +45,7 @@ class CriterionAnswer(fields.Raw):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise ValidationError(Message(TYPE, "This must be a text or a number."))
+            raise ValidationError(CodedMessage(TYPE, "This must be a text or a number."))
         return value
 
 

@@ -8,7 +8,7 @@ from webargs.flaskparser import FlaskParser
 
 from app.core.errors import InvalidInput, UnsupportedMediaType
 from app.core.json_loader import load_object
-from app.web.schemas.messages import FORMAT, REQUIRED, Message, details_of
+from app.web.schemas.messages import FORMAT, REQUIRED, CodedMessage, details_of
 
 MAX_JSON_BYTES = 1024 * 1024
 
@@ -35,12 +35,12 @@ class StrictParser(FlaskParser):
         parameters: dict[str, str] = {}
         for name, values in req.args.lists():
             if len(values) > 1:
-                message = Message(FORMAT, "This parameter may be given only once.")
+                message = CodedMessage(FORMAT, "This parameter may be given only once.")
                 raise InvalidInput(details=details_of({"query": {name: [message]}}))
             parameters[name] = values[0]
         for name, value in parameters.items():
             if "\x00" in value or "\ufffd" in value:
-                message = Message(FORMAT, "This parameter must be UTF-8 without NUL.")
+                message = CodedMessage(FORMAT, "This parameter must be UTF-8 without NUL.")
                 raise InvalidInput(details=details_of({"query": {name: [message]}}))
         return parameters
 

@@ -9,7 +9,7 @@ from app.core.outgoing_http.reply import EXCERPT_BYTES, AttemptOutcome
 from app.events.catalogue import EventType
 from app.web.schemas.base import PlainSchema
 from app.web.schemas.fields import Choice, Flag, Items, Moment, Nested, Text, Whole
-from app.web.schemas.messages import FORMAT, Message
+from app.web.schemas.messages import FORMAT, CodedMessage
 from app.web.schemas.pagination import PageQuery, PeriodQuery, sort_field
 from app.webhooks.enums import RECOVERABLE_STATES, DeliveryState, Trigger
 
@@ -32,7 +32,7 @@ class SubscriptionChange(PlainSchema):
     @validates("events")
     def _check_events(self, events: list[str], **_: Any) -> None:
         if len(set(events)) < len(events):
-            raise ValidationError(Message(FORMAT, "Each event type may be given only once."))
+            raise ValidationError(CodedMessage(FORMAT, "Each event type may be given only once."))
 
 
 class SubscriptionCreate(SubscriptionChange):

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from marshmallow import fields
 
 from app.web.schemas.fields import BASE_MESSAGES, Moment
-from app.web.schemas.messages import FORMAT, TYPE, Message
+from app.web.schemas.messages import FORMAT, TYPE, CodedMessage
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
@@ -31,8 +31,8 @@ class Zone(fields.String):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": Message(TYPE, "timezone must be a text."),
-        "unknown": Message(FORMAT, "timezone must be an IANA name such as Asia/Kolkata."),
+        "invalid": CodedMessage(TYPE, "timezone must be a text."),
+        "unknown": CodedMessage(FORMAT, "timezone must be an IANA name such as Asia/Kolkata."),
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:

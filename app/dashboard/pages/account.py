@@ -18,7 +18,7 @@ from app.web.current import current_runtime
 from app.web.principal import require_scope
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Text
-from app.web.schemas.messages import ENUM, Message
+from app.web.schemas.messages import ENUM, CodedMessage
 
 blp = PageBlueprint("account", __name__)
 
@@ -34,7 +34,9 @@ class ProfileForm(CamelSchema):
     timezone = Text(
         64,
         required=True,
-        validate=validate.OneOf(_ZONES, error=Message(ENUM, "Choose a time zone of the list.")),
+        validate=validate.OneOf(
+            _ZONES, error=CodedMessage(ENUM, "Choose a time zone of the list.")
+        ),
     )
     theme = Choice(THEMES, required=True)
     letter_keys = Choice(SWITCH, required=True)

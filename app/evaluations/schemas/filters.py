@@ -14,7 +14,7 @@ from app.evaluations.enums import (
 )
 from app.web.schemas.base import CamelSchema, reject
 from app.web.schemas.fields import Flag, LanguageTag, Moment, Pattern, Reference, Text, Whole
-from app.web.schemas.messages import ENUM, RANGE, TYPE, Message
+from app.web.schemas.messages import ENUM, RANGE, TYPE, CodedMessage
 
 
 class Words(fields.Field[list[str]]):
@@ -34,11 +34,13 @@ class Words(fields.Field[list[str]]):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[str]:
         words = value.split(",") if isinstance(value, str) else value
         if not isinstance(words, list) or not words:
-            raise ValidationError(Message(TYPE, "This must be a string or an array of strings."))
+            raise ValidationError(
+                CodedMessage(TYPE, "This must be a string or an array of strings.")
+            )
         for word in words:
             if word not in self._choices:
                 raise ValidationError(
-                    Message(ENUM, f"{word!r} is none of {', '.join(self._choices)}.")
+                    CodedMessage(ENUM, f"{word!r} is none of {', '.join(self._choices)}.")
                 )
         return list(dict.fromkeys(words))
 

@@ -5,7 +5,7 @@ from marshmallow import validate
 from app.directory.enums import ExecutiveKind
 from app.imports.schemas.base import NamedUpsert
 from app.web.schemas.fields import Choice, Reference, Text
-from app.web.schemas.messages import FORMAT, Message
+from app.web.schemas.messages import FORMAT, CodedMessage
 
 
 class CallCenterUpsert(NamedUpsert):
@@ -22,6 +22,6 @@ class ExecutiveUpsert(NamedUpsert):
         allow_none=True,
         load_default=None,
         validate=validate.Regexp(
-            r"[^@\s]+@[^@\s]+\Z", error=Message(FORMAT, "This must be an e-mail address.")
+            r"[^@\s]+@[^@\s]+\Z", error=CodedMessage(FORMAT, "This must be an e-mail address.")
         ),
     )

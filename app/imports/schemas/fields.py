@@ -8,7 +8,7 @@ from marshmallow import ValidationError, fields, validate
 
 from app.core.clock import utc_now
 from app.web.schemas.fields import BASE_MESSAGES, MAX_INTEGER, Moment, Text
-from app.web.schemas.messages import FORMAT, LENGTH, RANGE, TYPE, Message
+from app.web.schemas.messages import FORMAT, LENGTH, RANGE, TYPE, CodedMessage
 
 # The clocks of other systems may be ahead of ours, but not by more than a day.
 _CLOCK_TOLERANCE = timedelta(days=1)
@@ -19,7 +19,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 class PastMoment(Moment):
     """A time in the past, or at most a day ahead of the service's clock."""
 
-    default_error_messages = {"future": Message(RANGE, "This time is in the future.")}
+    default_error_messages = {"future": CodedMessage(RANGE, "This time is in the future.")}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> datetime:
         moment = super()._deserialize(value, attr, data, **kwargs)
@@ -33,12 +33,12 @@ class SpokenText(fields.String):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": Message(TYPE, "This must be a string."),
-        "control": Message(FORMAT, "This must not contain control characters."),
+        "invalid": CodedMessage(TYPE, "This must be a string."),
+        "control": CodedMessage(FORMAT, "This must not contain control characters."),
     }
 
     def __init__(self, high: int, **kwargs: Any) -> None:
-        error = Message(LENGTH, f"This must have at most {high} characters.")
+        error = CodedMessage(LENGTH, f"This must have at most {high} characters.")
         super().__init__(validate=validate.Length(max=high, error=error), **kwargs)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
@@ -52,11 +52,13 @@ class PlainValues(fields.Dict):
     """A map of at most 100 names to strings, numbers, booleans or nulls."""
 
     default_error_messages = {
-        "invalid": Message(TYPE, "This must be an object of strings, numbers, booleans or nulls.")
+        "invalid": CodedMessage(
+            TYPE, "This must be an object of strings, numbers, booleans or nulls."
+        )
     }
 
     def __init__(self, **kwargs: Any) -> None:
-        error = Message(LENGTH, f"This must have at most {_MAX_VALUES} members.")
+        error = CodedMessage(LENGTH, f"This must have at most {_MAX_VALUES} members.")
         super().__init__(
             keys=Text(64, low=1),
             values=_PlainValue(allow_none=True),
@@ -75,7 +77,9 @@ class _PlainValue(fields.Raw):
         if isinstance(value, str):
             return _VALUE_TEXT.deserialize(value)
         if not isinstance(value, bool | int | float):
-            raise ValidationError(Message(TYPE, "This must be a string, a number or a boolean."))
+            raise ValidationError(
+                CodedMessage(TYPE, "This must be a string, a number or a boolean.")
+            )
         if abs(value) > MAX_INTEGER:
-            raise ValidationError(Message(RANGE, "This number is too large."))
+            raise ValidationError(CodedMessage(RANGE, "This number is too large."))
         return value

@@ -22,7 +22,7 @@ from app.web.schemas.fields import (
     Text,
     Whole,
 )
-from app.web.schemas.messages import TYPE, Message
+from app.web.schemas.messages import TYPE, CodedMessage
 
 _MAX_S = 7 * 86_400
 _MAX_MS = 1000 * _MAX_S
@@ -71,7 +71,7 @@ class Latency(fields.Raw):
         if isinstance(value, list):
             return _SAMPLES.deserialize(value)
         message = "This must be an object of percentiles or a list of numbers."
-        raise ValidationError(Message(TYPE, message))
+        raise ValidationError(CodedMessage(TYPE, message))
 
 
 class VoiceCallUpsert(ContactUpsert):

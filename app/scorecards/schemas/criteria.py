@@ -29,7 +29,7 @@ from app.web.schemas.fields import (
     Text,
     Whole,
 )
-from app.web.schemas.messages import TYPE, Message
+from app.web.schemas.messages import TYPE, CodedMessage
 
 _KEY = ("[a-z0-9_]+([.][a-z0-9_]+)*", "This must be words of a-z, 0-9 and _, parted by dots.")
 _LANGUAGE = (
@@ -56,7 +56,7 @@ class AnswerField(fields.Field[str | int]):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str | int:
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise ValidationError(Message(TYPE, "This must be a string or an integer."))
+            raise ValidationError(CodedMessage(TYPE, "This must be a string or an integer."))
         return (
             Text(MOST_CHARS["answer"], low=1).deserialize(value)
             if isinstance(value, str)

@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import RAISE, Schema, ValidationError, fields
 
-from app.web.schemas.messages import FORMAT, TYPE, UNKNOWN, Message
+from app.web.schemas.messages import FORMAT, TYPE, UNKNOWN, CodedMessage
 
 
 class PlainSchema(Schema):
@@ -16,8 +16,8 @@ class PlainSchema(Schema):
         unknown = RAISE
 
     error_messages = {
-        "unknown": Message(UNKNOWN, "There is no such field."),
-        "type": Message(TYPE, "This must be an object."),
+        "unknown": CodedMessage(UNKNOWN, "There is no such field."),
+        "type": CodedMessage(TYPE, "This must be an object."),
     }
 
 
@@ -47,4 +47,4 @@ def camel_case(name: str) -> str:
 
 def reject(field: str, message: str, *, code: str = FORMAT) -> ValidationError:
     """Build the validation error of one field."""
-    return ValidationError({field: [Message(code, message)]})
+    return ValidationError({field: [CodedMessage(code, message)]})

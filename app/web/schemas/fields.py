@@ -11,13 +11,13 @@ from marshmallow import fields, validate
 
 from app.core.clock import iso_utc
 from app.core.ids import is_id
-from app.web.schemas.messages import ENUM, FORMAT, LENGTH, RANGE, REQUIRED, TYPE, Message
+from app.web.schemas.messages import ENUM, FORMAT, LENGTH, RANGE, REQUIRED, TYPE, CodedMessage
 
 MAX_INTEGER = 2**53 - 1
 BASE_MESSAGES = {
-    "required": Message(REQUIRED, "This field is required."),
-    "null": Message(TYPE, "This field may not be null."),
-    "validator_failed": Message(FORMAT, "This value is not acceptable."),
+    "required": CodedMessage(REQUIRED, "This field is required."),
+    "null": CodedMessage(TYPE, "This field may not be null."),
+    "validator_failed": CodedMessage(FORMAT, "This value is not acceptable."),
 }
 # Zero-width and direction-changing characters make two names look alike.
 _DECEPTIVE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
@@ -32,10 +32,10 @@ class Text(fields.String):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": Message(TYPE, "This must be a text."),
-        "short": Message(LENGTH, "This must have at least {low} characters."),
-        "long": Message(LENGTH, "This must have at most {high} characters."),
-        "control": Message(FORMAT, "This must not contain control or invisible characters."),
+        "invalid": CodedMessage(TYPE, "This must be a text."),
+        "short": CodedMessage(LENGTH, "This must have at least {low} characters."),
+        "long": CodedMessage(LENGTH, "This must have at most {high} characters."),
+        "control": CodedMessage(FORMAT, "This must not contain control or invisible characters."),
     }
 
     def __init__(self, high: int, *, low: int = 0, multiline: bool = False, **kwargs: Any) -> None:
@@ -59,13 +59,16 @@ class Text(fields.String):
 class Pattern(fields.String):
     """A text of a fixed form, such as a label or a month."""
 
-    default_error_messages = {**BASE_MESSAGES, "invalid": Message(TYPE, "This must be a text.")}
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": CodedMessage(TYPE, "This must be a text."),
+    }
 
     def __init__(self, form: str, hint: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._form = re.compile(form, re.ASCII)
         self.metadata = {"pattern": f"^{form}$", **self.metadata}
-        self.error_messages["form"] = Message(FORMAT, hint)
+        self.error_messages["form"] = CodedMessage(FORMAT, hint)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, attr, data, **kwargs)
@@ -90,8 +93,8 @@ class Reference(fields.String):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": Message(TYPE, "This must be a text."),
-        "form": Message(FORMAT, "This must be an id such as {prefix}_01jd…"),
+        "invalid": CodedMessage(TYPE, "This must be a text."),
+        "form": CodedMessage(FORMAT, "This must be an id such as {prefix}_01jd…"),
     }
 
     def __init__(self, prefix: str, **kwargs: Any) -> None:
@@ -111,12 +114,12 @@ class Whole(fields.Integer):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": Message(TYPE, "This must be a whole number."),
-        "too_large": Message(RANGE, "This number is too large."),
+        "invalid": CodedMessage(TYPE, "This must be a whole number."),
+        "too_large": CodedMessage(RANGE, "This number is too large."),
     }
 
     def __init__(self, *, low: int = 0, high: int = MAX_INTEGER, **kwargs: Any) -> None:
-        between = Message(RANGE, f"This must be from {low} to {high}.")
+        between = CodedMessage(RANGE, f"This must be from {low} to {high}.")
         super().__init__(strict=True, validate=validate.Range(low, high, error=between), **kwargs)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
@@ -130,13 +133,13 @@ class Number(fields.Float):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": Message(TYPE, "This must be a number."),
-        "special": Message(RANGE, "This must be a finite number."),
-        "too_large": Message(RANGE, "This number is too large."),
+        "invalid": CodedMessage(TYPE, "This must be a number."),
+        "special": CodedMessage(RANGE, "This must be a finite number."),
+        "too_large": CodedMessage(RANGE, "This number is too large."),
     }
 
     def __init__(self, *, low: float | None = None, high: float | None = None, **kw: Any) -> None:
-        between = Message(RANGE, f"This must be from {low} to {high}.")
+        between = CodedMessage(RANGE, f"This must be from {low} to {high}.")
         checks = validate.Range(low, high, error=between) if (low, high) != (None, None) else None
         super().__init__(validate=checks, **kw)
 
@@ -151,7 +154,7 @@ class Flag(fields.Boolean):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": Message(TYPE, "This must be true or false."),
+        "invalid": CodedMessage(TYPE, "This must be true or false."),
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
@@ -163,28 +166,37 @@ class Flag(fields.Boolean):
 class Choice(fields.String):
     """One word of a closed list."""
 
-    default_error_messages = {**BASE_MESSAGES, "invalid": Message(TYPE, "This must be a text.")}
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": CodedMessage(TYPE, "This must be a text."),
+    }
 
     def __init__(self, choices: Sequence[str], **kwargs: Any) -> None:
         names = [str(choice) for choice in choices]
-        error = Message(ENUM, f"This must be one of {', '.join(names)}.")
+        error = CodedMessage(ENUM, f"This must be one of {', '.join(names)}.")
         super().__init__(validate=validate.OneOf(names, error=error), **kwargs)
 
 
 class Items(fields.List[Any]):
     """A list of `low` to `high` members."""
 
-    default_error_messages = {**BASE_MESSAGES, "invalid": Message(TYPE, "This must be a list.")}
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": CodedMessage(TYPE, "This must be a list."),
+    }
 
     def __init__(self, inner: Any, *, low: int = 0, high: int, **kwargs: Any) -> None:
-        error = Message(LENGTH, f"This must have {low} to {high} members.")
+        error = CodedMessage(LENGTH, f"This must have {low} to {high} members.")
         super().__init__(inner, validate=validate.Length(low, high, error=error), **kwargs)
 
 
 class Nested(fields.Nested):
     """An object of another schema."""
 
-    default_error_messages = {**BASE_MESSAGES, "type": Message(TYPE, "This must be an object.")}
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "type": CodedMessage(TYPE, "This must be an object."),
+    }
 
 
 class Moment(fields.DateTime):
@@ -192,8 +204,8 @@ class Moment(fields.DateTime):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": Message(FORMAT, "This must be a moment such as 2026-11-21T09:30:00Z."),
-        "naive": Message(FORMAT, "This moment needs an offset, such as Z or +05:30."),
+        "invalid": CodedMessage(FORMAT, "This must be a moment such as 2026-11-21T09:30:00Z."),
+        "naive": CodedMessage(FORMAT, "This moment needs an offset, such as Z or +05:30."),
     }
 
     def __init__(self, *, allow_date: bool = False, **kwargs: Any) -> None:
@@ -225,8 +237,8 @@ class Network(fields.String):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": Message(TYPE, "This must be a text."),
-        "form": Message(FORMAT, "This must be a network such as 10.0.0.0/8 or 2001:db8::/32."),
+        "invalid": CodedMessage(TYPE, "This must be a text."),
+        "form": CodedMessage(FORMAT, "This must be a network such as 10.0.0.0/8 or 2001:db8::/32."),
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
@@ -244,11 +256,11 @@ class Labels(fields.Dict):
 
     default_error_messages = {
         **BASE_MESSAGES,
-        "invalid": Message(TYPE, "This must be an object of texts."),
+        "invalid": CodedMessage(TYPE, "This must be an object of texts."),
     }
 
     def __init__(self, **kwargs: Any) -> None:
-        error = Message(LENGTH, "This must have at most 20 members.")
+        error = CodedMessage(LENGTH, "This must have at most 20 members.")
         super().__init__(
             keys=Text(64, low=1),
             values=Text(256),

@@ -16,24 +16,24 @@ REQUIRED, TYPE, RANGE, LENGTH, FORMAT, UNKNOWN, ENUM = (
 )
 
 
-class Message(str):
+class CodedMessage(str):
     """A message with a code; marshmallow treats it as a string."""
 
     __slots__ = ("code",)
     code: str
 
-    def __new__(cls, code: str, text: str) -> "Message":
+    def __new__(cls, code: str, text: str) -> "CodedMessage":
         """Make a message from its code and its text."""
         message = super().__new__(cls, text)
         message.code = code
         return message
 
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        return (Message, (self.code, str(self)))
+        return (CodedMessage, (self.code, str(self)))
 
-    def format(self, *args: object, **kwargs: object) -> "Message":
+    def format(self, *args: object, **kwargs: object) -> "CodedMessage":
         """Fill in the placeholders and keep the code."""
-        return Message(self.code, str.format(self, *args, **kwargs))
+        return CodedMessage(self.code, str.format(self, *args, **kwargs))
 
 
 def details_of(messages: Mapping[str, Any]) -> list[Detail]:

@@ -7,7 +7,7 @@ from typing import Any
 from marshmallow import ValidationError, fields
 
 from app.web.schemas.fields import BASE_MESSAGES, Flag, Number, Whole
-from app.web.schemas.messages import ENUM, TYPE, Message
+from app.web.schemas.messages import ENUM, TYPE, CodedMessage
 
 
 class QueryWhole(Whole):
@@ -38,7 +38,10 @@ class QueryFlag(Flag):
 class Choices(fields.String):
     """A comma-separated list of enum values; loads as a list."""
 
-    default_error_messages = {**BASE_MESSAGES, "invalid": Message(TYPE, "This must be a text.")}
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": CodedMessage(TYPE, "This must be a text."),
+    }
 
     def __init__(self, choices: Sequence[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -53,6 +56,6 @@ class Choices(fields.String):
         for word in words:
             if word not in self._names:
                 raise ValidationError(
-                    Message(ENUM, f"{word!r} must be one of {', '.join(self._names)}.")
+                    CodedMessage(ENUM, f"{word!r} must be one of {', '.join(self._names)}.")
                 )
         return words
