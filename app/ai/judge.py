@@ -14,7 +14,7 @@ from app.core.process.stopping import never_stop
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Who judged: `kind` is rules, model or hybrid; a change of `model` may change scores."""
+    """Engine that judged: `kind` is rules, model or hybrid; a change of `model` may change scores."""
 
     kind: str
     provider: str

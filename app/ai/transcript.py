@@ -26,7 +26,7 @@ class Word:
 
 
 class Redaction(NamedTuple):
-    """What stands at `[char_start, char_end)` of a masked text, in code points, and what for."""
+    """Placeholder at `[char_start, char_end)` of a masked text, in code points, and its entity."""
 
     entity_type: str
     char_start: int
@@ -35,7 +35,7 @@ class Redaction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """Who takes part; `kind` is human, bot or ivr."""
+    """Participant of a conversation; `kind` is human, bot or ivr."""
 
     id: str
     role: Role

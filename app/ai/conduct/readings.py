@@ -207,7 +207,7 @@ def _tension_around(*around: SpokenLine | None) -> float | None:
 
 
 class _Context:
-    """What the lines so far have left: the tension, and the last line."""
+    """State after the lines so far: the customer's tension, and the last line."""
 
     def __init__(self) -> None:
         self._tension = 0.0

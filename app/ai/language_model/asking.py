@@ -59,7 +59,7 @@ class ModelReply:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long is waited, in seconds, for one request and for everything; and how much is answered."""
+    """Limits in seconds of one request and of all, and the tokens of an answer."""
 
     timeout_s: float
     deadline_s: float

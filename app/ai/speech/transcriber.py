@@ -32,7 +32,7 @@ class TranscriptionOptions:
 
 @dataclass(frozen=True, slots=True)
 class DecodedSound:
-    """What people hear and see of a recording, as decoding gives it.
+    """Sound of a decoded recording, for playing and drawing it.
 
     Attributes:
         info: properties that decoding has found.

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class AttemptOutcome(StrEnum):
-    """How a request ended; webhooks show it as the outcome of an attempt."""
+    """Outcome of a request; webhooks show it as the outcome of an attempt."""
 
     SUCCESS = "success"
     HTTP_ERROR = "http_error"
@@ -18,7 +18,7 @@ class AttemptOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BodyLimit:
-    """How much of an answer's body is kept, and how long it is read after the headers.
+    """Limits on reading an answer's body: its size, and the time after the headers.
 
     Args:
         within_s: None for as long as the whole request may take.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.dashboard.charts.scales import Frame, Tick, round_ticks
+from app.dashboard.charts.scales import ChartBar, Frame, Tick, round_ticks
 from app.dashboard.charts.tables import Cell, DataTable
 
 _GAP = 2.0
@@ -11,7 +11,7 @@ _GAP = 2.0
 
 @dataclass(frozen=True, slots=True)
 class ScoreClass:
-    """How many scores lie from `low` to `high`, with the link to them."""
+    """Count of the scores from `low` to `high`, with a link to their evaluations."""
 
     low: int
     high: int
@@ -25,23 +25,11 @@ class ScoreClass:
 
 
 @dataclass(frozen=True, slots=True)
-class HistogramBar:
-    """One bar of a histogram as drawn."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    title: str
-    href: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Histogram:
     """All that the macro draws; `pass_line` is None without one threshold for all."""
 
     frame: Frame
-    columns: tuple[HistogramBar, ...]
+    columns: tuple[ChartBar, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     pass_line: Tick | None
@@ -59,7 +47,7 @@ def histogram(
     ticks = [tick for tick in round_ticks(0, most) if tick == int(tick)]
     x, y = frame.x(0, 100), frame.y(0, ticks[-1])
     columns = tuple(
-        HistogramBar(
+        ChartBar(
             x=round(x(score_class.low) + _GAP / 2, 1),
             y=y(score_class.count),
             width=round(x(score_class.high + 1) - x(score_class.low) - _GAP, 1)

@@ -24,6 +24,18 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
+class ChartBar:
+    """One bar of a chart as drawn, with a link to what it counts."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    title: str
+    href: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """A labelled position on an axis."""
 

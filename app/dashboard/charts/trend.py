@@ -3,7 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.dashboard.charts.scales import Frame, Scale, Tick, labelled, line_path, round_ticks
+from app.dashboard.charts.scales import (
+    ChartBar,
+    Frame,
+    Scale,
+    Tick,
+    labelled,
+    line_path,
+    round_ticks,
+)
 from app.dashboard.charts.tables import Cell, DataTable
 
 # Points of fewer evaluations are drawn hollow.
@@ -53,24 +61,12 @@ class TrendLine:
 
 
 @dataclass(frozen=True, slots=True)
-class CountBar:
-    """The bar behind one step, as tall as its count."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    title: str
-    href: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class TrendChart:
     """All that the macro draws."""
 
     frame: Frame
     lines: tuple[TrendLine, ...]
-    bars: tuple[CountBar, ...]
+    bars: tuple[ChartBar, ...]
     y_ticks: tuple[Tick, ...]
     x_ticks: tuple[Tick, ...]
     table: DataTable
@@ -121,13 +117,13 @@ def _line(number: int, series: LineData, x: Scale, y: Scale) -> TrendLine:
     return TrendLine(number, series.name, line_path(places), dots)
 
 
-def _bars(series: LineData, x: Scale, frame: Frame) -> tuple[CountBar, ...]:
+def _bars(series: LineData, x: Scale, frame: Frame) -> tuple[ChartBar, ...]:
     most = max(point.count for point in series.points)
     top = frame.plot_bottom - _SHARE_OF_BARS * (frame.plot_bottom - frame.top)
     height_of = Scale(0, most, 0, frame.plot_bottom - top)
     width = round((x(1) - x(0)) * 0.8, 1)
     return tuple(
-        CountBar(
+        ChartBar(
             x=round(x(index) - width / 2, 1),
             y=round(frame.plot_bottom - height_of(point.count), 1),
             width=width,

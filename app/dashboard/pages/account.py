@@ -28,7 +28,7 @@ _ZONES = tuple(sorted(available_timezones()))
 
 
 class ProfileForm(CamelSchema):
-    """What a person sets for themselves."""
+    """Form of a person's own settings."""
 
     display_name = Text(service.NAME_LENGTH, low=1, required=True)
     timezone = Text(

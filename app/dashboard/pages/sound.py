@@ -22,7 +22,7 @@ MAX_ANSWER_BYTES = 1 << 20
 @blp.get("/sound")
 @require_scope("audio:download")
 def play(audio_file_id: str) -> Response:
-    """Answer with a range of the sound; without an entry in the audit trail nobody listens."""
+    """Answer with a range of the sound, after the audit trail has recorded the listener."""
     runtime = current_runtime()
     with runtime.db.writing() as session:
         content_type = queries.find_stored(session, audio_file_id).content_type

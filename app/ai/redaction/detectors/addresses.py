@@ -7,7 +7,7 @@ from app.ai.redaction.conversation_text import ConversationText
 from app.ai.redaction.entities import Entity, EntitySpan
 from app.ai.redaction.words import split_words
 
-# A conversation without these words has nobody's address.
+# A conversation without these words contains no personal address.
 _ADDRESS_WORDS = split_words(
     """
     address addresses live lives living reside resides residing stay stays staying moved ship

@@ -25,7 +25,7 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class WebhookState:
-    """What the rules look at in a webhook."""
+    """State of a webhook that the rules need."""
 
     name: str
     deactivated_at: datetime | None
