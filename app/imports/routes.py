@@ -5,7 +5,6 @@ from typing import Any
 from app.campaigns.schemas import CampaignSchema
 from app.conversations.preparation import prepare_conversation
 from app.conversations.schemas import ConversationSchema
-from app.core.storage import require_space
 from app.directory import service as directory
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
 from app.imports import contacts, request_parsing, service
@@ -23,7 +22,6 @@ from app.voice_calls.preparation import prepare_voice_call
 from app.voice_calls.schemas import VoiceCallSchema
 from app.web.api import Blueprint
 from app.web.current import current_runtime
-from app.web.parser import MAX_JSON_BYTES
 from app.web.principal import require_scope
 
 blp = Blueprint(
@@ -44,7 +42,7 @@ def create_import(body: dict[str, Any]) -> Any:
     runtime = current_runtime()
     documents = request_parsing.documents_from_body(body)
     options = request_parsing.options_from_body(body, runtime.settings.engagement_types)
-    require_space(runtime.settings.data_dir, MAX_JSON_BYTES, runtime.settings.min_free_bytes)
+    service.require_disk_space(runtime.settings)
     with runtime.db.writing() as session:
         return service.create(
             session, runtime.keyring, format=body["format"], documents=documents, options=options
@@ -69,6 +67,7 @@ def list_imports(query: dict[str, Any]) -> Any:
 def confirm_import(import_id: str) -> Any:
     """Import what a dry run has read; its documents are kept for an hour."""
     runtime = current_runtime()
+    service.require_disk_space(runtime.settings)
     with runtime.db.writing() as session:
         return service.confirm(session, runtime.keyring, import_id)
 

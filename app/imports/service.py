@@ -17,6 +17,8 @@ from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.core.secrets.encryption import Keyring
+from app.core.settings import Settings
+from app.core.storage import require_space
 from app.evaluations import references
 from app.evaluations.enums import ENDED
 from app.evaluations.models import Evaluation
@@ -29,6 +31,8 @@ from app.imports.options import ImportOptions
 from app.imports.sealed_documents import Documents
 
 QUEUE = "imports"
+# Disk space for the documents of one import in the database.
+_DOCUMENTS_BYTES = 1024 * 1024
 
 _SORTABLE = {"created_at": Import.queued_at}
 _COMPLETED, _COMPLETED_WITH_ERRORS = "completed", "completed_with_errors"
@@ -123,6 +127,11 @@ def list_page(
     page = select_page(session, statement, request, sortable=_SORTABLE, tail=Import.id)
     records = [_record(row["Import"]) for row in page.items]
     return Page(records, page.page, page.page_size, page.total_count)
+
+
+def require_disk_space(settings: Settings) -> None:
+    """Raise `DiskFull` if the disk of the database is too full for another import."""
+    require_space(settings.data_dir, _DOCUMENTS_BYTES, settings.min_free_bytes)
 
 
 def confirm(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any]:

@@ -34,6 +34,7 @@ def full(serve: Serve, make_caller: MakeCaller) -> Caller:
         ("/audio-files/upload-url", {**RECORDING, "sizeBytes": 10}),
         ("/analytics/export", {"dataset": "evaluations", "format": "csv"}),
         ("/imports", {"format": "native", "items": [{"kind": "campaign", "externalId": "c"}]}),
+        ("/imports/imp_01k9zq2m5rt9w3x7b1f6e8nvha", {}),
     ],
 )
 def test_nothing_that_needs_space_is_accepted_on_a_full_disk(

@@ -100,7 +100,7 @@ def check() -> Response:
     )
     runtime = current_runtime()
     options = request_parsing.options_from_body(body, runtime.settings.engagement_types)
-    runtime.storage.require_space(0)
+    imports.require_disk_space(runtime.settings)
     with runtime.db.writing() as session:
         started = imports.create(
             session, runtime.keyring, format=format_, documents=documents, options=options
@@ -122,6 +122,7 @@ def show_import(import_id: str) -> str:
 def confirm(import_id: str) -> Response:
     """Import what a dry run has read."""
     runtime = current_runtime()
+    imports.require_disk_space(runtime.settings)
     with runtime.db.writing() as session:
         started = imports.confirm(session, runtime.keyring, import_id)
         audit.record(session, current_actor(), Action.IMPORT_REQUESTED, started["id"])
