@@ -9,8 +9,8 @@ from flask import render_template, request
 from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.dashboard import evaluation_details, forms
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.counts import LIST_PATH
-from app.dashboard.views import conversation, filters, scored
+from app.dashboard.pages import places
+from app.dashboard.views import conversation, scored
 from app.dashboard.views.quotes import quotes_by_turn
 from app.dashboard.views.sentiment import quarters_of
 from app.evaluations.enums import ENDED, RESOLUTIONS, ReviewStatus, Status
@@ -87,7 +87,8 @@ def render(
         changes=details.changes,
         scorecards=details.scorecards,
         resolutions=RESOLUTIONS,
-        neighbours=_neighbours(),
+        place=places.place_of(evaluation),
+        place_arguments=places.arguments(),
         raw=raw,
         as_judged=as_judged,
         is_open=is_open,
@@ -158,16 +159,3 @@ def _common(
         "refused": refused,
         "problems": forms.field_errors(refused) if isinstance(refused, InvalidInput) else {},
     }
-
-
-def _neighbours() -> list[tuple[str, str, str]]:
-    """Return text, key and address of the evaluations before and after this one in its list."""
-    query, place = request.args.get("in"), request.args.get("at", "")
-    if query is None or not (place.isascii() and place.isdecimal()):
-        return []
-    steps = (("Previous", "p", int(place) - 1), ("Next", "n", int(place) + 1))
-    return [
-        (text, key, filters.url(f"{LIST_PATH}/at", {"in": query, "at": str(at)}))
-        for text, key, at in steps
-        if at >= 0
-    ]

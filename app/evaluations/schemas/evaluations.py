@@ -79,7 +79,9 @@ class EvaluationQuery(PeriodQuery):
         load_default=True,
         metadata={"description": "false: every revision, superseded ones too."},
     )
-    sort = sort_field("createdAt", "completedAt", "startedAt", "score", "confidence", "durationSeconds")
+    sort = sort_field(
+        "createdAt", "completedAt", "startedAt", "score", "confidence", "durationSeconds"
+    )
 
     @validates_schema
     def _check_scores(self, data: dict[str, Any], **_: Any) -> None:

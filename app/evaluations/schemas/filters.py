@@ -13,7 +13,16 @@ from app.evaluations.enums import (
     Status,
 )
 from app.web.schemas.base import CamelSchema, reject
-from app.web.schemas.fields import Flag, LanguageTag, Moment, Number, Pattern, Reference, Text, Whole
+from app.web.schemas.fields import (
+    Flag,
+    LanguageTag,
+    Moment,
+    Number,
+    Pattern,
+    Reference,
+    Text,
+    Whole,
+)
 from app.web.schemas.messages import ENUM, RANGE, TYPE, CodedMessage
 
 
