@@ -19,7 +19,7 @@ _QUEUE, _LIST, _AT, _OF = "queue", "in", "at", "of"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlaceInList:
     """Place of an evaluation: `3 of 41`, and the addresses of its neighbours.
 
     `next_id` is the next evaluation of the queue; None at its end and in a list.
@@ -31,7 +31,7 @@ class Place:
     next_id: str | None = None
 
 
-def place_of(evaluation: Mapping[str, Any]) -> Place | None:
+def place_of(evaluation: Mapping[str, Any]) -> PlaceInList | None:
     """Return the place of an evaluation, None where neither a list nor a queue led to it."""
     if is_in_queue():
         return _in_queue(evaluation)
@@ -65,7 +65,7 @@ def url_in_list(evaluation_id: str, query: str, at: int, count: int) -> str:
     return filters.url(f"{LIST_PATH}/{evaluation_id}", place)
 
 
-def _in_queue(evaluation: Mapping[str, Any]) -> Place | None:
+def _in_queue(evaluation: Mapping[str, Any]) -> PlaceInList | None:
     with current_runtime().db.reading() as session:
         found = queued.read_around(session, filters_of(_queue_query()), evaluation)
     if found is None:
@@ -76,7 +76,7 @@ def _in_queue(evaluation: Mapping[str, Any]) -> Place | None:
         for place in (at - 1, at + 1)
     )
     tab = request.args[_QUEUE]
-    return Place(
+    return PlaceInList(
         text=f"{at + 1} of {queue.count:,}",
         previous_url=before and url_in_queue(before, tab),
         next_url=after and url_in_queue(after, tab),
@@ -84,10 +84,10 @@ def _in_queue(evaluation: Mapping[str, Any]) -> Place | None:
     )
 
 
-def _in_list(query: str, at: int) -> Place:
+def _in_list(query: str, at: int) -> PlaceInList:
     count = _number(_OF)
     of = "" if count is None else f" of {count:,}"
-    return Place(
+    return PlaceInList(
         text=f"{at + 1:,}{of}",
         previous_url=_place_url(query, at - 1) if at else None,
         next_url=_place_url(query, at + 1) if count is None or at + 1 < count else None,
