@@ -177,6 +177,8 @@ def test_a_recording_that_failed_is_tried_again_from_its_file(
     assert "Waiting" in waiting.text
     jobs.process_audio(runtime, jobs.due_ids(runtime)[0])
     assert "Try again" in reviewer.get(again.headers["Location"]).text
+    assert "recording_retried" in noted(runtime)
+    assert "re_evaluated" not in noted(runtime)
 
 
 def test_judging_again_opens_a_revision_with_what_changed(
