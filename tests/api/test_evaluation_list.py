@@ -150,7 +150,7 @@ def test_q_finds_all_words_in_any_case_and_takes_signs_literally(
         ({"minScore": "101"}, "minScore", "RANGE"),
         ({"minScore": "60", "maxScore": "50"}, "maxScore", "RANGE"),
         ({"ids": "eval_17"}, "ids", "FORMAT"),
-        ({"ids": ",".join(new_id("eval") for _ in range(101))}, "ids", "LENGTH"),
+        ({"ids": ",".join(f"eval_{number:026}" for number in range(101))}, "ids", "LENGTH"),
         ({"maxConfidence": "1.5"}, "maxConfidence", "RANGE"),
         ({"maxConfidence": "low"}, "maxConfidence", "TYPE"),
         ({"passed": "yes"}, "passed", "TYPE"),

@@ -48,6 +48,8 @@ def review(evaluation_id: str) -> Response | tuple[str, int]:
         return render(evaluation_id, typed=typed, refused=refused), refused.status
     if places.is_in_queue() and typed.get("andNext"):
         return _next_of_queue(evaluation_id)
+    if round_id := places.round_id():
+        return redirect_with("review-saved", "calibration.show", round_id=round_id)
     return redirect_with(
         "review-saved", "evaluation.show", evaluation_id=evaluation_id, **places.arguments()
     )

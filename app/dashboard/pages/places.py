@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 
 from flask import request
 
+from app.core.ids import is_id
 from app.dashboard.counts import LIST_PATH
 from app.dashboard.pages import queued
 from app.dashboard.queries import filters_of
@@ -14,8 +15,8 @@ from app.dashboard.views import filters
 from app.web.current import current_runtime
 
 # Parameters that say what led to the page: the query of a tab of the queue, or the query of a list
-# with the place of the evaluation in it and the length of the list.
-_QUEUE, _LIST, _AT, _OF = "queue", "in", "at", "of"
+# with the place of the evaluation in it and the length of the list, or a calibration round.
+_QUEUE, _LIST, _AT, _OF, _ROUND = "queue", "in", "at", "of", "round"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,22 @@ def place_of(evaluation: Mapping[str, Any]) -> PlaceInList | None:
 
 def arguments() -> dict[str, str]:
     """Return the parameters of this request that say what led to the page."""
-    return {name: request.args[name] for name in (_QUEUE, _LIST, _AT, _OF) if name in request.args}
+    return {
+        name: request.args[name]
+        for name in (_QUEUE, _LIST, _AT, _OF, _ROUND)
+        if name in request.args
+    }
 
 
 def is_in_queue() -> bool:
     """Whether the queue of reviews led to the page."""
     return _QUEUE in request.args
+
+
+def round_id() -> str | None:
+    """Return the calibration round that led to the page, if one did."""
+    given = request.args.get(_ROUND, "")
+    return given if is_id(given, "round") else None
 
 
 def queue_url() -> str:

@@ -64,6 +64,13 @@ def count() -> str:
     )
 
 
+@blp.post("/evaluations/marked/calibration")
+@require_scope("evaluations:review")
+def calibrate() -> Response:
+    """Open the form of a calibration round with the marked evaluations."""
+    return redirect(url("/review/calibration/new", {"ids": ",".join(_marked())}), 303)
+
+
 @blp.post("/evaluations/marked/export")
 @require_scope("analytics:export")
 def export() -> Response:
