@@ -36,8 +36,14 @@ class CalibrationRoundSchema(CamelSchema):
     id = fields.String(required=True, metadata={"example": "round_01k9zq4v2me8wb7xq3s5ndt6ha"})
     name = fields.String(required=True)
     evaluation_ids = fields.List(fields.String(), required=True)
-    reviewers = fields.List(fields.String(), required=True)
-    created_by = fields.String(required=True)
+    reviewers = fields.List(
+        fields.String(),
+        required=True,
+        metadata={"description": "The `reviewerRef`, or the name, of each person."},
+    )
+    created_by = fields.String(
+        required=True, metadata={"description": "Id of the API key or the user."}
+    )
     created_at = Moment(required=True)
 
 
@@ -51,8 +57,12 @@ class RoundRatingSchema(CamelSchema):
         allow_none=True,
         metadata={"description": "The person's score: given, or from answers to every criterion."},
     )
-    judge_score = fields.Float(required=True, allow_none=True)
-    answer_count = fields.Integer(required=True)
+    judge_score = fields.Float(
+        required=True, allow_none=True, metadata={"description": "The judge's own score."}
+    )
+    answer_count = fields.Integer(
+        required=True, metadata={"description": "Number of criteria that the person has answered."}
+    )
 
 
 class RoundAnswerSchema(CamelSchema):
@@ -76,12 +86,28 @@ class RoundDifferenceSchema(CamelSchema):
     key = fields.String(required=True)
     title = fields.String(required=True)
     judge = Nested(RoundAnswerSchema, required=True)
-    answers = fields.List(Nested(RoundReviewerAnswerSchema), required=True)
+    answers = fields.List(
+        Nested(RoundReviewerAnswerSchema),
+        required=True,
+        metadata={"description": "The answer of each person who has rated the criterion."},
+    )
 
 
 class CalibrationRoundDetailSchema(CalibrationRoundSchema):
     """A calibration round with what people have answered since it was created."""
 
-    ratings = fields.List(Nested(RoundRatingSchema), required=True)
-    differences = fields.List(Nested(RoundDifferenceSchema), required=True)
-    agreement = Nested(AgreementSchema, required=True)
+    ratings = fields.List(
+        Nested(RoundRatingSchema),
+        required=True,
+        metadata={"description": "One item for each conversation and person who has rated it."},
+    )
+    differences = fields.List(
+        Nested(RoundDifferenceSchema),
+        required=True,
+        metadata={"description": "Criteria that people have answered differently."},
+    )
+    agreement = Nested(
+        AgreementSchema,
+        required=True,
+        metadata={"description": "Agreement of these people with the judge and each other."},
+    )
