@@ -123,6 +123,35 @@ def test_previous_and_next_walk_along_the_queue(
     assert neighbours == [(chats[0], "p"), (chats[2], "n")]
 
 
+def test_a_dispute_waits_until_it_is_accepted(
+    client: Caller, base: str, runtime: Runtime, chats: list[str]
+) -> None:
+    chat = chats[0]
+    before = get(client, f"/evaluations/{chat}")["score"]
+    visitor = signed_in(base, runtime, "reviewer")
+    visitor.get("/review")
+    path = f"/evaluations/{chat}/reviews?queue=tab%3Ddisputes"
+    wished = {"reason": "No greeting.", "answer.opening.greeting": "answer:no"}
+    assert visitor.post(path, {"action": "dispute", **wished}).status_code == 303
+    assert "1 open dispute" in visitor.get("/").text
+    queue = visitor.get("/review").text
+    assert tabs_of(queue)["Disputes"] == 1
+    assert ids_of(queue) == [chat]
+    assert visitor.post(f"/review/{chat}", {"queue": "tab=disputes"}).status_code == 303
+    shown = get(client, f"/evaluations/{chat}")
+    assert (shown["reviewStatus"], shown["score"]) == ("disputed", before)
+    accepted = visitor.post(path, {"action": "accept_dispute", "andNext": "1", **wished})
+    assert accepted.headers["Location"] == "/review?tab=disputes"
+    shown = get(client, f"/evaluations/{chat}")
+    assert shown["reviewStatus"] == "dispute_accepted"
+    assert shown["score"] < before
+    assert "open dispute" not in visitor.get("/").text
+    assert tabs_of(visitor.get("/review").text)["Disputes"] == 0
+    page = visitor.get(f"/evaluations/{chat}").text
+    for line in ("disputed,", "accepted the dispute,", f"{before} → {shown['score']}"):
+        assert line in page
+
+
 def test_a_review_of_the_list_stays_at_its_place(
     base: str, runtime: Runtime, chats: list[str]
 ) -> None:

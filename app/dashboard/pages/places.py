@@ -76,12 +76,9 @@ def url_in_list(evaluation_id: str, query: str, at: int, count: int) -> str:
     return filters.url(f"{LIST_PATH}/{evaluation_id}", place)
 
 
-def _in_queue(evaluation: Mapping[str, Any]) -> PlaceInList | None:
+def _in_queue(evaluation: Mapping[str, Any]) -> PlaceInList:
     with current_runtime().db.reading() as session:
-        found = queued.read_around(session, filters_of(_queue_query()), evaluation)
-    if found is None:
-        return None
-    queue, at = found
+        queue, at = queued.read_around(session, filters_of(_queue_query()), evaluation)
     before, after = (
         queue.rows[place]["id"] if 0 <= place < len(queue.rows) else None
         for place in (at - 1, at + 1)
