@@ -130,7 +130,9 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
     site = tmp_path / "site.conf"
     site.write_text(text.replace("/etc/letsencrypt/live/cqe.example.com", str(tmp_path)))
     main = tmp_path / "nginx.conf"
-    main.write_text(f"pid {tmp_path}/pid; events {{}} http {{ include {site}; }}")
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    folders = "".join(f"{kind}_temp_path {tmp_path}/{kind}; " for kind in kinds)
+    main.write_text(f"pid {tmp_path}/pid; events {{}} http {{ {folders} include {site}; }}")
     checked = subprocess.run(
         ["nginx", "-t", "-p", str(tmp_path), "-e", "stderr", "-c", str(main)],
         check=False,
