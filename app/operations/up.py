@@ -28,7 +28,7 @@ from app.core.settings import Settings
 from app.operations import data_dir
 from app.operations.environment import warn_of_unknown
 from app.operations.failure import CannotRun
-from app.operations.processes import queue_server
+from app.operations.processes import addresses, queue_server
 from app.operations.processes.fork import call_in_child
 from app.operations.processes.output import OutputPump
 from app.operations.processes.queue_server import QueueChoice
@@ -201,7 +201,7 @@ def _run_without(listener: socket.socket, run: Callable[[], None]) -> None:
 
 
 def _await_web(supervisor: Supervisor, settings: Settings) -> bool:
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
+    host = addresses.LOOPBACK_OF_WILDCARD.get(settings.host, settings.host)
     while not supervisor.is_stopping:
         connection = http.client.HTTPConnection(host, settings.port, timeout=1)
         with suppress(OSError, http.client.HTTPException):
@@ -218,11 +218,11 @@ def _print_ready(
 ) -> None:
     from app.operations.checks import speech_problem
 
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    address = f"http://{host}:{settings.port}"
+    address, *others = addresses.of_listener(settings)
     lines = [
         f"CQE {__version__} is ready.",
         f"  Address    {address}",
+        *(f"             {other}" for other in others),
         f"  API docs   {address}/docs",
         f"  Data       {settings.data_dir}",
         f"  Queue      {choice.description}",
@@ -231,6 +231,7 @@ def _print_ready(
         lines.append("  Worker     none (--no-worker): start one with `./run worker`")
     elif problem := speech_problem(settings):
         lines.append(f"  Speech     {problem}")
+    lines += addresses.tls_notes(settings)
     lines += _first_access_lines(settings, first_access)
     lines += ["", "Stop with Ctrl-C or SIGTERM."]
     with suppress(OSError):
