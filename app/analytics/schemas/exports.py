@@ -50,7 +50,7 @@ class ExportCreate(CamelSchema):
     include_text = Flag(
         load_default=False,
         metadata={
-            "description": "Adds words of the conversation: quotes and texts of segments. "
+            "description": "Adds words of the conversation: quotes, texts of segments, summaries and advice. "
             "Requires the scope `conversations:read` as well."
         },
     )
