@@ -47,9 +47,7 @@ def read_around(
         claimed = {"reviewStatus": ReviewStatus.IN_REVIEW, "reviewedBy": current_person().user_id}
         own += listed(session, {**query, **claimed}).items
     rows = review_queue.with_rows(tab, page.items, own)
-    queue = Queue(
-        review_queue.in_order(tab, rows), page.total_count + len(rows) - len(page.items)
-    )
+    queue = Queue(review_queue.in_order(tab, rows), page.total_count + len(rows) - len(page.items))
     places = [row["id"] for row in queue.rows]
     return queue, places.index(evaluation["id"])
 
