@@ -82,3 +82,36 @@ def test_from_the_sign_in_to_a_saved_review_by_keys_alone(
             for url in (first, second)
         )
     assert (saved, opened) == (ReviewStatus.REVIEWED, ReviewStatus.IN_REVIEW)
+
+
+def test_marked_conversations_become_a_calibration_round(
+    demo: Demo, page_of: Callable[..., Page]
+) -> None:
+    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    names = [f"round-{who}-{os.getpid()}" for who in ("nora", "omar")]
+    for name in names:
+        add_user(demo.runtime, "reviewer", name)
+    page = page_of("reviewer")
+    page.goto("/evaluations?channel=chat&status=completed&pageSize=3")
+    page.get_by_label("Mark all of this page").check()
+    expect(page.get_by_text("3 marked")).to_be_visible()
+    page.locator("[data-row] [type=checkbox]").first.uncheck()
+    expect(page.get_by_text("2 marked")).to_be_visible()
+    expect(page.get_by_label("Mark all of this page")).not_to_be_checked()
+    page.get_by_role("button", name="Calibration round").click()
+    expect(page.get_by_text("2 conversations, at most 50.")).to_be_visible()
+    page.get_by_label("Name").fill("Week 47")
+    for name in names:
+        page.get_by_label(name).check()
+    check_accessibility(page)
+    page.get_by_role("button", name="Create the round").click()
+    expect(page.get_by_text("Rate the 2 conversations left to you")).to_be_visible()
+    check_accessibility(page)
+    page.get_by_role("link", name="Rate").first.click()
+    expect(page.get_by_text("You give a second opinion")).to_be_visible()
+    page.get_by_role("combobox").first.select_option(index=1)
+    page.get_by_role("button", name="Save and compare").click()
+    expect(page.get_by_text("Rate the 1 conversation left to you")).to_be_visible()
+    check_accessibility(page)
+    page.get_by_role("link", name="All rounds").click()
+    check_accessibility(page)
