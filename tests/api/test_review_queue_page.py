@@ -111,6 +111,10 @@ def test_opening_sets_in_review_and_the_next_is_one_click_away(
     assert saved.headers["Location"].startswith("/review?")
     assert ids_of(visitor.get("/review?tab=mine").text) == chats
     assert place_of(visitor.get(f"/evaluations/{chats[1]}?queue=tab%3Dmine").text) == "2 of 3"
+    # What was reviewed is opened again as it is.
+    path = f"/evaluations/{chats[0]}/reviews?queue=tab%3Dmine"
+    assert visitor.post(path, {"action": "confirm", "andNext": "1"}).status_code == 303
+    assert get(client, f"/evaluations/{chats[1]}")["reviewStatus"] == "reviewed"
 
 
 def test_previous_and_next_walk_along_the_queue(
