@@ -15,6 +15,7 @@ from app.dashboard.pages import (
 from app.dashboard.pages.admin import audit, keys, people, usage, webhooks
 from app.dashboard.pages.figures import agreement, leaderboards, overview, trends
 from app.dashboard.pages.lists import evaluation_list, marked, review_queue, saved_views
+from app.dashboard.pages.scorecards import shown as scorecards
 
 PAGES: tuple[PageBlueprint, ...] = (
     sign_in.blp,
@@ -32,6 +33,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     add.blp,
     work.blp,
     exports.blp,
+    scorecards.blp,
     account.blp,
     webhooks.blp,
     keys.blp,

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 from flask import render_template, request
 
@@ -10,10 +9,16 @@ from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.dashboard import evaluation_details, forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.counts import LIST_PATH
-from app.dashboard.views import conversation, filters, scored
+from app.dashboard.evaluation_details import EvaluationDetails
+from app.dashboard.views import conversation, evaluation_page, filters, scored
+from app.dashboard.views.evaluation_page import (
+    AllowedActions,
+    SentForm,
+    ShownConversation,
+    ShownSound,
+)
 from app.dashboard.views.quotes import quotes_by_turn
-from app.dashboard.views.sentiment import quarters_of
-from app.evaluations.enums import ENDED, RESOLUTIONS, ReviewStatus, Status
+from app.evaluations.enums import RESOLUTIONS, ReviewStatus, Status
 from app.evaluations.schemas.evaluations import ResultsQuery
 from app.people import audit
 from app.people.audit import Action
@@ -59,42 +64,23 @@ def render(
     """Render the page, after a refused review with the reason and with what was typed."""
     as_judged = forms.load(ResultsQuery(), request.args)["as_judged"]
     details = _read(evaluation_id, raw=raw, as_judged=as_judged)
-    evaluation, document, transcript = details.evaluation, details.results, details.transcript
-    scopes = current_principal().scopes
-    is_open = evaluation["status"] not in ENDED
-    duration_ms = 1000 * evaluation["duration_seconds"] if evaluation["duration_seconds"] else None
-    segments = {segment["id"]: segment for segment in transcript["segments"]}
-    may_review = (
-        "evaluations:review" in scopes
-        and evaluation["status"] == Status.COMPLETED
-        and evaluation["is_current"]
-        and not as_judged
-    )
     return render_template(
         "evaluation/show.html",
-        **_common(details, typed, refused),
-        results=document,
-        # Quotes are places in the masked text, so that the unmasked one has no marks.
-        turns=conversation.turns_of(
-            transcript, {} if raw else quotes_by_turn(document["criteria"])
+        details=details,
+        evaluation=details.evaluation,
+        results=details.results,
+        conversation=_conversation(details, is_unmasked=raw),
+        sound=_sound(details),
+        judgement=evaluation_page.judgement_of(
+            details.results,
+            details.transcript,
+            details.scorecard,
+            duration_ms=details.duration_ms,
         ),
-        moments=conversation.moments_of(document["moments"], transcript["segments"]),
-        card=scored.scored_card(document, transcript, details.scorecard, duration_ms=duration_ms),
-        evidence_of=lambda items: scored.evidence_of(items, segments, duration_ms),
-        sentiment=quarters_of(document["sentiment"]),
-        call=details.call,
-        revisions=details.revisions,
-        changes=details.changes,
-        scorecards=details.scorecards,
-        resolutions=RESOLUTIONS,
+        allowed=_allowed(details, as_judged=as_judged),
+        form=_sent_form(typed, refused),
         neighbours=_neighbours(),
-        raw=raw,
         as_judged=as_judged,
-        is_open=is_open,
-        may_review=may_review,
-        may_judge_again="evaluations:review" in scopes and evaluation["is_current"] and not is_open,
-        may_read_raw=raw_access.SCOPE in scopes,
-        actions=possible_actions(ReviewStatus(evaluation["review_status"])),
     )
 
 
@@ -114,11 +100,16 @@ def render_blind(
         raise Conflict("Only a completed evaluation can get a second opinion.")
     return render_template(
         "evaluation/blind.html",
-        **_common(details, typed, refused),
-        turns=conversation.turns_of(details.transcript, {}),
+        evaluation=details.evaluation,
+        conversation=ShownConversation(
+            turns=conversation.turns_of(details.transcript, {}),
+            erased_at=details.transcript["erased_at"],
+            is_unmasked=False,
+            may_unmask=False,
+        ),
+        sound=_sound(details),
         questions=scored.open_questions(details.scorecard),
-        raw=False,
-        may_read_raw=False,
+        form=_sent_form(typed, refused),
     )
 
 
@@ -131,9 +122,7 @@ def _note_opened(evaluation_id: str) -> None:
         audit.record_daily(session, current_actor(), Action.EVALUATION_OPENED, evaluation_id)
 
 
-def _read(
-    evaluation_id: str, *, raw: bool = False, as_judged: bool = False
-) -> evaluation_details.EvaluationDetails:
+def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> EvaluationDetails:
     runtime = current_runtime()
     with runtime.db.reading() as session:
         return evaluation_details.read(
@@ -141,23 +130,43 @@ def _read(
         )
 
 
-def _common(
-    details: evaluation_details.EvaluationDetails,
-    typed: Mapping[str, str] | None,
-    refused: AppError | None,
-) -> dict[str, Any]:
-    """Return the values that both pages show."""
-    return {
-        "evaluation": details.evaluation,
-        "transcript": details.transcript,
-        "recording": details.recording,
-        "lanes": conversation.lanes_of(details.transcript),
-        "listeners": details.listeners,
-        "may_listen": "audio:download" in current_principal().scopes,
-        "typed": typed or {},
-        "refused": refused,
-        "problems": forms.field_errors(refused) if isinstance(refused, InvalidInput) else {},
-    }
+def _conversation(details: EvaluationDetails, *, is_unmasked: bool) -> ShownConversation:
+    transcript = details.transcript
+    # Quotes are places in the masked text, so that the unmasked one has no marks.
+    quotes = {} if is_unmasked else quotes_by_turn(details.results["criteria"])
+    may_read_raw = raw_access.SCOPE in current_principal().scopes
+    return ShownConversation(
+        turns=conversation.turns_of(transcript, quotes),
+        erased_at=transcript["erased_at"],
+        is_unmasked=is_unmasked,
+        may_unmask=may_read_raw and bool(transcript["redaction_entities"]),
+    )
+
+
+def _sound(details: EvaluationDetails) -> ShownSound | None:
+    return evaluation_page.sound_of(
+        details.recording,
+        details.transcript,
+        duration_ms=details.duration_ms,
+        listeners=details.listeners,
+        may_listen="audio:download" in current_principal().scopes,
+    )
+
+
+def _allowed(details: EvaluationDetails, *, as_judged: bool) -> AllowedActions:
+    evaluation = details.evaluation
+    is_reviewer = "evaluations:review" in current_principal().scopes and evaluation["is_current"]
+    may_review = is_reviewer and not as_judged and evaluation["status"] == Status.COMPLETED
+    return AllowedActions(
+        reviews=possible_actions(ReviewStatus(evaluation["review_status"])) if may_review else [],
+        resolutions=RESOLUTIONS,
+        judge_again=is_reviewer and not details.is_open,
+    )
+
+
+def _sent_form(typed: Mapping[str, str] | None, refused: AppError | None) -> SentForm:
+    problems = forms.field_errors(refused) if isinstance(refused, InvalidInput) else {}
+    return SentForm(typed or {}, refused, problems)
 
 
 def _neighbours() -> list[tuple[str, str, str]]:
