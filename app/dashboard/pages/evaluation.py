@@ -2,15 +2,23 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import timedelta
+from typing import Any
 
 from flask import render_template, request
 
+from app.analytics.engine.reader import open_facts
+from app.analytics.schemas.query import AnalyticsQuery
+from app.core.clock import iso_utc
 from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.dashboard import evaluation_details, forms
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.counts import LIST_PATH
+from app.dashboard.charts.trend import TrendChart
 from app.dashboard.evaluation_details import EvaluationDetails
-from app.dashboard.views import conversation, evaluation_page, filters, scored
+from app.dashboard.pages import places
+from app.dashboard.pages.figures.score_trends import SHEET_FRAME, score_chart, score_trend
+from app.dashboard.queries import filters_of
+from app.dashboard.views import conversation, evaluation_page, scored, sheets
 from app.dashboard.views.evaluation_page import (
     AllowedActions,
     SentForm,
@@ -18,6 +26,7 @@ from app.dashboard.views.evaluation_page import (
     ShownSound,
 )
 from app.dashboard.views.quotes import quotes_by_turn
+from app.dashboard.views.sheets import AdvisedConversation
 from app.evaluations.enums import RESOLUTIONS, ReviewStatus, Status
 from app.evaluations.schemas.evaluations import ResultsQuery
 from app.people import audit
@@ -26,9 +35,11 @@ from app.people.gate.admission import current_actor
 from app.reviews.transitions import possible_actions
 from app.web import raw_access
 from app.web.current import current_runtime
-from app.web.principal import current_principal, require_scope
+from app.web.principal import check_scope, current_principal, require_scope
 
 blp = PageBlueprint("evaluation", __name__, url_prefix="/evaluations/<id:evaluation_id>")
+
+_TREND_PERIOD = timedelta(days=90)
 
 
 @blp.get("")
@@ -52,6 +63,31 @@ def show_blind(evaluation_id: str) -> str:
     """Show the words and the questions, without answers and score, for a second opinion."""
     _note_opened(evaluation_id)
     return render_blind(evaluation_id)
+
+
+@blp.get("/sheet")
+@require_scope("evaluations:read")
+def show_sheet(evaluation_id: str) -> str:
+    """Show what a talk about an evaluation needs on paper.
+
+    Raises:
+        Conflict: the evaluation is not completed.
+    """
+    check_scope("analytics:read")
+    _note_opened(evaluation_id)
+    details = _read(evaluation_id)
+    evaluation = details.evaluation
+    if evaluation["status"] != Status.COMPLETED:
+        raise Conflict("Only a completed evaluation has a sheet.")
+    advised = AdvisedConversation.of(evaluation, details.results)
+    return render_template(
+        "evaluation/sheet.html",
+        evaluation=evaluation,
+        results=details.results,
+        strengths=sheets.advice_of(advised, "strengths"),
+        improvements=sheets.advice_of(advised, "improvements"),
+        trend=_trend_until(evaluation),
+    )
 
 
 def render(
@@ -79,7 +115,8 @@ def render(
         ),
         allowed=_allowed(details, as_judged=as_judged),
         form=_sent_form(typed, refused),
-        neighbours=_neighbours(),
+        place=places.place_of(details.evaluation),
+        place_arguments=places.arguments(),
         as_judged=as_judged,
     )
 
@@ -169,14 +206,18 @@ def _sent_form(typed: Mapping[str, str] | None, refused: AppError | None) -> Sen
     return SentForm(typed or {}, refused, problems)
 
 
-def _neighbours() -> list[tuple[str, str, str]]:
-    """Return text, key and address of the evaluations before and after this one in its list."""
-    query, place = request.args.get("in"), request.args.get("at", "")
-    if query is None or not (place.isascii() and place.isdecimal()):
-        return []
-    steps = (("Previous", "p", int(place) - 1), ("Next", "n", int(place) + 1))
-    return [
-        (text, key, filters.url(f"{LIST_PATH}/at", {"in": query, "at": str(at)}))
-        for text, key, at in steps
-        if at >= 0
-    ]
+def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
+    """Draw the scores of the executive up to this evaluation; None where nobody is named."""
+    executive_id, opened = evaluation["executive_id"], evaluation["created_at"]
+    if executive_id is None:
+        return None
+    chosen = filters_of(
+        {
+            "executiveId": executive_id,
+            "from": iso_utc(opened - _TREND_PERIOD),
+            "to": iso_utc(opened + timedelta(seconds=1)),
+        }
+    )
+    with open_facts(current_runtime()) as facts:
+        trend = score_trend(facts, chosen.selection(chosen.load(AnalyticsQuery())))
+    return score_chart(trend, chosen, SHEET_FRAME)
