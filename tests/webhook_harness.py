@@ -144,9 +144,9 @@ class WebhookHarness:
 
     def close(self) -> None:
         for sender in self.senders:
-            sender.close()
+            sender.kill()
         for web in self.webs:
-            web.close()
+            web.kill()
         self.runtime.db.engine.dispose()
 
 
