@@ -170,7 +170,8 @@ def make_harness(
             "webhook_allowed_cidrs": LOOPBACK,
             "webhook_ca_bundle": write_ca_bundle(tmp_path),
             "webhook_retry_delays_s": (0.1, 0.1),
-            "webhook_timeout_s": 0.6,
+            # Long enough for a slow machine; a test of timeouts sets its own.
+            "webhook_timeout_s": 10.0,
         }
         harness = WebhookHarness(build_runtime(make_settings(**{**values, **changes})), tmp_path)
         harnesses.append(harness)

@@ -12,6 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from app.api_keys import service as api_keys
+from app.core.settings import Settings
+from app.wiring import build_runtime
 from tests.caller import Caller
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,24 +75,17 @@ class ServiceProcess:
             connection.close()
 
     def wait_ready(self) -> "ServiceProcess":
-        wait_until(lambda: "is ready" in self.text or self.process.poll() is not None, 60)
+        wait_until(lambda: "is ready" in self.text or self.process.poll() is not None, 120)
         assert "is ready" in self.text, self.text
         return self
 
     def caller(self) -> Caller:
         """Make an API key with every scope and return a client that uses it."""
-        made = subprocess.run(
-            [
-                *(sys.executable, "-P", "-m", "app.cli", "keys", "create", "--json"),
-                *("--name", "walk", "--scopes", "*"),
-            ],
-            env=environment(self.data_dir),
-            cwd=self.data_dir.parent,
-            capture_output=True,
-            check=True,
-        )
-        pair = json.loads(made.stdout)
-        return Caller(f"http://127.0.0.1:{self.port}", pair["apiKey"], pair["secret"])
+        runtime = build_runtime(Settings(data_dir=self.data_dir, redis_url="none"))
+        with runtime.db.writing() as session:
+            issued = api_keys.create_key(session, runtime.keyring, name="walk", scopes=["*"])
+        runtime.db.engine.dispose()
+        return Caller(f"http://127.0.0.1:{self.port}", issued.pair.api_key, issued.pair.secret)
 
     def children(self) -> dict[int, str]:
         """Every living process below, with its short name."""
@@ -97,7 +93,7 @@ class ServiceProcess:
 
     def child(self, name: str) -> int:
         """The eldest living process of this short name."""
-        return min(pid for pid, each in self.children().items() if each == name)
+        return min(pid for pid, short_name in self.children().items() if short_name == name)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         if self.process.poll() is None:
@@ -119,15 +115,15 @@ def descendants(parent: int) -> dict[int, str]:
         ["ps", "-eo", "pid=,ppid=,stat=,comm="], capture_output=True, text=True, check=True
     )
     rows = [line.split(None, 3) for line in listing.stdout.splitlines()]
-    found: dict[int, str] = {}
+    below: dict[int, str] = {}
     parents = [parent]
     while parents:
         above = parents.pop()
         for pid, ppid, state, name in rows:
             if int(ppid) == above and not state.startswith("Z"):
-                found[int(pid)] = name
+                below[int(pid)] = name
                 parents.append(int(pid))
-    return found
+    return below
 
 
 def is_running(pid: int) -> bool:

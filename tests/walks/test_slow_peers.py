@@ -1,9 +1,7 @@
 """Slow peers on real sockets: none of them keeps the service from answering others."""
 
-import json
 import re
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +13,7 @@ import requests
 
 from tests.caller import Caller, error_code
 from tests.recordings import reserve, send, show
-from tests.walks.service_process import ServiceProcess, environment, wait_until
+from tests.walks.service_process import ServiceProcess, wait_until
 
 MIB = 1024 * 1024
 CLI = [sys.executable, "-P", "-m", "app.cli"]
@@ -45,14 +43,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess
 @pytest.fixture(scope="module")
 def client(service: ServiceProcess) -> Caller:
     """A caller with every scope."""
-    created = subprocess.run(
-        [*CLI, "keys", "create", "--name", "test", "--scopes", "*", "--json"],
-        env=environment(service.output.parent / "instance"),
-        capture_output=True,
-        check=True,
-    )
-    key = json.loads(created.stdout)
-    return Caller(f"http://127.0.0.1:{service.port}", key["apiKey"], key["secret"])
+    return service.caller()
 
 
 @pytest.fixture

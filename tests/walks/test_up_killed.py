@@ -19,9 +19,9 @@ from tests.sender_process import environment_of
 from tests.walks.service_process import ServiceProcess, wait_until
 from tests.webhook_harness import WebhookHarness
 
-_KILLS = 30
+_KILLS = 10
 _REFUSED = 0.4
-_EVENTS_PER_S = 5
+_EVENTS_PER_S = 15
 
 StartUp = Callable[[], ServiceProcess]
 
