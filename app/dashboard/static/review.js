@@ -86,7 +86,8 @@ if (shown) {
     button.addEventListener("click", () => takeQuote(button));
   }
   document.addEventListener("keydown", event => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    form.requestSubmit(form.querySelector("[name=andNext]"));
   });
   onKeys({e: openChange});
   for (let number = 1; number <= 9; number++) onKeys({[number]: () => answer(number)});
