@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from app.api_keys import service as api_keys
 from app.core.settings import Settings
 from app.wiring import build_runtime
 from tests.caller import Caller
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -75,7 +75,7 @@ class ServiceProcess:
             connection.close()
 
     def wait_ready(self) -> "ServiceProcess":
-        wait_until(lambda: "is ready" in self.text or self.process.poll() is not None, 120)
+        wait_until(lambda: "is ready" in self.text or self.process.poll() is not None)
         assert "is ready" in self.text, self.text
         return self
 
@@ -138,10 +138,3 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return
-
-
-def wait_until(fact: Callable[[], object], timeout_s: float) -> None:
-    until = time.monotonic() + timeout_s
-    while not fact():
-        assert time.monotonic() < until, "it did not come true in time"
-        time.sleep(0.05)

@@ -20,7 +20,8 @@ from app.wiring import build_runtime
 from tests import commit_halts
 from tests.caller import Caller
 from tests.forked import ForkedProcess
-from tests.walks.service_process import environment, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import environment
 
 NUMBER = 300
 
@@ -72,7 +73,7 @@ def killed_at(
 ) -> int:
     """Kill a process as soon as there are so many conversations; return how many there are."""
     try:
-        wait_until(lambda: rows(runtime, Conversation) >= number or process.poll() is not None, 30)
+        wait_until(lambda: rows(runtime, Conversation) >= number or process.poll() is not None)
     finally:
         process.kill()
         assert process.wait() == -9
@@ -121,7 +122,7 @@ def test_an_import_that_kills_every_worker_fails(
     log = tmp_path / "loading.log"
     for number in range(1, 6):
         worker = start_loading(sent["id"], HALT_AT="after_commit:1")
-        wait_until(lambda number=number: log.read_text().count(commit_halts.WORD) == number, 30)  # type: ignore[misc]
+        wait_until(lambda number=number: log.read_text().count(commit_halts.WORD) == number)  # type: ignore[misc]
         worker.kill()
     run_import(runtime, sent["id"])
     done = client.get(f"/imports/{sent['id']}").json()["data"]

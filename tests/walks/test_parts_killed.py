@@ -17,7 +17,8 @@ from tests.evaluation_rows import NOW, rows_of
 from tests.forked import ForkedProcess
 from tests.part_writer_process import write_parts
 from tests.running import CommandRunner, running_runtime
-from tests.walks.service_process import environment, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import environment
 from tests.web_process import WebProcess
 
 NUMBER = 3000
@@ -59,7 +60,7 @@ def test_every_fact_counts_once_whenever_the_writer_is_killed(
                 write_parts, environment=environment(data_dir, **variables), output=output
             )
             try:
-                wait_until(lambda output=output: "written" in output.read_text(), 30)
+                wait_until(lambda output=output: "written" in output.read_text())
                 until = time.monotonic() + dice.uniform(0, 1)
                 while time.monotonic() < until:
                     assert totals(client)["completed"] == NUMBER

@@ -14,14 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.caller import Caller
-from tests.walks.service_process import (
-    ServiceProcess,
-    descendants,
-    environment,
-    is_running,
-    kill,
-    wait_until,
-)
+from tests.waiting import wait_until
+from tests.walks.service_process import ServiceProcess, descendants, environment, is_running, kill
 
 
 @pytest.fixture(scope="module")
@@ -128,13 +122,13 @@ def test_a_restore_is_refused_while_the_service_runs(started: ServiceProcess) ->
     "name", ["cqe: web", "cqe: sender", "cqe: scheduler", "cqe: audio 1", "valkey-server"]
 )
 def test_a_killed_child_is_started_again(started: ServiceProcess, name: str) -> None:
-    wait_until(lambda: name in started.children().values(), 30)
+    wait_until(lambda: name in started.children().values())
     victim = started.child(name)
     kill(victim)
     wait_until(
-        lambda: any(pid != victim and each == name for pid, each in started.children().items()), 12
+        lambda: any(pid != victim and each == name for pid, each in started.children().items())
     )
-    wait_until(lambda: started.health()["code"] == 200, 30)
+    wait_until(lambda: started.health()["code"] == 200)
     assert started.process.poll() is None
 
 
@@ -156,7 +150,7 @@ def test_a_request_in_flight_is_answered_during_a_stop(fresh: ServiceProcess) ->
         )
         time.sleep(0.3)
         fresh.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: is_refused(fresh.port), 30)
+        wait_until(lambda: is_refused(fresh.port))
         caller.sendall(body)
         assert caller.recv(12) == b"HTTP/1.1 401"
     assert fresh.process.wait(timeout=30) == 0
