@@ -13,10 +13,9 @@ function changed() {
 }
 
 function textOf(preview) {
-  const change = `${preview.scoreBefore} → ${preview.score}`;
   const verdict = preview.passed === null ? "no verdict" : preview.passed ? "passed" : "not passed";
   const count = changed();
-  return `${count} ${count === 1 ? "change" : "changes"}: ${change}, ${verdict}`;
+  return `${count} ${count === 1 ? "change" : "changes"}: ${preview.scoreBefore} → ${preview.score}, ${verdict}`;
 }
 
 async function preview() {
