@@ -15,7 +15,7 @@ from app.api_keys import service as api_keys
 from app.core.settings import Settings
 from app.wiring import build_runtime
 from tests.caller import Caller
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -64,7 +64,7 @@ class ServiceProcess:
         return self.output.read_text()
 
     def health(self) -> dict[str, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
             connection.request("GET", "/health")
             answer = connection.getresponse()
@@ -98,7 +98,7 @@ class ServiceProcess:
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=PATIENCE_S)
 
     def end(self) -> None:
         """Leave nothing behind, whatever the test did."""

@@ -16,7 +16,7 @@ from app.evaluations import jobs as evaluations
 from app.imports.formats.records import Kind
 from tests.caller import Caller
 from tests.recordings import progress, reserve, show
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import ROOT, ServiceProcess, environment
 
 
@@ -208,7 +208,7 @@ def test_up_loads_the_demo_and_says_that_no_worker_is_running(
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=True,
     )
     assert "nothing was changed" in again.stdout

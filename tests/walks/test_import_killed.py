@@ -20,7 +20,7 @@ from app.wiring import build_runtime
 from tests import commit_halts
 from tests.caller import Caller
 from tests.forked import ForkedProcess
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import environment
 
 NUMBER = 300
@@ -142,7 +142,7 @@ def test_a_killed_command_can_be_repeated_without_duplicates(
     first = subprocess.Popen(command, stdout=subprocess.DEVNULL, **place)
     there = killed_at(runtime, first, 1)
     assert there < NUMBER
-    done = subprocess.run(command, check=True, capture_output=True, timeout=60, **place)
+    done = subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S, **place)
     counts = json.loads(done.stdout)["counts"]
     assert counts["received"] == NUMBER
     assert counts["skipped"] == there

@@ -150,7 +150,7 @@ def test_concurrent_processes_are_admitted_exactly_up_to_the_limit(
     processes = [context.Process(target=hammer, args=(url, tmp_path, results)) for _ in range(4)]
     for process in processes:
         process.start()
-    total = sum(results.get(timeout=30) for _ in processes)
+    total = sum(results.get(timeout=PATIENCE_S) for _ in processes)
     for process in processes:
         process.join()
     assert total == 100

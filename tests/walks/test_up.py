@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.caller import Caller
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import ServiceProcess, descendants, environment, is_running, kill
 
 
@@ -54,7 +54,7 @@ def run_again(service: ServiceProcess, *arguments: str) -> subprocess.CompletedP
         cwd=service.output.parent,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -153,7 +153,7 @@ def test_a_request_in_flight_is_answered_during_a_stop(fresh: ServiceProcess) ->
         wait_until(lambda: is_refused(fresh.port))
         caller.sendall(body)
         assert caller.recv(12) == b"HTTP/1.1 401"
-    assert fresh.process.wait(timeout=30) == 0
+    assert fresh.process.wait(timeout=PATIENCE_S) == 0
 
 
 def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
@@ -175,14 +175,14 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         service = ServiceProcess(tmp_path / "instance", port=port)
-        assert service.process.wait(timeout=30) == 1
+        assert service.process.wait(timeout=PATIENCE_S) == 1
     assert f"port {port} of 127.0.0.1 is in use" in service.text
     assert not descendants(service.process.pid)
 
 
 def test_a_wrong_setting_stops_the_start_and_an_unknown_one_is_told(tmp_path: Path) -> None:
     service = ServiceProcess(tmp_path / "instance", CQE_THREADS="many")
-    assert service.process.wait(timeout=30) == 2
+    assert service.process.wait(timeout=PATIENCE_S) == 2
     assert "CQE_THREADS: must be a whole number, not 'many'" in service.text
     assert "Traceback" not in service.text
 
