@@ -22,7 +22,7 @@ from app.dashboard.pages.figures import (
     trends,
 )
 from app.dashboard.pages.lists import evaluation_list, marked, review_queue, saved_views
-from app.dashboard.pages.scorecards import editor
+from app.dashboard.pages.scorecards import editor, trial
 from app.dashboard.pages.scorecards import shown as scorecards
 
 PAGES: tuple[PageBlueprint, ...] = (
@@ -45,6 +45,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     exports.blp,
     scorecards.blp,
     editor.blp,
+    trial.blp,
     account.blp,
     webhooks.blp,
     keys.blp,
