@@ -172,7 +172,7 @@ PACKAGES: tuple[Package, ...] = (
         commands={
             "import": Command(
                 "cli:import_",
-                "Import conversations and calls from a file, a folder, or standard input.",
+                "Import conversations, calls and recordings from a file, a folder, or standard input.",
             )
         },
     ),
