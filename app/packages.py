@@ -73,7 +73,7 @@ PACKAGES: tuple[Package, ...] = (
         },
     ),
     Package("privacy", _MODELS, has_routes=True, commands={"privacy": "cli:privacy"}),
-    Package("core", ("database.idempotency",)),
+    Package("core", ("database.idempotency", "database.key_checks")),
     Package("dashboard", _MODELS),
     Package("directory", _MODELS),
     Package("events", _MODELS),

@@ -13,11 +13,12 @@ import orjson
 from app.core.database.schema_revision import needed_revision
 from app.core.settings import Settings
 from app.factory import create_app
-from app.operations import checks, database_files, migrating, stored_secrets
+from app.operations import database_files, migrating, stored_secrets
 from app.operations import up as up_command
 from app.operations import worker as worker_command
 from app.operations.environment import settings_here
 from app.operations.failure import CannotRun, plain_errors
+from app.system import checks
 from app.web.current import current_runtime
 from app.web.openapi.pages import document_of
 

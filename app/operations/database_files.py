@@ -24,9 +24,11 @@ def backup(settings: Settings, target: Path) -> dict[str, Any]:
     """Write a consistent copy, and a manifest `FILE.json` next to it; return the manifest.
 
     Raises:
-        CannotRun: the file exists, or the copy is damaged.
+        CannotRun: there is no database, the file exists, or the copy is damaged.
     """
     source = database_file(settings)
+    if not source.is_file():
+        raise CannotRun(f"there is no database {source} yet: start the service first")
     if target.exists():
         raise CannotRun(f"{target} exists: name another file, a backup never overwrites one")
     partial = target.with_name(f".{target.name}.part")
@@ -98,7 +100,7 @@ def database_file(settings: Settings) -> Path:
     """
     if not settings.is_sqlite:
         raise CannotRun("the database is PostgreSQL: use pg_dump and pg_restore")
-    return Path(settings.effective_database_url.removeprefix("sqlite:///"))
+    return settings.sqlite_file
 
 
 def backup_before_upgrade(settings: Settings, revision: str) -> None:

@@ -19,20 +19,21 @@ from app import __version__
 from app.core import queue
 from app.core.process import log
 from app.core.runtime import Runtime
-from app.core.secrets.encryption import KEY_FILE, create_key_file
+from app.core.secrets.encryption import KEY_FILE
 from app.core.settings import Settings
 from app.factory import create_app
 from app.operations import data_dir, first_start
 from app.operations.background_work import JOB_QUEUES, TASKS
-from app.operations.checks import speech_problem
 from app.operations.environment import warn_of_unknown
 from app.operations.failure import CannotRun
 from app.operations.first_start import FirstAccess
 from app.operations.processes import demo, queue_server, web, workers
 from app.operations.processes.fork import call_in_child
 from app.operations.processes.output import OutputPump
-from app.operations.processes.queue_server import QueueChoice
 from app.operations.processes.supervisor import Service, Supervisor
+from app.system import queue_choice
+from app.system.checks import speech_problem
+from app.system.queue_choice import QueueChoice
 from app.wiring import build_runtime
 
 logger = logging.getLogger(__name__)
@@ -53,8 +54,6 @@ def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> No
     lock = data_dir.lock_exclusively(settings.data_dir)
     data_dir.lock_shared(settings.data_dir)
     listener = _listen(settings)
-    if not settings.master_keys:
-        create_key_file(settings.data_dir)
     output = OutputPump()
     supervisor = Supervisor(output)
     supervisor.handle_signals()
@@ -106,7 +105,7 @@ def _prepare(settings: Settings) -> FirstAccess:
 
 
 def _start_queue(supervisor: Supervisor, settings: Settings, lock: int) -> QueueChoice:
-    choice = queue_server.choose(settings)
+    choice = queue_choice.choose(settings)
     if choice.program:
         queue_server.prepare(settings.data_dir)
         serve = partial(queue_server.serve, choice.program, settings.data_dir, lock)

@@ -170,6 +170,11 @@ class Settings:
         return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'cqe.db'}"
 
     @property
+    def sqlite_file(self) -> Path:
+        """The file of a SQLite database."""
+        return Path(self.effective_database_url.removeprefix("sqlite:///"))
+
+    @property
     def min_free_bytes(self) -> int:
         """The free disk space below which nothing more is stored."""
         return round(self.min_free_gb * 1e9)

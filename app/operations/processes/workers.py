@@ -9,6 +9,7 @@ from app.core.database.schema_revision import is_at_head
 from app.core.process import stopping
 from app.core.queue import redis_url, work
 from app.core.runtime import Runtime
+from app.operations import start_checks
 from app.operations.processes import scheduler
 from app.operations.processes.scheduler import PeriodicTask
 from app.operations.processes.supervisor import Service, Supervisor
@@ -49,8 +50,8 @@ def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQue
             logger.warning("the tables are not up to date: waiting for `./run db upgrade`")
             is_logged = True
         time.sleep(1)
-    runtime.db.engine.dispose()
     if not supervisor.is_stopping:
+        start_checks.require_usable(runtime)
         supervisor.start(services(runtime, tasks, queues))
         supervisor.run()
 
