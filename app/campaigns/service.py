@@ -45,6 +45,13 @@ def scorecard_of(session: Session, campaign_id: str) -> str | None:
     return session.scalar(select(Campaign.scorecard_id).where(Campaign.id == campaign_id))
 
 
+def names_with_scorecard(session: Session, scorecard_id: str, *, limit: int) -> dict[str, str]:
+    """Return the names of the campaigns whose contacts a scorecard judges, by id."""
+    named = select(Campaign.id, Campaign.name).where(Campaign.scorecard_id == scorecard_id)
+    rows = session.execute(named.order_by(Campaign.name, Campaign.id).limit(limit))
+    return dict(rows.all())
+
+
 def count(session: Session, campaign_id: str, kind: CampaignCount, *, by: int = 1) -> None:
     """Add to a count in SQL, so that no concurrent update is lost."""
     column = queries.COUNTERS[kind]

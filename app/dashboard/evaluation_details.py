@@ -14,7 +14,7 @@ from app.core.errors import Conflict, NotFound
 from app.core.secrets.encryption import Keyring
 from app.dashboard.views.revision_changes import AnswerChange, changes_between
 from app.evaluations import listing, outcome, results, service
-from app.evaluations.enums import SourceType, Status
+from app.evaluations.enums import ENDED, SourceType, Status
 from app.evaluations.transcripts import shown as transcripts
 from app.people import audit
 from app.people import service as people
@@ -50,6 +50,17 @@ class EvaluationDetails:
     changes: list[AnswerChange] | None
     scorecards: Sequence[Mapping[str, Any]]
     listeners: list[str]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the evaluation still waits or runs."""
+        return self.evaluation["status"] not in ENDED
+
+    @property
+    def duration_ms(self) -> int | None:
+        """The length of the conversation, if it is known."""
+        seconds = self.evaluation["duration_seconds"]
+        return 1000 * seconds if seconds else None
 
 
 def read(

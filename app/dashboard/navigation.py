@@ -50,6 +50,7 @@ SECTIONS: tuple[tuple[Link, ...], ...] = (
     ),
     (Link("Add", "add.show"), Link("Work", "work.show"), Link("Exports", "exports.show")),
     (
+        Link("Scorecards", "scorecards.list_page"),
         Link("Webhooks", "webhooks.list_page"),
         Link("Keys", "keys.list_page"),
         Link("Usage", "usage.show"),

@@ -133,6 +133,14 @@ def list_page(
     return Page(rows, request.page, request.page_size, total_count)
 
 
+def count_by_scorecard(
+    session: Session, **filters: str | int | bool | datetime | Sequence[str]
+) -> dict[str, int]:
+    """Count the current evaluations of each scorecard; the filters are those of `list_page`."""
+    counted = select(_OF.scorecard_id, func.count()).where(*conditions(current=True, **filters))
+    return dict(session.execute(counted.group_by(_OF.scorecard_id)).all())
+
+
 def conditions(
     *, current: bool = True, **filters: str | int | bool | datetime | Sequence[str]
 ) -> list[ColumnElement[bool]]:

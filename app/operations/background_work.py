@@ -1,7 +1,7 @@
-"""Background work: the job queues of the worker, and the periodic tasks of its scheduler."""
+"""Background work: the worker, its job queues, and the periodic tasks of its scheduler."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from sqlalchemy.orm import Session
@@ -14,13 +14,16 @@ from app.audio_files.playback import requests as drawings
 from app.audio_files.processing import requests as processing
 from app.core.clock import utc_now
 from app.core.database import idempotency
-from app.core.process import heartbeat
+from app.core.process import heartbeat, log
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
 from app.evaluations.judging import judgements, model_answers
 from app.imports import jobs as imports
 from app.imports import service as importing
-from app.operations import database_files, orphans
+from app.operations import data_dir, database_files, orphans
+from app.operations.environment import settings_here, warn_of_unknown
+from app.operations.failure import plain_errors
+from app.operations.processes import workers
 from app.operations.processes.scheduler import PeriodicTask
 from app.operations.processes.sweep import JobQueue
 from app.people import audit, sessions
@@ -29,6 +32,7 @@ from app.privacy import retention
 from app.privacy import service as erasing
 from app.usage import jobs as usage
 from app.webhooks import history as deliveries
+from app.wiring import build_runtime
 
 _BETWEEN_BATCHES_S = 0.05
 _PARTIAL_UPLOADS_KEPT_S = 86_400
@@ -114,3 +118,16 @@ JOB_QUEUES: tuple[JobQueue, ...] = (
     JobQueue(export_service.QUEUE, exports.run_export, exports.due_ids),
     JobQueue(erasing.QUEUE, erasures.run_erasure, erasures.due_ids),
 )
+
+
+def run_worker(
+    tasks: Sequence[PeriodicTask] = TASKS, queues: Sequence[JobQueue] = JOB_QUEUES
+) -> None:
+    """Run the worker, without a web server, until SIGTERM."""
+    with plain_errors():
+        settings = settings_here()
+        log.configure(settings.log_level)
+        data_dir.prepare(settings.data_dir)
+        data_dir.lock_shared(settings.data_dir)
+        warn_of_unknown()
+        workers.run(build_runtime(settings), tasks, queues)

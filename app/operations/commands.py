@@ -1,11 +1,10 @@
-"""Commands that run and maintain the service: up, worker, doctor, db, secrets, openapi."""
+"""Commands that maintain the service: doctor, db, secrets, openapi."""
 
 import base64
 import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import click
 import orjson
@@ -14,33 +13,11 @@ from app.core.database.schema_revision import needed_revision
 from app.core.settings import Settings
 from app.factory import create_app
 from app.operations import database_files, migrating, stored_secrets
-from app.operations import up as up_command
-from app.operations import worker as worker_command
 from app.operations.environment import settings_here
 from app.operations.failure import CannotRun, plain_errors
 from app.system import checks
 from app.web.current import current_runtime
 from app.web.openapi.pages import document_of
-
-
-@click.command("up")
-@click.option("--host", help="Address that the web server listens on.")
-@click.option("--port", type=click.IntRange(1, 65535), help="Port that the web server listens on.")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="Folder for all data.")
-@click.option("--workers", type=click.IntRange(1), help="Web processes.")
-@click.option("--threads", type=click.IntRange(1), help="Threads of each web process.")
-@click.option("--no-worker", is_flag=True, help="Start no worker.")
-@click.option("--demo", is_flag=True, help="Load sample conversations and calls.")
-def up(*, no_worker: bool, demo: bool, **options: Any) -> None:
-    """Start the whole service: tables, queue, web server and worker."""
-    with plain_errors():
-        up_command.run(settings_here(options), with_worker=not no_worker, with_demo=demo)
-
-
-@click.command("worker")
-def worker() -> None:
-    """Run the worker without a web server."""
-    worker_command.run()
 
 
 @click.command("doctor")

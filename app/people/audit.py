@@ -46,6 +46,7 @@ class Action(StrEnum):
     REVIEWED = "reviewed"
     RE_EVALUATED = "re_evaluated"
     RECORDING_ADDED = "recording_added"
+    RECORDING_RETRIED = "recording_retried"
     IMPORT_REQUESTED = "import_requested"
     EXPORT_REQUESTED = "export_requested"
     EXPORT_CANCELED = "export_canceled"

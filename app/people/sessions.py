@@ -124,6 +124,15 @@ def end(session: Session, session_id: str, *, user_id: str) -> None:
     session.delete(row)
 
 
+def end_of_browser(session: Session, token: str) -> str | None:
+    """End the session of a cookie; return its id, None where there is none."""
+    return session.scalar(
+        delete(UserSession)
+        .where(UserSession.token_hash == _hash_of(token))
+        .returning(UserSession.id)
+    )
+
+
 def end_all(session: Session, user_id: str, *, but: str = "") -> int:
     """End every session of a person, except one; return how many."""
     ended = session.scalars(

@@ -1,6 +1,7 @@
 """The page of one evaluation over HTTP: forms of reviews, second opinions, masked and erased words."""
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -148,6 +149,22 @@ def test_unmasked_words_need_the_scope_and_are_noted(
     assert noted(runtime) == ["raw_texts_read"]
 
 
+def test_a_sheet_has_score_and_advice_and_is_noted_as_opened(
+    client: Caller, runtime: Runtime, visit: Any, chat: str
+) -> None:
+    results = get(client, f"/evaluations/{chat}/results")
+    viewer = visit("viewer")
+    sheet = viewer.get(f"/evaluations/{chat}/sheet")
+    assert sheet.status_code == 200
+    assert f"<b>{results['score']}</b> of 100" in sheet.text
+    advice = [item["text"][:60] for kind in results["coaching"].values() for item in kind]
+    assert advice
+    assert [text for text in advice if text not in unescape(sheet.text)] == []
+    assert noted(runtime) == ["evaluation_opened"]
+    waiting = put_chat(client, "waiting")["evaluationId"]
+    assert viewer.get(f"/evaluations/{waiting}/sheet").status_code == 409
+
+
 def test_an_erased_conversation_keeps_its_numbers_and_says_so(
     client: Caller, runtime: Runtime, visit: Any, chat: str
 ) -> None:
@@ -177,6 +194,8 @@ def test_a_recording_that_failed_is_tried_again_from_its_file(
     assert "Waiting" in waiting.text
     jobs.process_audio(runtime, jobs.due_ids(runtime)[0])
     assert "Try again" in reviewer.get(again.headers["Location"]).text
+    assert "recording_retried" in noted(runtime)
+    assert "re_evaluated" not in noted(runtime)
 
 
 def test_judging_again_opens_a_revision_with_what_changed(

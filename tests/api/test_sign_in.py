@@ -167,6 +167,25 @@ def test_a_session_is_ended_from_another(nora: Visitor) -> None:
     assert nora.get("/").status_code == 200
 
 
+def test_signing_in_again_ends_the_former_session_of_the_browser(
+    nora: Visitor, runtime: Runtime
+) -> None:
+    elsewhere, former = Visitor(nora.base), nora.cookie
+    elsewhere.sign_in("nora")
+    assert nora.sign_in("nora", "wrong").status_code == 401
+    assert nora.get("/").status_code == 200
+    assert nora.sign_in("nora").status_code == 303
+    assert nora.cookie != former
+    assert [nora.get("/").status_code, elsewhere.get("/").status_code] == [200, 200]
+    nora.cookie = former
+    assert nora.get("/").status_code == 303
+    with runtime.db.reading() as session:
+        ended = session.scalars(
+            select(AuditEntry.user_id).where(AuditEntry.action == Action.SESSION_ENDED)
+        ).all()
+        assert ended == [service.find_by_name(session, "nora").id]
+
+
 def test_the_sessions_of_others_are_out_of_reach(nora: Visitor, runtime: Runtime) -> None:
     add_user(runtime, "viewer", "tom")
     tom = Visitor(nora.base)

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import pytest
 from marshmallow import Schema, validate
 
+from app.ai.scorecard.schema import DIMENSIONS, KNOWN_RULES
+from app.ai.scorecard.schema import WORDS as SCHEMA_WORDS
 from app.analytics.enums import Dataset, ExportStatus, Format, Granularity, GroupBy, TrendMetric
 from app.audio_files import enums as audio
 from app.dashboard.words import UNKNOWN, WORDS, text_of
@@ -61,6 +63,10 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("granularity", Granularity),
         ("groupBy", GroupBy),
         ("usageMetric", UsageMetric),
+        ("rule", KNOWN_RULES),
+        ("speaker", SCHEMA_WORDS["by"]),
+        ("dimension", DIMENSIONS),
+        ("event", SCHEMA_WORDS["event"]),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -72,3 +78,9 @@ def test_every_value_has_its_text(name: str, values: Sequence[str]) -> None:
 def test_a_missing_value_and_one_of_an_older_version_are_readable() -> None:
     assert text_of("channel", None) == UNKNOWN
     assert text_of("resolution", "half_done") == "half done"
+
+
+def test_every_parameter_of_a_rule_has_its_text() -> None:
+    rules = KNOWN_RULES.values()
+    known = {name for rule in rules for name in (*rule.parameters, *rule.optional)}
+    assert set(WORDS["parameter"]) == known

@@ -60,10 +60,10 @@ MAIN = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import room
-from app.operations import worker
+from app.operations.background_work import run_worker
 from app.operations.processes.sweep import JobQueue
 queue = JobQueue("audio", room.work, room.due_ids, ring_after_s=0.2, ring_every_s=2.0)
-worker.run(queues=[queue])
+run_worker(queues=[queue])
 """
 
 

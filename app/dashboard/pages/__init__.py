@@ -13,8 +13,9 @@ from app.dashboard.pages import (
     work,
 )
 from app.dashboard.pages.admin import audit, keys, people, usage, webhooks
-from app.dashboard.pages.figures import agreement, leaderboards, overview, trends
+from app.dashboard.pages.figures import agreement, executive, leaderboards, overview, trends
 from app.dashboard.pages.lists import evaluation_list, marked, review_queue, saved_views
+from app.dashboard.pages.scorecards import shown as scorecards
 
 PAGES: tuple[PageBlueprint, ...] = (
     sign_in.blp,
@@ -28,10 +29,12 @@ PAGES: tuple[PageBlueprint, ...] = (
     review_queue.blp,
     agreement.blp,
     leaderboards.blp,
+    executive.blp,
     trends.blp,
     add.blp,
     work.blp,
     exports.blp,
+    scorecards.blp,
     account.blp,
     webhooks.blp,
     keys.blp,

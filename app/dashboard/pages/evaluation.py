@@ -2,18 +2,32 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 from flask import render_template, request
 
+from app.analytics.engine.reader import open_facts
+from app.analytics.schemas.query import AnalyticsQuery
+from app.core.clock import iso_utc
 from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.dashboard import evaluation_details, forms
 from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.charts.trend import TrendChart
 from app.dashboard.counts import LIST_PATH
-from app.dashboard.views import conversation, filters, scored
+from app.dashboard.evaluation_details import EvaluationDetails
+from app.dashboard.pages.figures.score_trends import SHEET_FRAME, score_chart, score_trend
+from app.dashboard.queries import filters_of
+from app.dashboard.views import conversation, evaluation_page, filters, scored, sheets
+from app.dashboard.views.evaluation_page import (
+    AllowedActions,
+    SentForm,
+    ShownConversation,
+    ShownSound,
+)
 from app.dashboard.views.quotes import quotes_by_turn
-from app.dashboard.views.sentiment import quarters_of
-from app.evaluations.enums import ENDED, RESOLUTIONS, ReviewStatus, Status
+from app.dashboard.views.sheets import AdvisedConversation
+from app.evaluations.enums import RESOLUTIONS, ReviewStatus, Status
 from app.evaluations.schemas.evaluations import ResultsQuery
 from app.people import audit
 from app.people.audit import Action
@@ -21,9 +35,11 @@ from app.people.gate.admission import current_actor
 from app.reviews.transitions import possible_actions
 from app.web import raw_access
 from app.web.current import current_runtime
-from app.web.principal import current_principal, require_scope
+from app.web.principal import check_scope, current_principal, require_scope
 
 blp = PageBlueprint("evaluation", __name__, url_prefix="/evaluations/<id:evaluation_id>")
+
+_TREND_PERIOD = timedelta(days=90)
 
 
 @blp.get("")
@@ -49,6 +65,31 @@ def show_blind(evaluation_id: str) -> str:
     return render_blind(evaluation_id)
 
 
+@blp.get("/sheet")
+@require_scope("evaluations:read")
+def show_sheet(evaluation_id: str) -> str:
+    """Show what a talk about an evaluation needs on paper.
+
+    Raises:
+        Conflict: the evaluation is not completed.
+    """
+    check_scope("analytics:read")
+    _note_opened(evaluation_id)
+    details = _read(evaluation_id)
+    evaluation = details.evaluation
+    if evaluation["status"] != Status.COMPLETED:
+        raise Conflict("Only a completed evaluation has a sheet.")
+    advised = AdvisedConversation.of(evaluation, details.results)
+    return render_template(
+        "evaluation/sheet.html",
+        evaluation=evaluation,
+        results=details.results,
+        strengths=sheets.advice_of(advised, "strengths"),
+        improvements=sheets.advice_of(advised, "improvements"),
+        trend=_trend_until(evaluation),
+    )
+
+
 def render(
     evaluation_id: str,
     *,
@@ -59,42 +100,23 @@ def render(
     """Render the page, after a refused review with the reason and with what was typed."""
     as_judged = forms.load(ResultsQuery(), request.args)["as_judged"]
     details = _read(evaluation_id, raw=raw, as_judged=as_judged)
-    evaluation, document, transcript = details.evaluation, details.results, details.transcript
-    scopes = current_principal().scopes
-    is_open = evaluation["status"] not in ENDED
-    duration_ms = 1000 * evaluation["duration_seconds"] if evaluation["duration_seconds"] else None
-    segments = {segment["id"]: segment for segment in transcript["segments"]}
-    may_review = (
-        "evaluations:review" in scopes
-        and evaluation["status"] == Status.COMPLETED
-        and evaluation["is_current"]
-        and not as_judged
-    )
     return render_template(
         "evaluation/show.html",
-        **_common(details, typed, refused),
-        results=document,
-        # Quotes are places in the masked text, so that the unmasked one has no marks.
-        turns=conversation.turns_of(
-            transcript, {} if raw else quotes_by_turn(document["criteria"])
+        details=details,
+        evaluation=details.evaluation,
+        results=details.results,
+        conversation=_conversation(details, is_unmasked=raw),
+        sound=_sound(details),
+        judgement=evaluation_page.judgement_of(
+            details.results,
+            details.transcript,
+            details.scorecard,
+            duration_ms=details.duration_ms,
         ),
-        moments=conversation.moments_of(document["moments"], transcript["segments"]),
-        card=scored.scored_card(document, transcript, details.scorecard, duration_ms=duration_ms),
-        evidence_of=lambda items: scored.evidence_of(items, segments, duration_ms),
-        sentiment=quarters_of(document["sentiment"]),
-        call=details.call,
-        revisions=details.revisions,
-        changes=details.changes,
-        scorecards=details.scorecards,
-        resolutions=RESOLUTIONS,
+        allowed=_allowed(details, as_judged=as_judged),
+        form=_sent_form(typed, refused),
         neighbours=_neighbours(),
-        raw=raw,
         as_judged=as_judged,
-        is_open=is_open,
-        may_review=may_review,
-        may_judge_again="evaluations:review" in scopes and evaluation["is_current"] and not is_open,
-        may_read_raw=raw_access.SCOPE in scopes,
-        actions=possible_actions(ReviewStatus(evaluation["review_status"])),
     )
 
 
@@ -114,11 +136,16 @@ def render_blind(
         raise Conflict("Only a completed evaluation can get a second opinion.")
     return render_template(
         "evaluation/blind.html",
-        **_common(details, typed, refused),
-        turns=conversation.turns_of(details.transcript, {}),
+        evaluation=details.evaluation,
+        conversation=ShownConversation(
+            turns=conversation.turns_of(details.transcript, {}),
+            erased_at=details.transcript["erased_at"],
+            is_unmasked=False,
+            may_unmask=False,
+        ),
+        sound=_sound(details),
         questions=scored.open_questions(details.scorecard),
-        raw=False,
-        may_read_raw=False,
+        form=_sent_form(typed, refused),
     )
 
 
@@ -131,9 +158,7 @@ def _note_opened(evaluation_id: str) -> None:
         audit.record_daily(session, current_actor(), Action.EVALUATION_OPENED, evaluation_id)
 
 
-def _read(
-    evaluation_id: str, *, raw: bool = False, as_judged: bool = False
-) -> evaluation_details.EvaluationDetails:
+def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> EvaluationDetails:
     runtime = current_runtime()
     with runtime.db.reading() as session:
         return evaluation_details.read(
@@ -141,23 +166,60 @@ def _read(
         )
 
 
-def _common(
-    details: evaluation_details.EvaluationDetails,
-    typed: Mapping[str, str] | None,
-    refused: AppError | None,
-) -> dict[str, Any]:
-    """Return the values that both pages show."""
-    return {
-        "evaluation": details.evaluation,
-        "transcript": details.transcript,
-        "recording": details.recording,
-        "lanes": conversation.lanes_of(details.transcript),
-        "listeners": details.listeners,
-        "may_listen": "audio:download" in current_principal().scopes,
-        "typed": typed or {},
-        "refused": refused,
-        "problems": forms.field_errors(refused) if isinstance(refused, InvalidInput) else {},
-    }
+def _conversation(details: EvaluationDetails, *, is_unmasked: bool) -> ShownConversation:
+    transcript = details.transcript
+    # Quotes are places in the masked text, so that the unmasked one has no marks.
+    quotes = {} if is_unmasked else quotes_by_turn(details.results["criteria"])
+    may_read_raw = raw_access.SCOPE in current_principal().scopes
+    return ShownConversation(
+        turns=conversation.turns_of(transcript, quotes),
+        erased_at=transcript["erased_at"],
+        is_unmasked=is_unmasked,
+        may_unmask=may_read_raw and bool(transcript["redaction_entities"]),
+    )
+
+
+def _sound(details: EvaluationDetails) -> ShownSound | None:
+    return evaluation_page.sound_of(
+        details.recording,
+        details.transcript,
+        duration_ms=details.duration_ms,
+        listeners=details.listeners,
+        may_listen="audio:download" in current_principal().scopes,
+    )
+
+
+def _allowed(details: EvaluationDetails, *, as_judged: bool) -> AllowedActions:
+    evaluation = details.evaluation
+    is_reviewer = "evaluations:review" in current_principal().scopes and evaluation["is_current"]
+    may_review = is_reviewer and not as_judged and evaluation["status"] == Status.COMPLETED
+    return AllowedActions(
+        reviews=possible_actions(ReviewStatus(evaluation["review_status"])) if may_review else [],
+        resolutions=RESOLUTIONS,
+        judge_again=is_reviewer and not details.is_open,
+    )
+
+
+def _sent_form(typed: Mapping[str, str] | None, refused: AppError | None) -> SentForm:
+    problems = forms.field_errors(refused) if isinstance(refused, InvalidInput) else {}
+    return SentForm(typed or {}, refused, problems)
+
+
+def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
+    """Draw the scores of the executive up to this evaluation; None where nobody is named."""
+    executive_id, opened = evaluation["executive_id"], evaluation["created_at"]
+    if executive_id is None:
+        return None
+    chosen = filters_of(
+        {
+            "executiveId": executive_id,
+            "from": iso_utc(opened - _TREND_PERIOD),
+            "to": iso_utc(opened + timedelta(seconds=1)),
+        }
+    )
+    with open_facts(current_runtime()) as facts:
+        trend = score_trend(facts, chosen.selection(chosen.load(AnalyticsQuery())))
+    return score_chart(trend, chosen, SHEET_FRAME)
 
 
 def _neighbours() -> list[tuple[str, str, str]]:

@@ -63,7 +63,8 @@ def judge_again(evaluation_id: str) -> Response:
                 redact_by_default=runtime.settings.redaction,
             )
             opened = job.evaluation_id
+            audit.record(session, current_actor(), Action.RECORDING_RETRIED, former.source_id)
         else:
             opened = again.request(session, evaluation_id, **chosen).id
-        audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
+            audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
     return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)

@@ -39,7 +39,7 @@ def form() -> Answer:
 @blp.post("/sign-in")
 @public
 def submit() -> Answer:
-    """Sign in, and go to the page that was asked for."""
+    """Sign in, and go to the page that was asked for; a former session of this browser ends."""
     runtime = current_runtime()
     name, password = request.form.get("name", ""), request.form.get("password", "")
     try:
@@ -58,6 +58,9 @@ def submit() -> Answer:
             audit.record(session, current_actor(), Action.SIGN_IN_FAILED, user.id if user else None)
             token = ""
         else:
+            former_id = sessions.end_of_browser(session, cookie.read(request, runtime.settings))
+            if former_id is not None:
+                audit.record(session, current_actor(user.id), Action.SESSION_ENDED, former_id)
             token = service.sign_in(
                 session, user, address=current_address(), browser=request.user_agent.string
             )

@@ -74,7 +74,7 @@ def retry_recording(audio_file_id: str) -> Response:
         processing.request_processing(
             session, audio_file_id, redact_by_default=runtime.settings.redaction
         )
-        audit.record(session, current_actor(), Action.RE_EVALUATED, audio_file_id)
+        audit.record(session, current_actor(), Action.RECORDING_RETRIED, audio_file_id)
     return redirect_with("tried-again", "work.show")
 
 

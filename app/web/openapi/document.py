@@ -22,9 +22,17 @@ under `/v1` as well.
 
 ## Signing
 
-Every request except `GET /health` is signed. `X-Api-Key` is the API key, `X-Timestamp` Unix time in
-seconds, and `X-Signature` the hex HMAC-SHA256, keyed with the whole secret (`cqes_…`), of these six
-lines, joined by line feeds without one at the end:
+Every request except `GET /health` carries these headers:
+
+| Header | Value |
+|---|---|
+| `X-Api-Key` | The API key, `cqek_…` |
+| `X-Timestamp` | Unix time in seconds, at most 300 from the server's clock |
+| `X-Nonce` | Optional: 1 to 64 characters of `A-Z a-z 0-9 . _ ~ -`, new in each request, which is then accepted only once |
+| `X-Signature` | The signature |
+
+The signature is the hex HMAC-SHA256, keyed with the whole secret (`cqes_…`), of these six lines,
+joined by line feeds without one at the end:
 
     CQE1-HMAC-SHA256
     <X-Timestamp>
@@ -34,7 +42,8 @@ lines, joined by line feeds without one at the end:
     <hex SHA-256 of the body as sent; of nothing if there is no body>
 
 If the signature does not match, `error.details` shows the lines as the service received them. There
-are clients for Python and JavaScript in `clients/`; `./run signing vectors` prints test vectors.
+are clients for Python and JavaScript in `clients/`, and `./run signing vectors` prints test vectors.
+On this page, requests are signed with the key that is pasted above.
 
 ## Answers
 

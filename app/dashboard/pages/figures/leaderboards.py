@@ -1,4 +1,4 @@
-"""Leaderboards of executives, campaigns and call centres, one executive, and comparisons."""
+"""Leaderboards of executives, campaigns and call centres, and comparisons."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -6,23 +6,18 @@ from typing import Any
 
 from flask import render_template
 
-from app.analytics.engine.reader import FactReader, open_facts
-from app.analytics.engine.selection import Selection
-from app.analytics.enums import Granularity, GroupBy, TrendMetric
-from app.analytics.reports import leaderboards, summary, trends
+from app.analytics.engine.reader import open_facts
+from app.analytics.enums import GroupBy
+from app.analytics.reports import leaderboards
 from app.analytics.schemas.leaderboards import LeaderboardQuery
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import InvalidInput
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.intervals import interval_chart
-from app.dashboard.charts.trend import trend_chart
-from app.dashboard.counts import listed
+from app.dashboard.pages.figures.score_trends import score_trend
 from app.dashboard.queries import filters_of_request
 from app.dashboard.views import filters
 from app.dashboard.views.figures import leaderboards as board_views
-from app.dashboard.views.figures import overview as overview_views
-from app.dashboard.views.figures import trends as trend_views
-from app.directory.service import EXECUTIVES
 from app.web.current import current_runtime
 from app.web.principal import require_scope
 
@@ -30,7 +25,6 @@ blp = PageBlueprint("leaderboards", __name__)
 
 _PAGE_SIZE = "50"
 _MOST_COMPARED = 4
-_MOST_LOWEST = 3
 _ONE = PageRequest(1, 1, "rank")
 _SCHEMA = LeaderboardQuery()
 _EXECUTIVE_TITLES = {"human": "People", "bot": "Bots"}
@@ -75,42 +69,6 @@ def call_centers() -> str:
         GroupBy.CALL_CENTER,
         leaderboards.call_centers,
         {"human": ""},
-    )
-
-
-@blp.get("/executives/<id:executive_id>")
-@require_scope("analytics:read")
-def executive(executive_id: str) -> str:
-    """Show one executive: figures, trend, strength, weaknesses and lowest conversations."""
-    given = filters_of_request(for_figures=True)
-    chosen = replace(given, texts={**given.texts, "executiveId": executive_id})
-    loaded = chosen.load(_SCHEMA)
-    selection = chosen.selection(loaded)
-    how = {"min_evaluations": loaded["min_evaluations"], "compare": True}
-    with open_facts(current_runtime()) as facts:
-        found = leaderboards.executives(facts, selection, _ONE, **how)
-        figures = summary.summarize(facts, selection, **how)
-        trend = _score_trend(facts, selection, GroupBy.NONE)
-        lowest = listed(
-            facts.session,
-            chosen.list_query(status="completed", sort="score", pageSize=str(_MOST_LOWEST)),
-        )
-        # Evaluations outlive the executives of the directory.
-        member = found.items[0] if found.items else None
-        name = member["name"] if member else EXECUTIVES.get(facts.session, executive_id).name
-    return render_template(
-        "leaderboards/executive.html",
-        chosen=chosen,
-        name=name,
-        member=member,
-        summary=figures,
-        figures=overview_views.figures(figures, chosen.list_url),
-        trend=trend_chart(
-            trend_views.lines_of(trend, chosen.zone, chosen.list_url),
-            label_of=lambda value: trend_views.metric_text("score", value),
-            has_bars=True,
-        ),
-        lowest=lowest.items,
     )
 
 
@@ -160,7 +118,7 @@ def _board(
         page = list_members(
             facts, selection, loaded["page_request"], min_evaluations=least, compare=True
         )
-        trend = _score_trend(facts, selection, group, limit=len(page.items) or 1)
+        trend = score_trend(facts, selection, group, limit=len(page.items) or 1)
     courses = {
         str(series["key"]): [point["value"] for point in series["points"]]
         for series in trend["series"]
@@ -177,18 +135,4 @@ def _board(
         page_url=lambda number: filters.url(path, chosen.texts, page=str(number)),
         of_executives=group is GroupBy.EXECUTIVE,
         most_compared=_MOST_COMPARED,
-    )
-
-
-def _score_trend(
-    facts: FactReader, selection: Selection, group: GroupBy, *, limit: int = 1
-) -> dict[str, Any]:
-    period = selection.period
-    return trends.show(
-        facts,
-        selection,
-        metric=TrendMetric.SCORE,
-        granularity=Granularity(trend_views.granularity_for(period.start, period.end)),
-        group_by=group,
-        limit=limit,
     )

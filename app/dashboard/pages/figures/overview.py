@@ -3,17 +3,15 @@
 from flask import render_template
 
 from app.analytics.engine.reader import open_facts
-from app.analytics.enums import Granularity, GroupBy, TrendMetric
-from app.analytics.reports import leaderboards, summary, trends
+from app.analytics.reports import leaderboards, summary
 from app.analytics.schemas.query import AnalyticsQuery
 from app.dashboard import situation
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.distribution import histogram
-from app.dashboard.charts.trend import trend_chart
+from app.dashboard.pages.figures.score_trends import score_chart, score_trend
 from app.dashboard.pickers import pass_threshold
 from app.dashboard.queries import filters_of_request
 from app.dashboard.views.figures import overview
-from app.dashboard.views.figures import trends as trend_views
 from app.dashboard.views.figures.alerts import alerts
 from app.web.current import current_runtime
 from app.web.principal import require_scope
@@ -29,19 +27,11 @@ def show() -> str:
     """Show the figures of a period, compared with the period before."""
     chosen, runtime = filters_of_request(for_figures=True), current_runtime()
     selection = chosen.selection(chosen.load(AnalyticsQuery()))
-    granularity = trend_views.granularity_for(selection.period.start, selection.period.end)
     with open_facts(runtime) as facts:
         figures = summary.summarize(
             facts, selection, min_evaluations=_MIN_EVALUATIONS, compare=True
         )
-        trend = trends.show(
-            facts,
-            selection,
-            metric=TrendMetric.SCORE,
-            granularity=Granularity(granularity),
-            group_by=GroupBy.NONE,
-            limit=1,
-        )
+        trend = score_trend(facts, selection)
         executives = leaderboards.executive_changes(
             facts, selection, min_evaluations=_MIN_EVALUATIONS
         )
@@ -55,11 +45,7 @@ def show() -> str:
         figures=overview.figures(figures, chosen.list_url),
         alerts=due,
         under_way=under_way,
-        trend=trend_chart(
-            trend_views.lines_of(trend, chosen.zone, chosen.list_url),
-            label_of=lambda value: trend_views.metric_text("score", value),
-            has_bars=True,
-        ),
+        trend=score_chart(trend, chosen),
         distribution=histogram(
             overview.score_classes(figures, chosen.list_url), pass_threshold=threshold
         ),

@@ -1,0 +1,126 @@
+"""Pages of one executive: figures, trend and lowest conversations, and a sheet to print."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flask import render_template, request
+
+from app.analytics.engine.reader import FactReader, open_facts
+from app.analytics.reports import leaderboards, summary
+from app.analytics.schemas.leaderboards import LeaderboardQuery
+from app.core.database.paging import PageRequest
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.charts.scales import Frame
+from app.dashboard.charts.trend import TrendChart
+from app.dashboard.counts import listed
+from app.dashboard.pages.figures.score_trends import SHEET_FRAME, score_chart, score_trend
+from app.dashboard.queries import PageFilters, filters_of_request
+from app.dashboard.views import sheets
+from app.dashboard.views.figures.overview import Figure, figures
+from app.dashboard.views.filters import carried, url
+from app.dashboard.views.sheets import AdvisedConversation
+from app.directory.service import EXECUTIVES
+from app.evaluations import results, service
+from app.people import audit
+from app.people.audit import Action
+from app.people.gate.admission import current_actor
+from app.web.current import current_runtime
+from app.web.principal import check_scope, require_scope
+
+blp = PageBlueprint("executive", __name__, url_prefix="/executives/<id:executive_id>")
+
+_MOST_LOWEST = 3
+# The newest conversations, from which a sheet takes its advice.
+_MOST_ADVISED = 20
+_ONE = PageRequest(1, 1, "rank")
+_SCHEMA = LeaderboardQuery()
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutiveFigures:
+    """The figures of one executive; `member` is None where nothing was judged in the period."""
+
+    name: str
+    member: Any
+    summary: Any
+    headline: list[Figure]
+    trend: TrendChart | None
+
+
+@blp.get("")
+@require_scope("analytics:read")
+def show(executive_id: str) -> str:
+    """Show one executive: figures, trend, strength, weaknesses and lowest conversations."""
+    chosen = _chosen(executive_id)
+    with open_facts(current_runtime()) as facts:
+        executive = _figures(facts, chosen, executive_id)
+        lowest = listed(
+            facts.session,
+            chosen.list_query(status="completed", sort="score", pageSize=str(_MOST_LOWEST)),
+        )
+    return render_template(
+        "executives/show.html",
+        chosen=chosen,
+        executive=executive,
+        lowest=lowest.items,
+        sheet_url=url(f"/executives/{executive_id}/sheet", carried(request.args)),
+    )
+
+
+@blp.get("/sheet")
+@require_scope("analytics:read")
+def show_sheet(executive_id: str) -> str:
+    """Show what a talk with an executive needs on paper: figures, trend and advice with quotes."""
+    check_scope("evaluations:read")
+    runtime, chosen = current_runtime(), _chosen(executive_id)
+    with open_facts(runtime) as facts:
+        executive = _figures(facts, chosen, executive_id, SHEET_FRAME)
+        newest = listed(
+            facts.session,
+            chosen.list_query(status="completed", pageSize=str(_MOST_ADVISED)),
+        )
+        conversations = [_advised(facts.session, row) for row in newest.items]
+    strengths = sheets.frequent_advice(conversations, "strengths")
+    improvements = sheets.frequent_advice(conversations, "improvements")
+    with runtime.db.writing() as session:
+        for advice in (*strengths, *improvements):
+            audit.record_daily(
+                session, current_actor(), Action.EVALUATION_OPENED, advice.evaluation_id
+            )
+    return render_template(
+        "executives/sheet.html",
+        chosen=chosen,
+        executive=executive,
+        strengths=strengths,
+        improvements=improvements,
+        conversation_count=len(conversations),
+    )
+
+
+def _chosen(executive_id: str) -> PageFilters:
+    given = filters_of_request(for_figures=True)
+    return replace(given, texts={**given.texts, "executiveId": executive_id})
+
+
+def _figures(
+    facts: FactReader, chosen: PageFilters, executive_id: str, frame: Frame | None = None
+) -> ExecutiveFigures:
+    loaded = chosen.load(_SCHEMA)
+    selection = chosen.selection(loaded)
+    how = {"min_evaluations": loaded["min_evaluations"], "compare": True}
+    found = leaderboards.executives(facts, selection, _ONE, **how)
+    shown = summary.summarize(facts, selection, **how)
+    # Evaluations outlive the executives of the directory.
+    member = found.items[0] if found.items else None
+    return ExecutiveFigures(
+        name=member["name"] if member else EXECUTIVES.get(facts.session, executive_id).name,
+        member=member,
+        summary=shown,
+        headline=figures(shown, chosen.list_url),
+        trend=score_chart(score_trend(facts, selection), chosen, frame),
+    )
+
+
+def _advised(session: Any, row: Any) -> AdvisedConversation:
+    document = results.results_of(session, service.find(session, row["id"]))
+    return AdvisedConversation.of(row, document)

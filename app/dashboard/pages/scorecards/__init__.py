@@ -1,0 +1,1 @@
+"""Pages of scorecards: list, versions, editor and trials."""

@@ -1,0 +1,85 @@
+"""Scorecards as they are: their list and use, one version in words, and two versions compared."""
+
+from flask import render_template, request
+
+from app.campaigns import service as campaigns
+from app.core.database.paging import PageRequest
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.queries import filters_of_request
+from app.dashboard.views.scorecards.described import described_sections
+from app.dashboard.views.scorecards.versions import version_changes
+from app.evaluations import listing
+from app.scorecards import authoring, default_scorecards, service
+from app.scorecards.schemas.scorecards import VersionQuery
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.query_fields import QueryWhole
+
+blp = PageBlueprint("scorecards", __name__)
+
+SCOPE = "scorecards:manage"
+_ALL = PageRequest(page_size=authoring.MOST_SCORECARDS + len(default_scorecards.IDS), sort="name")
+_MOST_SHOWN = 100
+
+
+class VersionComparison(CamelSchema):
+    """The two versions to compare."""
+
+    before = QueryWhole(low=1, high=1_000_000, required=True)
+    after = QueryWhole(low=1, high=1_000_000, required=True)
+
+
+@blp.get("/scorecards")
+@require_scope(SCOPE)
+def list_page() -> str:
+    """List the scorecards, and how many conversations of the period each one has judged."""
+    chosen = filters_of_request()
+    period = {
+        name: moment
+        for name, moment in (("start", chosen.period.start), ("end", chosen.period.end))
+        if moment is not None
+    }
+    with current_runtime().db.reading() as session:
+        scorecards = service.list_page(session, _ALL).items
+        counts = listing.count_by_scorecard(session, **period)
+    return render_template(
+        "scorecards/list.html", chosen=chosen, scorecards=scorecards, counts=counts
+    )
+
+
+@blp.get("/scorecards/<id:scorecard_id>")
+@require_scope(SCOPE)
+def show(scorecard_id: str) -> str:
+    """Show one version in words, with the other versions and the campaigns that use it."""
+    asked = forms.load(VersionQuery(), request.args)
+    newest_first = PageRequest(page_size=_MOST_SHOWN)
+    with current_runtime().db.reading() as session:
+        scorecard = service.get(session, scorecard_id, **asked)
+        versions = service.list_versions(session, scorecard_id, newest_first)
+        used_by = campaigns.names_with_scorecard(session, scorecard_id, limit=_MOST_SHOWN)
+    return render_template(
+        "scorecards/show.html",
+        scorecard=scorecard,
+        sections=described_sections(scorecard["definition"]),
+        versions=versions,
+        campaigns=used_by,
+    )
+
+
+@blp.get("/scorecards/<id:scorecard_id>/compare")
+@require_scope(SCOPE)
+def compare(scorecard_id: str) -> str:
+    """Show what differs between two versions."""
+    asked = forms.load(VersionComparison(), request.args)
+    with current_runtime().db.reading() as session:
+        before, after = (
+            service.get(session, scorecard_id, version=asked[name]) for name in ("before", "after")
+        )
+    return render_template(
+        "scorecards/compare.html",
+        before=before,
+        after=after,
+        changes=version_changes(before["definition"], after["definition"]),
+    )

@@ -1,0 +1,1 @@
+"""Scorecards as people read and edit them: in words, compared, as a form, tried."""

@@ -1,0 +1,32 @@
+"""Commands that start processes: up, worker. What they run is imported when they run."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command("up")
+@click.option("--host", help="Address that the web server listens on.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port that the web server listens on.")
+@click.option("--data-dir", type=click.Path(path_type=Path), help="Folder for all data.")
+@click.option("--workers", type=click.IntRange(1), help="Web processes.")
+@click.option("--threads", type=click.IntRange(1), help="Threads of each web process.")
+@click.option("--no-worker", is_flag=True, help="Start no worker.")
+@click.option("--demo", is_flag=True, help="Load sample conversations and calls.")
+def up(*, no_worker: bool, demo: bool, **options: Any) -> None:
+    """Start the whole service: tables, queue, web server and worker."""
+    from app.operations import up as service  # noqa: PLC0415
+    from app.operations.environment import settings_here  # noqa: PLC0415
+    from app.operations.failure import plain_errors  # noqa: PLC0415
+
+    with plain_errors():
+        service.run(settings_here(options), with_worker=not no_worker, with_demo=demo)
+
+
+@click.command("worker")
+def worker() -> None:
+    """Run the worker without a web server."""
+    from app.operations.background_work import run_worker  # noqa: PLC0415
+
+    run_worker()
