@@ -252,7 +252,7 @@ PACKAGES: tuple[Package, ...] = (
                 "Upgrade, back up, restore or check the database.",
                 {
                     "backup": "Write a checked copy of the database to FILE, while it is in use.",
-                    "check": "Check that the tables are up to date and the database file is intact.",
+                    "check": "Check the revision, the tables and columns, and the database file.",
                     "restore": "Replace the database by a backup; the service must be stopped.",
                     "upgrade": "Upgrade the tables to the revision that this version needs.",
                 },

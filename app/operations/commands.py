@@ -12,9 +12,10 @@ import orjson
 from app.core.database.schema_revision import needed_revision
 from app.core.settings import Settings
 from app.factory import create_app
-from app.operations import database_files, migrating, stored_secrets
+from app.operations import database_files, migrating, start_checks, stored_secrets
 from app.operations.environment import settings_here
 from app.operations.failure import CannotRun, plain_errors
+from app.packages import load_tables
 from app.system import checks
 from app.web.current import current_runtime
 from app.web.openapi.pages import document_of
@@ -79,20 +80,25 @@ def db_restore(file: Path) -> None:
 
 @db.command("check")
 def db_check() -> None:
-    """Check that the tables are up to date and the database file is intact."""
+    """Check the revision, the tables and columns, and the database file."""
     with plain_errors():
         settings = settings_here()
+        load_tables()
         revision = migrating.current(settings)
         if revision != needed_revision():
             raise CannotRun(
                 f"the tables are at {revision or 'no revision'}, this version needs {needed_revision()}: "
                 "run `./run db upgrade`"
             )
+        with migrating.migration_engine(settings).connect() as connection:
+            start_checks.require_tables(connection)
         if settings.is_sqlite:
-            problems = database_files.check_file(database_files.database_file(settings))
+            problems = database_files.check_file(settings.sqlite_file)
             if problems:
-                raise CannotRun(f"the database file is damaged: {'; '.join(problems[:5])}")
-        click.echo(f"Intact, at revision {revision or 'none'}.")
+                raise CannotRun(
+                    f"the database file is damaged: {'; '.join(problems[:5])}. Restore a backup"
+                )
+        click.echo(f"Intact, at revision {revision}.")
 
 
 @click.group("secrets")

@@ -12,7 +12,7 @@ from app.core.secrets.encryption import UnknownMasterKey
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ServicePart:
     """One part: its name in /health, and what an alert says when it fails.
 
     Without a vital part the service answers no request.
@@ -24,7 +24,7 @@ class Part:
     is_vital: bool = False
 
 
-def failing(runtime: Runtime) -> list[Part]:
+def failing(runtime: Runtime) -> list[ServicePart]:
     """Return the parts that do not work."""
     return [part for part in PARTS if not part.works(runtime)]
 
@@ -49,17 +49,17 @@ def _master_keys_match(runtime: Runtime) -> bool:
 
 
 PARTS = (
-    Part("database", "The database does not answer", _database_is_ready, is_vital=True),
-    Part("masterKeys", "The master keys are not those of the database", _master_keys_match),
-    Part(
+    ServicePart("database", "The database does not answer", _database_is_ready, is_vital=True),
+    ServicePart("masterKeys", "The master keys are not those of the database", _master_keys_match),
+    ServicePart(
         "queue",
         "The queue does not answer",
         lambda runtime: not runtime.doorbell.configured or runtime.doorbell.answers,
     ),
-    Part(
+    ServicePart(
         "worker",
         "The worker does not answer",
         lambda runtime: heartbeat.is_alive(runtime.settings.data_dir),
     ),
-    Part("storage", "The storage does not answer", lambda runtime: runtime.storage.writable()),
+    ServicePart("storage", "The storage does not answer", lambda runtime: runtime.storage.writable()),
 )

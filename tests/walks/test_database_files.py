@@ -9,10 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from app.core.database.schema_revision import needed_revision
 from app.core.settings import Settings
-from app.operations import data_dir, database_files, migrating
+from app.operations import data_dir, database_files, first_start, migrating
+from app.operations.commands import db
 from app.operations.failure import CannotRun
 
 
@@ -129,3 +131,27 @@ def test_a_torn_file_is_not_restored(settings: Settings, tmp_path: Path) -> None
     torn.write_bytes(torn.read_bytes()[:-5000])
     with pytest.raises(CannotRun, match="damaged"):
         database_files.restore(settings, torn)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("DROP TABLE saved_views", "the table saved_views is missing"),
+        ("ALTER TABLE campaigns RENAME COLUMN name TO title", "campaigns has no column name"),
+        ("DROP INDEX ix_erasures_due", "the index ix_erasures_due of erasures is missing"),
+    ],
+)
+def test_tables_of_another_shape_are_told(settings: Settings, change: str, told: str) -> None:
+    execute(settings.sqlite_file, change)
+    checked = CliRunner(env={"CQE_DATA_DIR": str(settings.data_dir)}).invoke(db, ["check"])
+    assert checked.exit_code == 1
+    assert told in checked.stderr
+    with pytest.raises(CannotRun, match=told):
+        first_start.prepare(settings, access_file=None)
+
+
+def test_columns_and_tables_of_others_are_ignored(settings: Settings) -> None:
+    execute(settings.sqlite_file, "ALTER TABLE campaigns ADD COLUMN note TEXT")
+    execute(settings.sqlite_file, "CREATE TABLE notes (text TEXT NOT NULL)")
+    checked = CliRunner(env={"CQE_DATA_DIR": str(settings.data_dir)}).invoke(db, ["check"])
+    assert checked.output == f"Intact, at revision {needed_revision()}.\n"
