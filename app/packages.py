@@ -248,12 +248,14 @@ PACKAGES: tuple[Package, ...] = (
         "operations",
         commands={
             "db": Command(
-                "commands:db",
+                "database_commands:db",
                 "Upgrade, back up, restore or check the database.",
                 {
-                    "backup": "Write a checked copy of the database to FILE, while it is in use.",
+                    "after-restore": "Erase again what was erased since the backup that another tool "
+                    "has restored.",
+                    "backup": "Write a backup into the new FOLDER, while the service runs.",
                     "check": "Check the revision, the tables and columns, and the database file.",
-                    "restore": "Replace the database by a backup; the service must be stopped.",
+                    "restore": "Replace database, recordings and exports by the backup in FOLDER.",
                     "upgrade": "Upgrade the tables to the revision that this version needs.",
                 },
                 standalone=True,

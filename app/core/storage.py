@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from app.core.errors import ServiceUnavailable
+from app.core.private_files import sync
 from app.core.settings import Settings
 
 _STEP_BYTES = 256 * 1024
@@ -90,7 +91,7 @@ class LocalStorage:
                 raise ObjectExists(object_id) from error
         finally:
             partial.unlink(missing_ok=True)
-        _sync_folder(final.parent)
+        sync(final.parent)
         return stored
 
     def path(self, object_id: str) -> Path | None:
@@ -183,17 +184,14 @@ def _is_object_id(name: str) -> bool:
     return len(name) >= 8 and name.replace("_", "").isalnum()
 
 
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def storage_folder(settings: Settings) -> Path:
+    """Return the folder of the storage that the settings name."""
+    root = settings.storage_url.removeprefix("file://")
+    return Path(root) if root else settings.data_dir.resolve() / "storage"
 
 
 def open_storage(settings: Settings) -> LocalStorage:
     """Open the storage that the settings name."""
-    root = settings.storage_url.removeprefix("file://") if settings.storage_url else ""
-    folder = Path(root) if root else settings.data_dir.resolve() / "storage"
+    folder = storage_folder(settings)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return LocalStorage(folder, settings.min_free_bytes)

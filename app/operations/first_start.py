@@ -10,10 +10,12 @@ from app.core.database.schema_revision import needed_revision, stored_revision
 from app.core.private_files import write_private_file
 from app.core.runtime import Runtime
 from app.core.settings import Settings
-from app.operations import database_files, migrating, start_checks, stored_secrets
+from app.operations import migrating, start_checks, stored_secrets
+from app.operations.backups import service as backups
 from app.people import passwords
 from app.people import service as people
 from app.people.roles import ADMIN
+from app.privacy import jobs as erasures
 from app.wiring import build_runtime
 
 
@@ -45,9 +47,10 @@ def prepare(settings: Settings, *, access_file: Path | None) -> FirstAccess:
         revision = stored_revision(session)
     if revision != needed_revision():
         if revision and settings.is_sqlite:
-            database_files.backup_before_upgrade(settings, revision)
+            backups.backup_before_upgrade(settings, revision)
         migrating.upgrade(settings)
     start_checks.require_usable(runtime)
+    erasures.repeat_erasures(runtime)
     with runtime.db.writing() as session:
         access = FirstAccess(api_key="", secret="", password="", file="")
         _create_key(session, runtime, access)

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
-from sqlalchemy import inspect
 from sqlalchemy.orm import Session
 
 from app.api_keys import credentials
 from app.core.database import key_checks
-from app.core.database.key_checks import MasterKeyCheck
 from app.core.database.schema_revision import stored_revision
 from app.core.database.session import Database
 from app.core.runtime import Runtime
@@ -89,9 +87,7 @@ def _needed_key_ids(settings: Settings) -> list[str]:
             if not stored_revision(session):
                 return []
             key_ids = {Keyring.key_id_of(token) for token, _ in _sealed_secrets(session)}
-            if inspect(session.connection()).has_table(MasterKeyCheck.__tablename__):
-                key_ids |= key_checks.recorded_values(session).keys()
-            return sorted(key_ids)
+            return sorted(key_ids | key_checks.recorded_if_any(session).keys())
     finally:
         db.engine.dispose()
 

@@ -61,5 +61,7 @@ PARTS = (
         "The worker does not answer",
         lambda runtime: heartbeat.is_alive(runtime.settings.data_dir),
     ),
-    ServicePart("storage", "The storage does not answer", lambda runtime: runtime.storage.writable()),
+    ServicePart(
+        "storage", "The storage does not answer", lambda runtime: runtime.storage.writable()
+    ),
 )

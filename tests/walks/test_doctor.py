@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from app.operations.commands import db, doctor
+from app.operations.commands import doctor
+from app.operations.database_commands import db
 from tests.caller import Caller
 from tests.running import running_runtime
 from tests.walks.service_process import environment

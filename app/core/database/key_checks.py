@@ -4,7 +4,7 @@ import hmac
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, inspect, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import utc_now
@@ -51,6 +51,13 @@ def recorded_values(session: Session) -> Mapping[str, str]:
     """Map the ids of the recorded master keys to their check values."""
     rows = session.execute(select(MasterKeyCheck.key_id, MasterKeyCheck.value))
     return {row.key_id: row.value for row in rows}
+
+
+def recorded_if_any(session: Session) -> Mapping[str, str]:
+    """Return the recorded values; none for tables of a version that recorded no keys."""
+    if not inspect(session.connection()).has_table(MasterKeyCheck.__tablename__):
+        return {}
+    return recorded_values(session)
 
 
 def record_current(session: Session, keyring: Keyring) -> None:

@@ -75,7 +75,7 @@ def load_keyring(settings: Settings) -> Keyring:
         SettingsError: there is no key, a key is malformed, or others may read the file.
     """
     if settings.master_keys:
-        return Keyring(_parse(settings.master_keys))
+        return parse_keyring(settings.master_keys)
     file = settings.data_dir / KEY_FILE
     if not file.is_file():
         raise SettingsError(
@@ -90,9 +90,18 @@ def load_keyring(settings: Settings) -> Keyring:
             f"the master keys in {file} cannot be read: put a copy of the file back ({error})"
         ) from error
     try:
-        return Keyring(_parse(text.strip()))
+        return parse_keyring(text.strip())
     except SettingsError as error:
         raise SettingsError(f"{file} is damaged: put a copy of it back ({error})") from error
+
+
+def parse_keyring(text: str) -> Keyring:
+    """Read master keys in the form of CQE_MASTER_KEYS.
+
+    Raises:
+        SettingsError: a key is malformed.
+    """
+    return Keyring(_parse(text))
 
 
 def create_key_file(data_dir: Path) -> bool:

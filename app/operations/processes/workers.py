@@ -14,6 +14,7 @@ from app.operations.processes import scheduler
 from app.operations.processes.scheduler import PeriodicTask
 from app.operations.processes.supervisor import Service, Supervisor
 from app.operations.processes.sweep import JobQueue
+from app.privacy import jobs as erasures
 from app.webhooks.sender.process import run_sender
 
 logger = logging.getLogger(__name__)
@@ -52,6 +53,8 @@ def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQue
         time.sleep(1)
     if not supervisor.is_stopping:
         start_checks.require_usable(runtime)
+        erasures.repeat_erasures(runtime)
+        runtime.db.engine.dispose()
         supervisor.start(services(runtime, tasks, queues))
         supervisor.run()
 
