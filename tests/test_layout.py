@@ -37,6 +37,8 @@ TRANSACTIONS = frozenset(
         "app/demo/loading.py",
         "app/demo/recordings.py",
         "app/evaluations/judging/model_answers.py",
+        "app/imports/file_import.py",
+        "app/imports/recordings/load.py",
         "app/operations/first_start.py",
         "app/operations/background_work.py",
         "app/operations/start_checks.py",

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import RowMapping, ScalarSelect, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.audio_files.uploads.links import RecordingLinks
 from app.core.database.filters import (
@@ -56,6 +57,8 @@ _COLUMNS = select(
     _current(Evaluation.score).label("score"),
 )
 
+
+_ENDED = (AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.EXPIRED)
 
 _FILTERS: Filters = {
     "status": AudioFile.status.in_,
@@ -128,3 +131,9 @@ def download_link(session: Session, audio_file_id: str, *, links: RecordingLinks
         "size_bytes": audio.size_bytes,
         "file_name": audio.file_name,
     }
+
+
+def results_among(session: Session, audio_file_ids: Sequence[str]) -> Sequence[RowMapping]:
+    """Return name, error and score of those recordings whose processing has ended."""
+    statement = _COLUMNS.where(AudioFile.id.in_(audio_file_ids), AudioFile.status.in_(_ENDED))
+    return session.execute(statement).mappings().all()

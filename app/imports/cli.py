@@ -3,35 +3,38 @@
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import click
 from marshmallow import ValidationError
 
-from app.core.errors import AppError, InvalidInput, ServiceUnavailable
-from app.core.process import heartbeat
+from app.core.errors import AppError, InvalidInput
 from app.core.runtime import Runtime
-from app.evaluations import jobs as evaluations
 from app.imports import files, request_parsing, service
-from app.imports.files import AUTO, STDIN, ImportFile, UnknownFormat
+from app.imports.file_import import EndedRecording, FileImport
+from app.imports.files import AUTO, STDIN, UnknownFormat
+from app.imports.folder_watch import FolderWatch
 from app.imports.formats.catalogue import FORMATS
+from app.imports.formats.records import Unreadable
 from app.imports.formats.roles import ROLES
-from app.imports.loading.disk_set import DiskSet
-from app.imports.loading.documents import Document, entries_of
 from app.imports.loading.import_counts import ImportCounts, RecordOutcome
-from app.imports.loading.load import DryRunRollback, load_batch
-from app.imports.loading.normalise import NormalisedRecord, batches_of, normalised, summary_of
+from app.imports.loading.normalise import summary_of
 from app.imports.options import ON_CONFLICT, ImportOptions
-from app.imports.progress import Progress
-from app.imports.schemas.requests import ImportCountsSchema, ImportDefaults, ImportErrorSchema
+from app.imports.progress import Progress, ScoreProgress
+from app.imports.recordings.metadata import NamePattern, RecordingMetadata
+from app.imports.schemas.requests import (
+    ImportCountsSchema,
+    ImportDefaults,
+    ImportErrorSchema,
+)
 from app.web.current import current_runtime
+from app.web.schemas.fields import Zone
 
 _POLL_S = 0.25
-_RETRY_S = 1.0
-_AWAITED_AT_ONCE = 500
+_WATCH_S = 1.0
 
 
 def _roles(_: object, __: object, values: tuple[str, ...]) -> dict[str, str]:
@@ -50,6 +53,27 @@ def _language(_: object, __: object, value: str | None) -> str | None:
         ImportDefaults().load({"language": value})
     except ValidationError as error:
         raise click.BadParameter("this must be a language tag such as en or hi-IN") from error
+    return value
+
+
+def _columns(_: object, __: object, values: tuple[str, ...]) -> dict[str, str]:
+    """Parse `COLUMN=FIELD` options; the column may contain `=`."""
+    columns = {}
+    for value in values:
+        column, _, field = value.rpartition("=")
+        if not column or not field:
+            raise click.BadParameter(f"{value!r} is not COLUMN=FIELD")
+        columns[column] = field
+    return columns
+
+
+def _timezone(_: object, __: object, value: str | None) -> str | None:
+    if value is None:
+        return None
+    try:
+        Zone().deserialize(value)
+    except ValidationError as error:
+        raise click.BadParameter("this must be an IANA name such as Europe/London") from error
     return value
 
 
@@ -80,20 +104,60 @@ def _language(_: object, __: object, value: str | None) -> str | None:
     help="Create named engagements, campaigns, call centres and executives that do not exist.",
 )
 @click.option("--dry-run", is_flag=True, help="Check everything and write nothing.")
+@click.option(
+    "--map",
+    "columns",
+    metavar="COLUMN=FIELD",
+    multiple=True,
+    callback=_columns,
+    help="Field of a CSV column, or `ignore`; may be repeated.",
+)
+@click.option("--timezone", callback=_timezone, help="Time zone of times without an offset.")
+@click.option(
+    "--metadata",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="CSV with a row for each recording and the column `file`.",
+)
+@click.option(
+    "--name-pattern", help="Fields in the names of recordings, as {executive}_{recordedAt}."
+)
 @click.option("--wait", is_flag=True, help="Wait until the records are evaluated.")
+@click.option("--watch", is_flag=True, help="Keep importing what arrives in the folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def import_(source: str, format_: str, *, wait: bool, as_json: bool, **arguments: Any) -> None:
-    """Import conversations and calls from a file, a folder, or standard input.
+def import_(
+    source: str,
+    format_: str,
+    *,
+    metadata: Path | None,
+    name_pattern: str | None,
+    wait: bool,
+    watch: bool,
+    as_json: bool,
+    **arguments: Any,
+) -> None:
+    """Import conversations, calls and recordings from a file, a folder, or standard input.
 
     A second run changes nothing that is imported already. The exit code is 1 if a record failed.
     """
     runtime = current_runtime()
+    if watch and (as_json or arguments["dry_run"] or not Path(source).is_dir()):
+        raise click.UsageError("--watch needs a folder, and neither --json nor --dry-run.")
     options = request_parsing.options_from_command(arguments, runtime.settings.engagement_types)
     _require_references(runtime, options)
-    with closing(DiskSet()) as awaited:
-        counts = _import(runtime, source, format_, options, awaited if wait else None)
-        if wait:
-            _wait(runtime, awaited)
+    with _explained():
+        described = RecordingMetadata(
+            table=metadata,
+            columns=options.columns,
+            pattern=NamePattern(name_pattern) if name_pattern else None,
+            timezone=options.timezone,
+        )
+        with closing(FileImport(runtime, format_, options, described)) as run:
+            if watch:
+                _watch(run, FolderWatch(Path(source), metadata=metadata), options)
+                return
+            counts = _load(run, source, metadata)
+            if wait:
+                _wait(run, quiet=as_json)
     if as_json:
         click.echo(json.dumps(_as_json(counts, options)))
     else:
@@ -112,66 +176,59 @@ def _require_references(runtime: Runtime, options: ImportOptions) -> None:
         raise click.ClickException(error.message) from error
 
 
-def _import(
-    runtime: Runtime, source: str, format_: str, options: ImportOptions, awaited: DiskSet | None
-) -> ImportCounts:
-    """Load all records; add the ids of their evaluations to `awaited`."""
-    total = ImportCounts()
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn errors into messages on the terminal."""
     try:
-        sources = [] if source == STDIN else files.list_files(Path(source))
-        with Progress(sources) as progress, closing(DiskSet()) as seen_keys:
-            documents = _documents(source, sources, format_, progress)
-            entries = entries_of(documents, options)
-            validate = runtime.hooks.check_import_record
-            for batch in batches_of(normalised(entries, options, seen_keys, validate)):
-                counts = _load(runtime, batch, options)
-                total.add(counts)
-                if awaited is not None:
-                    for evaluation_id in counts.evaluation_ids:
-                        awaited.add(evaluation_id)
-                progress.update(total.received)
-    except (UnknownFormat, OSError) as error:
+        yield
+    except (Unreadable, UnknownFormat, OSError) as error:
         raise click.ClickException(str(error)) from error
     except AppError as error:
         message = f"{error.message} Run the command again to import the remaining records."
         raise click.ClickException(message) from error
-    return total
 
 
-def _documents(
-    source: str, sources: Sequence[ImportFile], format_: str, progress: Progress
-) -> Iterator[Document]:
+def _load(run: FileImport, source: str, metadata: Path | None) -> ImportCounts:
     if source == STDIN:
-        return iter([files.document_of(sys.stdin.buffer, "standard input", format_)])
-    return files.open_documents(sources, format_, progress.opened)
+        return run.load_stream(sys.stdin.buffer)
+    listed = files.list_files(Path(source), metadata=metadata)
+    with Progress(listed) as progress:
+        return run.load_files(listed, progress)
 
 
-def _load(
-    runtime: Runtime, batch: Sequence[NormalisedRecord], options: ImportOptions, tries: int = 3
-) -> ImportCounts:
-    """Load a batch; retry while the database is busy."""
-    try:
-        with runtime.db.writing() as session:
-            return load_batch(session, batch, options)
-    except DryRunRollback as rollback:
-        return rollback.counts
-    except ServiceUnavailable:
-        if tries == 1:
-            raise
-    time.sleep(_RETRY_S)
-    return _load(runtime, batch, options, tries - 1)
+def _wait(run: FileImport, *, quiet: bool) -> None:
+    """Wait until all that was loaded has a score or has failed."""
+    with ScoreProgress(run.waiting) as progress:
+        while run.waiting:
+            ended = run.advance()
+            progress.update(run.waiting)
+            if not quiet:
+                _print_recordings(ended)
+            if run.waiting:
+                time.sleep(_POLL_S)
 
 
-def _wait(runtime: Runtime, awaited: DiskSet) -> None:
-    """Wait until the evaluations have ended; without a running worker, run them here."""
-    while evaluation_ids := awaited.first(_AWAITED_AT_ONCE):
-        with runtime.db.reading() as session:
-            ended = service.ended_evaluations(session, evaluation_ids)
-        awaited.remove(ended)
-        if not ended:
-            if not heartbeat.is_alive(runtime.settings.data_dir):
-                evaluations.judge(runtime)
-            time.sleep(_POLL_S)
+def _watch(run: FileImport, watch: FolderWatch, options: ImportOptions) -> None:
+    """Import what arrives in a folder, until Ctrl-C."""
+    with suppress(KeyboardInterrupt):
+        while True:
+            for file in watch.ready():
+                try:
+                    counts = run.load_files([file], Progress([]))
+                except (UnknownFormat, FileNotFoundError) as error:
+                    click.echo(str(error), err=True)
+                else:
+                    click.echo(f"{file.name}: ", nl=False)
+                    _print(counts, options)
+                watch.note_imported([file])
+            _print_recordings(run.advance())
+            time.sleep(_WATCH_S)
+
+
+def _print_recordings(ended: list[EndedRecording]) -> None:
+    for recording in ended:
+        result = recording.reason or f"score {recording.score}"
+        click.echo(f"{recording.file_name}: {result}", err=recording.reason is not None)
 
 
 def _as_json(counts: ImportCounts, options: ImportOptions) -> dict[str, Any]:
@@ -194,7 +251,8 @@ def _print(counts: ImportCounts, options: ImportOptions) -> None:
         click.echo(f"{counts.evaluations_queued} evaluations queued")
     for error in counts.errors:
         key = f" ({error['external_id']})" if error["external_id"] else ""
-        place = f"{error['file']}, line {error['line']}{key}"
+        line = f", line {error['line']}" if error["line"] else ""
+        place = f"{error['file']}{line}{key}"
         click.echo(f"{place}: {error['code']}: {error['message']}", err=True)
     hidden = counts.by_outcome[RecordOutcome.FAILED] - len(counts.errors)
     if hidden:

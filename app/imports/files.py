@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+from app.audio_files.uploads.links import EXTENSIONS
 from app.imports.external_ids import PATTERN
 from app.imports.formats.catalogue import HEAD_BYTES, ONE_RECORD_FORMATS, detect_format
 from app.imports.loading.documents import Document
@@ -25,20 +26,38 @@ class UnknownFormat(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImportFile:
-    """A file to import; `external_id` is the key for a file that is one record."""
+    """A file to import; `external_id` is the key for a file that is one record.
+
+    `recording_type` is the content type of a recording; None for texts.
+    """
 
     path: Path
     name: str
     external_id: str | None
     size_bytes: int
+    recording_type: str | None
 
 
-def list_files(path: Path) -> list[ImportFile]:
-    """List a file, or the importable files of a folder in the order of their names."""
+def list_files(path: Path, *, metadata: Path | None = None) -> list[ImportFile]:
+    """List a file, or the importable files of a folder in the order of their names.
+
+    The JSON file next to a recording and the table of `metadata` are none of them.
+    """
     if not path.is_dir():
         return [_import_file(path, path.name)]
-    files = sorted(file for file in path.rglob("*") if _is_importable(file, path))
-    return [_import_file(file, file.relative_to(path).as_posix()) for file in files]
+    paths = sorted(file for file in path.rglob("*") if _is_importable(file, path))
+    sidecars = {sidecar_of(file) for file in paths if _recording_type(file)}
+    return [
+        _import_file(file, file.relative_to(path).as_posix())
+        for file in paths
+        if file not in sidecars and not (metadata and file.samefile(metadata))
+    ]
+
+
+def sidecar_of(recording: Path) -> Path | None:
+    """Return the JSON file next to a recording: `call.wav.json`, or else `call.json`."""
+    candidates = (recording.with_name(recording.name + ".json"), recording.with_suffix(".json"))
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def open_documents(
@@ -106,11 +125,19 @@ class _RawStream(io.RawIOBase):
 
 def _is_importable(file: Path, folder: Path) -> bool:
     is_hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    return file.is_file() and not is_hidden and file.suffix.casefold() in SUFFIXES
+    is_known = file.suffix.casefold() in SUFFIXES or _recording_type(file) is not None
+    return file.is_file() and not is_hidden and is_known
 
 
 def _import_file(path: Path, name: str) -> ImportFile:
-    return ImportFile(path, _printable(name), key_of(name), path.stat().st_size)
+    size_bytes = path.stat().st_size
+    return ImportFile(path, _printable(name), key_of(name), size_bytes, _recording_type(path))
+
+
+def _recording_type(path: Path) -> str | None:
+    suffix = path.suffix.casefold()
+    types = (kind for kind, suffixes in EXTENSIONS.items() if suffix in suffixes)
+    return next(types, None)
 
 
 def _is_text(name: str) -> bool:

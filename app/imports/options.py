@@ -22,6 +22,8 @@ class ImportOptions:
         on_conflict: whether an existing record is updated or skipped.
         create_missing: whether named rows that do not exist are created.
         engagement_type: the type of created engagements.
+        columns: maps columns of CSV to fields.
+        timezone: IANA name of the time zone of times without an offset.
     """
 
     defaults: Mapping[str, str] = field(default_factory=dict)
@@ -32,10 +34,17 @@ class ImportOptions:
     create_missing: bool = False
     dry_run: bool = False
     engagement_type: str = "imported"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    timezone: str | None = None
 
     def as_document(self) -> dict[str, Any]:
         """Return the options as JSON types."""
-        return {**asdict(self), "defaults": dict(self.defaults), "roles": dict(self.roles)}
+        mappings = {
+            "defaults": dict(self.defaults),
+            "roles": dict(self.roles),
+            "columns": dict(self.columns),
+        }
+        return {**asdict(self), **mappings}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
@@ -44,4 +53,6 @@ class ImportOptions:
 
     def for_reader(self, external_id: str | None = None) -> ReaderOptions:
         """Return the options of a reader."""
-        return ReaderOptions(self.roles, self.defaults.get("channel"), external_id)
+        return ReaderOptions(
+            self.roles, self.defaults.get("channel"), external_id, self.columns, self.timezone
+        )

@@ -42,7 +42,46 @@ class Progress:
 
     def update(self, received: int) -> None:
         """Show the number of records so far and the position in the files."""
-        if self._bar is None or self._stream is None or self._stream.closed:
-            return
-        self._bar.label = f"{received} records"
-        self._bar.update(max(0, self._earlier_bytes + self._stream.tell() - self._bar.pos))
+        if self._stream is not None and not self._stream.closed:
+            self._show(received, self._earlier_bytes + self._stream.tell())
+
+    def finished(self, file: ImportFile, received: int) -> None:
+        """Show that a file was loaded as a whole, as a recording is."""
+        if self._bar is not None:
+            self._show(received, self._bar.pos + file.size_bytes)
+
+    def _show(self, received: int, position: int) -> None:
+        if self._bar is not None:
+            self._bar.label = f"{received} records"
+            self._bar.update(max(0, position - self._bar.pos))
+
+
+class ScoreProgress:
+    """A bar over the records that wait for their scores; hidden unless on a terminal."""
+
+    def __init__(self, waiting: int) -> None:
+        is_visible = waiting > 0 and sys.stderr.isatty()
+        self._bar = (
+            click.progressbar(length=waiting, label="scored", show_pos=True, file=sys.stderr)
+            if is_visible
+            else None
+        )
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(kind, error, trace)
+
+    def update(self, waiting: int) -> None:
+        """Show how many records still wait."""
+        if self._bar is not None:
+            self._bar.update(max(0, (self._bar.length or 0) - waiting - self._bar.pos))

@@ -62,6 +62,8 @@ def options_from_body(body: Mapping[str, Any], engagement_types: Sequence[str]) 
         create_missing=body["create_missing"],
         dry_run=body["dry_run"],
         engagement_type=_engagement_type(engagement_types),
+        columns=body["columns"],
+        timezone=str(body["timezone"]) if body["timezone"] else None,
     )
 
 
@@ -87,6 +89,8 @@ def options_from_command(
         create_missing=arguments["create_missing"],
         dry_run=arguments["dry_run"],
         engagement_type=_engagement_type(engagement_types),
+        columns=arguments["columns"],
+        timezone=arguments["timezone"],
     )
 
 

@@ -226,6 +226,36 @@ def test_the_delimiter_is_detected_in_the_header(delimiter: str) -> None:
     assert detect_format(content.encode()) == "csv"
 
 
+def test_columns_of_another_system_are_mapped() -> None:
+    [item] = items(
+        *read(
+            "csv",
+            "Ticket;Who;Body;When;Queue\nc1;agent;Hi;2026-07-01 09:30:00;night\n",
+            columns={"ticket": "externalId", "Who": "role", "Body": "text", "When": "sent_at"}
+            | {"Queue": "label.queue"},
+            timezone="Europe/London",
+        )
+    )
+    assert item.fields["labels"] == {"queue": "night"}
+    assert item.fields["messages"] == [
+        {"role": "agent", "text": "Hi", "sentAt": "2026-07-01T09:30:00+01:00"}
+    ]
+
+
+def test_all_wrong_columns_are_named_at_once() -> None:
+    [refused] = read(
+        "csv",
+        "conversation_id,role,text,message,Queue,Mood\n",
+        columns={"Mood": "feeling", "Team": "campaign"},
+    )
+    assert isinstance(refused, BadLine)
+    assert refused.message == (
+        "Unknown columns: 'Queue'. More than one column of the same field: 'text', 'message'. "
+        "Mapped columns that the file does not have: 'Team'. "
+        "Unknown fields in the mapping: 'feeling'."
+    )
+
+
 @pytest.mark.parametrize(
     ("row", "line", "code"),
     [

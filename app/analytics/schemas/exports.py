@@ -5,10 +5,10 @@ from zoneinfo import ZoneInfo
 from marshmallow import fields
 
 from app.analytics.enums import Dataset, ExportStatus, Format
-from app.analytics.schemas.fields import Day, Zone
+from app.analytics.schemas.fields import Day
 from app.evaluations.schemas.filters import EvaluationFilters
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Flag, Items, Moment, Nested, Text
+from app.web.schemas.fields import Choice, Flag, Items, Moment, Nested, Text, Zone
 from app.web.schemas.pagination import PageQuery, sort_field
 from app.web.schemas.query_fields import Choices
 

@@ -2,10 +2,10 @@
 
 from zoneinfo import ZoneInfo
 
-from app.analytics.schemas.fields import Day, Zone
+from app.analytics.schemas.fields import Day
 from app.evaluations.enums import Channel
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.fields import Choice, Reference
+from app.web.schemas.fields import Choice, Reference, Zone
 from app.web.schemas.query_fields import Choices, QueryWhole
 
 

@@ -31,7 +31,24 @@ _AWAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED)
 def reserve(
     session: Session, *, links: RecordingLinks, limits: UploadLimits, **fields: Any
 ) -> dict[str, Any]:
-    """Create a recording and return the link for its upload.
+    """Create a recording and return the link for its upload; arguments as for `create`."""
+    expires_at = links.expiry()
+    audio = create(session, limits=limits, expires_at=expires_at, **fields)
+    return {
+        "audio_file_id": audio.id,
+        "upload_url": links.upload(audio, expires_at),
+        "method": "PUT",
+        "headers": {"Content-Type": audio.content_type},
+        "expires_at": expires_at,
+        "max_size_bytes": audio.size_bytes,
+        "status": audio.status,
+    }
+
+
+def create(
+    session: Session, *, limits: UploadLimits, expires_at: datetime, **fields: Any
+) -> AudioFile:
+    """Create a recording that waits for its file until `expires_at`.
 
     Args:
         fields: columns of the recording.
@@ -43,7 +60,7 @@ def reserve(
     """
     limits.check(session, fields["size_bytes"])
     references.require(session, fields)
-    now, expires_at = utc_now(), links.expiry()
+    now = utc_now()
     external_id = fields.get("external_id")
     audio = AudioFile(
         **fields,
@@ -55,15 +72,16 @@ def reserve(
         search_text=f"{fields['file_name']}\n{external_id or ''}".casefold(),
     )
     _add(session, audio)
-    return {
-        "audio_file_id": audio.id,
-        "upload_url": links.upload(audio, expires_at),
-        "method": "PUT",
-        "headers": {"Content-Type": audio.content_type},
-        "expires_at": expires_at,
-        "max_size_bytes": audio.size_bytes,
-        "status": audio.status,
-    }
+    return audio
+
+
+def of_external_id(session: Session, external_id: str) -> AudioFile | None:
+    """Return the recording of an external id, locked; one that has expired is none."""
+    return session.scalar(
+        select(AudioFile)
+        .where(AudioFile.external_id == external_id, AudioFile.status != AudioStatus.EXPIRED)
+        .with_for_update()
+    )
 
 
 def mark_uploaded(

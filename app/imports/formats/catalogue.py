@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from app.imports.formats import contact_lens, csv_rows, native, openai, srt, vcon, vtt
+from app.imports.formats import contact_lens, native, openai, srt, vcon, vtt
 from app.imports.formats.records import Reader
+from app.imports.formats.tables import rows
 
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
         "native": native.read,
         "openai": openai.read,
-        "csv": csv_rows.read,
+        "csv": rows.read,
         "vtt": vtt.read,
         "srt": srt.read,
         "contact_lens": contact_lens.read,
@@ -48,7 +49,7 @@ def detect_format(head: bytes, name: str = "") -> str | None:
         return "srt"
     if text.startswith("{"):
         return _json_format(text)
-    return "csv" if csv_rows.delimiter_of(text.split("\n", 1)[0].rstrip("\r")) else None
+    return "csv" if rows.delimiter_of(text.split("\n", 1)[0].rstrip("\r")) else None
 
 
 def _json_format(text: str) -> str | None:

@@ -53,7 +53,7 @@ class NativeRecord:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """An unreadable or refused record, and the reason in a sentence."""
+    """An unreadable or refused record, and the reason in a sentence; a recording has line 0."""
 
     line: int
     code: Fault
@@ -69,11 +69,15 @@ class ReaderOptions:
         roles: maps speakers' names and words of the source to roles of the API.
         channel: with `chat`, a transcript becomes a conversation instead of a call.
         external_id: the caller's key of a file that is one record and has no key of its own.
+        columns: maps columns of CSV to fields, by their names.
+        timezone: IANA name of the time zone of times without an offset.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
     channel: str | None = None
     external_id: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    timezone: str | None = None
 
 
 Entries: TypeAlias = Iterator[NativeRecord | BadLine]

@@ -14,6 +14,10 @@ class DiskSet:
         self._database.execute("PRAGMA journal_mode=OFF")
         self._database.execute("CREATE TABLE texts (text TEXT PRIMARY KEY) WITHOUT ROWID")
 
+    def __len__(self) -> int:
+        (number,) = self._database.execute("SELECT count(*) FROM texts").fetchone()
+        return int(number)
+
     def add(self, text: str) -> bool:
         """Add a text; return whether it is new."""
         cursor = self._database.execute("INSERT OR IGNORE INTO texts VALUES (?)", (text,))

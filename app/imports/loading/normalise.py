@@ -117,13 +117,22 @@ def _normalised(
     return LoadableRecord(record.kind, valid, record.line, record.external_id, file, weight)
 
 
-def _with_defaults(record: NativeRecord, defaults: Mapping[str, str]) -> dict[str, Any]:
-    fields = dict(record.fields)
-    for name in _DEFAULT_REFERENCES.get(record.kind, ()):
+def with_default_references(
+    fields: Mapping[str, Any], names: Iterable[str], defaults: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the fields, with the default of each of these references that they do not give."""
+    completed = dict(fields)
+    for name in names:
         keys = (NAMED_REFERENCES[name].id_field, name)
         default = next((key for key in keys if key in defaults), None)
         if default is not None and all(fields.get(key) is None for key in keys):
-            fields[default] = defaults[default]
+            completed[default] = defaults[default]
+    return completed
+
+
+def _with_defaults(record: NativeRecord, defaults: Mapping[str, str]) -> dict[str, Any]:
+    names = _DEFAULT_REFERENCES.get(record.kind, ())
+    fields = with_default_references(record.fields, names, defaults)
     if (
         record.kind in _KINDS_WITH_LANGUAGE
         and "language" in defaults

@@ -8,7 +8,17 @@ from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.roles import ROLES
 from app.imports.options import ON_CONFLICT
 from app.web.schemas.base import CamelSchema, reject
-from app.web.schemas.fields import Choice, Flag, Items, LanguageTag, Moment, Nested, Reference, Text
+from app.web.schemas.fields import (
+    Choice,
+    Flag,
+    Items,
+    LanguageTag,
+    Moment,
+    Nested,
+    Reference,
+    Text,
+    Zone,
+)
 from app.web.schemas.messages import REQUIRED
 from app.web.schemas.pagination import PageQuery, sort_field
 from app.web.schemas.query_fields import Choices
@@ -67,6 +77,18 @@ class ImportCreate(CamelSchema):
     dry_run = Flag(
         load_default=False,
         metadata={"description": "Only count; POST /imports/{id} then imports the same."},
+    )
+
+    columns = fields.Dict(
+        keys=Text(200, low=1),
+        values=Text(100, low=1),
+        load_default=dict,
+        metadata={"description": "Maps columns of CSV to fields, or to `ignore`."},
+    )
+    timezone = Zone(
+        load_default=None,
+        allow_none=True,
+        metadata={"description": "IANA name; the time zone of times in CSV without an offset."},
     )
 
     @validates_schema

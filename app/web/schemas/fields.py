@@ -4,8 +4,10 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from ipaddress import ip_network
 from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
 
 from marshmallow import fields, validate
 
@@ -232,6 +234,22 @@ class Moment(fields.DateTime):
         return None if value is None else iso_utc(value)
 
 
+class Zone(fields.String):
+    """A time zone by its IANA name; loads as a ZoneInfo."""
+
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": CodedMessage(TYPE, "timezone must be a text."),
+        "unknown": CodedMessage(FORMAT, "timezone must be an IANA name such as Asia/Kolkata."),
+    }
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        name = super()._deserialize(value, attr, data, **kwargs)
+        if name not in _zones():
+            raise self.make_error("unknown")
+        return ZoneInfo(name)
+
+
 class Network(fields.String):
     """An IP address or network in CIDR form without host bits; loads in canonical form."""
 
@@ -267,3 +285,8 @@ class Labels(fields.Dict):
             validate=validate.Length(max=20, error=error),
             **kwargs,
         )
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())

@@ -1,9 +1,11 @@
 """Columns of the CSV format: their names, and the fields that their values go to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from app.imports.formats.records import Fault, Unreadable
+from app.imports.formats.tables import header as headers
+from app.imports.formats.tables.header import LABEL_PREFIX, field_of, normalised_name
 
 # By names in lower case without `_`, `-` and spaces.
 CONVERSATION_FIELDS: Mapping[str, str] = {
@@ -38,7 +40,7 @@ MESSAGE_FIELDS: Mapping[str, str] = {
     "author": "authorName",
     "internal": "internal",
 }
-LABEL_PREFIX = "label."
+_FIELDS = {**CONVERSATION_FIELDS, **MESSAGE_FIELDS}
 _BOOLEANS = {
     "": False,
     "0": False,
@@ -51,16 +53,14 @@ _BOOLEANS = {
 _TAG_SEPARATOR = "|"
 
 
-def fields_of_header(header: Sequence[str]) -> list[str]:
+def fields_of_header(header: Sequence[str], mapping: Mapping[str, str]) -> list[str]:
     """Return the field of each column.
 
     Raises:
-        Unreadable: a column is unknown, repeated or missing.
+        Unreadable: columns are unknown, repeated or missing.
     """
-    fields = [_field_of(name) for name in header]
-    if len(set(fields)) < len(fields):
-        raise Unreadable(Fault.MALFORMED, "Each column may occur only once.", 1)
-    if not is_header(header):
+    fields = headers.fields_of_header(header, _FIELDS, mapping)
+    if not _has_required(fields):
         raise Unreadable(
             Fault.MALFORMED,
             "The first line must have the columns conversation_id, role or speaker, and text.",
@@ -69,13 +69,11 @@ def fields_of_header(header: Sequence[str]) -> list[str]:
     return fields
 
 
-def is_header(cells: Sequence[str]) -> bool:
+def is_header(cells: Sequence[str], mapping: Mapping[str, str]) -> bool:
     """Tell whether these cells name the required columns."""
-    names = {_normalised_name(cell) for cell in cells}
-    return (
-        bool(names & {"externalid", "conversationid"})
-        and bool(names & {"role", "speaker"})
-        and bool(names & {"text", "message"})
+    mapped = {normalised_name(column): field for column, field in mapping.items()}
+    return _has_required(
+        field_of(mapped.get(normalised_name(cell), cell), _FIELDS) for cell in cells
     )
 
 
@@ -109,16 +107,6 @@ def boolean_of(cell: str, line: int) -> bool:
     return value
 
 
-def _field_of(name: str) -> str:
-    stripped = name.strip()
-    if stripped.casefold().startswith(LABEL_PREFIX):
-        return LABEL_PREFIX + stripped[len(LABEL_PREFIX) :]
-    normalised = _normalised_name(name)
-    field = CONVERSATION_FIELDS.get(normalised) or MESSAGE_FIELDS.get(normalised)
-    if field is None:
-        raise Unreadable(Fault.MALFORMED, f"The column {stripped[:80]!r} is unknown.", 1)
-    return field
-
-
-def _normalised_name(name: str) -> str:
-    return "".join(character for character in name.casefold() if character not in " _-\t")
+def _has_required(fields: Iterable[str | None]) -> bool:
+    given = set(fields)
+    return {"externalId", "text"} <= given and bool(given & {"role", "speaker"})

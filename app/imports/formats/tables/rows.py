@@ -1,11 +1,11 @@
 """Reader of CSV: one message a row; the rows of a conversation are adjacent."""
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
-from app.imports.formats import csv_columns
 from app.imports.formats.lines import ByteLine, byte_lines, text_of
 from app.imports.formats.records import (
     MAX_MESSAGES,
@@ -19,9 +19,12 @@ from app.imports.formats.records import (
     Unreadable,
 )
 from app.imports.formats.roles import RoleResolver
+from app.imports.formats.tables import columns
+from app.imports.formats.tables.header import DELIMITERS, IGNORED
+from app.imports.formats.tables.local_times import with_offset
 
-DELIMITERS = ",;\t|"
 _MAX_LINE_BYTES = 1024 * 1024
+_MOMENTS = frozenset({"sentAt", "startedAt", "endedAt"})
 
 
 def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
@@ -31,7 +34,7 @@ def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
     """
     roles = RoleResolver(options.roles)
     current: _Conversation | None = None
-    for row in _rows_of(_TextLines(byte_lines(stream, _MAX_LINE_BYTES))):
+    for row in _rows_of(_TextLines(byte_lines(stream, _MAX_LINE_BYTES)), options):
         if isinstance(row, Unreadable):
             if current is None:
                 yield BadLine(row.line, row.code, row.message)
@@ -48,14 +51,14 @@ def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
         yield current.entry()
 
 
-def delimiter_of(header: str) -> str | None:
+def delimiter_of(header: str, mapping: Mapping[str, str] = MappingProxyType({})) -> str | None:
     """Return the delimiter of a header line; None if the line is not a header."""
     for delimiter in DELIMITERS:
         try:
             cells = next(csv.reader([header], delimiter=delimiter, strict=True), [])
         except csv.Error:
             continue
-        if csv_columns.is_header(cells):
+        if columns.is_header(cells, mapping):
             return delimiter
     return None
 
@@ -85,7 +88,7 @@ class _Conversation:
         """Add a row; an invalid row makes the whole conversation unreadable."""
         if self.error is not None:
             return
-        fields, cells = csv_columns.split_row(row.cells)
+        fields, cells = columns.split_row(row.cells)
         try:
             for name, value in fields.items():
                 if self.fields.setdefault(name, value) != value:
@@ -121,12 +124,13 @@ class _TextLines:
         return text_of(line, _MAX_LINE_BYTES) + "\n"
 
 
-def _rows_of(lines: _TextLines) -> Iterator[_Row | Unreadable]:
+def _rows_of(lines: _TextLines, options: ReaderOptions) -> Iterator[_Row | Unreadable]:
     try:
         header = next(lines, "")
-        delimiter = delimiter_of(header) or ","
+        # A header with wrong columns has a delimiter, too: the most frequent one.
+        delimiter = delimiter_of(header, options.columns) or max(DELIMITERS, key=header.count)
         header_reader = csv.reader([header], delimiter=delimiter, strict=True)
-        fields = csv_columns.fields_of_header(next(header_reader, []))
+        fields = columns.fields_of_header(next(header_reader, []), options.columns)
     except (Unreadable, csv.Error) as error:
         yield _as_unreadable(error, 1)
         return
@@ -141,10 +145,19 @@ def _rows_of(lines: _TextLines) -> Iterator[_Row | Unreadable]:
             yield _as_unreadable(error, line)
             continue
         if len(cells) == len(fields):
-            yield _row_of(line, dict(zip(fields, map(str.strip, cells), strict=True)))
+            yield _row_of(line, _cells_by_field(fields, cells, options))
         elif any(cells):
             message = f"The row has {len(cells)} cells, but the first line has {len(fields)}."
             yield Unreadable(Fault.MALFORMED, message, line)
+
+
+def _cells_by_field(
+    fields: Sequence[str], cells: Sequence[str], options: ReaderOptions
+) -> dict[str, str]:
+    row = {name: cell.strip() for name, cell in zip(fields, cells, strict=True) if name != IGNORED}
+    for name in _MOMENTS & row.keys():
+        row[name] = with_offset(row[name], options.timezone)
+    return row
 
 
 def _row_of(line: int, cells: Mapping[str, str]) -> _Row | Unreadable:
@@ -173,5 +186,5 @@ def _message_of(cells: Mapping[str, str], roles: RoleResolver, line: int) -> dic
     if "sentAt" in cells:
         message["sentAt"] = cells["sentAt"]
     if "internal" in cells:
-        message["internal"] = csv_columns.boolean_of(cells["internal"], line)
+        message["internal"] = columns.boolean_of(cells["internal"], line)
     return message

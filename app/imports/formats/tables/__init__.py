@@ -1,0 +1,1 @@
+"""Tables in CSV: their header, columns, rows and local times."""

@@ -1,0 +1,36 @@
+"""Schema of the metadata of an imported recording."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import ValidationError
+
+from app.audio_files.schemas import UploadCreate
+from app.core.errors import InvalidInput
+from app.imports.schemas.base import ReferencesByName, pop_names, reference_name
+from app.web.schemas.messages import details_of
+
+
+class _RecordingUpload(UploadCreate, ReferencesByName):
+    """A recording whose references may be given by name."""
+
+    engagement = reference_name()
+    campaign = reference_name()
+    call_center = reference_name()
+    executive = reference_name()
+
+
+_SCHEMA = _RecordingUpload()
+
+
+def validate_recording(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the columns of a recording, and the names that are given in place of ids.
+
+    Raises:
+        InvalidInput: naming each invalid field.
+    """
+    try:
+        values = _SCHEMA.load(fields)
+    except ValidationError as error:
+        raise InvalidInput(details=details_of({"json": error.messages_dict})) from error
+    return values, pop_names(values)

@@ -1,0 +1,177 @@
+"""Command `flask import` with recordings: real files, their metadata, and their way to a score."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from app.imports.cli import import_
+from tests.caller import Caller
+from tests.recordings import CALL, SILENCE, SPEECH
+from tests.running import CommandRunner
+
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def command(flask_app: Flask) -> Command:
+    """Give the command; its result has what it printed on both outputs."""
+    runner = CommandRunner()
+    return lambda *args: runner.invoke(
+        import_, [str(argument) for argument in args], catch_exceptions=False
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder for recordings."""
+    made = tmp_path / "calls"
+    made.mkdir()
+    return made
+
+
+def recordings(client: Caller) -> list[dict[str, Any]]:
+    answer = client.get("/audio-files?sort=createdAt")
+    assert answer.status_code == 200
+    return list(answer.json()["data"])
+
+
+def test_a_folder_is_followed_to_the_scores_and_a_second_run_adds_nothing(
+    command: Command, client: Caller, folder: Path
+) -> None:
+    shutil.copy(CALL, folder / "call.wav")
+    (folder / "call.wav.json").write_text(
+        json.dumps(
+            {
+                "externalId": "call-1",
+                "executive": "Asha",
+                "campaign": "Returns",
+                "channelMap": {"agent": 0, "customer": 1},
+                "recordedAt": "2026-11-21T09:30:00Z",
+            }
+        )
+    )
+    shutil.copy(SILENCE, folder / "silence.wav")
+    first = command(folder, "--wait", "--evaluate")
+    assert "2 records: 2 created, 0 updated, 0 skipped, 0 failed" in first.stdout
+    call, silence = recordings(client)
+    assert (call["externalId"], call["status"]) == ("call-1", "processed")
+    assert call["recordedAt"] == "2026-11-21T09:30:00.000Z"
+    assert call["executiveId"]
+    assert call["campaignId"]
+    assert f"call.wav: score {call['score']}\n" in first.stdout
+    assert silence["externalId"] == f"sha256:{silence['sha256']}"
+    assert f"silence.wav: {silence['error']['message']}\n" in first.stderr
+    (folder / "silence.wav").rename(folder / "renamed.wav")
+    again = command(folder)
+    assert "2 records: 0 created, 0 updated, 2 skipped, 0 failed" in again.stdout
+    assert len(recordings(client)) == 2
+
+
+def test_a_table_and_the_name_describe_a_recording(
+    command: Command, client: Caller, folder: Path
+) -> None:
+    (folder / "Asha").mkdir()
+    shutil.copy(SPEECH, folder / "Asha" / "20261121T093000.mp3")
+    table = folder / "calls.csv"
+    table.write_text(
+        "Recording;Agent-Channel;Line;label.team\nAsha/20261121T093000.mp3;0;in;night\n"
+    )
+    arguments = (
+        *(folder, "--metadata", table, "--map", "Recording=file", "--timezone", "Asia/Kolkata"),
+        *("--name-pattern", "{executive}/{recordedAt}", "--no-evaluate"),
+    )
+    refused = command(*arguments)
+    assert refused.exit_code == 1
+    assert "Unknown columns: 'Line'." in refused.stderr
+    done = command(*arguments, "--map", "Line=ignore")
+    assert done.exit_code == 0, done.output
+    (recording,) = recordings(client)
+    assert recording["recordedAt"] == "2026-11-21T04:00:00.000Z"
+    assert recording["labels"] == {"team": "night"}
+    assert recording["channelMap"] == {"agent": 0}
+    assert recording["status"] == "uploaded"
+    assert recording["executiveId"]
+
+
+@pytest.mark.parametrize(
+    ("sidecar", "message"),
+    [
+        ("{", "call.json is not JSON"),
+        ('{"recordedAt": "yesterday"}', "recordedAt: This must be a moment"),
+        ('{"sizeBytes": 1}', "The file itself says sizeBytes"),
+    ],
+)
+def test_a_failed_file_says_why_and_stops_no_other(
+    command: Command, client: Caller, folder: Path, sidecar: str, message: str
+) -> None:
+    shutil.copy(SILENCE, folder / "call.wav")
+    (folder / "call.json").write_text(sidecar)
+    shutil.copy(SPEECH, folder / "speech.mp3")
+    (folder / "nothing.wav").write_bytes(b"")
+    done = command(folder, "--no-evaluate")
+    assert done.exit_code == 1
+    assert "3 records: 1 created, 0 updated, 0 skipped, 2 failed" in done.stdout
+    assert f"call.wav: {'MALFORMED' if sidecar == '{' else 'VALIDATION_ERROR'}" in (done.stderr)
+    assert message in done.stderr
+    assert "The file is empty." in done.stderr
+    assert [recording["fileName"] for recording in recordings(client)] == ["speech.mp3"]
+
+
+def test_another_recording_of_the_same_key_is_refused(
+    command: Command, client: Caller, folder: Path
+) -> None:
+    for source, name in ((SPEECH, "a.mp3"), (SILENCE, "b.wav")):
+        shutil.copy(source, folder / name)
+        (folder / f"{name}.json").write_text('{"externalId": "one"}')
+    done = command(folder, "--no-evaluate")
+    assert "Another recording has the externalId one" in done.stderr
+    assert len(recordings(client)) == 1
+
+
+def test_an_import_that_was_cut_off_continues(
+    command: Command, client: Caller, folder: Path
+) -> None:
+    """The row is made before the file is stored, so a killed import leaves a row that waits."""
+    body = SPEECH.read_bytes()
+    reserved = client.post(
+        "/audio-files/upload-url",
+        {
+            "fileName": "speech.mp3",
+            "contentType": "audio/mpeg",
+            "sizeBytes": len(body),
+            "externalId": "one",
+        },
+    ).json()["data"]
+    shutil.copy(SPEECH, folder / "speech.mp3")
+    (folder / "speech.json").write_text('{"externalId": "one"}')
+    assert "1 created" in command(folder, "--no-evaluate").stdout
+    (recording,) = recordings(client)
+    assert recording["id"] == reserved["audioFileId"]
+    assert recording["status"] == "uploaded"
+
+
+def test_a_watched_folder_takes_what_arrives(base: str, data_dir: Path, folder: Path) -> None:
+    watch = [sys.executable, "-m", "app.cli", "import", str(folder), "--watch", "--no-evaluate"]
+    environment = {**os.environ, "CQE_DATA_DIR": str(data_dir), "CQE_REDIS_URL": "none"}
+    with subprocess.Popen(watch, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        shutil.copy(SPEECH, folder / "first.mp3")
+        assert process.stdout.readline() == (
+            "first.mp3: 1 records: 1 created, 0 updated, 0 skipped, 0 failed\n"
+        )
+        shutil.copy(SPEECH, folder / "copy.mp3")
+        assert process.stdout.readline() == (
+            "copy.mp3: 1 records: 0 created, 0 updated, 1 skipped, 0 failed\n"
+        )
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
