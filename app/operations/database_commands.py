@@ -87,10 +87,10 @@ def db_restore(
             settings_here(), folder, passphrase=passphrase, later_erasures=erasures
         )
         click.echo(f"Restored the backup of {done.manifest.created_at}, revision {done.revision}.")
-        click.echo(f"  {done.object_count:,} recordings and exports copied")
-        click.echo(f"  {done.erasure_count:,} later erasures repeated")
+        click.echo(f"Recordings and exports copied: {done.object_count:,}.")
+        click.echo(f"Later erasures repeated: {done.erasure_count:,}.")
         if done.old_database is not None:
-            click.echo(f"  the former database is {done.old_database}")
+            click.echo(f"The former database is {done.old_database}.")
 
 
 @db.command("after-restore")
@@ -98,7 +98,7 @@ def db_after_restore() -> None:
     """Erase again what was erased since the backup that another tool has restored."""
     with plain_errors():
         count = backups.repeat_erasures(settings_here())
-        click.echo(f"{count:,} later erasures repeated.")
+        click.echo(f"Later erasures repeated: {count:,}.")
 
 
 @db.command("check")

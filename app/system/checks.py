@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -29,11 +30,12 @@ from app.core.private_files import is_private
 from app.core.process import heartbeat
 from app.core.secrets.encryption import UnknownMasterKey, load_keyring
 from app.core.settings import EMBEDDED, Settings, SettingsError
-from app.system import queue_choice
+from app.system import last_backup, queue_choice
 
 _PACKAGES = ("Flask", "SQLAlchemy", "gunicorn", "rq", "redis", "faster-whisper")
 _CLOCK_TOLERANCE_S = 5.0
 _MODEL_WITHIN_S = 30.0
+_BACKUP_WITHIN = timedelta(days=7)
 
 
 class Verdict(StrEnum):
@@ -58,7 +60,12 @@ Check = Callable[[Settings], Outcome]
 
 
 def examine(settings: Settings) -> list[CheckResult]:
-    """Run all checks."""
+    """Run all checks, which may ask the language model."""
+    return [*examine_here(settings), CheckResult("judge", *_outcome(_judge, settings))]
+
+
+def examine_here(settings: Settings) -> list[CheckResult]:
+    """Run the checks that ask no other service."""
     checks: dict[str, Check] = {
         "versions": _versions,
         "python": _python,
@@ -70,7 +77,7 @@ def examine(settings: Settings) -> list[CheckResult]:
         "worker": _worker,
         "clock": _clock,
         "speech model": _speech,
-        "judge": _judge,
+        "backup": _backup,
     }
     return [CheckResult(name, *_outcome(check, settings)) for name, check in checks.items()]
 
@@ -212,6 +219,15 @@ def _speech(settings: Settings) -> Outcome:
     if problem:
         return Verdict.WARN, problem
     return Verdict.OK, settings.speech_model_dir or "tiny.en, bundled"
+
+
+def _backup(settings: Settings) -> Outcome:
+    last = last_backup.find(settings.data_dir)
+    if last is None:
+        return Verdict.WARN, "none was made: run `./run db backup FOLDER --with-keys`"
+    verdict = Verdict.OK if utc_now() - last.made_at < _BACKUP_WITHIN else Verdict.WARN
+    amount = f"{last.size_bytes / 1e9:.1f} GB" if last.size_bytes >= 5e7 else "below 0.1 GB"
+    return verdict, f"the last was made {iso_utc(last.made_at)}: {last.folder}, {amount}"
 
 
 def _judge(settings: Settings) -> Outcome:

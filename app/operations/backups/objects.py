@@ -45,6 +45,7 @@ def copy_out(storage: Path, folder: Path, settings: Settings) -> tuple[int, int]
 def copy_in(folder: Path, described: Manifest, storage: Path, settings: Settings) -> int:
     """Copy the objects that the storage lacks, or has damaged; return their number."""
     count = 0
+    storage.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name, sha256 in manifest.listed_objects(folder, described):
         source, target = folder / OBJECTS / name, storage / name
         if target.is_file() and manifest.sha256_of(target) == sha256:
