@@ -43,11 +43,11 @@ def open_work(session: Session, now: datetime) -> list[OpenWork]:
 
 def _of_jobs(session: Session, kind: str, table: type[LeasedJob]) -> OpenWork:
     rows = session.execute(
-        select(table.state, func.count().label("count"), func.min(table.queued_at).label("oldest"))
+        select(table.state, func.count().label("number"), func.min(table.queued_at).label("oldest"))
         .where(table.state.in_(OPEN_STATES))
         .group_by(table.state)
     ).all()
-    counts = {row.state: row.count for row in rows}
+    counts = {row.state: row.number for row in rows}
     return OpenWork(
         kind,
         waiting=counts.get(JobState.QUEUED, 0),

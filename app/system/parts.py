@@ -65,3 +65,12 @@ PARTS = (
         "storage", "The storage does not answer", lambda runtime: runtime.storage.writable()
     ),
 )
+# With the part that /health leaves out.
+ALL = (
+    *PARTS,
+    ServicePart(
+        "sender",
+        "The sender of webhooks does not answer",
+        lambda runtime: heartbeat.is_alive(runtime.settings.data_dir, heartbeat.SENDER),
+    ),
+)

@@ -20,8 +20,8 @@ class DueDeliveries:
 
 def due(session: Session, now: datetime) -> DueDeliveries:
     """Count the deliveries that wait though they are due, and those in flight."""
-    waiting = session.execute(
-        select(func.count().label("count"), func.min(Delivery.due_at).label("oldest"))
+    row = session.execute(
+        select(func.count().label("waiting"), func.min(Delivery.due_at).label("oldest"))
         .join(Subscription, Subscription.id == Delivery.subscription_id)
         # Written literally: the partial indexes match no parameter.
         .where(Subscription.active, Delivery.state == literal_column("'pending'"))
@@ -30,4 +30,4 @@ def due(session: Session, now: datetime) -> DueDeliveries:
     running = session.scalar(
         select(func.count(Delivery.id)).where(Delivery.state == literal_column("'delivering'"))
     )
-    return DueDeliveries(waiting.count, running or 0, waiting.oldest)
+    return DueDeliveries(row.waiting, running or 0, row.oldest)

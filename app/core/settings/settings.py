@@ -212,7 +212,7 @@ def _text_of(value: Any, *, is_secret: bool) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
     if isinstance(value, RateLimit):
-        return f"{value.count}/{value.seconds}"
+        return f"{value.limit}/{value.window_s}"
     if isinstance(value, tuple):
         return ", ".join(str(part) for part in value)
     return "" if value is None else str(value)
