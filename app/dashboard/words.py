@@ -168,6 +168,12 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "completed_with_errors": "Done, with errors",
         "failed": "Failed",
     },
+    "trialStatus": {
+        "queued": "Waiting",
+        "running": "Being judged",
+        "completed": "Done",
+        "failed": "Failed",
+    },
     "importFormat": {
         "native": "JSON Lines",
         "openai": "Chat completions",

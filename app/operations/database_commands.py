@@ -5,9 +5,11 @@ from pathlib import Path
 import click
 
 from app.core.database.schema_revision import needed_revision
+from app.core.storage.opening import storage_folder
 from app.operations import migrating, start_checks
 from app.operations.backups import service as backups
 from app.operations.backups import sqlite
+from app.operations.backups.manifest import OBJECTS
 from app.operations.environment import settings_here
 from app.operations.failure import CannotRun, plain_errors
 from app.packages import load_tables
@@ -56,8 +58,10 @@ def db_backup(
             f"{folder}: database at revision {made.revision} ({made.database.size_bytes:,} bytes), "
             f"{made.object_count:,} recordings and exports ({made.object_bytes:,} bytes)."
         )
-        if database_only:
-            click.echo("NOT in the backup: recordings and exports (--database-only).")
+        if made.objects is None:
+            click.echo(
+                "NOT in the backup: recordings and exports. An object storage keeps versions."
+            )
         if not with_keys:
             click.echo(
                 "NOT in the backup: the master keys (master.keys or CQE_MASTER_KEYS), without which "
@@ -83,11 +87,14 @@ def db_restore(
     """
     with plain_errors():
         passphrase = _passphrase(passphrase_file, confirm=False) if with_keys else ""
-        done = backups.restore(
-            settings_here(), folder, passphrase=passphrase, later_erasures=erasures
-        )
+        settings = settings_here()
+        done = backups.restore(settings, folder, passphrase=passphrase, later_erasures=erasures)
         click.echo(f"Restored the backup of {done.manifest.created_at}, revision {done.revision}.")
         click.echo(f"Recordings and exports copied: {done.object_count:,}.")
+        if done.manifest.object_count and storage_folder(settings) is None:
+            click.echo(
+                f"Upload {folder / OBJECTS} to CQE_STORAGE_URL with the tools of the storage."
+            )
         click.echo(f"Later erasures repeated: {done.erasure_count:,}.")
         if done.old_database is not None:
             click.echo(f"The former database is {done.old_database}.")

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from app.core.database.schema_revision import needed_revision
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
-from app.core.storage import DiskFull
+from app.core.storage.objects import DiskFull
 from app.operations import data_dir, first_start, migrating
 from app.operations.backups import manifest, sqlite
 from app.operations.backups import service as backups

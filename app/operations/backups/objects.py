@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.core.settings import Settings
-from app.core.storage import require_space
+from app.core.storage.files import require_space
 from app.operations.backups import manifest
 from app.operations.backups.manifest import OBJECTS, Manifest
 

@@ -15,7 +15,8 @@ from app.core.database.session import Database
 from app.core.private_files import sync, write_private_file
 from app.core.secrets.encryption import KEY_FILE, load_keyring, parse_keyring
 from app.core.settings import Settings, SettingsError
-from app.core.storage import require_space, storage_folder
+from app.core.storage.files import require_space
+from app.core.storage.opening import storage_folder
 from app.operations import data_dir, migrating, start_checks
 from app.operations.backups import key_file, manifest, objects, postgresql, sqlite
 from app.operations.backups.manifest import Manifest
@@ -96,7 +97,9 @@ def restore(
         _require_restorable(settings, source, described)
         keys = key_file.read(source, passphrase) if passphrase else ""
         _require_keys(settings, described, keys)
-        object_count = objects.copy_in(source, described, storage_folder(settings), settings)
+        object_count = 0
+        if described.objects is not None and (storage := storage_folder(settings)) is not None:
+            object_count = objects.copy_in(source, described, storage, settings)
         old = _restore_database(settings, source, described)
         if keys and not settings.master_keys and not (settings.data_dir / KEY_FILE).exists():
             write_private_file(settings.data_dir / KEY_FILE, f"{keys}\n")
@@ -143,10 +146,11 @@ def _write(settings: Settings, folder: Path, *, database_only: bool, passphrase:
         postgresql.dump(settings, database)
         revision, key_ids = _revision_and_keys(settings)
     count, size_bytes = 0, 0
-    if not database_only:
-        count, size_bytes = objects.copy_out(storage_folder(settings), folder, settings)
-        if records.folder_of(settings).is_dir():
-            shutil.copytree(records.folder_of(settings), folder / "erasures")
+    storage = None if database_only else storage_folder(settings)
+    if storage is not None:
+        count, size_bytes = objects.copy_out(storage, folder, settings)
+    if records.folder_of(settings).is_dir():
+        shutil.copytree(records.folder_of(settings), folder / "erasures")
     written = Manifest(
         created_at=iso_utc(utc_now()),
         version=__version__,
@@ -154,7 +158,7 @@ def _write(settings: Settings, folder: Path, *, database_only: bool, passphrase:
         database_kind=_SQLITE if settings.is_sqlite else _POSTGRESQL,
         database=manifest.describe(database),
         master_key_ids=key_ids,
-        objects=None if database_only else manifest.describe(folder / manifest.OBJECT_LIST),
+        objects=manifest.describe(folder / manifest.OBJECT_LIST) if storage is not None else None,
         object_count=count,
         object_bytes=size_bytes,
         master_keys=manifest.describe(keys) if keys else None,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.core.private_files import sync
 from app.core.settings import Settings
-from app.core.storage import require_space
+from app.core.storage.files import require_space
 from app.operations.failure import CannotRun
 
 _KEPT_BACKUPS = 5
