@@ -111,8 +111,8 @@ def test_everything_but_what_was_erased_comes_back(
     assert requests.get(exported).ok
     assert CommandRunner().invoke(analytics, ["check"]).exit_code == 0
     assert "kettle" not in everything(running_runtime())
-    assert running_runtime().storage.path(sound) is not None
-    assert running_runtime().storage.path(erased_sound) is None
+    assert running_runtime().storage.size_of(sound) is not None
+    assert running_runtime().storage.size_of(erased_sound) is None
     shown = again.get(f"/privacy/erasures/{done['erasureId']}").json()["data"]
     assert (shown["status"], shown["counts"]["conversations"]) == ("completed", 1)
     assert erasures.repeat_erasures(running_runtime()) == 0
