@@ -225,7 +225,7 @@ PACKAGES: tuple[Package, ...] = (
             )
         },
     ),
-    Package("core", ("database.idempotency",)),
+    Package("core", ("database.idempotency", "database.key_checks")),
     Package("dashboard", _MODELS),
     Package("directory", _MODELS),
     Package("events", _MODELS),
@@ -258,12 +258,14 @@ PACKAGES: tuple[Package, ...] = (
         "operations",
         commands={
             "db": Command(
-                "commands:db",
+                "database_commands:db",
                 "Upgrade, back up, restore or check the database.",
                 {
-                    "backup": "Write a checked copy of the database to FILE, while it is in use.",
-                    "check": "Check that the tables are up to date and the database file is intact.",
-                    "restore": "Replace the database by a backup; the service must be stopped.",
+                    "after-restore": "Erase again what was erased since the backup that another tool "
+                    "has restored.",
+                    "backup": "Write a backup into the new FOLDER, while the service runs.",
+                    "check": "Check the revision, the tables and columns, and the database file.",
+                    "restore": "Replace database, recordings and exports by the backup in FOLDER.",
                     "upgrade": "Upgrade the tables to the revision that this version needs.",
                 },
                 standalone=True,
