@@ -12,7 +12,7 @@ from app.dashboard.pages import (
     sound,
     work,
 )
-from app.dashboard.pages.admin import audit, keys, people, usage, webhooks
+from app.dashboard.pages.admin import audit, keys, people, system, usage, webhooks
 from app.dashboard.pages.figures import (
     agreement,
     calibration,
@@ -52,5 +52,6 @@ PAGES: tuple[PageBlueprint, ...] = (
     usage.blp,
     people.blp,
     audit.blp,
+    system.blp,
     live.blp,
 )
