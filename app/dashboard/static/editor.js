@@ -41,7 +41,7 @@ function addFinding({field: path, message}, number, isError) {
   text.className = (isError ? "problem" : "hint") + " small";
   text.dataset.finding = path;
   text.id = `finding-${number}`;
-  text.textContent = field || part || !path ? message : `${path}: ${message}`;
+  text.textContent = field || part || !path.includes("[") ? message : `${path}: ${message}`;
   if (field) {
     field.closest(".field").append(text);
     const others = field.getAttribute("aria-describedby");
