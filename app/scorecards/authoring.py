@@ -8,9 +8,9 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.ai.scorecard.findings import Finding
+from app.ai.scorecard.findings import Finding, path
 from app.ai.scorecard.lint import warnings_of
-from app.ai.scorecard.problems import problems_of
+from app.ai.scorecard.problems import problems_between_parts, problems_of_parts
 from app.core.clock import utc_now
 from app.core.database.row_versions import require_match
 from app.core.errors import Conflict, Detail, InvalidInput, NotFound
@@ -33,10 +33,24 @@ class ScorecardCheck:
 
 
 def check(draft: Mapping[str, Any], *, channel: str, version: int = 1) -> ScorecardCheck:
-    """Complete a draft and find its errors, or else its warnings."""
+    """Complete a draft and find its errors, and its warnings once each part by itself is valid."""
     document, errors = drafts.completed(draft, channel=channel, version=version)
-    errors = errors or problems_of(document)
-    return ScorecardCheck(document, errors, [] if errors else warnings_of(document))
+    errors = errors or problems_of_parts(document)
+    if errors:
+        return ScorecardCheck(document, errors, [])
+    return ScorecardCheck(document, problems_between_parts(document), warnings_of(document))
+
+
+def complete_document(draft: Mapping[str, Any], *, where: str) -> dict[str, Any]:
+    """Return a draft as it would be stored, without storing it.
+
+    Args:
+        where: the field of the request that contains the draft.
+
+    Raises:
+        InvalidInput: the document is invalid; every error is listed.
+    """
+    return _require_right(check(draft, channel=draft["channel"]), where=where).document
 
 
 def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,12 +109,15 @@ def add_version(
     return _shown(session, row, checked)
 
 
-def _require_right(checked: ScorecardCheck) -> ScorecardCheck:
+def _require_right(checked: ScorecardCheck, *, where: str = "") -> ScorecardCheck:
     if checked.errors:
         raise InvalidInput(
             details=[
                 Detail(
-                    location="json", field=finding.field, code=finding.code, message=finding.message
+                    location="json",
+                    field=path(where, finding.field),
+                    code=finding.code,
+                    message=finding.message,
                 )
                 for finding in checked.errors
             ]

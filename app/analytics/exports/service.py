@@ -20,7 +20,7 @@ from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
-from app.core.storage import StoredObject
+from app.core.storage.objects import StoredObject
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import ExportReady
@@ -32,7 +32,13 @@ MAX_OPEN = 100
 _REPORT_FILTERS = frozenset(
     {"engagement_id", "campaign_id", "call_center_id", "executive_id", "channel", "scorecard_id"}
 )
-_DATASETS_WITH_TEXT = (Dataset.EVALUATIONS, Dataset.CRITERIA, Dataset.SEGMENTS)
+_DATASETS_WITH_TEXT = (
+    Dataset.EVALUATIONS,
+    Dataset.CRITERIA,
+    Dataset.SEGMENTS,
+    Dataset.COACHING,
+    Dataset.MOMENTS,
+)
 
 
 @dataclass(frozen=True, slots=True)

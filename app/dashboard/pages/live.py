@@ -17,11 +17,15 @@ from app.core.ids import is_id
 from app.core.process import heartbeat
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.views import review_form
+from app.dashboard.pages.scorecards import editor
+from app.dashboard.pages.scorecards.checking import checked
+from app.dashboard.views import review_form, times
 from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
 from app.evaluations.enums import ENDED
+from app.evaluations.trials import service as trials
 from app.imports import service as imports
+from app.people.gate.admission import current_person
 from app.people.roles import OWN_ACCOUNT
 from app.reviews import service as reviews
 from app.reviews.schemas import ReviewPreviewBody
@@ -31,11 +35,12 @@ from app.web.principal import current_principal, require_scope
 blp = PageBlueprint("live", __name__)
 
 # Every endpoint of the dashboard that answers with JSON; pages have no API of their own.
-LIVE = ("live.progress", "live.preview")
+LIVE = ("live.progress", "live.preview", "live.lint")
 
 _MOST_IDS = 50
 _RECORDING_ENDED = (AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.EXPIRED)
 _IMPORT_OPEN = ("queued", "running")
+_TRIAL_ENDED = ("completed", "failed")
 _EXPORT_OPEN = (ExportStatus.QUEUED, ExportStatus.RUNNING)
 
 
@@ -80,12 +85,19 @@ def _export(session: Any, export_id: str) -> Work:
     return Work(text_of("exportStatus", status), job.progress, status not in _EXPORT_OPEN)
 
 
+def _trial(session: Any, trial_id: str) -> Work:
+    shown = trials.show(session, trial_id)
+    text = text_of("trialStatus", shown["status"])
+    return Work(text, shown["progress"], shown["status"] in _TRIAL_ENDED)
+
+
 # By the prefix of the id: the scope that is needed to see the work, and its reader.
 _READERS: dict[str, tuple[str, Callable[[Any, str], Work]]] = {
     "eval": ("evaluations:read", _evaluation),
     "aud": ("audio:read", _recording),
     "imp": ("ingest:write", _import),
     "exp": ("analytics:export", _export),
+    "trial": ("scorecards:manage", _trial),
 }
 
 
@@ -108,6 +120,24 @@ def preview(evaluation_id: str) -> Response:
     body = forms.load(ReviewPreviewBody(), {"criteria": criteria})
     with current_runtime().db.reading() as session:
         return jsonify(reviews.preview(session, evaluation_id, body["criteria"]))
+
+
+@blp.post("/live/lint/<id:draft_id>")
+@require_scope("scorecards:manage")
+def lint(draft_id: str) -> Response:
+    """Save the draft of a scorecard as its form was typed, and answer with what is wrong in it."""
+    draft = editor.save_draft(draft_id, editor.typed_document(draft_id))
+    check = checked(draft.document, draft.channel)
+    saved_at = times.local_time(draft.updated_at, current_person().timezone)
+    return jsonify(
+        {
+            "version": draft.version,
+            "saved": f"saved {saved_at}",
+            "weights": check.weights,
+            "errors": check.errors,
+            "warnings": check.warnings,
+        }
+    )
 
 
 def _asked() -> list[str]:
