@@ -15,6 +15,7 @@ from pathlib import Path
 from flask.testing import FlaskClient
 
 from app.core.runtime import Runtime
+from app.dashboard.install import compile_templates
 from app.web.current import runtime_of
 from bench.analytics import ids_of, staged_app, write_parts
 from tests.visitor import PASSWORD, add_user
@@ -65,6 +66,7 @@ def main(number: int, folder: Path) -> None:
     app = staged_app(number, folder)
     runtime = runtime_of(app)
     write_parts(runtime)
+    compile_templates(app)
     client = app.test_client()
     signed_in(client, runtime)
     for name, (path, budget_ms) in pages(ids_of(runtime)["exec"][50]).items():
