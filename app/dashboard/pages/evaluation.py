@@ -1,6 +1,6 @@
 """Page of one evaluation: judgement, evidence, sound and words, reviews and revisions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -53,7 +53,7 @@ def show(evaluation_id: str) -> str:
         with runtime.db.writing() as session:
             audit.record(session, current_actor(), Action.RAW_TEXTS_READ, evaluation_id)
     else:
-        _note_opened(evaluation_id)
+        note_opened([evaluation_id])
     return render(evaluation_id, raw=raw)
 
 
@@ -61,7 +61,7 @@ def show(evaluation_id: str) -> str:
 @require_scope("evaluations:review")
 def show_blind(evaluation_id: str) -> str:
     """Show the words and the questions, without answers and score, for a second opinion."""
-    _note_opened(evaluation_id)
+    note_opened([evaluation_id])
     return render_blind(evaluation_id)
 
 
@@ -74,7 +74,7 @@ def show_sheet(evaluation_id: str) -> str:
         Conflict: the evaluation is not completed.
     """
     check_scope("analytics:read")
-    _note_opened(evaluation_id)
+    note_opened([evaluation_id])
     details = _read(evaluation_id)
     evaluation = details.evaluation
     if evaluation["status"] != Status.COMPLETED:
@@ -150,13 +150,14 @@ def render_blind(
     )
 
 
-def _note_opened(evaluation_id: str) -> None:
-    """Note that the person has opened an evaluation; its words are masked.
+def note_opened(evaluation_ids: Iterable[str]) -> None:
+    """Note that the person has opened evaluations; their words are masked.
 
     A busy database does not keep the page from being read.
     """
     with suppress(ServiceUnavailable), current_runtime().db.writing() as session:
-        audit.record_daily(session, current_actor(), Action.EVALUATION_OPENED, evaluation_id)
+        for evaluation_id in evaluation_ids:
+            audit.record_daily(session, current_actor(), Action.EVALUATION_OPENED, evaluation_id)
 
 
 def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> EvaluationDetails:
