@@ -151,6 +151,12 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "completed_with_errors": "Done, with errors",
         "failed": "Failed",
     },
+    "trialStatus": {
+        "queued": "Waiting",
+        "running": "Being judged",
+        "completed": "Done",
+        "failed": "Failed",
+    },
     "importFormat": {
         "native": "JSON Lines",
         "openai": "Chat completions",
@@ -186,6 +192,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "evaluations": "Evaluations",
         "criteria": "Criteria",
         "segments": "Segments of conversations",
+        "coaching": "Strengths and improvements",
+        "moments": "Moments",
         "executives": "Executives",
         "campaigns": "Campaigns",
         "call_centers": "Call centres",

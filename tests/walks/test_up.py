@@ -14,14 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.caller import Caller
-from tests.walks.service_process import (
-    ServiceProcess,
-    descendants,
-    environment,
-    is_running,
-    kill,
-    wait_until,
-)
+from tests.waiting import PATIENCE_S, wait_until
+from tests.walks.service_process import ServiceProcess, descendants, environment, is_running, kill
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +54,7 @@ def run_again(service: ServiceProcess, *arguments: str) -> subprocess.CompletedP
         cwd=service.output.parent,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -128,13 +122,13 @@ def test_a_restore_is_refused_while_the_service_runs(started: ServiceProcess) ->
     "name", ["cqe: web", "cqe: sender", "cqe: scheduler", "cqe: audio 1", "valkey-server"]
 )
 def test_a_killed_child_is_started_again(started: ServiceProcess, name: str) -> None:
-    wait_until(lambda: name in started.children().values(), 30)
+    wait_until(lambda: name in started.children().values())
     victim = started.child(name)
     kill(victim)
     wait_until(
-        lambda: any(pid != victim and each == name for pid, each in started.children().items()), 12
+        lambda: any(pid != victim and each == name for pid, each in started.children().items())
     )
-    wait_until(lambda: started.health()["code"] == 200, 30)
+    wait_until(lambda: started.health()["code"] == 200)
     assert started.process.poll() is None
 
 
@@ -156,10 +150,10 @@ def test_a_request_in_flight_is_answered_during_a_stop(fresh: ServiceProcess) ->
         )
         time.sleep(0.3)
         fresh.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: is_refused(fresh.port), 30)
+        wait_until(lambda: is_refused(fresh.port))
         caller.sendall(body)
         assert caller.recv(12) == b"HTTP/1.1 401"
-    assert fresh.process.wait(timeout=30) == 0
+    assert fresh.process.wait(timeout=PATIENCE_S) == 0
 
 
 def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
@@ -177,18 +171,47 @@ def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
         again.end()
 
 
+def test_a_second_ctrl_c_ends_the_service_at_once_and_in_silence(tmp_path: Path) -> None:
+    service = ServiceProcess(tmp_path / "instance").wait_ready()
+    below = service.children()
+    web = service.child("cqe: web")
+    os.kill(web, signal.SIGSTOP)  # it would be waited for
+    before = len(service.text.splitlines())
+    service.process.send_signal(signal.SIGINT)
+    wait_until(lambda: "cqe: scheduler" not in service.children().values(), 20)
+    assert service.process.poll() is None
+    assert service.stop(signal.SIGINT) == 0
+    assert not [name for pid, name in below.items() if is_running(pid)]
+    printed = service.text.splitlines()[before:]
+    assert printed[-1] == "Stopped."
+    assert not [line for line in printed if "Traceback" in line or "in time" in line]
+
+
+def test_on_all_addresses_the_reachable_ones_and_the_need_of_tls_are_printed(
+    tmp_path: Path,
+) -> None:
+    service = ServiceProcess(tmp_path / "instance", CQE_HOST="0.0.0.0", CQE_REDIS_URL="none")
+    try:
+        service.wait_ready()
+        assert f"  Address    http://127.0.0.1:{service.port}\n" in service.text
+        assert f"http://0.0.0.0:{service.port}" not in service.text
+        assert "other machines are answered over HTTPS only" in service.text
+    finally:
+        service.end()
+
+
 def test_a_taken_port_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         service = ServiceProcess(tmp_path / "instance", port=port)
-        assert service.process.wait(timeout=30) == 1
+        assert service.process.wait(timeout=PATIENCE_S) == 1
     assert f"port {port} of 127.0.0.1 is in use" in service.text
     assert not descendants(service.process.pid)
 
 
 def test_a_wrong_setting_stops_the_start_and_an_unknown_one_is_told(tmp_path: Path) -> None:
     service = ServiceProcess(tmp_path / "instance", CQE_THREADS="many")
-    assert service.process.wait(timeout=30) == 2
+    assert service.process.wait(timeout=PATIENCE_S) == 2
     assert "CQE_THREADS: must be a whole number, not 'many'" in service.text
     assert "Traceback" not in service.text
 
@@ -198,7 +221,7 @@ def test_everything_starts_without_a_queue_server(tmp_path: Path) -> None:
     try:
         service.wait_ready()
         assert "jobs start a little later" in service.text
-        assert "CQE_PROT is not a setting" in service.text
+        assert "CQE_PROT is not a setting: did you mean CQE_PORT?" in service.text
         assert sorted(set(service.children().values())) == [
             "cqe: scheduler",
             "cqe: sender",
