@@ -1,7 +1,6 @@
 """Page of one evaluation: judgement, evidence, sound and words, reviews and revisions."""
 
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -10,13 +9,14 @@ from flask import render_template, request
 from app.analytics.engine.reader import open_facts
 from app.analytics.schemas.query import AnalyticsQuery
 from app.core.clock import iso_utc
-from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
+from app.core.errors import AppError, Conflict, InvalidInput
 from app.dashboard import evaluation_details, forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.trend import TrendChart
 from app.dashboard.evaluation_details import EvaluationDetails
 from app.dashboard.pages import places
 from app.dashboard.pages.figures.score_trends import SHEET_FRAME, score_chart, score_trend
+from app.dashboard.pages.opened import note_opened
 from app.dashboard.queries import filters_of
 from app.dashboard.views import conversation, evaluation_page, scored, sheets
 from app.dashboard.views.evaluation_page import (
@@ -148,16 +148,6 @@ def render_blind(
         questions=scored.open_questions(details.scorecard),
         form=_sent_form(typed, refused),
     )
-
-
-def note_opened(evaluation_ids: Iterable[str]) -> None:
-    """Note that the person has opened evaluations; their words are masked.
-
-    A busy database does not keep the page from being read.
-    """
-    with suppress(ServiceUnavailable), current_runtime().db.writing() as session:
-        for evaluation_id in evaluation_ids:
-            audit.record_daily(session, current_actor(), Action.EVALUATION_OPENED, evaluation_id)
 
 
 def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> EvaluationDetails:

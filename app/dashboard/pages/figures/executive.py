@@ -13,8 +13,8 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.scales import Frame
 from app.dashboard.charts.trend import TrendChart
 from app.dashboard.counts import listed
-from app.dashboard.pages.evaluation import note_opened
 from app.dashboard.pages.figures.score_trends import SHEET_FRAME, score_chart, score_trend
+from app.dashboard.pages.opened import note_opened
 from app.dashboard.queries import PageFilters, filters_of_request
 from app.dashboard.views import sheets
 from app.dashboard.views.figures.overview import Figure, figures
