@@ -14,7 +14,7 @@ from app.audio_files.playback import requests as drawings
 from app.audio_files.processing import requests as processing
 from app.core.clock import utc_now
 from app.core.database import idempotency
-from app.core.process import heartbeat, log
+from app.core.process import log
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
 from app.evaluations.judging import judgements, model_answers
@@ -88,10 +88,9 @@ def _purge_in_batches(runtime: Runtime, purge: Callable[[Session], int]) -> None
 
 
 TASKS: tuple[PeriodicTask, ...] = (
-    PeriodicTask("heartbeat", 2, lambda runtime: heartbeat.beat(runtime.settings.data_dir)),
     PeriodicTask("meter", 5, usage.flush_meter),
     PeriodicTask("quotas", 5, usage.check_quotas),
-    PeriodicTask("storage", 300, usage.measure_storage),
+    PeriodicTask("storage", 300, audio_files.measure_storage),
     PeriodicTask("counted batches", 3600, usage.purge_batches),
     PeriodicTask("uploads", 10, audio_files.expire_uploads),
     PeriodicTask("expired uploads", 3600, audio_files.purge_expired_uploads),

@@ -119,7 +119,8 @@ def test_a_restore_is_refused_while_the_service_runs(started: ServiceProcess) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["cqe: web", "cqe: sender", "cqe: scheduler", "cqe: audio 1", "valkey-server"]
+    "name",
+    ["cqe: web", "cqe: sender", "cqe: scheduler", "cqe: upkeep", "cqe: audio 1", "valkey-server"],
 )
 def test_a_killed_child_is_started_again(started: ServiceProcess, name: str) -> None:
     wait_until(lambda: name in started.children().values())
@@ -225,6 +226,7 @@ def test_everything_starts_without_a_queue_server(tmp_path: Path) -> None:
         assert sorted(set(service.children().values())) == [
             "cqe: scheduler",
             "cqe: sender",
+            "cqe: upkeep",
             "cqe: web",
         ]
         assert service.health()["code"] == 200
