@@ -115,10 +115,10 @@ def test_a_silent_worker_shows_as_a_strip_until_it_is_back(demo: Demo, page: Pag
         silent_since = time.time() - heartbeat.SILENT_AFTER_S
         os.utime(beat, (silent_since, silent_since))
         # A page asks every 4 seconds, so that the strip shows within 20 seconds of the last beat.
-        expect(strip).to_be_visible(timeout=5_000)
+        expect(strip).to_be_visible(timeout=20_000)
     finally:
         os.kill(worker, signal.SIGCONT)
-    expect(strip).to_be_hidden()
+    expect(strip).to_be_hidden(timeout=20_000)
 
 
 def test_an_admin_manages_people_by_keyboard_and_mouse(page: Page) -> None:
