@@ -123,10 +123,12 @@ PACKAGES: tuple[Package, ...] = (
         commands={
             "evaluations": Command(
                 "cli:evaluations",
-                "Evaluate conversations again.",
+                "List and show evaluations; evaluate conversations again.",
                 {
+                    "list": "List evaluations, the latest first.",
                     "re-evaluate": "Evaluate the same transcripts again: one evaluation, or all that "
-                    "match the filters."
+                    "match the filters.",
+                    "show": "Show the results of one evaluation; --json prints all of them.",
                 },
             )
         },
@@ -170,7 +172,7 @@ PACKAGES: tuple[Package, ...] = (
         commands={
             "import": Command(
                 "cli:import_",
-                "Import conversations and calls from a file, a folder, or standard input.",
+                "Import conversations, calls and recordings from a file, a folder, or standard input.",
             )
         },
     ),
@@ -195,8 +197,16 @@ PACKAGES: tuple[Package, ...] = (
             ),
             "exports": Command(
                 "cli:exports",
-                "Run exports.",
-                {"run": "Run the exports that are due in this process, until none is left."},
+                "Export a dataset, or run the exports that are due.",
+                {
+                    "create": "Write the rows of DATASET into FILE, whose ending names the format.",
+                    "run": "Run the exports that are due in this process, until none is left.",
+                },
+            ),
+            "executives": Command(
+                "cli:executives",
+                "Compare agents and bots.",
+                {"list": "List agents and bots with their scores, people and bots ranked apart."},
             ),
         },
     ),
