@@ -14,7 +14,7 @@ from app.core.jobs import leases
 from app.core.jobs.leases import Lease
 from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_next
 from app.core.runtime import Runtime
-from app.core.storage import require_space
+from app.core.storage.files import require_space
 from app.imports import service
 from app.imports.loading.disk_set import DiskSet
 from app.imports.loading.documents import Document, entries_of

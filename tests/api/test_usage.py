@@ -13,6 +13,7 @@ import time_machine
 from sqlalchemy import text
 from sqlalchemy.dialects import sqlite
 
+from app.audio_files import jobs as audio_files
 from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.request_limits.values import CallCount, Visit
@@ -21,6 +22,7 @@ from app.usage import jobs, reports, service
 from app.usage.cli import usage as usage_command
 from app.usage.periods import period_of
 from tests.caller import Caller, error_code, findings
+from tests.recordings import upload
 from tests.running import CommandRunner, running_runtime
 
 PAST = "2024-02"
@@ -245,12 +247,13 @@ def test_storage_counts_as_the_peak_of_the_period(client: Caller, runtime: Runti
     assert used(client, "2024-03")["storage_gb"] == Decimal("0.000001"), "each month anew"
 
 
-def test_stored_files_are_measured(client: Caller, runtime: Runtime) -> None:
-    folder = runtime.settings.data_dir / "storage" / "ab"
-    folder.mkdir(parents=True)
-    (folder / "one").write_bytes(b"x" * 70_001)
-    (folder / "two").write_bytes(b"x" * 30_000)
-    jobs.measure_storage(runtime)
+def test_stored_recordings_are_measured(client: Caller, runtime: Runtime) -> None:
+    upload(client, b"x" * 70_001)
+    upload(client, b"x" * 30_000)
+    with time_machine.travel(utc_now() + timedelta(days=32)):
+        audio_files.measure_storage(runtime)
+        next_period = period_of(utc_now())
+    assert used(client, next_period)["storage_gb"] == Decimal("0.000101")
     assert used(client, period_of(utc_now()))["storage_gb"] == Decimal("0.000101")
 
 

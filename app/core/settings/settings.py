@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,10 @@ from app.core.settings import parsers as read
 from app.core.settings.parsers import Network, RateLimit, TokenPrices
 
 EMBEDDED = "embedded"
+_STORAGE_CREDENTIALS = {
+    "azure": ("CQE_STORAGE_SECRET",),
+    "s3": ("CQE_STORAGE_ACCESS_KEY", "CQE_STORAGE_SECRET"),
+}
 
 
 class SettingsError(Exception):
@@ -43,7 +48,9 @@ class Settings:
         "CQE_SQLITE_SYNCHRONOUS", "FULL", read.one_of("FULL", "NORMAL")
     )
     redis_url: str = setting("CQE_REDIS_URL", "", read.redis_url, secret=True)
-    storage_url: str = setting("CQE_STORAGE_URL", "", read.starting_with("file:///"))
+    storage_url: str = setting("CQE_STORAGE_URL", "", read.storage_url)
+    storage_access_key: str = setting("CQE_STORAGE_ACCESS_KEY", "", str)
+    storage_secret: str = setting("CQE_STORAGE_SECRET", "", str, secret=True)
     min_free_gb: float = setting("CQE_MIN_FREE_GB", 1.0, read.amount)
 
     # Processes
@@ -160,6 +167,12 @@ class Settings:
                 for variable in ("CQE_JUDGE_URL", "CQE_JUDGE_MODEL")
                 if not environment.get(variable)
             ]
+        scheme = settings.storage_url.partition(":")[0]
+        problems += [
+            f"{variable}: must be set when CQE_STORAGE_URL begins with {scheme}:"
+            for variable in _STORAGE_CREDENTIALS.get(scheme, ())
+            if not environment.get(variable)
+        ]
         if problems:
             raise SettingsError("\n".join(problems))
         return settings
@@ -168,6 +181,11 @@ class Settings:
     def effective_database_url(self) -> str:
         """The address in use: the one that is set, or SQLite in the data folder."""
         return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'cqe.db'}"
+
+    @property
+    def sqlite_file(self) -> Path:
+        """The file of a SQLite database."""
+        return Path(self.effective_database_url.removeprefix("sqlite:///"))
 
     @property
     def min_free_bytes(self) -> int:
@@ -180,12 +198,51 @@ class Settings:
         return self.effective_database_url.startswith("sqlite")
 
 
+@dataclass(frozen=True, slots=True)
+class ShownSetting:
+    """A setting as people may see it: a secret only says whether it is set."""
+
+    variable: str
+    text: str
+    is_default: bool
+
+
+def shown(settings: Settings) -> list[ShownSetting]:
+    """Return every setting with its value, without secrets."""
+    return [
+        ShownSetting(
+            declared.metadata["variable"],
+            _text_of(getattr(settings, declared.name), is_secret=not declared.repr),
+            getattr(settings, declared.name) == declared.default,
+        )
+        for declared in fields(settings)
+    ]
+
+
+def _text_of(value: Any, *, is_secret: bool) -> str:
+    if is_secret:
+        return "set" if value else "not set"
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, RateLimit):
+        return f"{value.limit}/{value.window_s}"
+    if isinstance(value, tuple):
+        return ", ".join(str(part) for part in value)
+    return "" if value is None else str(value)
+
+
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
-    """List the CQE_ variables that are no setting: mistyped names, most likely."""
+    """Return a sentence about each CQE_ variable that is no setting, with the nearest name."""
     known = {setting_field.metadata["variable"] for setting_field in fields(Settings)}
-    return sorted(
+    unknown = sorted(
         name
         for name in environment
         # Clients of the API read CQE_CLIENT_ variables.
         if name.startswith("CQE_") and not name.startswith("CQE_CLIENT_") and name not in known
     )
+    sentences = []
+    for name in unknown:
+        nearest = get_close_matches(name, known, n=1)
+        hint = f"did you mean {nearest[0]}?" if nearest else "docs/settings.md lists all settings."
+        sentences.append(f"{name} is not a setting: {hint}")
+    return sentences

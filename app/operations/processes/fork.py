@@ -1,19 +1,19 @@
 """Forking: child processes that lead a process group each and end when their parent ends."""
 
 import ctypes
+import gc
 import logging
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import orjson
 
-from app.core.errors import AppError
 from app.core.process import stopping
-from app.core.settings import SettingsError
-from app.operations.failure import CannotRun
+from app.operations.failure import EXPECTED, CannotRun, text_of
 
 logger = logging.getLogger(__name__)
 
@@ -64,17 +64,23 @@ def fork(
         os._exit(code)
 
 
-def call_in_child(function: Callable[[], Any]) -> Any:
-    """Call a function in a child process and return its result, which must be JSON.
+def call_in_child(function: Callable[[], Any]) -> Callable[[], Any]:
+    """Call a function in a child process; return a function that waits for its result.
 
-    What the function imports and opens ends with the child.
-
-    Raises:
-        CannotRun: the function failed; the text says why.
+    What the function imports and opens ends with the child. Its result must be JSON.
     """
     read_end, write_end = os.pipe()
     pid = fork(lambda: _send_result(function, write_end), name="cqe: prepare")
     os.close(write_end)
+    return partial(_receive_result, pid, read_end)
+
+
+def _receive_result(pid: int, read_end: int) -> Any:
+    """Wait for the result of a child.
+
+    Raises:
+        CannotRun: the function failed; the text says why.
+    """
     with os.fdopen(read_end, "rb") as pipe:
         sent = pipe.read()
     os.waitpid(pid, 0)
@@ -115,14 +121,13 @@ def signal_group(pid: int, number: signal.Signals) -> None:
 def _send_result(function: Callable[[], Any], write_end: int) -> None:
     try:
         answer = {"result": function()}
-    except (CannotRun, SettingsError) as error:
-        answer = {"error": str(error)}
-    except AppError as error:
-        answer = {"error": error.message}
+    except EXPECTED as error:
+        answer = {"error": text_of(error)}
     os.write(write_end, orjson.dumps(answer))
 
 
 def _become_child(parent: int, name: str, output: int | None) -> None:
+    gc.enable()
     os.setpgid(0, 0)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
