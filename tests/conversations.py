@@ -12,6 +12,7 @@ from app.ai.transcript import Participant, Role, Segment, Transcript, Word
 from app.core.ids import new_id
 from app.evaluations import service
 from app.evaluations.models import Evaluation
+from app.evaluations.service import Completion
 from app.evaluations.transcripts import store as transcripts
 from app.scorecards.service import current_default
 
@@ -117,10 +118,7 @@ def completed(
         source_id=evaluation.source_id,
         transcript=transcript,
     )
+    judgement = judged(transcript, evaluation.channel)
     return service.complete(
-        session,
-        evaluation.id,
-        judgement=judged(transcript, evaluation.channel),
-        language=transcript.language,
-        duration_seconds=140,
+        session, Completion(evaluation.id, judgement, transcript.language, duration_seconds=140)
     )

@@ -1,10 +1,10 @@
 """Conversations: upserts and requests to evaluate them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import RowMapping, update
+from sqlalchemy import RowMapping, bindparam, update
 from sqlalchemy.orm import Session
 
 from app.ai.context import Context
@@ -25,6 +25,12 @@ from app.evaluations.erasure import require_kept
 from app.evaluations.judging import judgements
 from app.evaluations.models import Evaluation
 from app.redaction import raw_texts
+
+_NOTE_EVALUATION = (
+    update(Conversation)
+    .where(Conversation.id == bindparam("conversation_id"))
+    .values(evaluation_id=bindparam("evaluation"), score=bindparam("new_score"))
+)
 
 
 def upsert(
@@ -117,16 +123,15 @@ def request_evaluation(
     )
 
 
-def note_evaluation(session: Session, current: Evaluation) -> None:
-    """Store the id and score of the current evaluation with its conversation."""
-    if current.source_type != SourceType.CONVERSATION:
-        return
-    session.execute(
-        update(Conversation)
-        .where(Conversation.id == current.source_id)
-        .values(evaluation_id=current.id, score=current.score)
-        .execution_options(synchronize_session=False)
-    )
+def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
+    """Store the ids and scores of current evaluations with their conversations."""
+    rows = [
+        {"conversation_id": current.source_id, "evaluation": current.id, "new_score": current.score}
+        for current in changed
+        if current.source_type == SourceType.CONVERSATION
+    ]
+    if rows:
+        session.connection().execute(_NOTE_EVALUATION, rows)
 
 
 def _require(session: Session, columns: Mapping[str, Any]) -> None:

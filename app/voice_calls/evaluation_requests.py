@@ -1,5 +1,6 @@
 """Requests to evaluate voice calls, and the results stored with the calls."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import select, update
@@ -64,21 +65,22 @@ def request_evaluation(
     )
 
 
-def note_evaluation(session: Session, current: Evaluation) -> None:
-    """Store the id and score of the current evaluation with its call.
+def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
+    """Store the ids and scores of current evaluations with their calls.
 
     The evaluation of a recording shows that it has a transcript now, so that its calls can be
     evaluated.
     """
-    if current.source_type == SourceType.VOICE_CALL:
-        session.execute(
-            update(VoiceCall)
-            .where(VoiceCall.id == current.source_id)
-            .values(evaluation_id=current.id, score=current.score)
-            .execution_options(synchronize_session=False)
-        )
-    elif current.source_type == SourceType.AUDIO_FILE:
-        _note_transcript(session, current.source_id)
+    for current in changed:
+        if current.source_type == SourceType.VOICE_CALL:
+            session.execute(
+                update(VoiceCall)
+                .where(VoiceCall.id == current.source_id)
+                .values(evaluation_id=current.id, score=current.score)
+                .execution_options(synchronize_session=False)
+            )
+        elif current.source_type == SourceType.AUDIO_FILE:
+            _note_transcript(session, current.source_id)
 
 
 def _note_transcript(session: Session, recording_id: str) -> None:

@@ -134,14 +134,14 @@ def complete(
     """
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
-    evaluation = evaluations.complete(
-        session,
+    completion = evaluations.Completion(
         job.evaluation_id,
-        judgement=judgement,
+        judgement,
         language=transcript.language,
         duration_seconds=audio.duration_seconds,
         turn_count=len(transcript.segments),
     )
+    evaluation = evaluations.complete(session, completion)
     if evaluation.score is None:
         _fail(job, audio, evaluation.error or {})
         return

@@ -1,5 +1,6 @@
 """Evaluation requests: the transcript is stored as it is now, and a job waits for a worker."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,8 +19,9 @@ from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.evaluations import contexts, references, service
-from app.evaluations.enums import FailureCode, Status
+from app.evaluations.enums import ENDED, FailureCode, Status
 from app.evaluations.models import Evaluation, EvaluationJob
+from app.evaluations.service import Completion
 from app.evaluations.transcripts import store as transcripts
 
 QUEUE = "evaluations"
@@ -34,6 +36,15 @@ class Task:
     scorecard_id: str
     scorecard_version: int
     context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTask:
+    """A claimed evaluation with what was judged and found."""
+
+    lease: Lease[EvaluationJob]
+    transcript: Transcript
+    judgement: Judgement
 
 
 def bell() -> Bell:
@@ -106,6 +117,34 @@ def claim(session: Session, job_id: str) -> Lease[EvaluationJob] | None:
     return leases.claim(session, EvaluationJob, job_id)
 
 
+def claim_started_before(session: Session, _: str) -> Lease[EvaluationJob] | None:
+    """Claim the evaluation that waits longest of those that no batch takes."""
+    return leases.claim(session, EvaluationJob, "", started_before=True)
+
+
+def begin_batch(session: Session, *, limit: int) -> list[tuple[Lease[EvaluationJob], Task]]:
+    """Claim evaluations that were never started, of different sources, and read their inputs."""
+    claimed = {
+        lease.job_id: lease for lease in leases.claim_new(session, EvaluationJob, limit=limit)
+    }
+    sources: set[tuple[str, str]] = set()
+    begun = []
+    now = utc_now()
+    for job in leases.held_among(session, list(claimed.values())):
+        evaluation = service.find(session, job.id)
+        source = evaluation.source_type, evaluation.source_id
+        if evaluation.status in ENDED:
+            session.delete(job)
+        elif source in sources:
+            leases.requeue(job, due_at=now, counts=False)
+        else:
+            sources.add(source)
+            evaluation.status = Status.EVALUATING
+            evaluation.updated_at = now
+            begun.append((claimed[job.id], _task_of(evaluation)))
+    return begun
+
+
 def begin(session: Session, lease: Lease[EvaluationJob]) -> Task | None:
     """Read the input; None when the evaluation has ended meanwhile."""
     job = leases.held(session, lease)
@@ -114,6 +153,10 @@ def begin(session: Session, lease: Lease[EvaluationJob]) -> Task | None:
     except (Conflict, NotFound):
         session.delete(job)
         return None
+    return _task_of(evaluation)
+
+
+def _task_of(evaluation: Evaluation) -> Task:
     return Task(
         transcript_id=evaluation.transcript_id or "",
         scorecard_id=evaluation.scorecard_id,
@@ -129,15 +172,42 @@ def finish(
     job = leases.held(session, lease)
     evaluation = service.find(session, lease.job_id)
     if evaluation.status != Status.CANCELED:
-        known = evaluation.duration_seconds
-        service.complete(
-            session,
-            lease.job_id,
-            judgement=judgement,
-            language=transcript.language,
-            duration_seconds=judgement.duration_seconds if known is None else known,
-        )
+        service.complete(session, completion_of(evaluation, transcript, judgement))
     session.delete(job)
+
+
+def finish_batch(session: Session, judged: Sequence[JudgedTask]) -> None:
+    """Complete the evaluations whose leases are still held, as `finish` does."""
+    jobs = leases.held_among(session, [item.lease for item in judged])
+    held = {job.id for job in jobs}
+    evaluations = {row.id: row for row in service.find_all(session, list(held))}
+    service.complete_all(
+        session,
+        [
+            completion_of(evaluations[item.lease.job_id], item.transcript, item.judgement)
+            for item in judged
+            if item.lease.job_id in held
+            and evaluations[item.lease.job_id].status != Status.CANCELED
+        ],
+    )
+    session.execute(
+        delete(EvaluationJob)
+        .where(EvaluationJob.id.in_(held))
+        .execution_options(synchronize_session=False)
+    )
+
+
+def completion_of(
+    evaluation: Evaluation, transcript: Transcript, judgement: Judgement
+) -> Completion:
+    """Return what completes an evaluation; a duration that its source gave is kept."""
+    known = evaluation.duration_seconds
+    return Completion(
+        evaluation.id,
+        judgement,
+        language=transcript.language,
+        duration_seconds=judgement.duration_seconds if known is None else known,
+    )
 
 
 def fail(session: Session, lease: Lease[EvaluationJob], code: FailureCode, message: str) -> None:

@@ -1,6 +1,6 @@
 """Storage of transcripts: written as they were judged, read back for people and the judge."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -77,11 +77,36 @@ def load_stored(session: Session, transcript_id: str) -> Transcript:
     return _transcript(stored(session, transcript_id))
 
 
+def load_all(session: Session, transcript_ids: Collection[str]) -> dict[str, Transcript]:
+    """Load stored transcripts by their ids, without those that are missing or erased."""
+    rows = session.scalars(
+        select(StoredTranscript)
+        .options(undefer(StoredTranscript.segments))
+        .where(StoredTranscript.id.in_(transcript_ids), StoredTranscript.erased_at.is_(None))
+    )
+    return {row.id: _transcript(row) for row in rows}
+
+
 def judged_by(session: Session, evaluation: Evaluation) -> StoredTranscript | None:
     """Return the transcript of an evaluation, or the newest one of its source."""
     if evaluation.transcript_id is not None:
         return session.get(StoredTranscript, evaluation.transcript_id)
     return find(session, source_type=evaluation.source_type, source_id=evaluation.source_id)
+
+
+def judged_by_all(
+    session: Session, evaluations: Sequence[Evaluation]
+) -> dict[str, StoredTranscript]:
+    """Return the transcripts of evaluations (see `judged_by`) by the evaluations' ids."""
+    wanted = [evaluation.transcript_id for evaluation in evaluations if evaluation.transcript_id]
+    rows = session.scalars(select(StoredTranscript).where(StoredTranscript.id.in_(wanted)))
+    by_id = {row.id: row for row in rows}
+    transcripts = {}
+    for evaluation in evaluations:
+        row = by_id.get(evaluation.transcript_id or "") or judged_by(session, evaluation)
+        if row is not None:
+            transcripts[evaluation.id] = row
+    return transcripts
 
 
 def message_sentiments(session: Session, evaluation_id: str) -> dict[str, tuple[str, float]]:
