@@ -59,21 +59,16 @@ def notify_changed(session: Session, *changed: Evaluation) -> None:
         on_changed(session, changed)
 
 
-def count_opened(session: Session, *, first_of_source: bool) -> None:
+def count_opened(session: Session, number: int, *, first_of_source: int) -> None:
     """Update the totals: one counts every revision, the other every source once."""
-    _add(session, ALL)
-    if first_of_source:
-        _add(session, CURRENT)
+    statement = upsert_into(session, EvaluationTotal)
+    more = EvaluationTotal.quantity + statement.excluded.quantity
+    session.connection().execute(
+        statement.on_conflict_do_update(index_elements=["kind"], set_={"quantity": more}),
+        [{"kind": ALL, "quantity": number}, {"kind": CURRENT, "quantity": first_of_source}],
+    )
 
 
 def total(session: Session, kind: str) -> int:
     """Return the number of evaluations: `ALL` revisions, or the `CURRENT` ones."""
     return session.scalar(_TOTAL, {"wanted": kind}) or 0
-
-
-def _add(session: Session, kind: str) -> None:
-    statement = upsert_into(session, EvaluationTotal).values(kind=kind, quantity=1)
-    more = EvaluationTotal.quantity + 1
-    session.execute(
-        statement.on_conflict_do_update(index_elements=["kind"], set_={"quantity": more})
-    )

@@ -1,7 +1,7 @@
 """Lifecycle of evaluations: open, advance, complete or fail, and read."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -33,81 +33,90 @@ class Completion:
     turn_count: int | None = None
 
 
-def open_evaluation(
-    session: Session,
-    *,
-    source_type: str,
-    source_id: str,
-    channel: str,
-    engagement_id: str | None,
-    campaign_id: str | None = None,
-    campaign: str | None = None,
-    call_center_id: str | None = None,
-    call_center: str | None = None,
-    executive_id: str | None = None,
-    executive: str | None = None,
-    scorecard_id: str,
-    scorecard_version: int,
-    scorecard_name: str,
-    language: str | None = None,
-    direction: str = "unknown",
-    started_at: datetime | None = None,
-    duration_seconds: int | None = None,
-    external_id: str | None = None,
-    labels: Mapping[str, str] | None = None,
-    transcript_id: str | None = None,
-    context: Mapping[str, Any] | None = None,
-    created_at: datetime | None = None,
-    re_evaluation_id: str | None = None,
-) -> Evaluation:
-    """Open the next revision of a source's evaluation, queued.
-
-    A completed revision stays current until this one is completed too; any other is replaced at
-    once.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """The columns of a new evaluation.
 
     Args:
         transcript_id: the transcript to judge; by default the newest one at the end.
         context: known facts besides the words (see `contexts.document_of`).
         created_at: now by default.
     """
+
+    source_type: str
+    source_id: str
+    channel: str
+    engagement_id: str | None
+    campaign_id: str | None = None
+    campaign: str | None = None
+    call_center_id: str | None = None
+    call_center: str | None = None
+    executive_id: str | None = None
+    executive: str | None = None
+    scorecard_id: str
+    scorecard_version: int
+    scorecard_name: str
+    language: str | None = None
+    direction: str = "unknown"
+    started_at: datetime | None = None
+    duration_seconds: int | None = None
+    external_id: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    transcript_id: str | None = None
+    context: Mapping[str, Any] | None = None
+    created_at: datetime | None = None
+    re_evaluation_id: str | None = None
+
+
+def open_evaluation(session: Session, opening: Opening) -> Evaluation:
+    """Open the next revision of a source's evaluation, queued.
+
+    A completed revision stays current until this one is completed too; any other is replaced at
+    once.
+    """
+    former = revisions.of_source(
+        session, source_type=opening.source_type, source_id=opening.source_id
+    )
+    return _open(session, [(opening, former)])[0]
+
+
+def open_first(session: Session, openings: Sequence[Opening]) -> list[Evaluation]:
+    """Open the first evaluations of their sources, queued."""
+    return _open(session, [(opening, []) for opening in openings])
+
+
+def _open(
+    session: Session, openings: Sequence[tuple[Opening, Sequence[Evaluation]]]
+) -> list[Evaluation]:
+    opened = [_queued(opening, former) for opening, former in openings]
+    session.add_all(opened)
+    _settle(
+        session,
+        [[*former, evaluation] for (_, former), evaluation in zip(openings, opened, strict=True)],
+    )
+    session.add_all(
+        SearchText(evaluation_id=evaluation.id, text=outcome.search_text(evaluation))
+        for evaluation in opened
+    )
+    revisions.count_opened(
+        session, len(opened), first_of_source=sum(not former for _, former in openings)
+    )
+    return opened
+
+
+def _queued(opening: Opening, former: Sequence[Evaluation]) -> Evaluation:
     now = utc_now()
-    former = revisions.of_source(session, source_type=source_type, source_id=source_id)
-    evaluation = Evaluation(
+    columns = {column.name: getattr(opening, column.name) for column in fields(opening)}
+    columns |= {"labels": dict(opening.labels), "created_at": opening.created_at or now}
+    return Evaluation(
+        **columns,
         id=new_id("eval"),
-        source_type=source_type,
-        source_id=source_id,
-        channel=channel,
-        engagement_id=engagement_id,
-        campaign_id=campaign_id,
-        campaign=campaign,
-        call_center_id=call_center_id,
-        call_center=call_center,
-        executive_id=executive_id,
-        executive=executive,
-        scorecard_id=scorecard_id,
-        scorecard_version=scorecard_version,
-        scorecard_name=scorecard_name,
-        language=language,
-        direction=direction,
-        started_at=started_at,
-        duration_seconds=duration_seconds,
-        external_id=external_id,
-        labels=dict(labels or {}),
-        transcript_id=transcript_id,
-        context=None if context is None else dict(context),
-        re_evaluation_id=re_evaluation_id,
         status=Status.QUEUED,
         revision=former[-1].revision + 1 if former else 1,
         supersedes_id=next((evaluation.id for evaluation in former if evaluation.is_current), None),
         is_current=not former,
-        created_at=created_at or now,
         updated_at=now,
     )
-    session.add(evaluation)
-    _settle(session, [[*former, evaluation]])
-    session.add(SearchText(evaluation_id=evaluation.id, text=outcome.search_text(evaluation)))
-    revisions.count_opened(session, first_of_source=not former)
-    return evaluation
 
 
 def set_status(session: Session, evaluation_id: str, status: str) -> Evaluation:

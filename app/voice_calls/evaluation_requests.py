@@ -13,6 +13,7 @@ from app.core.errors import NotFound
 from app.evaluations import references
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.judging import judgements
+from app.evaluations.judging.judgements import JudgementRequest
 from app.evaluations.models import Evaluation, StoredTranscript
 from app.evaluations.transcripts import store as transcripts
 from app.voice_calls.enums import ENDED, CallStatus
@@ -46,23 +47,20 @@ def request_evaluation(
     if row.judged_digest == judged_digest:
         return None
     row.judged_digest = judged_digest
-    return judgements.request(
-        session,
-        transcript=transcript,
-        raw_text_id=raw_text_id,
-        context=_context(row),
-        scorecard_id=scorecard_id,
-        source_type=SourceType.VOICE_CALL,
-        source_id=row.id,
-        channel=Channel.VOICE_BOT,
+    source = {
+        "source_type": SourceType.VOICE_CALL,
+        "source_id": row.id,
+        "channel": Channel.VOICE_BOT,
         **references.named(session, row),
-        language=row.language,
-        direction=row.direction,
-        started_at=row.started_at,
-        duration_seconds=row.duration_seconds,
-        external_id=row.external_id,
-        labels=row.labels,
-    )
+        "language": row.language,
+        "direction": row.direction,
+        "started_at": row.started_at,
+        "duration_seconds": row.duration_seconds,
+        "external_id": row.external_id,
+        "labels": row.labels,
+    }
+    requested = JudgementRequest(transcript, _context(row), scorecard_id, raw_text_id, source)
+    return judgements.request(session, requested)
 
 
 def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:

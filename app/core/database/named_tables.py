@@ -1,6 +1,6 @@
 """Lookups in tables whose rows have an id and a name."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -44,7 +44,11 @@ class NamedTable(Generic[Row]):
         Raises:
             InvalidInput: the row does not exist; the error names the field.
         """
-        if row_id is not None and session.get(self.model, row_id) is None:
+        self.require_all(session, {row_id} if row_id is not None else set())
+
+    def require_all(self, session: Session, row_ids: Set[str]) -> None:
+        """Check references, as `require` does."""
+        if row_ids and len(self.names(session, row_ids)) < len(row_ids):
             raise InvalidInput.field(self.field, self._missing)
 
     def names(self, session: Session, row_ids: Collection[str]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Evaluation requests: the transcript is stored as it is now, and a job waits for a worker."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,8 +21,10 @@ from app.core.queue import Bell
 from app.evaluations import contexts, references, service
 from app.evaluations.enums import ENDED, FailureCode, Status
 from app.evaluations.models import Evaluation, EvaluationJob
-from app.evaluations.service import Completion
+from app.evaluations.service import Completion, Opening
 from app.evaluations.transcripts import store as transcripts
+from app.evaluations.transcripts.store import NewTranscript
+from app.scorecards.service import ResolvedScorecard
 
 QUEUE = "evaluations"
 _SORTABLE = {"created_at": EvaluationJob.queued_at}
@@ -61,55 +63,101 @@ def list_open(session: Session, request: PageRequest) -> Page[Any]:
     return select_page(session, statement, request, sortable=_SORTABLE, tail=EvaluationJob.id)
 
 
-def request(
-    session: Session,
-    *,
-    transcript: Transcript,
-    context: Context,
-    scorecard_id: str | None = None,
-    raw_text_id: str | None = None,
-    **source: Any,
-) -> Evaluation:
+@dataclass(frozen=True, slots=True)
+class JudgementRequest:
+    """A request to judge a source.
+
+    `raw_text_id` is the row with the originals of masked texts, `source` the other fields of
+    `service.Opening`.
+    """
+
+    transcript: Transcript
+    context: Context
+    scorecard_id: str | None
+    raw_text_id: str | None
+    source: Mapping[str, Any]
+
+    def new_transcript(self) -> NewTranscript:
+        """Return what to store of its words."""
+        source_type, source_id = self.source["source_type"], self.source["source_id"]
+        return NewTranscript(source_type, source_id, self.transcript, self.raw_text_id)
+
+    def opening(self, scorecard: ResolvedScorecard, transcript_id: str) -> Opening:
+        """Return the columns of its evaluation."""
+        return Opening(
+            **self.source,
+            scorecard_id=scorecard.id,
+            scorecard_version=scorecard.version,
+            scorecard_name=scorecard.name,
+            transcript_id=transcript_id,
+            context=contexts.document_of(self.context),
+        )
+
+
+def request(session: Session, requested: JudgementRequest) -> Evaluation:
     """Open the next revision of a source's evaluation and queue its judgement.
 
     A queued evaluation of the same source is canceled: its transcript is outdated.
 
-    Args:
-        raw_text_id: the row with the originals of masked texts.
-        source: the other arguments of `service.open_evaluation`.
-
     Raises:
         InvalidInput: the scorecard does not exist or is for another channel.
     """
-    scorecard = references.scorecard_for(
-        session,
-        scorecard_id=scorecard_id,
-        campaign_id=source.get("campaign_id"),
-        channel=source["channel"],
+    [scorecard] = _scorecards_for(session, [requested])
+    _cancel_waiting(session, requested.source["source_type"], requested.source["source_id"])
+    transcript_id = transcripts.store_transcript(session, requested.new_transcript())
+    opening = requested.opening(scorecard, transcript_id)
+    evaluation = service.open_evaluation(session, opening)
+    _queue(session, [evaluation])
+    return evaluation
+
+
+def request_first(session: Session, requests: Sequence[JudgementRequest]) -> list[Evaluation]:
+    """Open the first evaluations of their sources and queue their judgements.
+
+    Raises:
+        InvalidInput: a scorecard does not exist or is for another channel.
+    """
+    scorecards = _scorecards_for(session, requests)
+    transcript_ids = transcripts.store_first(
+        session, [requested.new_transcript() for requested in requests]
     )
-    source_type, source_id = source["source_type"], source["source_id"]
-    _cancel_waiting(session, source_type, source_id)
-    transcript_id = transcripts.store_transcript(
+    opened = service.open_first(
         session,
-        source_type=source_type,
-        source_id=source_id,
-        transcript=transcript,
-        raw_text_id=raw_text_id,
+        [
+            requested.opening(scorecard, transcript_id)
+            for requested, scorecard, transcript_id in zip(
+                requests, scorecards, transcript_ids, strict=True
+            )
+        ],
     )
-    evaluation = service.open_evaluation(
-        session,
-        **source,
-        scorecard_id=scorecard.id,
-        scorecard_version=scorecard.version,
-        scorecard_name=scorecard.name,
-        transcript_id=transcript_id,
-        context=contexts.document_of(context),
-    )
+    _queue(session, opened)
+    return opened
+
+
+def _scorecards_for(
+    session: Session, requests: Sequence[JudgementRequest]
+) -> list[ResolvedScorecard]:
+    """Return the scorecard of each request; each is looked up once."""
+    keys = [
+        (requested.scorecard_id, requested.source["campaign_id"], requested.source["channel"])
+        for requested in requests
+    ]
+    scorecards = {
+        key: references.scorecard_for(
+            session, scorecard_id=key[0], campaign_id=key[1], channel=key[2]
+        )
+        for key in dict.fromkeys(keys)
+    }
+    return [scorecards[key] for key in keys]
+
+
+def _queue(session: Session, opened: Sequence[Evaluation]) -> None:
     now = utc_now()
-    session.add(EvaluationJob(id=evaluation.id, due_at=now, queued_at=now))
+    session.add_all(
+        EvaluationJob(id=evaluation.id, due_at=now, queued_at=now) for evaluation in opened
+    )
     session.flush()
     ring_after_commit(session, bell())
-    return evaluation
 
 
 def claim(session: Session, job_id: str) -> Lease[EvaluationJob] | None:

@@ -1,6 +1,7 @@
 """Storage of transcripts: written as they were judged, read back for people and the judge."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -17,23 +18,41 @@ from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscrip
 from app.evaluations.transcripts import documents
 
 
-def store_transcript(
-    session: Session,
-    *,
-    source_type: str,
-    source_id: str,
-    transcript: Transcript,
-    raw_text_id: str | None = None,
-) -> str:
+@dataclass(frozen=True, slots=True)
+class NewTranscript:
+    """A transcript to store; `raw_text_id` says where what was masked in it is kept."""
+
+    source_type: str
+    source_id: str
+    transcript: Transcript
+    raw_text_id: str | None = None
+
+
+def store_transcript(session: Session, new: NewTranscript) -> str:
     """Store a transcript as the newest of its source and return its id.
 
     What was stored before stays, for the revisions that were judged on it. The same transcript
     stored again, as by a job that runs twice, is the same row.
-
-    Args:
-        raw_text_id: where what was masked in it is kept.
     """
-    transcript = with_languages(transcript)
+    row = _row_of(new)
+    newest = find(session, source_type=new.source_type, source_id=new.source_id)
+    if newest is not None and newest.digest == row.digest:
+        return newest.id
+    session.add(row)
+    session.flush()
+    return row.id
+
+
+def store_first(session: Session, transcripts: Sequence[NewTranscript]) -> list[str]:
+    """Store the first transcripts of their sources; return their ids."""
+    rows = [_row_of(new) for new in transcripts]
+    session.add_all(rows)
+    session.flush()
+    return [row.id for row in rows]
+
+
+def _row_of(new: NewTranscript) -> StoredTranscript:
+    transcript = with_languages(new.transcript)
     shaped = {
         "language": transcript.language,
         "languages": documents.languages_of(transcript),
@@ -49,22 +68,15 @@ def store_transcript(
         "segments": documents.segments_of(transcript),
         "origin": documents.origin_of(transcript),
     }
-    digest = sha256(orjson.dumps(shaped)).hexdigest()
-    newest = find(session, source_type=source_type, source_id=source_id)
-    if newest is not None and newest.digest == digest:
-        return newest.id
-    row = StoredTranscript(
+    return StoredTranscript(
         id=new_id("tsc"),
-        source_type=source_type,
-        source_id=source_id,
-        raw_text_id=raw_text_id,
-        digest=digest,
+        source_type=new.source_type,
+        source_id=new.source_id,
+        raw_text_id=new.raw_text_id,
+        digest=sha256(orjson.dumps(shaped)).hexdigest(),
         created_at=utc_now(),
         **shaped,
     )
-    session.add(row)
-    session.flush()
-    return row.id
 
 
 def load(session: Session, *, source_type: str, source_id: str) -> Transcript:
