@@ -178,8 +178,10 @@ def begin_batch(session: Session, *, limit: int) -> list[tuple[Lease[EvaluationJ
     sources: set[tuple[str, str]] = set()
     begun = []
     now = utc_now()
-    for job in leases.held_among(session, list(claimed.values())):
-        evaluation = service.find(session, job.id)
+    evaluations = service.find_all(session, list(claimed))
+    jobs = {job.id: job for job in leases.held_among(session, list(claimed.values()))}
+    for evaluation in evaluations:
+        job = jobs[evaluation.id]
         source = evaluation.source_type, evaluation.source_id
         if evaluation.status in ENDED:
             session.delete(job)
@@ -189,7 +191,7 @@ def begin_batch(session: Session, *, limit: int) -> list[tuple[Lease[EvaluationJ
             sources.add(source)
             evaluation.status = Status.EVALUATING
             evaluation.updated_at = now
-            begun.append((claimed[job.id], _task_of(evaluation)))
+            begun.append((claimed[evaluation.id], _task_of(evaluation)))
     return begun
 
 
