@@ -51,7 +51,7 @@ def judge_batch(runtime: Runtime, judge: Judge) -> bool:
         batch.release(utc_now() + RETRY_PAUSE, counts=False)
     except Exception:  # the edge of the process: no evaluation may hang half-way
         logger.exception("a batch of evaluations failed; they are judged one by one")
-        batch.release(utc_now(), counts=True)
+        batch.release(utc_now() + RETRY_PAUSE, counts=True)
     return True
 
 
@@ -78,7 +78,7 @@ class _Batch:
                 raise
             except Exception:
                 logger.exception("the evaluation %s failed in its batch", lease.job_id)
-                self._release([lease], utc_now(), counts=True)
+                self._release([lease], utc_now() + RETRY_PAUSE, counts=True)
 
     def store(self) -> None:
         """Complete all evaluations in one transaction."""
