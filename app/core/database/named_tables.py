@@ -38,6 +38,16 @@ class NamedTable(Generic[Row]):
             select(self.model).where(columns.name == name).order_by(columns.id).limit(1)
         )
 
+    def ids_of_names(self, session: Session, names: Collection[str]) -> dict[str, str]:
+        """Map names to the ids of their rows, the oldest if several have one."""
+        columns = self.model.__table__.c
+        rows = session.execute(
+            select(columns.name, columns.id)
+            .where(columns.name.in_(names))
+            .order_by(columns.id.desc())
+        )
+        return {row.name: row.id for row in rows}
+
     def require(self, session: Session, row_id: str | None) -> None:
         """Check a reference; None is allowed.
 

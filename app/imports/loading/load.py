@@ -84,6 +84,7 @@ def _load_new(
     external_ids = [record.valid.external_id for record in loadable]
     if conversations.known_external_ids(session, external_ids):
         return False
+    names.look_up(record.valid.names for record in loadable)
     try:
         with session.begin_nested():
             created = conversations.create_all(
