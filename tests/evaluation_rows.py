@@ -19,6 +19,7 @@ COMMON = {
     "scorecard_version": 1,
     "scorecard_name": "Chat",
     "score": None,
+    "confidence": None,
     "passed": None,
     "resolution": None,
     "sentiment_trend": None,

@@ -7,10 +7,11 @@ from sqlalchemy.orm import Session
 
 from app.campaigns import service as campaigns
 from app.core.clock import utc_now
+from app.core.database.upserts import upsert_into
 from app.core.errors import Conflict
 from app.evaluations import revisions, service
 from app.evaluations.enums import Status
-from app.evaluations.models import Evaluation, EvaluationResult
+from app.evaluations.models import Evaluation, EvaluationResult, EvaluationReviewer
 
 _MEMBERS = {
     "score": "score",
@@ -85,13 +86,19 @@ def note_review(
     result: EvaluationResult,
     *,
     review: dict[str, Any],
+    reviewer: str | None,
     status: str,
 ) -> None:
     """Add a review to the results, set the review status, and notify.
 
     Args:
-        review: in the shape of `review_shapes.ReviewSchema`.
+        review: in the shape of `schemas.reviews.ReviewSchema`.
+        reviewer: by whom the filter `reviewed_by` then finds the evaluation.
     """
+    if reviewer is not None:
+        row = upsert_into(session, EvaluationReviewer)
+        values = {"reviewer": reviewer, "evaluation_id": evaluation.id}
+        session.execute(row.values(**values).on_conflict_do_nothing())
     result.document = {**result.document, "reviews": [*result.document["reviews"], review]}
     evaluation.review_status = status
     evaluation.updated_at = utc_now()

@@ -10,11 +10,17 @@ from sqlalchemy.orm import Session
 from app.core.database.paging import Page, PageRequest
 from app.evaluations import revisions
 from app.evaluations.enums import ReviewStatus
-from app.evaluations.models import Evaluation, EvaluationTopic, SearchText
+from app.evaluations.models import (
+    Evaluation,
+    EvaluationReviewer,
+    EvaluationTopic,
+    SearchText,
+)
 
 # Core columns, not attributes: a page of rows costs half as much without the ORM.
 _OF = Evaluation.__table__.c
 _TOPICS = EvaluationTopic.__table__.c
+_REVIEWERS = EvaluationReviewer.__table__.c
 _TEXTS = SearchText.__table__.c
 _HIDDEN = ("summary", "transcript_id", "context", "re_evaluation_id")
 # Null as long as there is no score that a verdict could follow from.
@@ -23,7 +29,14 @@ COLUMNS = [*(column for column in _OF if column.key not in _HIDDEN), HAS_VERDICT
 _ROWS = select(*COLUMNS)
 _SORTABLE: dict[str, ColumnElement[Any]] = {
     name: _OF[name]
-    for name in ("created_at", "completed_at", "started_at", "score", "duration_seconds")
+    for name in (
+        "created_at",
+        "completed_at",
+        "started_at",
+        "score",
+        "confidence",
+        "duration_seconds",
+    )
 }
 
 
@@ -64,6 +77,11 @@ def _topic(topic: str) -> ColumnElement[bool]:
     return _OF.id.in_(tagged)
 
 
+def _reviewed_by(reviewer: str) -> ColumnElement[bool]:
+    started = select(_REVIEWERS.evaluation_id).where(_REVIEWERS.reviewer == reviewer.casefold())
+    return _OF.id.in_(started)
+
+
 def _q(words: str) -> ColumnElement[bool]:
     """Match the evaluations whose search text contains every word."""
     matching = select(_TEXTS.evaluation_id).where(
@@ -82,9 +100,11 @@ _FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
     "channel": _in(_OF.channel),
     "status": _in(_OF.status),
     "review_status": _review_status,
+    "reviewed_by": _reviewed_by,
     "scorecard_id": _equal(_OF.scorecard_id),
     "min_score": lambda score: _OF.score >= score,
     "max_score": lambda score: _OF.score <= score,
+    "max_confidence": lambda confidence: _OF.confidence <= confidence,
     "passed": _is(_OF.passed),
     "has_verdict": _has_verdict,
     "auto_failed": _is(_OF.auto_failed),
@@ -100,7 +120,16 @@ _FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
 
 # Selective filters with an index of their own.
 _SELECTIVE = frozenset(
-    {"engagement_id", "campaign_id", "call_center_id", "executive_id", "source_id", "topic", "q"}
+    {
+        "engagement_id",
+        "campaign_id",
+        "call_center_id",
+        "executive_id",
+        "source_id",
+        "reviewed_by",
+        "topic",
+        "q",
+    }
 )
 
 
@@ -114,7 +143,7 @@ def list_page(
     request: PageRequest,
     *,
     current: bool = True,
-    **filters: str | int | bool | datetime | Sequence[str],
+    **filters: str | float | bool | datetime | Sequence[str],
 ) -> Page[Any]:
     """List evaluations as mappings, newest first unless asked otherwise.
 
@@ -142,7 +171,7 @@ def count_by_scorecard(
 
 
 def conditions(
-    *, current: bool = True, **filters: str | int | bool | datetime | Sequence[str]
+    *, current: bool = True, **filters: str | float | bool | datetime | Sequence[str]
 ) -> list[ColumnElement[bool]]:
     """Return the conditions of a list; the arguments are those of `list_page`."""
     wanted = [_FILTERS[name](value) for name, value in filters.items()]

@@ -52,6 +52,11 @@ class Evaluation(Table):
         Index("ix_evaluations_executive", "executive_id", "created_at", "id", *_FACETS),
         Index("ix_evaluations_status", "is_current", "status", "created_at", "id"),
         Index("ix_evaluations_score", "is_current", "score", "id"),
+        Index(
+            "ix_evaluations_confidence",
+            *("is_current", "confidence", "id"),
+            *("created_at", "status", "review_status"),
+        ),
         Index("ix_evaluations_completed", "is_current", "completed_at", "id"),
         Index("ix_evaluations_started", "is_current", "started_at", "id"),
         Index("ix_evaluations_duration", "is_current", "duration_seconds", "id"),
@@ -161,6 +166,15 @@ class EvaluationTopic(Table):
     __table_args__ = (Index("ix_evaluation_topics_evaluation", "evaluation_id"),)
 
     topic: Mapped[str] = mapped_column(primary_key=True)
+    evaluation_id: Mapped[str] = mapped_column(ForeignKey("evaluations.id"), primary_key=True)
+
+
+class EvaluationReviewer(Table):
+    """A person who has started or given a review of an evaluation, by reference or folded name."""
+
+    __tablename__ = "evaluation_reviewers"
+
+    reviewer: Mapped[str] = mapped_column(primary_key=True)
     evaluation_id: Mapped[str] = mapped_column(ForeignKey("evaluations.id"), primary_key=True)
 
 

@@ -101,7 +101,11 @@ def add(
     )
     session.add(review)
     record = shown(review)
-    amending.note_review(session, evaluation, result, review=record, status=after)
+    # To ask others for a review is not to review.
+    reviewer = None if action is ReviewAction.REQUEST else review.rater
+    amending.note_review(
+        session, evaluation, result, review=record, reviewer=reviewer, status=after
+    )
     return record
 
 

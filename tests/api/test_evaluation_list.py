@@ -39,6 +39,8 @@ def test_lists_have_shape_a_with_pagination(client: Caller) -> None:
         ({"status": "failed"}, [3]),
         ({"minScore": 80}, [0, 1]),
         ({"minScore": 40, "maxScore": 80}, [1, 2]),
+        ({"maxConfidence": "0.5"}, [0, 2]),
+        ({"maxConfidence": "0.5", "sort": "confidence"}, [2, 0]),
         ({"passed": "true"}, [0, 1]),
         ({"passed": "false"}, [2]),
         ({"hasVerdict": "true"}, [0, 1, 2]),
@@ -62,7 +64,7 @@ def test_each_filter_finds_its_own(
 ) -> None:
     ids = rows_of(
         runtime,
-        {"score": 90, "passed": True, "resolution": "resolved"},
+        {"score": 90, "passed": True, "resolution": "resolved", "confidence": 0.5},
         {"score": 80, "passed": True, "language": "en-IN", "review_status": "disputed"},
         {
             "channel": "voice",
@@ -73,6 +75,7 @@ def test_each_filter_finds_its_own(
             "resolution": "escalated",
             "sentiment_trend": "declining",
             "language": "hi",
+            "confidence": 0.25,
         },
         {"channel": "voice_bot", "status": "failed", "language": None},
     )
@@ -140,6 +143,8 @@ def test_q_finds_all_words_in_any_case_and_takes_signs_literally(
         ({"status": "completed,done"}, "status", "ENUM"),
         ({"minScore": "101"}, "minScore", "RANGE"),
         ({"minScore": "60", "maxScore": "50"}, "maxScore", "RANGE"),
+        ({"maxConfidence": "1.5"}, "maxConfidence", "RANGE"),
+        ({"maxConfidence": "low"}, "maxConfidence", "TYPE"),
         ({"passed": "yes"}, "passed", "TYPE"),
         ({"engagementId": "17"}, "engagementId", "FORMAT"),
         ({"sourceId": "eng_17"}, "sourceId", "FORMAT"),
@@ -157,12 +162,12 @@ def test_a_wrong_parameter_is_named(
     assert findings(client.get("/evaluations", params=params)) == {field: code}
 
 
-@pytest.mark.parametrize("name", ["score", "durationSeconds", "startedAt"])
+@pytest.mark.parametrize("name", ["score", "confidence", "durationSeconds", "startedAt"])
 def test_what_has_no_value_comes_last_in_both_directions(
     client: Caller, runtime: Runtime, name: str
 ) -> None:
     values = [
-        {"score": score, "duration_seconds": score, "started_at": moment}
+        {"score": score, "confidence": score, "duration_seconds": score, "started_at": moment}
         for score, moment in ((10, NOW), (None, None), (30, NOW + timedelta(days=1)))
     ]
     low, none, high = rows_of(runtime, *values)

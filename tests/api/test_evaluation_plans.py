@@ -33,6 +33,7 @@ def many(runtime: Runtime) -> dict[str, list[str]]:
         "resolution": ["resolved", "unresolved"],
         "sentiment_trend": ["improving", "declining"],
         "score": list(range(100)),
+        "confidence": [0.3, 0.6, 0.9],
     }
     choices = {**known, **words}
     rows_of(
@@ -68,6 +69,9 @@ USUAL: list[tuple[dict[str, Any], str]] = [
     ({"start": NOW - timedelta(hours=2)}, "-created_at"),
     ({"source_id": new_id("conv")}, "-created_at"),
     ({"topic": "billing"}, "-created_at"),
+    ({"reviewed_by": "user_nora"}, "-created_at"),
+    ({"max_confidence": 0.5}, "confidence"),
+    ({}, "-confidence"),
     ({"q": "refund"}, "-created_at"),
     ({"source_id": new_id("conv"), "current": False}, "-created_at"),
 ]
@@ -108,6 +112,19 @@ def test_the_queue_of_reviews_reads_the_reviewed_alone(
         pytest.skip("the plans are SQLite's")
     for plan in plans_of(runtime, PageRequest(1, 25, "created_at"), review_status=["disputed"]):
         assert any("ix_evaluations_review_queue" in step for step in plan), plan
+
+
+def test_what_the_judge_is_unsure_of_is_counted_and_sorted_by_one_index(
+    runtime: Runtime, many: dict[str, list[str]]
+) -> None:
+    if runtime.db.engine.dialect.name != "sqlite":
+        pytest.skip("the plans are SQLite's")
+    unsure = {"max_confidence": 0.5, "review_status": ["none"], "status": ["completed"]}
+    period = {"start": NOW - timedelta(days=30), "end": NOW}
+    for filters in (unsure, {**unsure, **period}):
+        counting, listed = plans_of(runtime, PageRequest(1, 25, "confidence"), **filters)
+        assert all("COVERING INDEX ix_evaluations_confidence" in step for step in counting)
+        assert not any("TEMP B-TREE" in step for step in listed[:-1]), listed
 
 
 def plans_of(runtime: Runtime, request: PageRequest, **filters: Any) -> list[list[str]]:

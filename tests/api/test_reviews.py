@@ -305,6 +305,18 @@ def test_reviews_need_their_scope_and_are_idempotent(
     assert len(get(client, path)) == 1
 
 
+def test_the_list_finds_what_a_person_has_started_or_reviewed(client: Caller, chat: str) -> None:
+    by_nora = "/evaluations?reviewedBy=QA-Nora"
+    reviewed(client, chat, "request", reviewerRef="qa-nora")
+    assert get(client, by_nora) == []
+    reviewed(client, chat, "start", reviewerRef="qa-nora", reason=None)
+    reviewed(client, chat, "comment", reviewerRef="qa-nora")
+    reviewed(client, chat, "comment", reviewer="Omar")
+    assert [each["id"] for each in get(client, by_nora)] == [chat]
+    assert [each["id"] for each in get(client, "/evaluations?reviewedBy=omar")] == [chat]
+    assert get(client, "/evaluations?reviewedBy=nobody") == []
+
+
 def test_a_preview_tells_the_score_that_an_override_then_has(client: Caller, chat: str) -> None:
     before = get(client, f"/evaluations/{chat}/results")
     answers = [

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+from app.analytics.exports import service as exports
 from app.audio_files import jobs
 from app.core.runtime import Runtime
 from tests.caller import Caller
@@ -46,3 +47,24 @@ def test_every_kind_of_open_work_is_shown_to_those_who_may_see_it(
     client.post("/imports", {"items": [{"externalId": "c", "name": "C", "kind": "campaign"}]})
     assert "Under way: 3" in visit("reviewer").get("/work").text
     assert "Under way: 1" in visit("viewer").get("/work").text
+
+
+def test_a_failed_export_is_requested_again(
+    client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    asked = {"dataset": "evaluations", "format": "csv", "fileName": "mine"}
+    export_id = client.post("/analytics/export", asked).json()["data"]["jobId"]
+    reviewer = visit("reviewer")
+    reviewer.get("/work")
+    retry = f"/work/exports/{export_id}/retry"
+    assert reviewer.post(retry).status_code == 409
+    with runtime.db.writing() as session:
+        lease = exports.claim(session, export_id)
+        assert lease
+        exports.fail(session, lease, code="INTERNAL_ERROR", message="The disk broke.")
+    assert retry in reviewer.get("/work").text
+    assert visit("viewer").post(retry).status_code == 403
+    assert reviewer.post(retry).status_code == 303
+    assert "Under way: 1" in reviewer.get("/work").text
+    listed = client.get("/analytics/exports").json()["data"]
+    assert [item["status"] for item in listed] == ["queued", "failed"]

@@ -65,6 +65,31 @@ def test_a_chosen_criterion_lights_its_quotes_and_plays_them_in_turn(call: Page)
     wait_for(call, f"{SOUND}.paused")
 
 
+def test_words_are_found_over_the_runs_of_quotes_and_a_quote_is_heard_from_before(
+    call: Page,
+) -> None:
+    count = call.locator("#found-count")
+    call.get_by_label("Find in the text").fill("CHARGED twice")
+    expect(count).to_have_text("1 of 1")
+    found = "[...CSS.highlights.get('found-here')].map(range => range.toString())"
+    assert [text.casefold() for text in call.evaluate(found)] == ["charged twice"]
+    call.get_by_label("Find in the text").fill("a")
+    many = int(count.inner_text().removeprefix("1 of "))
+    assert many > 2
+    call.keyboard.press("Enter")
+    expect(count).to_have_text(f"2 of {many}")
+    call.keyboard.press("Shift+Enter")
+    call.keyboard.press("Shift+Enter")
+    expect(count).to_have_text(f"{many} of {many}")
+    call.get_by_label("Find in the text").fill("no such words (")
+    expect(count).to_have_text("0 of 0")
+    before = call.get_by_role("button", name="from 5 s before").last
+    before.click()
+    wait_for(call, f"!{SOUND}.paused")
+    begins = float(before.get_attribute("data-from") or 0) / 1000
+    assert begins - 0.1 <= position(call) <= begins + 2
+
+
 def test_keys_move_the_sound_and_the_lit_turn_and_write_in_a_field(call: Page) -> None:
     call.keyboard.press("]")
     current = call.locator(".turn[aria-current]")

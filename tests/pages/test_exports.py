@@ -26,8 +26,10 @@ def test_an_export_runs_to_its_download(
     page.get_by_label("Score from").fill("1")
     page.get_by_role("button", name="Request the export").click()
     expect(page.get_by_role("status").first).to_contain_text("The export was requested.")
+    page.get_by_label("File name").fill("typed meanwhile")
     link = page.get_by_role("link", name="Download Criteria")
     expect(link).to_be_visible()
+    expect(page.get_by_label("File name")).to_have_value("typed meanwhile")
     check_accessibility(page)
     with page.expect_download() as waiting:
         link.click()

@@ -46,6 +46,20 @@ def test_a_bar_and_a_point_open_lists_with_just_their_counts(demo: Demo, page: P
         expect(page.get_by_role("heading", level=1)).to_have_text(f"Evaluations {count}")
 
 
+def test_the_crosshair_reads_the_table_of_the_chart(demo: Demo, page: Page) -> None:
+    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    page.goto("/")
+    figure = page.get_by_role("region", name="Distribution of scores").locator("figure")
+    bar = figure.locator("svg a").last
+    label = (bar.locator("title").text_content() or "").removeprefix("Score ").split(":")[0]
+    bar.locator("rect").hover()
+    row = figure.locator("tbody tr").filter(has=page.locator("th", has_text=label))
+    count = row.locator("td").text_content()
+    expect(figure.locator(".reading")).to_have_text(f"{label}: Evaluations {count}")
+    page.get_by_role("heading", level=1).hover()
+    expect(figure.locator(".reading")).to_have_text("")
+
+
 def test_the_list_works_by_keys_alone(demo: Demo, page: Page) -> None:
     wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
     page.goto("/evaluations?status=completed")

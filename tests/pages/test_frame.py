@@ -1,9 +1,13 @@
 """The frame of the dashboard in a browser: first sign-in, own settings, keyboard, narrow screens."""
 
+import os
+import signal
+import time
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from app.core.process import heartbeat
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import Demo, sign_in
 from tests.visitor import PASSWORD
@@ -102,6 +106,23 @@ def test_a_lost_connection_shows_as_a_strip_until_it_is_back(
     page.evaluate(show_again)
     expect(strip).to_be_hidden()
     assert "503" in console.pop()
+
+
+def test_a_silent_worker_shows_as_a_strip_until_it_is_back(demo: Demo, page: Page) -> None:
+    page.goto("/")
+    strip = page.get_by_text("The worker is silent")
+    expect(strip).to_be_hidden()
+    worker = demo.process.child("cqe: scheduler")
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        beat = demo.process.data_dir / "worker.beat"
+        silent_since = time.time() - heartbeat.SILENT_AFTER_S
+        os.utime(beat, (silent_since, silent_since))
+        # A page asks every 4 seconds, so that the strip shows within 20 seconds of the last beat.
+        expect(strip).to_be_visible(timeout=5_000)
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    expect(strip).to_be_hidden()
 
 
 def test_an_admin_manages_people_by_keyboard_and_mouse(page: Page) -> None:

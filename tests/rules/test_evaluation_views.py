@@ -101,6 +101,11 @@ def test_a_quote_plays_its_words_and_a_little_around_them() -> None:
     assert play_window(said, 0, 5) == PlayWindow(700, 1700)
 
 
+def test_a_quote_is_heard_from_five_seconds_before_at_most() -> None:
+    assert PlayWindow(61_000, 62_000).lead_in_ms == 56_000
+    assert PlayWindow(1700, 3700).lead_in_ms == 0
+
+
 def test_a_word_that_is_said_twice_plays_at_its_own_time() -> None:
     said = turn("no no no")
     assert play_window(said, 6, 8) == PlayWindow(1700, 2700)

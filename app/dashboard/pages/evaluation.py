@@ -14,11 +14,11 @@ from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.dashboard import evaluation_details, forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.trend import TrendChart
-from app.dashboard.counts import LIST_PATH
 from app.dashboard.evaluation_details import EvaluationDetails
+from app.dashboard.pages import places
 from app.dashboard.pages.figures.score_trends import SHEET_FRAME, score_chart, score_trend
 from app.dashboard.queries import filters_of
-from app.dashboard.views import conversation, evaluation_page, filters, scored, sheets
+from app.dashboard.views import conversation, evaluation_page, scored, sheets
 from app.dashboard.views.evaluation_page import (
     AllowedActions,
     SentForm,
@@ -115,7 +115,8 @@ def render(
         ),
         allowed=_allowed(details, as_judged=as_judged),
         form=_sent_form(typed, refused),
-        neighbours=_neighbours(),
+        place=places.place_of(details.evaluation),
+        place_arguments=places.arguments(),
         as_judged=as_judged,
     )
 
@@ -220,16 +221,3 @@ def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
     with open_facts(current_runtime()) as facts:
         trend = score_trend(facts, chosen.selection(chosen.load(AnalyticsQuery())))
     return score_chart(trend, chosen, SHEET_FRAME)
-
-
-def _neighbours() -> list[tuple[str, str, str]]:
-    """Return text, key and address of the evaluations before and after this one in its list."""
-    query, place = request.args.get("in"), request.args.get("at", "")
-    if query is None or not (place.isascii() and place.isdecimal()):
-        return []
-    steps = (("Previous", "p", int(place) - 1), ("Next", "n", int(place) + 1))
-    return [
-        (text, key, filters.url(f"{LIST_PATH}/at", {"in": query, "at": str(at)}))
-        for text, key, at in steps
-        if at >= 0
-    ]

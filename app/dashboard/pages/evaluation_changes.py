@@ -1,6 +1,6 @@
 """Forms of the page of one evaluation: reviews, and judging again."""
 
-from flask import request
+from flask import redirect, request
 from werkzeug.wrappers import Response
 
 from app.audio_files.processing import requests as processing
@@ -9,6 +9,8 @@ from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
 from app.dashboard.pages import evaluation as page
+from app.dashboard.pages import places
+from app.dashboard.pages.lists import review_queue
 from app.dashboard.views import review_form
 from app.evaluations import service
 from app.evaluations.enums import SourceType, Status
@@ -28,7 +30,10 @@ blp = PageBlueprint("evaluation_changes", __name__, url_prefix="/evaluations/<id
 @blp.post("/reviews")
 @require_scope("evaluations:review")
 def review(evaluation_id: str) -> Response | tuple[str, int]:
-    """Save one review; what was typed stays on the page if it is refused."""
+    """Save one review, and go on to the next of the queue if asked.
+
+    What was typed stays on the page if the review is refused.
+    """
     person, typed = current_person(), request.form
     try:
         given = forms.load(
@@ -41,7 +46,11 @@ def review(evaluation_id: str) -> Response | tuple[str, int]:
     except (InvalidInput, Conflict) as refused:
         render = page.render_blind if typed.get("blind") else page.render
         return render(evaluation_id, typed=typed, refused=refused), refused.status
-    return redirect_with("review-saved", "evaluation.show", evaluation_id=evaluation_id)
+    if places.is_in_queue() and typed.get("andNext"):
+        return _next_of_queue(evaluation_id)
+    return redirect_with(
+        "review-saved", "evaluation.show", evaluation_id=evaluation_id, **places.arguments()
+    )
 
 
 @blp.post("/again")
@@ -68,3 +77,14 @@ def judge_again(evaluation_id: str) -> Response:
             opened = again.request(session, evaluation_id, **chosen).id
             audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
     return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)
+
+
+def _next_of_queue(evaluation_id: str) -> Response:
+    """Set the next evaluation of the queue in review and open it; at the end, show the queue."""
+    with current_runtime().db.reading() as session:
+        evaluation = service.get(session, evaluation_id)
+    place = places.place_of(evaluation)
+    if place is None or place.next_id is None or place.next_url is None:
+        return redirect(places.queue_url(), 303)
+    review_queue.claim(place.next_id)
+    return redirect(place.next_url, 303)

@@ -47,7 +47,7 @@ def create() -> Response | tuple[str, int]:
     try:
         body = export_form.body_of(texts, current_person().timezone)
         loaded = forms.load(ExportCreate(), body)
-        _request(request_from_body(loaded), loaded.get("file_name"))
+        request_export(request_from_body(loaded), loaded.get("file_name"))
     except InvalidInput as error:
         return _page(texts, export_form.named_as_fields(forms.field_errors(error))), 422
     except Conflict as error:
@@ -79,7 +79,8 @@ def cancel(job_id: str) -> Response:
     return redirect_with("export-canceled", "exports.show")
 
 
-def _request(export: ExportRequest, file_name: str | None) -> None:
+def request_export(export: ExportRequest, file_name: str | None) -> None:
+    """Queue an export for the person, who needs the scopes of its rows."""
     _check_scopes(export)
     runtime = current_runtime()
     runtime.storage.require_space(0)

@@ -9,11 +9,15 @@ from flask import render_template, url_for
 from werkzeug.wrappers import Response
 
 from app.analytics.exports import listing as exports
+from app.analytics.exports import service as export_jobs
 from app.audio_files import queries as recordings
 from app.audio_files.processing import requests as processing
 from app.core.database.paging import Page, PageRequest
+from app.core.errors import Conflict
+from app.core.jobs.leases import JobState
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
+from app.dashboard.pages.exports import request_export
 from app.dashboard.words import text_of
 from app.evaluations import listing as evaluations
 from app.evaluations.enums import SourceType
@@ -23,7 +27,7 @@ from app.people import audit
 from app.people.audit import Action
 from app.people.gate.admission import current_actor
 from app.web.current import current_runtime
-from app.web.principal import current_principal, require_scope
+from app.web.principal import EXPENSIVE, current_principal, require_scope
 
 blp = PageBlueprint("work", __name__, url_prefix="/work")
 
@@ -85,6 +89,19 @@ def retry_evaluation(evaluation_id: str) -> Response:
     with current_runtime().db.writing() as session:
         again.request(session, evaluation_id)
         audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
+    return redirect_with("tried-again", "work.show")
+
+
+@blp.post("/exports/<id:job_id>/retry")
+@require_scope("analytics:export", policy=EXPENSIVE)
+def retry_export(job_id: str) -> Response:
+    """Request a failed export once more."""
+    with current_runtime().db.reading() as session:
+        job = export_jobs.find(session, job_id)
+        if job.state != JobState.FAILED:
+            raise Conflict("Only a failed export can be tried again.")
+        request, file_name = export_jobs.request_of(job), job.file_name
+    request_export(request, file_name)
     return redirect_with("tried-again", "work.show")
 
 
@@ -161,7 +178,9 @@ def _import(row: Any) -> WorkRow:
 
 def _export(job: Any) -> WorkRow:
     text = _with_reason(text_of("exportStatus", job.state), job.error)
-    return WorkRow(job.id, "Export", text_of("dataset", job.dataset), text, job.queued_at)
+    retry_url = url_for(".retry_export", job_id=job.id) if job.state == JobState.FAILED else None
+    name = text_of("dataset", job.dataset)
+    return WorkRow(job.id, "Export", name, text, job.queued_at, retry_url)
 
 
 def _with_reason(text: str, error: Any) -> str:

@@ -2,12 +2,14 @@
 
 import {onKeys} from "./keys.js";
 import {player} from "./player.js";
+import "./find.js";
 import "./review.js";
 
 const criteria = [...document.querySelectorAll("[data-criterion]")];
 const turns = [...document.querySelectorAll(".turn")];
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 let chosen = null;
+let lit = -1;
 
 function reveal(element) {
   element?.scrollIntoView({block: "nearest", behavior: calm ? "auto" : "smooth"});
@@ -22,14 +24,15 @@ function windowsOf(criterion) {
   return [...criterion.querySelectorAll(".quote")].map(windowOf).filter(Boolean);
 }
 
+function press(isChosen) {
+  chosen?.classList.toggle("chosen", isChosen);
+  chosen?.querySelector(".choose").setAttribute("aria-pressed", isChosen);
+}
+
 function choose(criterion) {
-  if (chosen) {
-    chosen.classList.remove("chosen");
-    chosen.querySelector(".choose").setAttribute("aria-pressed", "false");
-  }
+  press(false);
   chosen = criterion;
-  chosen.classList.add("chosen");
-  chosen.querySelector(".choose").setAttribute("aria-pressed", "true");
+  press(true);
   const closed = chosen.closest("details:not([open])");
   if (closed && !closed.classList.contains("change")) closed.open = true;
   for (const mark of document.querySelectorAll("mark[data-criteria]")) {
@@ -56,24 +59,17 @@ function playQuotes() {
   else reveal(document.querySelector("mark.lit"));
 }
 
-function lit() {
-  return turns.findIndex(turn => turn.hasAttribute("aria-current"));
-}
-
 function show(milliseconds, playing) {
-  let at = -1;
-  turns.forEach((turn, index) => {
-    if (turn.dataset.start && Number(turn.dataset.start) <= milliseconds) at = index;
-  });
-  if (at === lit()) return;
-  turns[lit()]?.removeAttribute("aria-current");
-  if (at < 0) return;
-  turns[at].setAttribute("aria-current", "true");
+  const at = turns.findLastIndex(turn => turn.dataset.start && Number(turn.dataset.start) <= milliseconds);
+  if (at === lit) return;
+  turns[lit]?.removeAttribute("aria-current");
+  turns[at]?.setAttribute("aria-current", "true");
+  lit = at;
   if (playing) reveal(turns[at]);
 }
 
 function toTurn(by) {
-  const next = turns[Math.max(0, lit() + by)];
+  const next = turns[Math.max(0, lit + by)];
   if (!next?.dataset.start) return;
   player?.seek(Number(next.dataset.start));
   show(Number(next.dataset.start), true);

@@ -2,7 +2,7 @@
 // [data-live-text] and the percent in its <progress>; with data-live-reload the page is loaded again
 // when the work has ended. The strips of the frame tell of a silent worker and a lost connection.
 
-const STEPS = [[30, 2], [120, 5], [Infinity, 10]];
+const OFTEN_FOR_MS = 30000;
 const workerStrip = document.getElementById("worker-strip");
 const connectionStrip = document.getElementById("connection-strip");
 let busySince = performance.now();
@@ -47,13 +47,13 @@ async function ask() {
       const found = work[element.dataset.live];
       if (found) show(element, found);
     }
+    document.dispatchEvent(new Event("progress"));
   } catch {
     connectionStrip.hidden = false;
   }
-  const seconds = (performance.now() - busySince) / 1000;
-  const pause = awaited().length ? STEPS.find(([until]) => seconds < until)[1] : 10;
-  timer = setTimeout(ask, pause * 1000);
+  const isBusy = awaited().length && performance.now() - busySince < OFTEN_FOR_MS;
+  timer = setTimeout(ask, isBusy ? 2000 : 4000);
 }
 
 document.addEventListener("visibilitychange", watch);
-timer = setTimeout(ask, awaited().length ? 1000 : 10000);
+timer = setTimeout(ask, awaited().length ? 1000 : 4000);

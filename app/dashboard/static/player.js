@@ -6,33 +6,35 @@ import {onKeys} from "./keys.js";
 const SPEEDS = [0.75, 1, 1.25, 1.5, 2];
 const ZOOMS = [1, 2, 4, 8, 16];
 const HEADER_BYTES = 6;
+const PEAKS_PER_MS = 0.02;
 const root = document.getElementById("player");
 
+// As the service writes times: 0:37, 12:05 or 1:02:03.
 function clock(milliseconds) {
-  const seconds = Math.floor(milliseconds / 1000);
-  const two = number => String(number).padStart(2, "0");
-  const hours = Math.floor(seconds / 3600);
-  const minutes = Math.floor(seconds / 60) % 60;
-  return hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+  const time = new Date(milliseconds).toISOString().slice(11, 19);
+  return time.replace(/^(00:)?0?/, "");
 }
 
 function lanesOf(buffer, roles) {
   const bytes = new Uint8Array(buffer);
   const channels = bytes[4];
   const length = (bytes.length - HEADER_BYTES) / channels;
-  const lanes = Array.from({length: channels}, (_, channel) => ({
-    role: roles[channel] || "unknown",
-    peaks: bytes.subarray(HEADER_BYTES + channel * length, HEADER_BYTES + (channel + 1) * length),
-  }));
+  const lanes = Array.from({length: channels}, (_, channel) => {
+    const peaks = bytes.subarray(HEADER_BYTES + channel * length, HEADER_BYTES + (channel + 1) * length);
+    const loudest = peaks.reduce((most, peak) => Math.max(most, peak), 1);
+    return {role: roles[channel] || "unknown", peaks, loudest};
+  });
   // The agent is above, whichever channel that is.
   return lanes.sort((first, second) => (second.role === "agent") - (first.role === "agent"));
 }
 
+const part = name => root.querySelector(`[data-${name}]`);
+
 function createPlayer() {
   const audio = root.querySelector("audio");
   const canvas = root.querySelector("canvas");
-  const slider = root.querySelector("[data-position]");
-  const state = root.querySelector("[data-wave-state]");
+  const slider = part("position");
+  const state = part("wave-state");
   const duration = Number(root.dataset.duration);
   const listeners = [];
   let lanes = [], marked = [], quoted = [], moments = [], queue = [];
@@ -50,11 +52,11 @@ function createPlayer() {
     const style = getComputedStyle(root);
     const color = name => style.getPropertyValue(name);
     const ratio = devicePixelRatio || 1;
-    canvas.width = canvas.clientWidth * ratio;
-    canvas.height = canvas.clientHeight * ratio;
+    const {clientWidth: width, clientHeight: height} = canvas;
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
     const context = canvas.getContext("2d");
     context.scale(ratio, ratio);
-    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     const [start, length] = span();
     const x = milliseconds => ((milliseconds - start) / length) * width;
     const fill = (name, from, to, top, size) => {
@@ -65,14 +67,12 @@ function createPlayer() {
     lanes.forEach((lane, index) => {
       const size = height / lanes.length;
       const middle = size * (index + 0.5);
-      const loudest = Math.max(1, ...chunked(lane.peaks));
       context.fillStyle = color(lane.role === "agent" ? "--accent" : "--text");
+      const peakAt = column => Math.floor((start + (column / width) * length) * PEAKS_PER_MS);
       for (let column = 0; column < width; column += 2) {
-        const from = Math.floor(((start + (column / width) * length) / 1000) * 20);
-        const to = Math.max(from + 1, Math.floor(((start + ((column + 2) / width) * length) / 1000) * 20));
-        let peak = 0;
-        for (let at = from; at < to && at < lane.peaks.length; at++) peak = Math.max(peak, lane.peaks[at]);
-        const half = Math.max(0.5, (peak / loudest) * size * 0.46);
+        const from = peakAt(column);
+        const peak = Math.max(0, ...lane.peaks.subarray(from, Math.max(from + 1, peakAt(column + 2))));
+        const half = Math.max(0.5, (peak / lane.loudest) * size * 0.46);
         context.fillRect(column, middle - half, 1.5, half * 2);
       }
     });
@@ -81,18 +81,11 @@ function createPlayer() {
     fill("--poor", now(), now(), 0, height);
   }
 
-  // Arguments of one call are limited, so the loudest of long recordings is found in parts.
-  function chunked(peaks) {
-    const loudest = [];
-    for (let at = 0; at < peaks.length; at += 4096) loudest.push(Math.max(...peaks.subarray(at, at + 4096)));
-    return loudest;
-  }
-
   function show() {
-    root.querySelector("[data-clock]").textContent = `${clock(now())} / ${clock(duration)}`;
+    part("clock").textContent = `${clock(now())} / ${clock(duration)}`;
     if (document.activeElement !== slider) slider.value = now();
     slider.setAttribute("aria-valuetext", `${clock(now())} of ${clock(duration)}`);
-    root.querySelector("[data-play]").textContent = audio.paused ? "Play" : "Pause";
+    part("play").textContent = audio.paused ? "Play" : "Pause";
     listeners.forEach(listener => listener(now(), !audio.paused));
     draw();
   }
@@ -132,7 +125,7 @@ function createPlayer() {
   function changeSpeed(by, wrap = false) {
     speed = wrap ? (speed + by) % SPEEDS.length : Math.min(Math.max(0, speed + by), SPEEDS.length - 1);
     audio.playbackRate = SPEEDS[speed];
-    root.querySelector("[data-speed]").textContent = `${SPEEDS[speed]}×`;
+    part("speed").textContent = `${SPEEDS[speed]}×`;
   }
 
   async function loadWave() {
@@ -165,9 +158,9 @@ function createPlayer() {
     seek(start + (event.offsetX / canvas.clientWidth) * length);
   });
   slider.addEventListener("input", () => seek(Number(slider.value)));
-  root.querySelector("[data-play]").addEventListener("click", toggle);
-  root.querySelector("[data-speed]").addEventListener("click", () => changeSpeed(1, true));
-  root.querySelector("[data-zoom]").addEventListener("click", event => {
+  part("play").addEventListener("click", toggle);
+  part("speed").addEventListener("click", () => changeSpeed(1, true));
+  part("zoom").addEventListener("click", event => {
     zoom = (zoom + 1) % ZOOMS.length;
     event.target.textContent = `Zoom ${ZOOMS[zoom]}×`;
     draw();

@@ -13,10 +13,9 @@ function changed() {
 }
 
 function textOf(preview) {
-  const change = `${preview.scoreBefore} → ${preview.score}`;
   const verdict = preview.passed === null ? "no verdict" : preview.passed ? "passed" : "not passed";
   const count = changed();
-  return `${count} ${count === 1 ? "change" : "changes"}: ${change}, ${verdict}`;
+  return `${count} ${count === 1 ? "change" : "changes"}: ${preview.scoreBefore} → ${preview.score}, ${verdict}`;
 }
 
 async function preview() {
@@ -86,7 +85,8 @@ if (shown) {
     button.addEventListener("click", () => takeQuote(button));
   }
   document.addEventListener("keydown", event => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    form.requestSubmit(form.querySelector("[name=andNext]"));
   });
   onKeys({e: openChange});
   for (let number = 1; number <= 9; number++) onKeys({[number]: () => answer(number)});

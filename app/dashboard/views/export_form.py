@@ -1,5 +1,6 @@
 """Form of an export: its texts as the body that the API takes."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,8 +35,8 @@ def named_as_fields(errors: Mapping[str, str]) -> dict[str, str]:
 
 
 def _value(control: Control, text: str) -> Any:
-    if control is Control.NUMBER and text.isascii() and text.isdecimal():
-        return int(text)
+    if control is Control.NUMBER and re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
+        return float(text) if "." in text else int(text)
     if control is Control.SELECT:
         return _FLAGS.get(text, text)
     return text

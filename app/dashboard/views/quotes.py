@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 _AROUND_MS = 300
+_LEAD_IN_MS = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,11 @@ class PlayWindow:
 
     start_ms: int
     end_ms: int
+
+    @property
+    def lead_in_ms(self) -> int:
+        """Where to begin so as to hear what led to it: 5 seconds before."""
+        return max(0, self.start_ms - _LEAD_IN_MS)
 
 
 def quotes_by_turn(criteria: Sequence[Mapping[str, Any]]) -> dict[str, list[Quote]]:

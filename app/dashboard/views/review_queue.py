@@ -1,4 +1,4 @@
-"""Queue of reviews: its tabs as queries of the list, and a sample dealt evenly over executives."""
+"""Queue of reviews: its tabs as queries of the list, their order, and a sample dealt evenly."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ class QueueTab:
     when_empty: str
 
 
-SAMPLE = "sample"
+SAMPLE, MINE = "sample", "mine"
 TABS: tuple[QueueTab, ...] = (
     QueueTab(
         "disputes",
@@ -42,13 +42,35 @@ TABS: tuple[QueueTab, ...] = (
         when_empty="Nobody has requested a review. Mark rows of the list of evaluations to do so.",
     ),
     QueueTab(
+        "unsure",
+        "Unsure",
+        {
+            "maxConfidence": "0.5",
+            "reviewStatus": "none",
+            "status": "completed",
+            "sort": "confidence",
+        },
+        is_dated=True,
+        when_empty="The judge was more than 50 % sure of every evaluation that nobody has reviewed.",
+    ),
+    QueueTab(
         SAMPLE,
         "Sample",
         {"reviewStatus": "none", "status": "completed", "hasVerdict": "true"},
         is_dated=True,
         when_empty="Every evaluation of this period was reviewed.",
     ),
+    QueueTab(
+        MINE,
+        "Mine",
+        {},
+        is_dated=False,
+        when_empty="You have neither started nor given a review.",
+    ),
 )
+
+
+_SORTED_BY = {"createdAt": "created_at", "confidence": "confidence"}
 
 
 def tab_of(key: str) -> QueueTab:
@@ -56,10 +78,30 @@ def tab_of(key: str) -> QueueTab:
     return next((tab for tab in TABS if tab.key == key), TABS[0])
 
 
-def dealt(rows: Sequence[Mapping[str, Any]], most: int) -> list[Mapping[str, Any]]:
+def in_order(tab: QueueTab, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows of a tab in its order, given in that of the list."""
+    return dealt(rows) if tab.key == SAMPLE else list(rows)
+
+
+def with_row(
+    tab: QueueTab, rows: Sequence[Mapping[str, Any]], row: Mapping[str, Any]
+) -> list[Mapping[str, Any]]:
+    """Put a row that has left a tab back to its place among the others, in the order of the list."""
+    if any(other["id"] == row["id"] for other in rows):
+        return list(rows)
+    sort = tab.query.get("sort", "-createdAt")
+    column = _SORTED_BY[sort.removeprefix("-")]
+    return sorted(
+        [*rows, row],
+        key=lambda each: (each[column] is None, each[column], each["id"]),
+        reverse=sort.startswith("-"),
+    )
+
+
+def dealt(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Deal rows in turn over their executives, so that each gets a share; order is kept within."""
     hands: dict[str | None, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         hands[row["executive_id"]].append(row)
     rounds = chain.from_iterable(zip_longest(*hands.values()))
-    return [row for row in rounds if row is not None][:most]
+    return [row for row in rounds if row is not None]

@@ -20,7 +20,7 @@ from app.web.schemas.base import CamelSchema, reject
 from app.web.schemas.fields import Choice, LanguageTag, Moment, Nested, Pattern, Reference, Text
 from app.web.schemas.messages import RANGE
 from app.web.schemas.pagination import PeriodQuery, sort_field
-from app.web.schemas.query_fields import Choices, QueryFlag, QueryWhole
+from app.web.schemas.query_fields import Choices, QueryFlag, QueryNumber, QueryWhole
 
 
 class EvaluationQuery(PeriodQuery):
@@ -38,9 +38,22 @@ class EvaluationQuery(PeriodQuery):
     channel = Choices(list(Channel))
     status = Choices(list(Status))
     review_status = Choices(list(ReviewStatus))
+    reviewed_by = Text(
+        200,
+        low=1,
+        metadata={
+            "description": "The `reviewerRef`, or without one the name, of a person who has started "
+            "or given a review, in any case."
+        },
+    )
     scorecard_id = Reference("sc")
     min_score = QueryWhole(low=0, high=100)
     max_score = QueryWhole(low=0, high=100)
+    max_confidence = QueryNumber(
+        low=0,
+        high=1,
+        metadata={"description": "Only evaluations of which the judge is no surer than this."},
+    )
     passed = QueryFlag()
     has_verdict = QueryFlag(
         metadata={
@@ -66,7 +79,9 @@ class EvaluationQuery(PeriodQuery):
         load_default=True,
         metadata={"description": "false: every revision, superseded ones too."},
     )
-    sort = sort_field("createdAt", "completedAt", "startedAt", "score", "durationSeconds")
+    sort = sort_field(
+        "createdAt", "completedAt", "startedAt", "score", "confidence", "durationSeconds"
+    )
 
     @validates_schema
     def _check_scores(self, data: dict[str, Any], **_: Any) -> None:

@@ -13,7 +13,16 @@ from app.evaluations.enums import (
     Status,
 )
 from app.web.schemas.base import CamelSchema, reject
-from app.web.schemas.fields import Flag, LanguageTag, Moment, Pattern, Reference, Text, Whole
+from app.web.schemas.fields import (
+    Flag,
+    LanguageTag,
+    Moment,
+    Number,
+    Pattern,
+    Reference,
+    Text,
+    Whole,
+)
 from app.web.schemas.messages import ENUM, RANGE, TYPE, CodedMessage
 
 
@@ -60,9 +69,11 @@ class EvaluationFilters(CamelSchema):
     channel = Words([str(channel) for channel in Channel])
     status = Words([str(status) for status in Status])
     review_status = Words([str(status) for status in ReviewStatus])
+    reviewed_by = Text(200, low=1)
     scorecard_id = Reference("sc")
     min_score = Whole(low=0, high=100)
     max_score = Whole(low=0, high=100)
+    max_confidence = Number(low=0, high=1)
     passed = Flag()
     has_verdict = Flag()
     auto_failed = Flag()

@@ -13,6 +13,7 @@ from app.core.ids import is_id
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.counts import LIST_PATH, LIST_SCHEMA
+from app.dashboard.pages import places
 from app.dashboard.pages.lists import saved_views
 from app.dashboard.pickers import options_of
 from app.dashboard.queries import PageFilters, filters_of_request
@@ -60,12 +61,8 @@ def open_place() -> Response:
         page = listing.list_page(session, asked, **loaded)
     if not page.items:
         return redirect(filters.url(LIST_PATH, query), 303)
-    return redirect(_place_url(page.items[0]["id"], query, int(place)), 303)
-
-
-def _place_url(evaluation_id: str, query: Mapping[str, str], place: int) -> str:
-    """Return the address of an evaluation that knows its place in a list."""
-    return filters.url(f"{LIST_PATH}/{evaluation_id}", {"in": urlencode(query), "at": str(place)})
+    found = places.url_in_list(page.items[0]["id"], urlencode(query), int(place), page.total_count)
+    return redirect(found, 303)
 
 
 def _page(chosen: PageFilters, page: Page[Any], *, errors: Mapping[str, str]) -> str:
@@ -79,7 +76,7 @@ def _page(chosen: PageFilters, page: Page[Any], *, errors: Mapping[str, str]) ->
         "evaluations/list.html",
         page=page,
         rows=[
-            (row, _place_url(row["id"], listed, place))
+            (row, places.url_in_list(row["id"], urlencode(listed), place, page.total_count))
             for place, row in enumerate(page.items, start=first)
         ],
         chosen=chosen,

@@ -1,0 +1,107 @@
+"""Place of an evaluation in the list or the queue that led to its page, and its neighbours."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from flask import request
+
+from app.dashboard.counts import LIST_PATH
+from app.dashboard.pages import queued
+from app.dashboard.queries import filters_of
+from app.dashboard.views import filters
+from app.web.current import current_runtime
+
+# Parameters that say what led to the page: the query of a tab of the queue, or the query of a list
+# with the place of the evaluation in it and the length of the list.
+_QUEUE, _LIST, _AT, _OF = "queue", "in", "at", "of"
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceInList:
+    """Place of an evaluation: `3 of 41`, and the addresses of its neighbours.
+
+    `next_id` is the next evaluation of the queue; None at its end and in a list.
+    """
+
+    text: str
+    previous_url: str | None
+    next_url: str | None
+    next_id: str | None = None
+
+
+def place_of(evaluation: Mapping[str, Any]) -> PlaceInList | None:
+    """Return the place of an evaluation, None where neither a list nor a queue led to it."""
+    if is_in_queue():
+        return _in_queue(evaluation)
+    query, at = request.args.get(_LIST), _number(_AT)
+    return None if query is None or at is None else _in_list(query, at)
+
+
+def arguments() -> dict[str, str]:
+    """Return the parameters of this request that say what led to the page."""
+    return {name: request.args[name] for name in (_QUEUE, _LIST, _AT, _OF) if name in request.args}
+
+
+def is_in_queue() -> bool:
+    """Whether the queue of reviews led to the page."""
+    return _QUEUE in request.args
+
+
+def queue_url() -> str:
+    """Return the address of the tab of the queue that led to the page."""
+    return filters.url("/review", _queue_query())
+
+
+def url_in_queue(evaluation_id: str, queue: str) -> str:
+    """Return the address of an evaluation in the queue, given the query of the tab."""
+    return filters.url(f"{LIST_PATH}/{evaluation_id}", {_QUEUE: queue})
+
+
+def url_in_list(evaluation_id: str, query: str, at: int, count: int) -> str:
+    """Return the address of an evaluation at a place of a list, counted from 0."""
+    place = {_LIST: query, _AT: str(at), _OF: str(count)}
+    return filters.url(f"{LIST_PATH}/{evaluation_id}", place)
+
+
+def _in_queue(evaluation: Mapping[str, Any]) -> PlaceInList | None:
+    with current_runtime().db.reading() as session:
+        found = queued.read_around(session, filters_of(_queue_query()), evaluation)
+    if found is None:
+        return None
+    queue, at = found
+    before, after = (
+        queue.rows[place]["id"] if 0 <= place < len(queue.rows) else None
+        for place in (at - 1, at + 1)
+    )
+    tab = request.args[_QUEUE]
+    return PlaceInList(
+        text=f"{at + 1} of {queue.count:,}",
+        previous_url=before and url_in_queue(before, tab),
+        next_url=after and url_in_queue(after, tab),
+        next_id=after,
+    )
+
+
+def _in_list(query: str, at: int) -> PlaceInList:
+    count = _number(_OF)
+    of = "" if count is None else f" of {count:,}"
+    return PlaceInList(
+        text=f"{at + 1:,}{of}",
+        previous_url=_place_url(query, at - 1) if at else None,
+        next_url=_place_url(query, at + 1) if count is None or at + 1 < count else None,
+    )
+
+
+def _place_url(query: str, at: int) -> str:
+    return filters.url(f"{LIST_PATH}/at", {_LIST: query, _AT: str(at)})
+
+
+def _queue_query() -> dict[str, str]:
+    return dict(parse_qsl(request.args[_QUEUE]))
+
+
+def _number(name: str) -> int | None:
+    text = request.args.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() else None

@@ -1,0 +1,62 @@
+"""Rows of the queue of reviews, and the place of an evaluation among them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import Any
+
+from app.core.clock import iso_utc
+from app.dashboard.counts import listed
+from app.dashboard.queries import PageFilters
+from app.dashboard.views import review_queue
+from app.dashboard.views.review_queue import MINE, SAMPLE, QueueTab, tab_of
+from app.people.gate.admission import current_person
+
+# Rows that a person can go through without reviewing one.
+_MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The first rows of a tab in their order; `count` is the number of all."""
+
+    rows: list[Mapping[str, Any]]
+    count: int
+
+
+def read(session: Any, tab: QueueTab, chosen: PageFilters) -> Queue:
+    """Read a tab of the queue."""
+    page = listed(session, {**query_of(tab, chosen), "pageSize": str(_MOST)})
+    return Queue(review_queue.in_order(tab, page.items), page.total_count)
+
+
+def read_around(
+    session: Any, chosen: PageFilters, evaluation: Mapping[str, Any]
+) -> tuple[Queue, int] | None:
+    """Read a tab with the place of an evaluation in it, counted from 0.
+
+    An evaluation that has left the tab, because it is in review or was reviewed, keeps its place.
+    None where it never was among the first rows.
+    """
+    tab = tab_of(chosen.texts.get("tab", ""))
+    page = listed(session, {**query_of(tab, chosen), "pageSize": str(_MOST)})
+    rows = review_queue.with_row(tab, page.items, evaluation)
+    queue = Queue(review_queue.in_order(tab, rows), page.total_count + len(rows) - len(page.items))
+    places = [row["id"] for row in queue.rows]
+    if evaluation["id"] not in places:
+        return None
+    return queue, places.index(evaluation["id"])
+
+
+def query_of(tab: QueueTab, chosen: PageFilters) -> dict[str, str]:
+    """Return the query of the list of evaluations that a tab shows."""
+    if tab.key == MINE:
+        return chosen.all_time_query(**tab.query, reviewedBy=current_person().user_id)
+    if not tab.is_dated:
+        return chosen.all_time_query(**tab.query)
+    query = chosen.list_query(**tab.query)
+    if tab.key == SAMPLE and "to" not in chosen.texts:
+        # Only whole days, so that the sample is the same all day.
+        today = chosen.now.astimezone(chosen.zone).date()
+        query["to"] = iso_utc(datetime.combine(today, time(), chosen.zone))
+    return query
