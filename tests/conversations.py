@@ -12,7 +12,7 @@ from app.ai.transcript import Participant, Role, Segment, Transcript, Word
 from app.core.ids import new_id
 from app.evaluations import service
 from app.evaluations.models import Evaluation
-from app.evaluations.service import Completion, Opening
+from app.evaluations.service import EvaluationCompletion, Opening
 from app.evaluations.transcripts import store as transcripts
 from app.evaluations.transcripts.store import NewTranscript
 from app.scorecards.service import current_default
@@ -118,5 +118,6 @@ def completed(
     )
     judgement = judged(transcript, evaluation.channel)
     return service.complete(
-        session, Completion(evaluation.id, judgement, transcript.language, duration_seconds=140)
+        session,
+        EvaluationCompletion(evaluation.id, judgement, transcript.language, duration_seconds=140),
     )

@@ -28,7 +28,7 @@ Source = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedEvaluation:
     """An evaluation with its judgement; without a `turn_count` that of the judgement holds."""
 
     evaluation: Evaluation
@@ -36,7 +36,7 @@ class Judged:
     turn_count: int | None
 
 
-def store(session: Session, judged: Sequence[Judged]) -> list[EvaluationResult]:
+def store(session: Session, judged: Sequence[JudgedEvaluation]) -> list[EvaluationResult]:
     """Store the results documents, and the columns that lists show and filter by.
 
     Where an engagement has an active calibration profile, the score is the calibrated one.

@@ -16,14 +16,14 @@ from app.evaluations import outcome, revisions
 from app.evaluations.enums import ENDED, Status
 from app.evaluations.listing import COLUMNS
 from app.evaluations.models import Evaluation, SearchText
-from app.evaluations.outcome import Judged
+from app.evaluations.outcome import JudgedEvaluation
 from app.evaluations.transcripts import store as transcripts
 
 _DETAIL = select(*COLUMNS, Evaluation.__table__.c.summary)
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class EvaluationCompletion:
     """A judgement to store; a language or duration of None keeps what is known."""
 
     evaluation_id: str
@@ -136,12 +136,12 @@ def set_status(session: Session, evaluation_id: str, status: str) -> Evaluation:
     return evaluation
 
 
-def complete(session: Session, completion: Completion) -> Evaluation:
+def complete(session: Session, completion: EvaluationCompletion) -> Evaluation:
     """Complete one evaluation (see `complete_all`)."""
     return complete_all(session, [completion])[0]
 
 
-def complete_all(session: Session, completions: Sequence[Completion]) -> list[Evaluation]:
+def complete_all(session: Session, completions: Sequence[EvaluationCompletion]) -> list[Evaluation]:
     """Store judgements, make their evaluations current, count them and publish the events.
 
     A judgement without a score fails its evaluation instead and publishes nothing: a score in an
@@ -172,12 +172,12 @@ def complete_all(session: Session, completions: Sequence[Completion]) -> list[Ev
             evaluation.language = completion.language or evaluation.language
             if completion.duration_seconds is not None:
                 evaluation.duration_seconds = completion.duration_seconds
-            judged.append(Judged(evaluation, completion.judgement, completion.turn_count))
+            judged.append(JudgedEvaluation(evaluation, completion.judgement, completion.turn_count))
         _complete(session, judged)
     return evaluations
 
 
-def _complete(session: Session, judged: Sequence[Judged]) -> None:
+def _complete(session: Session, judged: Sequence[JudgedEvaluation]) -> None:
     if not judged:
         return
     completed = [item.evaluation for item in judged]

@@ -16,7 +16,7 @@ from app.imports.models import Import
 from tests.caller import Caller
 from tests.walks.service_process import environment, kill, wait_until
 
-NUMBER = 300
+NUMBER = 1000
 WORKER = """
 import sys
 from pathlib import Path

@@ -17,7 +17,7 @@ from tests.happenings import happened
 from tests.own_scorecards import create
 from tests.walks.service_process import kill, wait_until
 
-NUMBER = 40
+NUMBER = 100
 SAID = [
     {
         "role": "customer",

@@ -135,7 +135,7 @@ def complete(
     """
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
-    completion = evaluations.Completion(
+    completion = evaluations.EvaluationCompletion(
         job.evaluation_id,
         judgement,
         language=transcript.language,

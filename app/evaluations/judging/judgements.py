@@ -21,7 +21,7 @@ from app.core.queue import Bell
 from app.evaluations import contexts, references, service
 from app.evaluations.enums import ENDED, FailureCode, Status
 from app.evaluations.models import Evaluation, EvaluationJob
-from app.evaluations.service import Completion, Opening
+from app.evaluations.service import EvaluationCompletion, Opening
 from app.evaluations.transcripts import store as transcripts
 from app.evaluations.transcripts.store import NewTranscript
 from app.scorecards.service import ResolvedScorecard
@@ -249,10 +249,10 @@ def finish_batch(session: Session, judged: Sequence[JudgedTask]) -> None:
 
 def completion_of(
     evaluation: Evaluation, transcript: Transcript, judgement: Judgement
-) -> Completion:
+) -> EvaluationCompletion:
     """Return what completes an evaluation; a duration that its source gave is kept."""
     known = evaluation.duration_seconds
-    return Completion(
+    return EvaluationCompletion(
         evaluation.id,
         judgement,
         language=transcript.language,
