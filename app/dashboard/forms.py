@@ -17,9 +17,19 @@ def load(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
         InvalidInput: its details name each field; `field_errors` makes messages of them.
     """
     known = {field.data_key or name for name, field in schema.load_fields.items()}
-    given = {name: values[name] for name in known & set(values) if values[name] != ""}
+    return load_document(
+        schema, {name: values[name] for name in known & set(values) if values[name] != ""}
+    )
+
+
+def load_document(schema: Schema, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Load a document as the API loads a body: unknown fields are refused.
+
+    Raises:
+        InvalidInput: its details name each field.
+    """
     try:
-        loaded: dict[str, Any] = schema.load(given)
+        loaded: dict[str, Any] = schema.load(document)
     except ValidationError as error:
         raise InvalidInput(details=details_of({"form": error.messages_dict})) from error
     return loaded

@@ -1,8 +1,9 @@
-"""Tables of the dashboard: saved views."""
+"""Tables of the dashboard: saved views and drafts of scorecards."""
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ForeignKey, Index
+from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.database.session import Table, UtcDateTime
@@ -24,3 +25,23 @@ class SavedView(Table):
     is_shared: Mapped[bool]
     is_pinned: Mapped[bool]
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+class ScorecardDraft(Table):
+    """A scorecard that people edit before they publish it; everybody edits the same draft.
+
+    `scorecard_id` and `base_version` name what it changes; a new scorecard has neither. `version` counts the
+    changes of the draft itself. `document` is what was typed, mistakes included.
+    """
+
+    __tablename__ = "scorecard_drafts"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    scorecard_id: Mapped[str | None] = mapped_column(unique=True)
+    base_version: Mapped[int | None]
+    channel: Mapped[str]
+    document: Mapped[dict[str, Any]] = mapped_column(JSON)
+    version: Mapped[int] = mapped_column(default=1)
+    updated_by: Mapped[str] = mapped_column(ForeignKey("users.id"))
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)

@@ -6,6 +6,8 @@ from flask import redirect, request, url_for
 from werkzeug.wrappers import Response
 
 _NOTICES = {
+    "draft-discarded": "The draft was discarded.",
+    "draft-saved": "The draft was saved.",
     "export-canceled": "The export was canceled; its file is deleted.",
     "export-requested": "The export was requested. Its file can be downloaded here once it is ready.",
     "key-revoked": "The key is revoked. It stopped working at once.",
@@ -15,6 +17,7 @@ _NOTICES = {
     "webhook-off": "The webhook is switched off. Events wait until it is on again.",
     "webhook-on": "The webhook is switched on again.",
     "revision-opened": "The conversation is judged again. The answers so far stay until that is done.",
+    "scorecard-published": "The scorecard is published: new evaluations use this version.",
     "password-changed": "Your password was changed. Other sessions have ended.",
     "role-changed": "The role was changed. It applies from the next request on.",
     "review-saved": "Your review was saved.",

@@ -51,6 +51,7 @@ class Action(StrEnum):
     EXPORT_REQUESTED = "export_requested"
     EXPORT_CANCELED = "export_canceled"
     EXPORT_DOWNLOADED = "export_downloaded"
+    SCORECARD_PUBLISHED = "scorecard_published"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.ai.scorecard.findings import Finding
 from app.ai.scorecard.lint import warnings_of
-from app.ai.scorecard.problems import problems_of
+from app.ai.scorecard.problems import problems_between_parts, problems_of_parts
 from app.core.clock import utc_now
 from app.core.database.row_versions import require_match
 from app.core.errors import Conflict, Detail, InvalidInput, NotFound
@@ -33,10 +33,12 @@ class ScorecardCheck:
 
 
 def check(draft: Mapping[str, Any], *, channel: str, version: int = 1) -> ScorecardCheck:
-    """Complete a draft and find its errors, or else its warnings."""
+    """Complete a draft and find its errors, and its warnings once each part by itself is valid."""
     document, errors = drafts.completed(draft, channel=channel, version=version)
-    errors = errors or problems_of(document)
-    return ScorecardCheck(document, errors, [] if errors else warnings_of(document))
+    errors = errors or problems_of_parts(document)
+    if errors:
+        return ScorecardCheck(document, errors, [])
+    return ScorecardCheck(document, problems_between_parts(document), warnings_of(document))
 
 
 def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Scorecards in a browser: read, compared, edited by two people, tried and published."""
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
@@ -16,3 +17,54 @@ def test_a_scorecard_is_read_and_its_versions_compared(page_of: Callable[..., Pa
     page.get_by_role("link", name="Changes from version 1").click()
     expect(page.get_by_role("row", name="Criterion Probing Weight 7 0")).to_be_visible()
     check_accessibility(page)
+
+
+def test_a_draft_is_checked_while_it_is_typed(page_of: Callable[..., Page]) -> None:
+    page = page_of("lead")
+    page.goto("/scorecards")
+    page.get_by_label("A new scorecard that starts").select_option("as a copy of Chat")
+    page.get_by_role("button", name="Begin a draft").click()
+    page.get_by_text("Greeting", exact=True).first.click()
+    greeting = page.locator("#criterion-0")
+    greeting.get_by_label("Weight").fill("3")
+    greeting.get_by_label("Question").fill("Is the agent friendly?")
+    expect(page.get_by_text("98 of 100: 2 to give")).to_be_visible()
+    expect(greeting.get_by_text("'friendly' means something else to everyone")).to_be_visible()
+    expect(page.get_by_role("button", name="Publish")).to_be_disabled()
+    check_accessibility(page)
+    greeting.get_by_label("Weight").fill("5")
+    expect(page.get_by_role("button", name="Publish")).to_be_enabled()
+    greeting.get_by_role("button", name="Copy").click()
+    expect(page.locator("#criterion-1").get_by_label("Question")).to_have_value(
+        "Is the agent friendly?"
+    )
+    page.locator("#criterion-1").get_by_label("Type").select_option("Measured")
+    page.locator("#criterion-1").get_by_label("Judged by").select_option("A metric within a range")
+    expect(page.locator("#criterion-1").get_by_label("Full score: at most")).to_be_visible()
+    page.get_by_role("link", name="JSON").click()
+    expect(page.get_by_label("The draft, as")).to_have_value(re.compile('"metric_range"'))
+    check_accessibility(page)
+
+
+def test_the_second_of_two_people_loses_nothing(
+    page_of: Callable[..., Page], console: list[str]
+) -> None:
+    first, second = page_of("lead"), page_of("admin")
+    first.goto("/scorecards")
+    first.get_by_label("A new scorecard that starts").select_option("empty, for the channel Call")
+    first.get_by_role("button", name="Begin a draft").click()
+    second.goto(first.url)
+    expect(second.get_by_text("saved")).to_be_visible()
+    first.get_by_label("Name").fill("Sales calls")
+    expect(first.locator("h1")).to_be_visible()
+    expect(first.locator("[name=version]")).to_have_value("2")
+    second.get_by_label("Description").fill("Typed meanwhile")
+    expect(second.get_by_text("has changed this draft meanwhile")).to_be_visible()
+    expect(second.get_by_label("Description")).to_have_value("Typed meanwhile")
+    second.get_by_role("button", name="Save").click()
+    expect(second.get_by_role("row", name="Sales calls")).to_be_visible()
+    check_accessibility(second)
+    second.get_by_role("button", name="Save").click()
+    expect(second.locator("[name=version]")).to_have_value("3")
+    expect(second.get_by_label("Description")).to_have_value("Typed meanwhile")
+    console.clear()

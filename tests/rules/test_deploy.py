@@ -1,15 +1,34 @@
-"""The files in deploy/: every process is confined, and no queue server is open to others."""
+"""The files in deploy/: processes are confined, proxies keep the path, metrics and settings exist."""
 
+import json
+import re
+import shutil
+import subprocess
 from configparser import ConfigParser
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from prometheus_client.core import Metric
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
+from app.core.metrics.request_metrics import RequestMetrics
+from app.core.runtime import Runtime
+from app.core.settings import Settings
+from app.webhooks.sender.metrics import SenderMetrics
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
 UNITS = sorted(DEPLOY.glob("*.service"))
-SERVICES: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+
+
+def services_of(name: str) -> dict[str, Any]:
+    return dict(yaml.safe_load((DEPLOY / name).read_text())["services"])
+
+
+COMPOSE = services_of("compose.yaml")
+PARTS = services_of("compose-parts.yaml")
 
 
 def service_section(unit: Path) -> dict[str, str]:
@@ -41,9 +60,22 @@ def test_units_reach_their_queue_server_by_its_socket(name: str) -> None:
     assert "--port 0 " in command
 
 
-@pytest.mark.parametrize("name", SERVICES)
-def test_every_container_is_confined(name: str) -> None:
-    service = SERVICES[name]
+def test_the_installer_is_valid_shell() -> None:
+    checked = subprocess.run(["sh", "-n", DEPLOY / "install.sh"], check=False, capture_output=True)
+    assert checked.stderr == b""
+
+
+def test_the_installer_installs_every_unit_and_what_the_project_is_built_of() -> None:
+    script = (DEPLOY / "install.sh").read_text()
+    alone, split = re.findall(r"units='?([a-z -]+)'? ;;", script)
+    assert sorted([alone, *split.split()]) == sorted(unit.stem for unit in UNITS)
+    [copied] = re.findall(r"^cp -RL (.*?)\"\$sources\"$", script, re.MULTILINE | re.DOTALL)
+    for name in re.findall(r'"\$here/([^"]+)"', copied):
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("service", [*COMPOSE.values(), *PARTS.values()])
+def test_every_container_is_confined(service: dict[str, Any]) -> None:
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert service["read_only"] is True
@@ -51,9 +83,114 @@ def test_every_container_is_confined(name: str) -> None:
     assert "mem_limit" in service
 
 
+def test_the_service_in_a_container_is_published_on_loopback_only() -> None:
+    """It answers plain HTTP, because Docker forwards the host's loopback from another address."""
+    assert COMPOSE["cqe"]["environment"]["CQE_REQUIRE_TLS"] == "0"
+    assert COMPOSE["cqe"]["ports"] == ["127.0.0.1:8000:8000"]
+    proxy = COMPOSE["proxy"]["networks"]["inner"]["ipv4_address"]
+    assert COMPOSE["cqe"]["environment"]["CQE_TRUSTED_PROXIES"] == f"{proxy}/32"
+
+
 def test_the_queue_server_of_the_containers_needs_a_password() -> None:
-    assert "requirepass $$PASSWORD" in SERVICES["queue"]["command"][-1]
-    assert "ports" not in SERVICES["queue"]
+    assert "requirepass $$PASSWORD" in PARTS["queue"]["command"][-1]
+    assert "ports" not in PARTS["queue"]
     for name in ("web", "worker"):
-        url = SERVICES[name]["environment"]["CQE_REDIS_URL"]
+        url = PARTS[name]["environment"]["CQE_REDIS_URL"]
         assert url.startswith("redis://:${CQE_QUEUE_PASSWORD:?")
+
+
+def test_every_setting_in_deploy_exists() -> None:
+    known = {declared.metadata["variable"] for declared in fields(Settings)}
+    # Variables of the compose files themselves.
+    known |= {"CQE_DOMAIN", "CQE_QUEUE_PASSWORD"}
+    for file in (file for file in DEPLOY.rglob("*") if file.is_file()):
+        assert set(re.findall(r"CQE_[A-Z_]+[A-Z]", file.read_text())) <= known, file
+
+
+def test_proxies_pass_the_path_on_as_it_is() -> None:
+    """The path is signed; a path behind the address would replace a part of it."""
+    assert re.findall(r"proxy_pass (\S+);", (DEPLOY / "proxy/nginx.conf").read_text()) == [
+        "http://cqe"
+    ]
+    assert "reverse_proxy 127.0.0.1:8000 {" in (DEPLOY / "proxy/Caddyfile").read_text()
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
+def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
+    key, certificate = tmp_path / "privkey.pem", tmp_path / "fullchain.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes"),
+            *("-subj", "/CN=cqe.example.com", "-keyout", key, "-out", certificate),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    text = (DEPLOY / "proxy/nginx.conf").read_text()
+    site = tmp_path / "site.conf"
+    site.write_text(text.replace("/etc/letsencrypt/live/cqe.example.com", str(tmp_path)))
+    main = tmp_path / "nginx.conf"
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    folders = "".join(f"{kind}_temp_path {tmp_path}/{kind}; " for kind in kinds)
+    main.write_text(f"pid {tmp_path}/pid; events {{}} http {{ {folders} include {site}; }}")
+    checked = subprocess.run(
+        ["nginx", "-t", "-p", str(tmp_path), "-e", "stderr", "-c", str(main)],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.skipif(shutil.which("caddy") is None, reason="caddy is not installed")
+def test_caddy_accepts_its_configuration() -> None:
+    checked = subprocess.run(
+        ["caddy", "validate", "--adapter", "caddyfile", "--config", DEPLOY / "proxy/Caddyfile"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert checked.returncode == 0, checked.stderr
+
+
+@pytest.fixture
+def exposed(runtime: Runtime) -> list[Metric]:
+    """The metric families that the listener exposes."""
+    metrics = SenderMetrics()
+    metrics.watch(runtime.db, lambda: 0)
+    metrics.registry.register(RequestMetrics(runtime.settings.data_dir))
+    return list(metrics.registry.collect())
+
+
+def samples_of(metric: Metric) -> set[str]:
+    """The names under which a metric may be queried."""
+    suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}
+    return {metric.name + suffix for suffix in suffixes.get(metric.type, [""])}
+
+
+def test_alerts_and_board_ask_for_metrics_that_exist(exposed: list[Metric]) -> None:
+    known = {name for metric in exposed for name in samples_of(metric)}
+    rules = yaml.safe_load((DEPLOY / "monitoring/alerts.yaml").read_text())["groups"][0]["rules"]
+    panels = json.loads((DEPLOY / "monitoring/board.json").read_text())["panels"]
+    asked = [rule["expr"] for rule in rules]
+    asked += [target["expr"] for panel in panels for target in panel["targets"]]
+    names = set(re.findall(r"\b(?:cqe|process)_[a-z_]+\b", " ".join(asked)))
+    assert names <= known
+    # Nothing is exposed in vain, but for the numbers that every process has.
+    ours = [metric for metric in exposed if metric.name.startswith("cqe_")]
+    assert [metric.name for metric in ours if not samples_of(metric) & names] == []
+
+
+def test_every_metric_is_documented(exposed: list[Metric]) -> None:
+    page = (ROOT / "docs" / "monitoring.md").read_text()
+    for metric in exposed:
+        if metric.name.startswith("cqe_"):
+            name = metric.name + ("_total" if metric.type == "counter" else "")
+            assert f"| `{name}` |" in page
+
+
+def test_alerts_name_label_values_that_exist(exposed: list[Metric]) -> None:
+    [subscriptions] = [each for each in exposed if each.name == "cqe_webhook_subscriptions"]
+    known = {sample.labels["status"] for sample in subscriptions.samples} | {"5xx"}
+    text = (DEPLOY / "monitoring/alerts.yaml").read_text()
+    assert set(re.findall(r'status="([^"]+)"', text)) <= known

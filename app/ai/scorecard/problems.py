@@ -41,6 +41,11 @@ _LONGEST_MS = 86_400_000
 
 def problems_of(document: Any) -> list[Finding]:
     """List what keeps the document from being a scorecard; empty when nothing does."""
+    return problems_of_parts(document) or problems_between_parts(document)
+
+
+def problems_of_parts(document: Any) -> list[Finding]:
+    """List what is wrong with each part of the document by itself."""
     found = shaped("", document, SCORECARD, SCORECARD_OPTIONAL)
     if found:
         return found
@@ -56,7 +61,7 @@ def problems_of(document: Any) -> list[Finding]:
     found += sized("criteria", document["criteria"], low=1, high=MOST_CRITERIA)
     for index, criterion in enumerate(document["criteria"][:MOST_CRITERIA]):
         found += problems_of_criterion(f"criteria[{index}]", criterion)
-    return found or _together(document)
+    return found
 
 
 def _minimum(minimum: Any) -> list[Finding]:
@@ -92,8 +97,8 @@ def _topics(topics: list[Any]) -> list[Finding]:
     return found
 
 
-def _together(document: Mapping[str, Any]) -> list[Finding]:
-    """Find what is wrong between the parts, each of which is right by itself."""
+def problems_between_parts(document: Mapping[str, Any]) -> list[Finding]:
+    """List what is wrong between the parts, each of which is right by itself."""
     criteria, sections, bands = document["criteria"], document["sections"], document["bands"]
     found = repeated("criteria", criteria) + repeated("sections", sections)
     found += repeated("bands", bands) + repeated("bands", bands, "from")

@@ -15,6 +15,7 @@ from app.dashboard.pages import (
 from app.dashboard.pages.admin import audit, keys, people, usage, webhooks
 from app.dashboard.pages.figures import agreement, executive, leaderboards, overview, trends
 from app.dashboard.pages.lists import evaluation_list, marked, review_queue, saved_views
+from app.dashboard.pages.scorecards import editor
 from app.dashboard.pages.scorecards import shown as scorecards
 
 PAGES: tuple[PageBlueprint, ...] = (
@@ -35,6 +36,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     work.blp,
     exports.blp,
     scorecards.blp,
+    editor.blp,
     account.blp,
     webhooks.blp,
     keys.blp,

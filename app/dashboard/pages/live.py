@@ -17,11 +17,14 @@ from app.core.ids import is_id
 from app.core.process import heartbeat
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.views import review_form
+from app.dashboard.pages.scorecards import editor
+from app.dashboard.pages.scorecards.checking import checked
+from app.dashboard.views import review_form, times
 from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
 from app.evaluations.enums import ENDED
 from app.imports import service as imports
+from app.people.gate.admission import current_person
 from app.people.roles import OWN_ACCOUNT
 from app.reviews import service as reviews
 from app.reviews.schemas import ReviewPreviewBody
@@ -31,7 +34,7 @@ from app.web.principal import current_principal, require_scope
 blp = PageBlueprint("live", __name__)
 
 # Every endpoint of the dashboard that answers with JSON; pages have no API of their own.
-LIVE = ("live.progress", "live.preview")
+LIVE = ("live.progress", "live.preview", "live.lint")
 
 _MOST_IDS = 50
 _RECORDING_ENDED = (AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.EXPIRED)
@@ -108,6 +111,24 @@ def preview(evaluation_id: str) -> Response:
     body = forms.load(ReviewPreviewBody(), {"criteria": criteria})
     with current_runtime().db.reading() as session:
         return jsonify(reviews.preview(session, evaluation_id, body["criteria"]))
+
+
+@blp.post("/live/lint/<id:draft_id>")
+@require_scope("scorecards:manage")
+def lint(draft_id: str) -> Response:
+    """Save the draft of a scorecard as its form was typed, and answer with what is wrong in it."""
+    draft = editor.save_draft(draft_id, editor.typed_document(draft_id))
+    check = checked(draft.document, draft.channel)
+    saved_at = times.local_time(draft.updated_at, current_person().timezone)
+    return jsonify(
+        {
+            "version": draft.version,
+            "saved": f"saved {saved_at}",
+            "weights": check.weights,
+            "errors": check.errors,
+            "warnings": check.warnings,
+        }
+    )
 
 
 def _asked() -> list[str]:

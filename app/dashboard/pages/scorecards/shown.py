@@ -5,11 +5,13 @@ from flask import render_template, request
 from app.campaigns import service as campaigns
 from app.core.database.paging import PageRequest
 from app.dashboard import forms
+from app.dashboard import service as saved
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.queries import filters_of_request
 from app.dashboard.views.scorecards.described import described_sections
 from app.dashboard.views.scorecards.versions import version_changes
 from app.evaluations import listing
+from app.people import service as people
 from app.scorecards import authoring, default_scorecards, service
 from app.scorecards.schemas.scorecards import VersionQuery
 from app.web.current import current_runtime
@@ -44,8 +46,15 @@ def list_page() -> str:
     with current_runtime().db.reading() as session:
         scorecards = service.list_page(session, _ALL).items
         counts = listing.count_by_scorecard(session, **period)
+        drafts = saved.drafts(session)
+        editors = people.display_names(session, {draft.updated_by for draft in drafts})
     return render_template(
-        "scorecards/list.html", chosen=chosen, scorecards=scorecards, counts=counts
+        "scorecards/list.html",
+        chosen=chosen,
+        scorecards=scorecards,
+        counts=counts,
+        drafts=drafts,
+        editors=editors,
     )
 
 

@@ -1,0 +1,52 @@
+"""Checks of drafts: what the API would refuse, and what the linter warns of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.errors import InvalidInput
+from app.dashboard import forms
+from app.dashboard.views.scorecards.draft_changes import weight_text
+from app.scorecards import authoring
+from app.scorecards.schemas.scorecards import ScorecardCreate
+
+_SCHEMA = ScorecardCreate()
+
+
+@dataclass(frozen=True, slots=True)
+class DraftCheck:
+    """The findings about a draft, by the paths of their fields.
+
+    Attributes:
+        complete: the document as it would be published; None with errors.
+        weights: how much of the weight is given, in words.
+    """
+
+    errors: list[dict[str, str]]
+    warnings: list[dict[str, str]]
+    complete: dict[str, Any] | None
+    weights: str
+
+
+def loaded_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Load a draft as the API loads a scorecard; raises `InvalidInput`."""
+    return forms.load_document(_SCHEMA, document)
+
+
+def checked(document: Mapping[str, Any], channel: str) -> DraftCheck:
+    """Check a draft."""
+    weights = weight_text(document)
+    try:
+        loaded = loaded_document(document)
+    except InvalidInput as error:
+        findings = [
+            {"field": detail["field"], "message": detail["message"]} for detail in error.details
+        ]
+        return DraftCheck(findings, [], None, weights)
+    result = authoring.check(loaded, channel=channel)
+    return DraftCheck(
+        [finding.as_json() for finding in result.errors],
+        [finding.as_json() for finding in result.warnings],
+        None if result.errors else result.document,
+        weights,
+    )

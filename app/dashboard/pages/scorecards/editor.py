@@ -1,0 +1,248 @@
+"""Editor of scorecards: a draft kept on the server, as a form and as JSON, until it is published."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from flask import redirect, render_template, request, url_for
+from werkzeug.wrappers import Response
+
+from app.core.errors import AppError, Conflict, InvalidInput, PreconditionFailed
+from app.core.json_loader import load_object
+from app.dashboard import service
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.notices import redirect_with
+from app.dashboard.pages.scorecards.checking import checked, loaded_document
+from app.dashboard.views.scorecards import draft_form
+from app.dashboard.views.scorecards.controls import rules_for
+from app.dashboard.views.scorecards.draft_changes import changed, leaf_changes
+from app.dashboard.views.scorecards.editing import edited_sections
+from app.dashboard.words import WORDS
+from app.people import audit
+from app.people import service as people
+from app.people.audit import Action
+from app.people.gate.admission import current_actor, current_person
+from app.scorecards import authoring, default_scorecards
+from app.scorecards import service as scorecards
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+
+blp = PageBlueprint("scorecard_editor", __name__, url_prefix="/scorecards/drafts")
+
+SCOPE = "scorecards:manage"
+_MOST_DIFFERENCES = 50
+
+
+@blp.post("")
+@require_scope(SCOPE)
+def open_draft() -> Response:
+    """Open the draft of a scorecard's next version, or a new scorecard that starts from another.
+
+    `startFrom` names a scorecard, or a channel for an empty one.
+    """
+    start = request.form.get("startFrom", "")
+    user_id = current_person().user_id
+    with current_runtime().db.writing() as session:
+        if start in default_scorecards.IDS:
+            document = draft_form.empty_document(start)
+            opened = service.open_draft(session, user_id, document, channel=start)
+        elif request.form.get("nextVersion") == "true":
+            shown = scorecards.get(session, start)
+            if shown["is_default"]:
+                raise Conflict("Default scorecards cannot be changed; copy this one instead.")
+            opened = service.open_draft(
+                session,
+                user_id,
+                draft_form.tidy(shown["definition"]),
+                channel=shown["channel"],
+                scorecard_id=start,
+                base_version=shown["version"],
+            )
+        else:
+            shown = scorecards.get(session, start)
+            document = draft_form.tidy(shown["definition"])
+            document["name"] = f"Copy of {document['name']}"
+            opened = service.open_draft(session, user_id, document, channel=shown["channel"])
+        return redirect(url_for(".show", draft_id=opened.id), 303)
+
+
+@blp.get("/<id:draft_id>")
+@require_scope(SCOPE)
+def show(draft_id: str) -> str:
+    """Show a draft as a form."""
+    with current_runtime().db.reading() as session:
+        draft = service.draft(session, draft_id)
+        return _page(session, draft, draft.document)
+
+
+@blp.post("/<id:draft_id>")
+@require_scope(SCOPE)
+def save(draft_id: str) -> Response | tuple[str, int]:
+    """Save what was typed; then add, move, copy or remove a part of it, or publish it.
+
+    If somebody else has changed the draft meanwhile, nothing is saved and what was typed stays.
+    """
+    action = request.form.get("action", "save")
+    typed = typed_document(draft_id)
+    try:
+        if action == "publish":
+            save_draft(draft_id, typed)
+            return _publish(draft_id, is_confirmed=False)
+        shipped = default_scorecards.document_of(typed["channel"])
+        document, part = changed(typed, action, shipped)
+        save_draft(draft_id, document)
+    except PreconditionFailed as refused:
+        with current_runtime().db.reading() as session:
+            draft = service.draft(session, draft_id)
+            return _page(session, draft, typed, has_changed=True), refused.status
+    return redirect(
+        url_for(".show", draft_id=draft_id, open=part or None, _anchor=part or None), 303
+    )
+
+
+@blp.get("/<id:draft_id>/json")
+@require_scope(SCOPE)
+def show_json(draft_id: str) -> str:
+    """Show a draft as JSON."""
+    with current_runtime().db.reading() as session:
+        draft = service.draft(session, draft_id)
+    text = orjson.dumps(draft.document, option=orjson.OPT_INDENT_2).decode()
+    return render_template("scorecards/json.html", draft=draft, text=text, refused=None)
+
+
+@blp.post("/<id:draft_id>/json")
+@require_scope(SCOPE)
+def save_json(draft_id: str) -> Response | tuple[str, int]:
+    """Save a draft that was edited as JSON; fields of a wrong type are refused."""
+    text = request.form.get("json", "")
+    with current_runtime().db.reading() as session:
+        draft = service.draft(session, draft_id)
+    try:
+        document = load_object(text.encode(), noun="draft")
+        if document.get("channel") != draft.channel:
+            raise InvalidInput.field("channel", f"The channel of this draft is {draft.channel}.")
+        loaded_document(document)
+        save_draft(draft_id, document)
+    except AppError as refused:
+        page = render_template("scorecards/json.html", draft=draft, text=text, refused=refused)
+        return page, refused.status
+    return redirect_with("draft-saved", "scorecard_editor.show_json", draft_id=draft_id)
+
+
+@blp.post("/<id:draft_id>/publish")
+@require_scope(SCOPE)
+def publish(draft_id: str) -> Response | tuple[str, int]:
+    """Publish a draft after its person was asked again."""
+    return _publish(draft_id, is_confirmed=True)
+
+
+@blp.post("/<id:draft_id>/discard")
+@require_scope(SCOPE)
+def discard(draft_id: str) -> Response:
+    """Discard a draft."""
+    with current_runtime().db.writing() as session:
+        service.delete_draft(session, draft_id)
+    return redirect_with("draft-discarded", "scorecards.list_page")
+
+
+def typed_document(draft_id: str) -> dict[str, Any]:
+    """Return the document that the form of this request contains."""
+    with current_runtime().db.reading() as session:
+        channel = service.draft(session, draft_id).channel
+    typed = draft_form.document_of(request.form, default_scorecards.document_of(channel))
+    return {**typed, "channel": channel}
+
+
+def save_draft(draft_id: str, document: Mapping[str, Any]) -> Any:
+    """Save a draft as the person of this request has typed it; return it.
+
+    Raises:
+        PreconditionFailed: somebody else has changed it since it was read; the message says who.
+    """
+    with current_runtime().db.writing() as session:
+        former = service.draft(session, draft_id)
+        try:
+            return service.save_draft(
+                session,
+                draft_id,
+                current_person().user_id,
+                draft_form.tidy(document),
+                seen_version=request.form.get("version", 0, type=int),
+            )
+        except PreconditionFailed as refused:
+            who = _name(session, former.updated_by)
+            message = f"{who} has changed this draft meanwhile. What you typed stays on this page."
+            raise PreconditionFailed(message) from refused
+
+
+def _publish(draft_id: str, *, is_confirmed: bool) -> Response | tuple[str, int]:
+    """Publish a draft as it is stored, or ask again and say why."""
+    try:
+        with current_runtime().db.writing() as session:
+            draft = service.draft(session, draft_id, for_update=True)
+            document = loaded_document(draft.document)
+            if not is_confirmed and (doubts := _doubts(session, draft)):
+                return render_template("scorecards/publish.html", draft=draft, doubts=doubts), 409
+            if draft.scorecard_id is None:
+                published = authoring.create(session, document)
+            else:
+                published = authoring.add_version(session, draft.scorecard_id, document)
+            service.delete_draft(session, draft_id)
+            audit.record(session, current_actor(), Action.SCORECARD_PUBLISHED, published["id"])
+    except (InvalidInput, Conflict) as refused:
+        with current_runtime().db.reading() as session:
+            draft = service.draft(session, draft_id)
+            return _page(session, draft, draft.document, refused=refused), refused.status
+    return redirect_with("scorecard-published", "scorecards.show", scorecard_id=published["id"])
+
+
+def _doubts(session: Any, draft: Any) -> list[str]:
+    """Return the reasons to ask again before a draft is published."""
+    doubts = []
+    if draft.scorecard_id is not None:
+        current = scorecards.get(session, draft.scorecard_id)["version"]
+        if current != draft.base_version:
+            doubts.append(
+                f"Version {current} was published after this draft began with version "
+                f"{draft.base_version}; what changed in it is not in the draft."
+            )
+    return doubts
+
+
+def _name(session: Any, user_id: str) -> str:
+    return people.display_names(session, {user_id}).get(user_id, "Somebody")
+
+
+def _page(
+    session: Any,
+    draft: Any,
+    document: dict[str, Any],
+    *,
+    has_changed: bool = False,
+    refused: AppError | None = None,
+) -> str:
+    check = checked(document, draft.channel)
+    used = {criterion.get("key") for criterion in document["criteria"]}
+    shipped = default_scorecards.document_of(draft.channel)
+    differences = leaf_changes(draft.document, document) if has_changed else []
+    return render_template(
+        "scorecards/editor.html",
+        draft=draft,
+        document=document,
+        check=check,
+        groups=edited_sections(document, draft.channel),
+        rest=orjson.dumps(draft_form.rest_of(document, draft_form.DOCUMENT_FIELDS)).decode(),
+        section_titles={
+            section["key"]: section.get("title", section["key"])
+            for section in document["sections"]
+            if "key" in section
+        },
+        addable=[item for item in shipped["criteria"] if item["key"] not in used],
+        rules=rules_for,
+        words_of=WORDS,
+        editor=_name(session, draft.updated_by),
+        has_changed=has_changed,
+        differences=differences[:_MOST_DIFFERENCES],
+        refused=refused,
+        opened=request.args.get("open", ""),
+    )

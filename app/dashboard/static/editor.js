@@ -1,0 +1,112 @@
+// The editor of a scorecard: saves and checks the draft a moment after typing, and shows each finding
+// at the field that its path names.
+
+const PAUSE_MS = 400;
+const RETRY_MS = 5000;
+const form = document.getElementById("draft");
+const general = form.querySelector("[data-general]");
+const savedText = form.querySelector("[data-saved]");
+let timer = 0;
+let isSaving = false;
+let isDirty = false;
+let hasConflict = "paused" in form.dataset;
+
+// The field of a path, or of the nearest path around it.
+function fieldOf(path) {
+  for (let name = path; name; name = name.replace(/(\.\w+|\[\d+\]|^\w+)$/, "")) {
+    const field = form.elements[name];
+    if (field?.type && field.type !== "hidden") return field;
+  }
+  return null;
+}
+
+function partOf(path) {
+  const found = /^criteria\[\d+\]/.exec(path);
+  return found && form.querySelector(`[data-path="${CSS.escape(found[0])}"]`);
+}
+
+function clearFindings() {
+  for (const message of form.querySelectorAll("[data-finding]")) message.remove();
+  for (const field of form.querySelectorAll("[aria-invalid]")) {
+    field.removeAttribute("aria-invalid");
+    field.removeAttribute("aria-describedby");
+  }
+  general.replaceChildren();
+}
+
+function addFinding({field: path, message}, number, isError) {
+  const field = fieldOf(path);
+  const part = partOf(path);
+  const text = document.createElement(field || part ? "p" : "li");
+  text.className = (isError ? "problem" : "hint") + " small";
+  text.dataset.finding = path;
+  text.id = `finding-${number}`;
+  text.textContent = field || part || !path ? message : `${path}: ${message}`;
+  if (field) {
+    field.closest(".field").append(text);
+    const others = field.getAttribute("aria-describedby");
+    field.setAttribute("aria-describedby", others ? `${others} ${text.id}` : text.id);
+    if (isError) field.setAttribute("aria-invalid", "true");
+  } else if (part) {
+    part.querySelector("summary").after(text);
+  } else {
+    general.append(text);
+  }
+  if (part && isError) part.open = true;
+}
+
+function show(answer) {
+  form.elements.version.value = answer.version;
+  form.querySelector("[data-weights]").textContent = answer.weights;
+  form.querySelector("[data-publish]").disabled = answer.errors.length > 0;
+  savedText.textContent = answer.saved;
+  clearFindings();
+  answer.errors.forEach((finding, number) => addFinding(finding, `e${number}`, true));
+  answer.warnings.forEach((finding, number) => addFinding(finding, `w${number}`, false));
+}
+
+async function save() {
+  if (isSaving || hasConflict) return;
+  isSaving = true;
+  isDirty = false;
+  let hasFailed = false;
+  try {
+    const reply = await fetch(form.dataset.lint, {
+      method: "POST",
+      body: new URLSearchParams(new FormData(form)),
+      headers: {Accept: "application/json"},
+    });
+    const body = await reply.json();
+    hasConflict = reply.status === 412;
+    if (reply.ok) show(body);
+    else savedText.textContent = body.error.message + (hasConflict ? " Press Save to compare." : "");
+  } catch {
+    isDirty = hasFailed = true;
+    savedText.textContent = "Not saved: the service could not be reached. What you typed stays here.";
+  }
+  isSaving = false;
+  if (isDirty) later(hasFailed ? RETRY_MS : PAUSE_MS);
+}
+
+function later(pauseMs) {
+  clearTimeout(timer);
+  timer = setTimeout(save, pauseMs);
+}
+
+form.addEventListener("input", () => {
+  isDirty = true;
+  later(PAUSE_MS);
+});
+form.addEventListener("change", event => {
+  if (!("rebuilds" in event.target.dataset)) return;
+  form.requestSubmit(event.target.closest("[data-path]").querySelector("[data-applies] button"));
+});
+form.addEventListener("submit", () => {
+  clearTimeout(timer);
+  isDirty = false;
+});
+addEventListener("beforeunload", event => {
+  if (isDirty) event.preventDefault();
+});
+for (const part of form.querySelectorAll("[data-applies]")) part.hidden = true;
+save();

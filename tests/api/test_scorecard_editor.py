@@ -1,0 +1,300 @@
+"""The editor of scorecards over HTTP: a draft is typed, changed in its parts, checked and published."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from app.core.runtime import Runtime
+from app.people import audit
+from app.scorecards import service
+from tests.caller import Caller
+from tests.contacts import get
+from tests.own_scorecards import add_version, create, says
+from tests.visitor import Visitor, add_user, signed_in
+
+
+class FormReader(HTMLParser):
+    """Reads the fields of the editor's form as a browser would send them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.fields: dict[str, str] = {}
+        self._is_inside = False
+        self._name = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "form":
+            self._is_inside = given.get("id") == "draft"
+        name = given.get("name")
+        if self._is_inside and tag in ("input", "select", "textarea") and name:
+            self.fields[name] = given.get("value") or ""
+            self._name = name
+        if self._is_inside and tag == "option" and "selected" in given:
+            self.fields[self._name] = given["value"] or ""
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("select", "textarea", "input"):
+            self._name = ""
+
+    def handle_data(self, data: str) -> None:
+        if self.lasttag == "textarea" and self._name:
+            self.fields[self._name] += data
+
+
+@pytest.fixture
+def visit(base: str, runtime: Runtime) -> Callable[[str], Visitor]:
+    """Return a visitor who has signed in with a role."""
+    return partial(signed_in, base, runtime)
+
+
+def begun(visitor: Visitor, start: str, **form: str) -> str:
+    """Begin a draft; return its path."""
+    visitor.get("/scorecards")
+    answer = visitor.post("/scorecards/drafts", {"startFrom": start, **form})
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["Location"])
+
+
+def fields_of(visitor: Visitor, path: str) -> dict[str, str]:
+    """Open a draft and return what its form would send."""
+    page = visitor.get(path)
+    assert page.status_code == 200, page.text
+    return FormReader(page.text).fields
+
+
+def document_of(visitor: Visitor, path: str) -> dict[str, Any]:
+    """Return the draft as its JSON tab shows it."""
+
+    class Area(FormReader):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            self._is_inside = True
+            super().handle_starttag("" if tag == "form" else tag, attrs)
+
+    document: dict[str, Any] = json.loads(Area(visitor.get(f"{path}/json").text).fields["json"])
+    return document
+
+
+def meaning(document: Any) -> Any:
+    """Return a document without empty fields, and without what a version pins when it is stored."""
+    if isinstance(document, list):
+        return [meaning(member) for member in document]
+    if not isinstance(document, dict):
+        return document
+    pinned = ["parameters"] if document.get("rule") == "completeness" else []
+    members = {name: meaning(value) for name, value in document.items() if name not in pinned}
+    return {name: value for name, value in members.items() if value not in (None, "", [], {})}
+
+
+def saved(visitor: Visitor, path: str, action: str = "save", **changes: str) -> dict[str, Any]:
+    """Type into the form of a draft, press a button, and return the document."""
+    answer = visitor.post(path, {**fields_of(visitor, path), **changes, "action": action})
+    assert answer.status_code == 303, answer.text
+    return document_of(visitor, path)
+
+
+@pytest.mark.parametrize("channel", ["voice", "chat", "voice_bot"])
+def test_a_form_that_is_sent_as_it_is_changes_nothing(
+    client: Caller, visit: Callable[[str], Visitor], channel: str
+) -> None:
+    lead = visit("lead")
+    shipped = service.current_default(channel)
+    path = begun(lead, shipped.id)
+    before = document_of(lead, path)
+    fields = fields_of(lead, path)
+    assert saved(lead, path) == before
+    assert fields_of(lead, path)["version"] == fields["version"] == "1"
+    answer = lead.post(path, {**fields, "action": "publish"})
+    assert answer.status_code == 303, answer.text
+    published = get(client, answer.headers["Location"].partition("?")[0])
+    original = get(client, f"/scorecards/{shipped.id}")["definition"]
+    assert meaning(published["definition"]) == meaning(
+        {**original, "name": f"Copy of {original['name']}"}
+    )
+
+
+def test_parts_are_added_moved_copied_and_removed(visit: Callable[[str], Visitor]) -> None:
+    lead = visit("lead")
+    path = begun(lead, "chat")
+    saved(lead, path, "criterion-add:0", name="Refunds")
+    added = saved(lead, path, "criterion-add:opening.greeting", **{"criteria[0].title": "First"})
+    assert [item["key"] for item in added["sections"]] == ["section_1", "opening"]
+    assert [item.get("title") for item in added["criteria"]] == ["First", "Greeting"]
+    copied = saved(lead, path, "criterion-copy:0")
+    assert [item["key"] for item in copied["criteria"]] == [
+        "section_1.criterion_2",
+        "section_1.criterion_2_2",
+        "opening.greeting",
+    ]
+    moved = saved(lead, path, "criterion-down:0", **{"criteria[1].title": "Second"})
+    assert [item.get("title") for item in moved["criteria"]] == ["Second", "First", "Greeting"]
+    assert saved(lead, path, "criterion-up:0") == moved
+    assert saved(lead, path, "section-down:0")["sections"][0]["key"] == "opening"
+    fewer = saved(lead, path, "criterion-remove:1")
+    assert [item.get("title") for item in fewer["criteria"]] == ["Second", "Greeting"]
+    last = saved(lead, path, "section-remove:0")
+    assert [item.get("title") for item in last["criteria"]] == ["Second"]
+    refused = lead.post(path, {**fields_of(lead, path), "action": "criterion-up:7"})
+    assert refused.status_code == 422
+
+
+def test_a_rule_and_its_parameters_are_chosen(visit: Callable[[str], Visitor]) -> None:
+    lead = visit("lead")
+    path = begun(lead, "chat")
+    saved(lead, path, "criterion-add:0")
+    criterion = "criteria[0]"
+    saved(lead, path, **{f"{criterion}.judge.rule": "required_phrases"})
+    statement = f"{criterion}.judge.parameters.statements[0]"
+    typed = {
+        f"{statement}.title": "The order number",
+        f"{statement}.anyOf": "order number\r\nnumber of your order\r\n",
+        f"{criterion}.judge.parameters.within.firstTurns": "3",
+        f"{criterion}.judge.parameters.inOrder": "false",
+        f"{criterion}.weight": "12,5",
+    }
+    document = saved(lead, path, **typed)
+    assert document["criteria"][0]["weight"] == 12.5
+    assert document["criteria"][0]["judge"]["parameters"] == {
+        "statements": [
+            {
+                "key": "statement_1",
+                "title": "The order number",
+                "anyOf": ["order number", "number of your order"],
+            }
+        ],
+        "within": {"firstTurns": 3},
+        "inOrder": False,
+    }
+    scale = saved(lead, path, **{f"{criterion}.type": "scale"})["criteria"][0]
+    assert "judge" not in scale
+    assert [option["score"] for option in scale["options"]] == [0, 0.5, 1]
+    pace = {f"{criterion}.type": "metric"}
+    assert "options" not in saved(lead, path, **pace)["criteria"][0]
+    ruled = saved(lead, path, **{f"{criterion}.judge.rule": "first_response"})
+    assert ruled["criteria"][0]["judge"]["parameters"] == {"fullSeconds": 60, "halfSeconds": 180}
+
+
+def test_a_draft_is_saved_and_checked_while_it_is_typed(visit: Callable[[str], Visitor]) -> None:
+    lead = visit("lead")
+    path = begun(lead, service.current_default("chat").id)
+    live = f"/live/lint/{path.rpartition('/')[2]}"
+    fields = fields_of(lead, path)
+    question = "Is the agent friendly?"
+    fields |= {"criteria[0].weight": "3", "criteria[1].question": question}
+    json_only = {"Accept": "application/json"}
+    answer = lead.post(live, fields, json_only).json()
+    assert answer["weights"] == "weights 98 of 100: 2 to give"
+    assert [finding["field"] for finding in answer["errors"]] == ["criteria"]
+    assert answer["warnings"][0]["field"] == "criteria[1].question"
+    assert "friendly" in answer["warnings"][0]["message"]
+    assert answer["version"] == 2
+    page = lead.get(path).text
+    assert "2 to give" in page
+    assert "data-publish disabled" in page
+    refused = lead.post(path, {**fields_of(lead, path), "action": "publish"})
+    assert refused.status_code == 422
+    assert "Not published." in refused.text
+    fields |= {"version": "2", "criteria[0].weight": "much", "criteria[2].title": ""}
+    wrong = lead.post(live, fields, json_only).json()
+    assert [finding["field"] for finding in wrong["errors"]] == ["criteria[0].weight"]
+    assert fields_of(lead, path)["criteria[0].weight"] == "much"
+    assert lead.post(live, {**fields, "colour": "red"}, json_only).status_code == 422
+
+
+def test_the_second_of_two_people_sees_the_change_and_loses_nothing(
+    base: str, runtime: Runtime, client: Caller, visit: Callable[[str], Visitor]
+) -> None:
+    first = visit("lead")
+    add_user(runtime, "lead", "nora")
+    second = Visitor(base)
+    second.get("/sign-in")
+    second.sign_in("nora")
+    path = begun(first, create(client)["id"], nextVersion="true")
+    stale = fields_of(second, path)
+    saved(first, path, passThreshold="60")
+    live = f"/live/lint/{path.rpartition('/')[2]}"
+    typed = {**stale, "description": "Typed by Nora", "action": "save"}
+    refused = second.post(live, typed, {"Accept": "application/json"})
+    assert refused.status_code == 412
+    assert "lead has changed this draft meanwhile" in refused.json()["error"]["message"]
+    compared = second.post(path, typed)
+    assert compared.status_code == 412
+    kept = FormReader(compared.text).fields
+    assert (kept["description"], kept["version"]) == ("Typed by Nora", "2")
+    assert "<code>passThreshold</code></th><td>60</td><td>75</td>" in compared.text
+    assert "description" not in document_of(first, path)
+    assert second.post(path, {**kept, "action": "save"}).status_code == 303
+    assert document_of(first, path)["description"] == "Typed by Nora"
+
+
+def test_a_draft_is_published_as_the_next_version(
+    client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    scorecard_id = create(client)["id"]
+    lead = visit("lead")
+    path = begun(lead, scorecard_id, nextVersion="true")
+    assert begun(lead, scorecard_id, nextVersion="true") == path
+    assert "Drafts: 1" in lead.get("/scorecards").text
+    saved(lead, path, passThreshold="60")
+    add_version(client, scorecard_id, passThreshold=50)
+    asked = lead.post(path, {**fields_of(lead, path), "action": "publish"})
+    assert asked.status_code == 409
+    assert "Version 2 was published after this draft began with version 1" in asked.text
+    published = lead.post(f"{path}/publish")
+    assert published.status_code == 303
+    shown = get(client, f"/scorecards/{scorecard_id}")
+    assert (shown["version"], shown["passThreshold"]) == (3, 60)
+    assert lead.get(path).status_code == 404
+    with runtime.db.reading() as session:
+        action = audit.Action.SCORECARD_PUBLISHED
+        assert len(audit.users_who(session, action, scorecard_id)) == 1
+
+
+def test_the_json_of_a_draft_is_edited_in_another_tab(visit: Callable[[str], Visitor]) -> None:
+    lead = visit("lead")
+    path = begun(lead, service.current_default("chat").id)
+    document = document_of(lead, path)
+    document["criteria"][0]["appliesWhen"] = {"languages": ["en"]}
+    form = {"version": "1", "json": json.dumps(document)}
+    assert lead.post(f"{path}/json", form).status_code == 303
+    assert saved(lead, path, description="Typed") == {**document, "description": "Typed"}
+    for text, message in (
+        ('{"name": ', "The draft is not JSON"),
+        (json.dumps({**document, "channel": "voice"}), "The channel of this draft is chat."),
+        (json.dumps({**document, "criteria": 5}), "<code>criteria</code>"),
+    ):
+        refused = lead.post(f"{path}/json", {"version": "3", "json": text})
+        assert refused.status_code in (400, 422)
+        assert message in refused.text
+    stale = lead.post(f"{path}/json", {**form, "version": "2"})
+    assert stale.status_code == 412
+
+
+def test_only_leads_edit_and_a_default_is_copied(visit: Callable[[str], Visitor]) -> None:
+    lead, reviewer = visit("lead"), visit("reviewer")
+    shipped = service.current_default("chat").id
+    path = begun(lead, shipped)
+    assert reviewer.get(path).status_code == 403
+    assert (
+        lead.post("/scorecards/drafts", {"startFrom": shipped, "nextVersion": "true"}).ok is False
+    )
+    assert document_of(lead, path)["name"] == "Copy of Chat"
+    assert lead.post(f"{path}/discard").status_code == 303
+    assert "Drafts: 0" in lead.get("/scorecards").text
+
+
+def test_phrases_of_a_custom_criterion_survive_the_form(
+    client: Caller, visit: Callable[[str], Visitor]
+) -> None:
+    scorecard_id = create(client, says("own.a", "good morning", "farewell", weight=100))["id"]
+    lead = visit("lead")
+    path = begun(lead, scorecard_id, nextVersion="true")
+    before = document_of(lead, path)
+    assert saved(lead, path) == before
+    statements = before["criteria"][0]["judge"]["parameters"]["statements"]
+    assert [statement["title"] for statement in statements] == ["good morning", "farewell"]

@@ -1,0 +1,75 @@
+"""Documentation: links lead somewhere, and fields, units and metrics are those of the service."""
+
+import re
+from pathlib import Path
+
+import pytest
+from marshmallow import Schema
+
+from app.ai.scorecard.metric_names import KNOWN_METRICS
+from app.evaluations.schemas import results
+from app.evaluations.schemas.evaluations import EvaluationDetailSchema
+from app.evaluations.schemas.evidence import EvidenceSchema
+from app.evaluations.schemas.quality import QualitySchema
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").rglob("*.md")]
+EXPLAINED: dict[str, type[Schema]] = {
+    "Evaluation": EvaluationDetailSchema,
+    "Results": results.ResultsSchema,
+    "AutoFail": results.AutoFailSchema,
+    "Engine": results.EngineSchema,
+    "Section": results.SectionSchema,
+    "Criterion": results.CriterionSchema,
+    "Evidence": EvidenceSchema,
+    "Dimensions": results.DimensionsSchema,
+    "Sentiment": results.SideSentimentSchema,
+    "Resolution": results.ResolutionSchema,
+    "Summary": results.SummarySchema,
+    "Moment": results.MomentSchema,
+    "Advice": results.AdviceSchema,
+    "Quality": QualitySchema,
+}
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """Return the cells of every row of the tables, without their heads."""
+    lines = re.findall(r"^\|(?!---)(.*)\|$", re.sub(r"^.*\n\|---.*$", "", text, flags=re.M), re.M)
+    return [[cell.strip() for cell in line.split("|")] for line in lines]
+
+
+def named_in(text: str) -> list[str]:
+    """Return the names in the first column of the tables."""
+    return [name for row in rows_of(text) for name in re.findall(r"`([^`]+)`", row[0])]
+
+
+def sections_of(page: str) -> dict[str, str]:
+    parts = re.split(r"^## (.+)$", (ROOT / "docs" / page).read_text(), flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("section", EXPLAINED)
+def test_results_explains_every_field(section: str) -> None:
+    schema = EXPLAINED[section]()
+    declared = [field.data_key or name for name, field in schema.dump_fields.items()]
+    assert sorted(named_in(sections_of("results.md")[section])) == sorted(declared)
+
+
+def test_every_metric_is_defined_with_its_unit() -> None:
+    sections = sections_of("metrics.md")
+    kinds = ("Every conversation", "Spoken conversations", "Written conversations", "Voice bots")
+    text = "\n".join(sections[kind] for kind in kinds)
+    assert sorted(named_in(text)) == sorted(KNOWN_METRICS)
+    assert all(len(row) == 3 and all(row) for row in rows_of(text))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_of_the_repository(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert {page for page in pages if f"({page})" not in index} == set()
