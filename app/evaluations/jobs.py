@@ -27,10 +27,10 @@ logger = logging.getLogger(__name__)
 
 
 def judge(runtime: Runtime, job_id: str = "") -> None:
-    """Judge all that is due, this evaluation first; then continue bulk re-evaluations.
+    """Judge all that is due; then continue bulk re-evaluations.
 
-    Rules compute, and so take evaluations in batches; a language model is waited for, and takes
-    some at once.
+    Rules compute, and so take evaluations in batches; a language model is waited for, and so has
+    some at once, this evaluation first.
     """
     engine = build_judge(runtime.settings, StoredAnswers(runtime.db))
     at_once = requests_at_once(runtime.settings)
@@ -40,7 +40,7 @@ def judge(runtime: Runtime, job_id: str = "") -> None:
         handle=partial(_judge_evaluation, judge=engine),
         fail=_fail,
         release=judgements.release,
-        is_final=lambda error: isinstance(error, NotFound | CpuLimitExceeded),
+        is_final=judgements.is_final,
     )
 
     def run_one() -> bool:

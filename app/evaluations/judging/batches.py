@@ -76,9 +76,11 @@ class _Batch:
                 self._judged.append(self._judge_one(lease, task, stored))
             except (Stopped, ServiceUnavailable):
                 raise
-            except Exception:
+            except Exception as error:
                 logger.exception("the evaluation %s failed in its batch", lease.job_id)
-                self._release([lease], utc_now() + RETRY_PAUSE, counts=True)
+                now = utc_now()
+                due_at = now if judgements.is_final(error) else now + RETRY_PAUSE
+                self._release([lease], due_at, counts=True)
 
     def store(self) -> None:
         """Complete all evaluations in one transaction."""

@@ -9,6 +9,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from app.ai.context import Context
+from app.ai.cpu_limit import CpuLimitExceeded
 from app.ai.judge import Judgement
 from app.ai.transcript import Transcript
 from app.core.clock import utc_now
@@ -273,6 +274,11 @@ def release(session: Session, lease: Lease[EvaluationJob], due_at: datetime, cou
     leases.release(session, lease, due_at, counts)
     if service.find(session, lease.job_id).status == Status.EVALUATING:
         service.set_status(session, lease.job_id, Status.QUEUED)
+
+
+def is_final(error: Exception) -> bool:
+    """Whether another attempt would only fail in the same way."""
+    return isinstance(error, NotFound | CpuLimitExceeded)
 
 
 def _cancel_waiting(session: Session, source_type: str, source_id: str) -> None:
