@@ -133,7 +133,10 @@ class ImportUploadCreate(ImportSettings):
 class ImportUploadSchema(CamelSchema):
     """A signed link for the file: send it once; the import then starts by itself."""
 
-    import_id = fields.String(required=True, metadata={"example": _IMPORT_ID})
+    import_id = fields.String(
+        required=True,
+        metadata={"description": "The import that reads the file.", "example": _IMPORT_ID},
+    )
     upload_url = fields.String(required=True, metadata={"format": "uri"})
     method = Choice(("PUT",), required=True)
     headers = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
