@@ -8,9 +8,10 @@ from app.ai.language_model.endpoint import ANSWER_BODY, Endpoint
 from app.ai.language_model.endpoint_memory import EndpointMemory
 from app.ai.language_model.judge import Access, LanguageModelJudge
 from app.ai.language_model.kept_answers import AnswerStore
+from app.ai.languages.lexicon import lexicon_of
 from app.ai.rule_judge import RuleJudge
 from app.core.outgoing_http.addresses import ANYWHERE
-from app.core.outgoing_http.client import RequestsClient
+from app.core.outgoing_http.reply import HttpClient
 from app.core.settings import EMBEDDED, Settings
 
 
@@ -43,11 +44,18 @@ def endpoint_of(settings: Settings) -> Endpoint:
     return Endpoint(settings.judge_url, settings.judge_model, settings.judge_api_key)
 
 
-def open_sender(settings: Settings) -> RequestsClient:
+def open_sender(settings: Settings) -> HttpClient:
     """Make the sender of one conversation's requests; the operator's own machines may be reached."""
+    # Not at the top: the library takes long to import, and only these judges send requests.
+    from app.core.outgoing_http.client import RequestsClient  # noqa: PLC0415
+
     return RequestsClient(ANYWHERE, ca_bundle=settings.judge_ca_bundle, body=ANSWER_BODY)
 
 
 def requests_at_once(settings: Settings) -> int:
     """Say how many conversations a process judges at once: rules compute, models are waited for."""
     return 1 if settings.judge == EMBEDDED else settings.judge_concurrency
+
+
+# The usual lexicon is there before a worker forks a process for each job.
+lexicon_of("en")

@@ -48,6 +48,8 @@ class Dataset(StrEnum):
     EVALUATIONS = "evaluations"
     CRITERIA = "criteria"
     SEGMENTS = "segments"
+    COACHING = "coaching"
+    MOMENTS = "moments"
     EXECUTIVES = "executives"
     CAMPAIGNS = "campaigns"
     CALL_CENTERS = "call_centers"

@@ -186,6 +186,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "evaluations": "Evaluations",
         "criteria": "Criteria",
         "segments": "Segments of conversations",
+        "coaching": "Strengths and improvements",
+        "moments": "Moments",
         "executives": "Executives",
         "campaigns": "Campaigns",
         "call_centers": "Call centres",

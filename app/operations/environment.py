@@ -31,10 +31,15 @@ def settings_here(
     return replace(settings, data_dir=settings.data_dir.resolve())
 
 
+def unknown_settings() -> list[str]:
+    """Return a sentence about each CQE_ variable here that is no setting."""
+    return unknown_variables(_environment(_CODE))
+
+
 def warn_of_unknown() -> None:
     """Log the CQE_ variables that are no settings."""
-    for name in unknown_variables(_environment(_CODE)):
-        logger.warning("%s is not a setting: check its name", name)
+    for sentence in unknown_settings():
+        logger.warning("%s", sentence)
 
 
 def _environment(installation: Path) -> dict[str, str]:

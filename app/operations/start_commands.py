@@ -16,9 +16,9 @@ import click
 @click.option("--demo", is_flag=True, help="Load sample conversations and calls.")
 def up(*, no_worker: bool, demo: bool, **options: Any) -> None:
     """Start the whole service: tables, queue, web server and worker."""
-    from app.operations import up as service  # noqa: PLC0415
-    from app.operations.environment import settings_here  # noqa: PLC0415
-    from app.operations.failure import plain_errors  # noqa: PLC0415
+    from app.operations import up as service
+    from app.operations.environment import settings_here
+    from app.operations.failure import plain_errors
 
     with plain_errors():
         service.run(settings_here(options), with_worker=not no_worker, with_demo=demo)
@@ -27,6 +27,6 @@ def up(*, no_worker: bool, demo: bool, **options: Any) -> None:
 @click.command("worker")
 def worker() -> None:
     """Run the worker without a web server."""
-    from app.operations.background_work import run_worker  # noqa: PLC0415
+    from app.operations.background_work import run_worker
 
     run_worker()

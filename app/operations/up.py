@@ -1,4 +1,8 @@
-"""Up command: starts every process of the service in order, until it is told to stop."""
+"""Up command: starts every process of the service in order, until it is told to stop.
+
+What a process needs is imported just before it is forked: the queue server starts while the web
+application is imported, and the web server answers before the worker's modules are imported.
+"""
 
 import errno
 import gc
@@ -12,32 +16,32 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from app import __version__
-from app.core import queue
 from app.core.process import log
-from app.core.runtime import Runtime
 from app.core.secrets.encryption import KEY_FILE, create_key_file
 from app.core.settings import Settings
-from app.factory import create_app
-from app.operations import data_dir, first_start
-from app.operations.background_work import JOB_QUEUES, TASKS
-from app.operations.checks import speech_problem
+from app.operations import data_dir
 from app.operations.environment import warn_of_unknown
 from app.operations.failure import CannotRun
-from app.operations.first_start import FirstAccess
-from app.operations.processes import demo, queue_server, web, workers
+from app.operations.processes import addresses, queue_server
 from app.operations.processes.fork import call_in_child
 from app.operations.processes.output import OutputPump
 from app.operations.processes.queue_server import QueueChoice
 from app.operations.processes.supervisor import Service, Supervisor
-from app.wiring import build_runtime
+
+if TYPE_CHECKING:
+    from app.core.runtime import Runtime
+    from app.operations.first_start import FirstAccess
 
 logger = logging.getLogger(__name__)
 
 _QUEUE_READY_WITHIN_S = 10.0
+_LOOK_AGAIN_S = 0.02
 _BACKLOG = 1024
 _FIRST_ACCESS_FILE = "first-key.txt"
 
@@ -48,6 +52,8 @@ def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> No
     Raises:
         CannotRun: something that is needed is missing or in use.
     """
+    # While modules are imported there is next to no garbage, and looking for it takes long.
+    gc.disable()
     log.configure(settings.log_level)
     data_dir.prepare(settings.data_dir)
     lock = data_dir.lock_exclusively(settings.data_dir)
@@ -59,20 +65,26 @@ def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> No
     supervisor = Supervisor(output)
     supervisor.handle_signals()
     try:
+        warn_of_unknown()
         choice = _start_queue(supervisor, settings, lock)
-        first_access: FirstAccess = call_in_child(partial(_prepare, settings))
+        wait_for_access = _start_preparing(settings)
+        import_module("app.factory")
+        first_access = wait_for_access()
         choice = _await_queue(supervisor, settings, choice, lock)
         settings = replace(settings, redis_url=choice.url or "none")
-        runtime = build_runtime(settings)
         if not supervisor.is_stopping:
-            _start_rest(supervisor, runtime, listener, with_worker=with_worker)
-        if _await_web(supervisor, settings):
-            _print_ready(settings, choice, first_access, with_worker=with_worker)
-            if with_demo:
-                _load_demo(supervisor, runtime, listener, with_worker=with_worker)
+            runtime = _start_web(supervisor, settings, listener)
+            if with_worker:
+                _start_worker(supervisor, runtime, listener)
+            if _await_web(supervisor, settings):
+                _print_ready(settings, choice, first_access, with_worker=with_worker)
+                if with_demo:
+                    _load_demo(supervisor, runtime, listener, with_worker=with_worker)
         while not supervisor.is_stopping:
             supervisor.tick()
     finally:
+        from app.core import queue
+
         # New connections are refused while the last requests are answered.
         listener.close()
         supervisor.stop()
@@ -99,10 +111,12 @@ def _listen(settings: Settings) -> socket.socket:
         raise CannotRun(messages.get(error.errno or 0, default)) from error
 
 
-def _prepare(settings: Settings) -> FirstAccess:
+def _start_preparing(settings: Settings) -> Callable[[], "FirstAccess"]:
+    from app.operations import first_start
+
     # Without a terminal, the output goes to a log, which is kept and which others may read.
     access_file = None if sys.stdout.isatty() else settings.data_dir / _FIRST_ACCESS_FILE
-    return first_start.prepare(settings, access_file=access_file)
+    return call_in_child(partial(first_start.prepare, settings, access_file=access_file))
 
 
 def _start_queue(supervisor: Supervisor, settings: Settings, lock: int) -> QueueChoice:
@@ -119,6 +133,8 @@ def _await_queue(
 ) -> QueueChoice:
     if not choice.program:
         return choice
+    from app.core import queue
+
     for attempt in (1, 2):
         if attempt == 2:
             supervisor.remove("queue")
@@ -130,7 +146,7 @@ def _await_queue(
                 queue.clear_locks(choice.url)
                 queue.publish_url(settings.data_dir, choice.url)
                 return choice
-            supervisor.wait(0.02)
+            supervisor.wait(_LOOK_AGAIN_S)
             if not supervisor.is_running("queue"):
                 break
         logger.warning("the queue server does not start; see queue/queue.log in the data folder")
@@ -138,27 +154,42 @@ def _await_queue(
     return QueueChoice("", "", "none, because it does not start: jobs start a little later")
 
 
-def _start_rest(
-    supervisor: Supervisor, runtime: Runtime, listener: socket.socket, *, with_worker: bool
-) -> None:
-    application = create_app(runtime.settings, runtime)
-    warn_of_unknown()
-    serve = partial(web.serve, application, runtime.settings, listener.fileno())
-    services = [Service("web", serve)]
-    if with_worker:
-        services += [
-            replace(service, run=partial(_run_without, listener, service.run))
-            for service in workers.services(runtime, TASKS, JOB_QUEUES)
-        ]
-    # Children share the memory of frozen objects, because the garbage collector does not touch them.
-    gc.collect()
-    gc.freeze()
+def _start_web(supervisor: Supervisor, settings: Settings, listener: socket.socket) -> "Runtime":
+    from app.factory import create_app
+    from app.operations.processes import web
+    from app.wiring import build_runtime
+
+    runtime = build_runtime(settings)
+    application = create_app(settings, runtime)
+    serve = partial(web.serve, application, settings, listener.fileno())
+    _share_memory()
+    supervisor.start([Service("web", serve)])
+    return runtime
+
+
+def _start_worker(supervisor: Supervisor, runtime: "Runtime", listener: socket.socket) -> None:
+    from app.operations.background_work import JOB_QUEUES, TASKS
+    from app.operations.processes import workers
+
+    services = [
+        replace(service, run=partial(_run_without, listener, service.run))
+        for service in workers.services(runtime, TASKS, JOB_QUEUES)
+    ]
+    _share_memory()
     supervisor.start(services)
 
 
+def _share_memory() -> None:
+    """Freeze all objects: the garbage collector does not touch them, so that children share them."""
+    gc.freeze()
+    gc.enable()
+
+
 def _load_demo(
-    supervisor: Supervisor, runtime: Runtime, listener: socket.socket, *, with_worker: bool
+    supervisor: Supervisor, runtime: "Runtime", listener: socket.socket, *, with_worker: bool
 ) -> None:
+    from app.operations.processes import demo
+
     service = demo.service(runtime, with_worker=with_worker)
     supervisor.start([replace(service, run=partial(_run_without, listener, service.run))])
 
@@ -170,7 +201,7 @@ def _run_without(listener: socket.socket, run: Callable[[], None]) -> None:
 
 
 def _await_web(supervisor: Supervisor, settings: Settings) -> bool:
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
+    host = addresses.LOOPBACK_OF_WILDCARD.get(settings.host, settings.host)
     while not supervisor.is_stopping:
         connection = http.client.HTTPConnection(host, settings.port, timeout=1)
         with suppress(OSError, http.client.HTTPException):
@@ -178,18 +209,20 @@ def _await_web(supervisor: Supervisor, settings: Settings) -> bool:
             if connection.getresponse().status == http.client.OK:
                 return True
         connection.close()
-        supervisor.wait(0.05)
+        supervisor.wait(_LOOK_AGAIN_S)
     return False
 
 
 def _print_ready(
-    settings: Settings, choice: QueueChoice, first_access: FirstAccess, *, with_worker: bool
+    settings: Settings, choice: QueueChoice, first_access: "FirstAccess", *, with_worker: bool
 ) -> None:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    address = f"http://{host}:{settings.port}"
+    from app.operations.checks import speech_problem
+
+    address, *others = addresses.of_listener(settings)
     lines = [
         f"CQE {__version__} is ready.",
         f"  Address    {address}",
+        *(f"             {other}" for other in others),
         f"  API docs   {address}/docs",
         f"  Data       {settings.data_dir}",
         f"  Queue      {choice.description}",
@@ -198,14 +231,17 @@ def _print_ready(
         lines.append("  Worker     none (--no-worker): start one with `./run worker`")
     elif problem := speech_problem(settings):
         lines.append(f"  Speech     {problem}")
+    lines += addresses.tls_notes(settings)
     lines += _first_access_lines(settings, first_access)
     lines += ["", "Stop with Ctrl-C or SIGTERM."]
     with suppress(OSError):
         click.echo("\n".join(lines))
 
 
-def _first_access_lines(settings: Settings, access: FirstAccess) -> list[str]:
-    created = first_start.lines_of(access)
+def _first_access_lines(settings: Settings, access: "FirstAccess") -> list[str]:
+    from app.operations.first_start import lines_of
+
+    created = lines_of(access)
     if created:
         lines = ["", "Created at this start and printed only once:", *(f"  {x}" for x in created)]
     elif access["file"]:

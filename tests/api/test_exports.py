@@ -4,12 +4,14 @@ import csv
 import hashlib
 import io
 import json
+import re
 import sqlite3
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -93,7 +95,10 @@ def test_an_export_is_queued_made_and_downloaded(
     assert rows[0]["passed"] in ("true", "false")
     assert rows[0]["completed_at"].endswith("Z")
     assert rows[0]["has_verdict"] == "true"
-    assert len(rows[0]) == 40
+    assert len(rows[0]) == 43
+    detail = client.get(f"/evaluations/{three[0].id}").json()["data"]
+    assert rows[0]["band"] == detail["band"]
+    assert rows[0]["summary"] == ""
     done = shown(client, job_id)
     assert (done["rowCount"], done["progress"]) == (3, 100)
     url = done["downloadUrl"].removeprefix(client.base)
@@ -145,8 +150,8 @@ def test_what_is_harmless_stays(value: Any) -> None:
 @pytest.mark.parametrize(
     "dataset",
     [
-        *("evaluations", "criteria", "segments", "executives", "campaigns", "call_centers"),
-        *("trends", "usage"),
+        *("evaluations", "criteria", "segments", "coaching", "moments", "executives", "campaigns"),
+        *("call_centers", "trends", "usage"),
     ],
 )
 def test_every_dataset_can_be_had_in_every_format(
@@ -162,9 +167,55 @@ def test_every_dataset_can_be_had_in_every_format(
     table = pyarrow.read_table(io.BytesIO(made(client, runtime, dataset, "parquet", to=to)))
     assert made(client, runtime, dataset, "xlsx", to=to)[:2] == b"PK"
     assert len(rows) == len(lines) == table.num_rows
-    assert len(rows) > 0 or dataset in ("executives", "call_centers")
+    assert len(rows) > 0 or dataset in ("moments", "executives", "call_centers")
     if lines:
         assert list(rows[0]) == list(lines[0]) == table.column_names
+
+
+def test_times_are_times_in_parquet_and_in_sheets(
+    client: Caller, runtime: Runtime, three: list[Evaluation]
+) -> None:
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    body = {"columns": ["evaluation_id", "completed_at"], "timezone": "Asia/Kolkata"}
+    written = [
+        datetime.fromisoformat(json.loads(line)["completed_at"])
+        for line in made(client, runtime, "evaluations", "jsonl", **body).splitlines()
+    ]
+    table = pyarrow.read_table(io.BytesIO(made(client, runtime, "evaluations", "parquet", **body)))
+    assert str(table.schema.field("completed_at").type) == "timestamp[ms, tz=UTC]"
+    assert table.column("completed_at").to_pylist() == written
+    file = zipfile.ZipFile(io.BytesIO(made(client, runtime, "evaluations", "xlsx", **body)))
+    sheet = file.read("xl/worksheets/sheet1.xml").decode()
+    assert 'topLeftCell="A2" activePane="bottomLeft" state="frozen"' in sheet
+    assert '<autoFilter ref="A1:B4"/>' in sheet
+    days = [float(day) for day in re.findall(r'<c r="B\d+" s="\d+"><v>([\d.]+)</v>', sheet)]
+    local = [moment.replace(tzinfo=None) for moment in written]
+    assert days == pytest.approx(
+        [(moment - datetime(1899, 12, 30)).total_seconds() / 86_400 for moment in local]
+    )
+
+
+def test_coaching_and_moments_are_those_of_the_results(
+    client: Caller, runtime: Runtime, three: list[Evaluation]
+) -> None:
+    advice = read(made(client, runtime, "coaching", includeText=True))
+    moments = read(made(client, runtime, "moments"))
+    for evaluation in three:
+        results = client.get(f"/evaluations/{evaluation.id}/results").json()["data"]
+        expected = [
+            (kind, item["criterionKey"] or "")
+            for kind in ("strength", "improvement")
+            for item in results["coaching"][f"{kind}s"]
+        ]
+        own = [row for row in advice if row["evaluation_id"] == evaluation.id]
+        assert [(row["kind"], row["criterion"]) for row in own] == expected
+        assert all(row["text"] for row in own)
+        listed = [row["type"] for row in moments if row["evaluation_id"] == evaluation.id]
+        assert listed == [moment["type"] for moment in results["moments"]]
+    assert {row["text"] for row in read(made(client, runtime, "coaching"))} == {""}
+    titles = {row["criterion"]: row["title"] for row in read(made(client, runtime, "criteria"))}
+    assert titles
+    assert all(titles.values())
 
 
 def test_words_of_the_conversation_come_only_when_asked_for(
@@ -179,6 +230,9 @@ def test_words_of_the_conversation_come_only_when_asked_for(
         row["evidence_quotes"] for row in read(made(client, runtime, "criteria", includeText=True))
     ]
     assert any(quotes)
+    full_rows = read(made(client, runtime, "evaluations", includeText=True))
+    overview = client.get(f"/evaluations/{three[0].id}").json()["data"]["summary"]["overview"]
+    assert full_rows[0]["summary"] == overview
 
 
 def test_columns_delimiter_filters_and_zone(

@@ -118,8 +118,12 @@ def test_a_judge_needs_its_endpoint_and_its_key_is_never_printed() -> None:
     assert "sk 7" not in str(refusal.value)
 
 
-def test_a_mistyped_name_is_found() -> None:
-    assert unknown_variables({"CQE_PORT": "1", "CQE_PROT": "1", "HOME": "/"}) == ["CQE_PROT"]
+def test_a_mistyped_name_is_found_with_the_nearest_one() -> None:
+    environment = {"CQE_PORT": "1", "CQE_PROT": "1", "CQE_XYZ": "1", "CQE_CLIENT_KEY": "k"}
+    assert unknown_variables({**environment, "HOME": "/"}) == [
+        "CQE_PROT is not a setting: did you mean CQE_PORT?",
+        "CQE_XYZ is not a setting: docs/settings.md lists all settings.",
+    ]
 
 
 def test_every_wrong_value_is_named_at_once() -> None:

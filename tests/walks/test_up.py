@@ -177,6 +177,35 @@ def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
         again.end()
 
 
+def test_a_second_ctrl_c_ends_the_service_at_once_and_in_silence(tmp_path: Path) -> None:
+    service = ServiceProcess(tmp_path / "instance").wait_ready()
+    below = service.children()
+    web = service.child("cqe: web")
+    os.kill(web, signal.SIGSTOP)  # it would be waited for
+    before = len(service.text.splitlines())
+    service.process.send_signal(signal.SIGINT)
+    wait_until(lambda: "cqe: scheduler" not in service.children().values(), 20)
+    assert service.process.poll() is None
+    assert service.stop(signal.SIGINT) == 0
+    assert not [name for pid, name in below.items() if is_running(pid)]
+    printed = service.text.splitlines()[before:]
+    assert printed[-1] == "Stopped."
+    assert not [line for line in printed if "Traceback" in line or "in time" in line]
+
+
+def test_on_all_addresses_the_reachable_ones_and_the_need_of_tls_are_printed(
+    tmp_path: Path,
+) -> None:
+    service = ServiceProcess(tmp_path / "instance", CQE_HOST="0.0.0.0", CQE_REDIS_URL="none")
+    try:
+        service.wait_ready()
+        assert f"  Address    http://127.0.0.1:{service.port}\n" in service.text
+        assert f"http://0.0.0.0:{service.port}" not in service.text
+        assert "other machines are answered over HTTPS only" in service.text
+    finally:
+        service.end()
+
+
 def test_a_taken_port_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -198,7 +227,7 @@ def test_everything_starts_without_a_queue_server(tmp_path: Path) -> None:
     try:
         service.wait_ready()
         assert "jobs start a little later" in service.text
-        assert "CQE_PROT is not a setting" in service.text
+        assert "CQE_PROT is not a setting: did you mean CQE_PORT?" in service.text
         assert sorted(set(service.children().values())) == [
             "cqe: scheduler",
             "cqe: sender",

@@ -15,7 +15,7 @@ from app.ai.language_model.endpoint_memory import EndpointMemory
 from app.ai.language_model.prompt import ChatMessages, with_repair
 from app.ai.language_model.questions import Question, answer_schema
 from app.ai.language_model.waiting import pause, wait_for
-from app.core.outgoing_http.client import HttpClient
+from app.core.outgoing_http.reply import HttpClient
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,7 @@ from typing import Any
 import orjson
 
 from app.core.clock import utc_now
-from app.core.outgoing_http.client import HttpClient
-from app.core.outgoing_http.reply import AttemptOutcome, BodyLimit, Reply
+from app.core.outgoing_http.reply import AttemptOutcome, BodyLimit, HttpClient, Reply
 from app.core.outgoing_http.retry_after import retry_after_s
 
 # A few thousand tokens and their wrapping; more is no answer to a question of ours.

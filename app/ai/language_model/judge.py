@@ -27,7 +27,7 @@ from app.ai.scoring.answers import Answer, unjudged
 from app.ai.scoring.score import ErrorCode, Problem, Score, score_of, unscored
 from app.ai.transcript import Transcript
 from app.ai.wording.sentences import sentence
-from app.core.outgoing_http.client import HttpClient
+from app.core.outgoing_http.reply import HttpClient
 from app.core.process.stopping import never_stop
 from app.core.settings import TokenPrices
 

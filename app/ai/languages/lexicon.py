@@ -97,7 +97,3 @@ def _feelings(document: Mapping[str, str] | None) -> Feelings | None:
 
 def _words(text: str) -> list[str]:
     return text.translate(PLAIN).replace(NUKTA, "").split()
-
-
-# The usual one is there before any process is forked.
-lexicon_of("en")

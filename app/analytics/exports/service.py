@@ -32,7 +32,13 @@ MAX_OPEN = 100
 _REPORT_FILTERS = frozenset(
     {"engagement_id", "campaign_id", "call_center_id", "executive_id", "channel", "scorecard_id"}
 )
-_DATASETS_WITH_TEXT = (Dataset.EVALUATIONS, Dataset.CRITERIA, Dataset.SEGMENTS)
+_DATASETS_WITH_TEXT = (
+    Dataset.EVALUATIONS,
+    Dataset.CRITERIA,
+    Dataset.SEGMENTS,
+    Dataset.COACHING,
+    Dataset.MOMENTS,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ class ExportCreate(CamelSchema):
         required=True,
         metadata={
             "description": "The key also requires the scope of the exported rows: `evaluations:read` "
-            "for evaluations, criteria and segments, `analytics:read` for executives, campaigns, "
-            "call_centers and trends, `usage:read` for usage."
+            "for evaluations, criteria, segments, coaching and moments, `analytics:read` for "
+            "executives, campaigns, call_centers and trends, `usage:read` for usage."
         },
     )
     format = Choice(list(Format), required=True)
@@ -50,7 +50,7 @@ class ExportCreate(CamelSchema):
     include_text = Flag(
         load_default=False,
         metadata={
-            "description": "Adds words of the conversation: quotes and texts of segments. "
+            "description": "Adds words of the conversation: quotes, texts of segments, summaries and advice. "
             "Requires the scope `conversations:read` as well."
         },
     )

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from functools import lru_cache
 from http.cookiejar import DefaultCookiePolicy
-from typing import Any, Protocol
+from typing import Any
 
 import requests
 from requests.adapters import BaseAdapter
@@ -25,19 +25,6 @@ from app.core.outgoing_http.exchange import (
 from app.core.outgoing_http.reply import EXCERPT, AttemptOutcome, BodyLimit, Reply
 
 logger = logging.getLogger(__name__)
-
-
-class HttpClient(Protocol):
-    """Sends POST requests."""
-
-    def post(self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float) -> Reply:
-        """Send, and wait for the status line and the headers, `timeout_s` in all."""
-
-    def close_idle(self) -> None:
-        """Close connections that were not used for a while."""
-
-    def close(self) -> None:
-        """Close every connection, also under running requests."""
 
 
 class RequestsClient:

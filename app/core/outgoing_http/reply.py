@@ -1,8 +1,9 @@
-"""Reply to an outgoing request: the answer, or the reason why there was none."""
+"""Reply to an outgoing request: the answer, or the reason why there was none; and who sends it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 
 class AttemptOutcome(StrEnum):
@@ -62,3 +63,16 @@ class Reply:
         text = self.body[:EXCERPT_BYTES].decode("utf-8", "replace")
         text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
         return text.encode()[:EXCERPT_BYTES].decode("utf-8", "ignore")
+
+
+class HttpClient(Protocol):
+    """Sends POST requests."""
+
+    def post(self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float) -> Reply:
+        """Send, and wait for the status line and the headers, `timeout_s` in all."""
+
+    def close_idle(self) -> None:
+        """Close connections that were not used for a while."""
+
+    def close(self) -> None:
+        """Close every connection, also under running requests."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -181,11 +182,17 @@ class Settings:
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
-    """List the CQE_ variables that are no setting: mistyped names, most likely."""
+    """Return a sentence about each CQE_ variable that is no setting, with the nearest name."""
     known = {setting_field.metadata["variable"] for setting_field in fields(Settings)}
-    return sorted(
+    unknown = sorted(
         name
         for name in environment
         # Clients of the API read CQE_CLIENT_ variables.
         if name.startswith("CQE_") and not name.startswith("CQE_CLIENT_") and name not in known
     )
+    sentences = []
+    for name in unknown:
+        nearest = get_close_matches(name, known, n=1)
+        hint = f"did you mean {nearest[0]}?" if nearest else "docs/settings.md lists all settings."
+        sentences.append(f"{name} is not a setting: {hint}")
+    return sentences

@@ -1,11 +1,13 @@
 """Forking: child processes that lead a process group each and end when their parent ends."""
 
 import ctypes
+import gc
 import logging
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import orjson
@@ -64,17 +66,23 @@ def fork(
         os._exit(code)
 
 
-def call_in_child(function: Callable[[], Any]) -> Any:
-    """Call a function in a child process and return its result, which must be JSON.
+def call_in_child(function: Callable[[], Any]) -> Callable[[], Any]:
+    """Call a function in a child process; return a function that waits for its result.
 
-    What the function imports and opens ends with the child.
-
-    Raises:
-        CannotRun: the function failed; the text says why.
+    What the function imports and opens ends with the child. Its result must be JSON.
     """
     read_end, write_end = os.pipe()
     pid = fork(lambda: _send_result(function, write_end), name="cqe: prepare")
     os.close(write_end)
+    return partial(_receive_result, pid, read_end)
+
+
+def _receive_result(pid: int, read_end: int) -> Any:
+    """Wait for the result of a child.
+
+    Raises:
+        CannotRun: the function failed; the text says why.
+    """
     with os.fdopen(read_end, "rb") as pipe:
         sent = pipe.read()
     os.waitpid(pid, 0)
@@ -123,6 +131,7 @@ def _send_result(function: Callable[[], Any], write_end: int) -> None:
 
 
 def _become_child(parent: int, name: str, output: int | None) -> None:
+    gc.enable()
     os.setpgid(0, 0)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)

@@ -117,19 +117,22 @@ class Supervisor:
 
     def _stop_tier(self, children: list[_Child]) -> None:
         began_at = time.monotonic()
-        signals_before = self._stop_signals
+        killed: set[int] = set()
         for child in children:
             if child.pid:
                 signal_process(child.pid, signal.SIGTERM)
-        while any(child.pid for child in children):
+        while running := [child for child in children if child.pid]:
+            waited_s = time.monotonic() - began_at
+            is_urgent = self._stop_signals > 1
+            for child in running:
+                is_late = waited_s > child.service.stop_within_s
+                if (is_urgent or is_late) and child.pid not in killed:
+                    killed.add(child.pid)
+                    signal_group(child.pid, signal.SIGKILL)
+                    if not is_urgent:
+                        logger.warning("%s did not stop in time and is killed", child.service.name)
             self._sleep(0.1)
             self._reap(quietly=True)
-            waited_s = time.monotonic() - began_at
-            is_urgent = self._stop_signals > max(1, signals_before)
-            for child in children:
-                if child.pid and (is_urgent or waited_s > child.service.stop_within_s):
-                    logger.warning("%s did not stop in time and is killed", child.service.name)
-                    signal_group(child.pid, signal.SIGKILL)
 
     def _start(self, child: _Child) -> None:
         private = [self._wake_read, self._wake_write]

@@ -3,8 +3,7 @@
 import logging
 
 from app.core.clock import utc_now
-from app.core.outgoing_http.client import HttpClient
-from app.core.outgoing_http.reply import Reply
+from app.core.outgoing_http.reply import HttpClient, Reply
 from app.core.secrets.encryption import Keyring, UnknownMasterKey
 from app.webhooks import signing_secrets
 from app.webhooks.sender import signatures

@@ -15,7 +15,7 @@ from typing import Protocol
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
-from app.core.outgoing_http.client import HttpClient
+from app.core.outgoing_http.reply import HttpClient
 from app.core.process import owner
 from app.core.settings import Settings
 from app.webhooks.sender import claims, reclaim

@@ -12,7 +12,15 @@ from sqlalchemy.orm import Session
 from app.analytics.engine.reader import open_facts
 from app.analytics.enums import Dataset
 from app.analytics.exports import snapshots
-from app.analytics.exports.datasets import criteria, evaluations, reports, segments, usage
+from app.analytics.exports.datasets import (
+    coaching,
+    criteria,
+    evaluations,
+    moments,
+    reports,
+    segments,
+    usage,
+)
 from app.analytics.exports.datasets.columns import Column, Row, Values, by_column
 from app.analytics.exports.request import ExportRequest
 from app.core.runtime import Runtime
@@ -23,18 +31,22 @@ COLUMNS: Mapping[Dataset, Sequence[Column]] = {
     Dataset.EVALUATIONS: evaluations.COLUMNS,
     Dataset.CRITERIA: criteria.COLUMNS,
     Dataset.SEGMENTS: segments.COLUMNS,
+    Dataset.COACHING: coaching.COLUMNS,
+    Dataset.MOMENTS: moments.COLUMNS,
     Dataset.EXECUTIVES: reports.EXECUTIVE_COLUMNS,
     Dataset.CAMPAIGNS: reports.LEADERBOARD_COLUMNS,
     Dataset.CALL_CENTERS: reports.LEADERBOARD_COLUMNS,
     Dataset.TRENDS: reports.TREND_COLUMNS,
     Dataset.USAGE: usage.COLUMNS,
 }
-# Datasets with as many rows as there are evaluations, or more. Each module has ROWS, LEAST_ROWS,
-# BATCH and values().
+# Datasets that are read from the evaluations. Each module has ROWS, BATCH and values(), and in
+# LEAST_ROWS a statement that counts rows which the dataset has at least, or None.
 _LARGE: Mapping[Dataset, ModuleType] = {
     Dataset.EVALUATIONS: evaluations,
     Dataset.CRITERIA: criteria,
     Dataset.SEGMENTS: segments,
+    Dataset.COACHING: coaching,
+    Dataset.MOMENTS: moments,
 }
 _EVALUATION = Evaluation.__table__.c
 
@@ -61,7 +73,7 @@ def columns_of(request: ExportRequest) -> list[Column]:
 def least_rows(session: Session, request: ExportRequest) -> int:
     """Return a lower bound of the number of rows now; 0 for small datasets."""
     dataset = _LARGE.get(request.dataset)
-    if dataset is None:
+    if dataset is None or dataset.LEAST_ROWS is None:
         return 0
     return session.scalar(_matching(dataset.LEAST_ROWS, request).order_by(None)) or 0
 

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Text, cast
 
 from app.core.clock import iso_utc
 
-Kind = Literal["text", "key", "integer", "number", "boolean", "list"]
+Kind = Literal["text", "key", "time", "integer", "number", "boolean", "list"]
 # The values of one column in a batch of rows.
 Values: TypeAlias = Sequence[Any]
 Row: TypeAlias = Sequence[Any]
@@ -27,8 +27,8 @@ _BOOLEANS = {0: False, 1: True, None: None}
 class Column:
     """A name and the kind of its values.
 
-    A `list` has texts. A `key` is a text of the service's own, such as an id, a time or an enum
-    value: it cannot look like a formula and never needs quotes.
+    A `list` has texts. A `key` is a text of the service's own, such as an id or an enum value: it
+    cannot look like a formula and never needs quotes. A `time` is a text in ISO 8601 with its zone.
     """
 
     name: str

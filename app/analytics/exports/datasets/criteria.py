@@ -23,7 +23,8 @@ COLUMNS = columns(
     "evaluation_id executive_id campaign_id section criterion weight:number criticality "
     "error_class applicable:boolean answer normalized_score:number judged_by confidence:number "
     "explanation evidence_segment_ids:list evidence_quotes:list overridden:boolean reviewer "
-    "review_reason scorecard_version:integer completed_at"
+    "review_reason scorecard_version:integer completed_at:time "
+    "title section_title executive campaign"
 )
 BATCH = 200
 _EFFECTIVE = (ReviewAction.OVERRIDE, ReviewAction.ACCEPT_DISPUTE)
@@ -36,6 +37,8 @@ ROWS = select(
     _EVALUATION.campaign_id,
     _EVALUATION.scorecard_version,
     _EVALUATION.completed_at,
+    _EVALUATION.executive,
+    _EVALUATION.campaign,
     as_text(_RESULT.document).label("document"),
 ).join(EvaluationResult, EvaluationResult.evaluation_id == _EVALUATION.id)
 # Each evaluation has at least one criterion; only the documents know how many.
@@ -52,8 +55,9 @@ def values(rows: Rows, request: ExportRequest) -> list[Values]:
 
 
 def _criteria_of(row: Row, request: ExportRequest) -> Iterator[Row]:
-    evaluation_id, executive_id, campaign_id, version, completed_at, text = row
+    evaluation_id, executive_id, campaign_id, version, completed_at, executive, campaign, text = row
     document = loads(text)
+    titles = {section["key"]: section["title"] for section in document.get("sections", ())}
     completed_at = time_formatter(request.zone)(completed_at)
     reviews = _last_reviews(document)
     for criterion in document.get("criteria", ()):
@@ -83,6 +87,10 @@ def _criteria_of(row: Row, request: ExportRequest) -> Iterator[Row]:
             reason,
             version,
             completed_at,
+            criterion["title"],
+            titles.get(criterion["section"]),
+            executive,
+            campaign,
         )
 
 

@@ -31,7 +31,8 @@ COLUMNS = columns(
     "sentiment_trend:key resolution:key topics:list duration_seconds:integer turn_count:integer "
     "talk_ratio:number silence_percent:number interruptions_by_agent:integer agent_wpm:number "
     "first_response_seconds:number scorecard_id:key scorecard_version:integer engine "
-    "confidence:number started_at:key completed_at:key"
+    "confidence:number started_at:time completed_at:time "
+    "band:key predicted_satisfaction:number summary"
 )
 BATCH = 1000
 _MEASURES = {
@@ -44,7 +45,7 @@ _MEASURES = {
 _EVALUATION = Evaluation.__table__.c
 _FACTS = EvaluationFact.__table__
 _FACT = _FACTS.c
-_JSON = ("failed_criteria", "topics", "engine")
+_JSON = ("failed_criteria", "topics", "engine", "summary")
 _BOOLEANS = ("has_verdict", "passed", "auto_failed")
 _TIMES = ("started_at", "completed_at")
 
@@ -87,6 +88,7 @@ def values(rows: Rows, request: ExportRequest) -> list[Values]:
     selected |= {name: booleans(selected[name]) for name in _BOOLEANS}
     selected |= {name: documents(selected[name]) for name in ("failed_criteria", "topics")}
     selected["engine"] = documents(selected["engine"], _engine)
+    selected["summary"] = _summaries(selected["summary"], request)
     selected |= {name: times(selected[name], request.zone) for name in _TIMES}
     selected |= _measures(selected)
     return [selected[column.name] for column in COLUMNS]
@@ -101,6 +103,13 @@ def _measures(selected: Mapping[str, Values]) -> dict[str, list[Any]]:
             for name, measure in _MEASURES.items():
                 measures[name][place] = metrics.get(METRICS[measure])
     return measures
+
+
+def _summaries(stored: Values, request: ExportRequest) -> Values:
+    """Return the overviews, which have words of the conversation: they require `includeText`."""
+    if not request.include_text:
+        return [None] * len(stored)
+    return documents(stored, lambda summary: summary and summary["overview"])
 
 
 def _engine(engine: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscrip
 
 COLUMNS = columns(
     "evaluation_id source_type source_id segment_id index:integer participant_id role start_ms:integer "
-    "end_ms:integer sent_at language confidence:number channel_index:integer sentiment "
+    "end_ms:integer sent_at:time language confidence:number channel_index:integer sentiment "
     "sentiment_score:number text"
 )
 BATCH = 100

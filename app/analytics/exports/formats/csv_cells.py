@@ -14,7 +14,7 @@ CellFormatter: TypeAlias = Callable[[Values], Sequence[str]]
 
 def cell_formatter(kind: Kind, delimiter: str) -> CellFormatter:
     """Return the function that formats a column of this kind; None gives an empty cell."""
-    if kind == "key":
+    if kind in ("key", "time"):
         return _keys
     if kind == "text":
         return _texts(delimiter)

@@ -1,6 +1,7 @@
 """Writers of export files; each writes batches of rows and keeps none in memory."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, Protocol
 import orjson
 
 from app.analytics.enums import Format
-from app.analytics.exports.datasets.columns import Column, Row, Values
+from app.analytics.exports.datasets.columns import Column, Kind, Row, Values
 from app.analytics.exports.formats.csv_cells import cell_formatter
 from app.analytics.exports.formats.formulas import defuse, joined
 
@@ -25,6 +26,15 @@ _DELIMITERS = {"comma": ",", "semicolon": ";"}
 # The limit of Excel, header included.
 MOST_ROWS_OF_A_SHEET = 1_048_576 - 1
 _ROW_GROUP = 20_000
+_SHEET_WIDTHS: Mapping[Kind, int] = {
+    "text": 30,
+    "key": 20,
+    "time": 19,
+    "integer": 12,
+    "number": 12,
+    "boolean": 10,
+    "list": 30,
+}
 
 
 class TooManyRows(Exception):
@@ -107,15 +117,24 @@ class JsonWriter:
 
 
 class XlsxWriter:
-    """Writes one sheet, each row to the disk at once; texts are never formulas."""
+    """Writes one sheet, each row to the disk at once; texts are never formulas.
+
+    Times are dates of the sheet, on the clock of the requested zone: a sheet knows no zones.
+    """
 
     def __init__(self, path: Path, columns: Sequence[Column]) -> None:
         xlsxwriter: Any = import_module("xlsxwriter")
         options = {"constant_memory": True, "tmpdir": str(path.parent), "in_memory": False}
         self._workbook = xlsxwriter.Workbook(str(path), options)
         self._sheet = self._workbook.add_worksheet("Export")
-        self._row = 0
-        self._add([column.name for column in columns])
+        bold = self._workbook.add_format({"bold": True})
+        self._time_format = self._workbook.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
+        self._are_times = [column.kind == "time" for column in columns]
+        self._sheet.freeze_panes(1, 0)
+        for place, column in enumerate(columns):
+            self._sheet.set_column(place, place, max(_SHEET_WIDTHS[column.kind], len(column.name)))
+            self._sheet.write_string(0, place, column.name, bold)
+        self._row = 1
 
     def write(self, columns: Sequence[Values]) -> None:
         """Add rows; `TooManyRows` when the sheet is full."""
@@ -125,7 +144,8 @@ class XlsxWriter:
             self._add(row)
 
     def close(self) -> None:
-        """Write the workbook."""
+        """Write the workbook, with a filter over all rows."""
+        self._sheet.autofilter(0, 0, self._row - 1, len(self._are_times) - 1)
         self._workbook.close()
 
     def _add(self, row: Row) -> None:
@@ -140,6 +160,9 @@ class XlsxWriter:
             self._sheet.write_boolean(self._row, place, value)
         elif isinstance(value, int | float):
             self._sheet.write_number(self._row, place, value)
+        elif self._are_times[place]:
+            moment = datetime.fromisoformat(value).replace(tzinfo=None)
+            self._sheet.write_datetime(self._row, place, moment, self._time_format)
         else:
             # A cell has at most 32,767 characters.
             self._sheet.write_string(self._row, place, str(defuse(joined(value)))[:32_767])
@@ -154,6 +177,7 @@ class ParquetWriter:
         types: Mapping[str, Any] = {
             "text": arrow.string(),
             "key": arrow.string(),
+            "time": arrow.timestamp("ms", tz="UTC"),
             "integer": arrow.int64(),
             "number": arrow.float64(),
             "boolean": arrow.bool_(),
@@ -178,11 +202,16 @@ class ParquetWriter:
     def _flush(self) -> None:
         if self._waiting[0]:
             arrays = [
-                self._arrow.array(values, type=field.type)
+                self._array(values, field.type)
                 for values, field in zip(self._waiting, self._schema, strict=True)
             ]
             self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=self._schema))
             self._waiting = [[] for _ in self._waiting]
+
+    def _array(self, values: list[Any], type_: Any) -> Any:
+        if self._arrow.types.is_timestamp(type_):  # arrow parses times in bulk
+            return self._arrow.array(values, type=self._arrow.string()).cast(type_)
+        return self._arrow.array(values, type=type_)
 
 
 _WRITERS: Mapping[Format, Callable[[Path, Sequence[Column]], Writer]] = {
