@@ -13,8 +13,7 @@ from app.dashboard.words import UNKNOWN, WORDS, text_of
 from app.directory.enums import ExecutiveKind
 from app.evaluations import enums
 from app.evaluations.schemas import results
-from app.imports.formats.catalogue import FORMATS
-from app.imports.schemas.requests import STATUSES
+from app.imports.schemas.requests import STATUSES, UPLOAD_FORMATS
 from app.usage.metrics import UsageMetric
 from app.voice_calls.enums import OUTCOMES
 from app.webhooks.enums import DeliveryState
@@ -57,7 +56,7 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("dataset", Dataset),
         ("exportFormat", Format),
         ("exportStatus", ExportStatus),
-        ("importFormat", FORMATS),
+        ("importFormat", UPLOAD_FORMATS),
         ("importStatus", STATUSES),
         ("metric", TrendMetric),
         ("granularity", Granularity),
