@@ -17,7 +17,7 @@ lock_packages := uv pip compile --quiet --universal --python-version 3.11 --gene
 lock: ## write constraints.txt (all packages) and requirements.txt (a user's) from setup.cfg
 	echo 'setuptools>=77' | $(lock_packages) --all-extras -o constraints.txt
 	echo 'setuptools>=77' | $(lock_packages) -c constraints.txt \
-		--extra asr --extra parquet --extra postgres -o requirements.txt
+		--extra asr --extra cloud --extra parquet --extra postgres -o requirements.txt
 
 run: ## start the whole service
 	./run

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Callable
 
 from sqlalchemy import select
 
@@ -11,10 +10,10 @@ from tests import delivery_audit
 from tests.delivery_audit import DeliveryAudit
 from tests.key_rotations import KeyRotations, moment_of
 from tests.receiver import Receiver, status
+from tests.waiting import wait_until
 from tests.webhook_harness import WebhookHarness
 
 _ANSWER_AFTER_S = 0.01
-_ENDED_WITHIN_S = 120.0
 
 
 def senders(
@@ -33,7 +32,7 @@ def senders(
     for number in range(1, kills + 1):
         sender = harness.start_sender()
         target = events * number // (kills + 1)
-        _wait(lambda goal=target: len(receiver.requests) >= goal, _ENDED_WITHIN_S)  # type: ignore[misc]
+        wait_until(lambda goal=target: len(receiver.requests) >= goal)  # type: ignore[misc]
         sender.kill()
     publisher.join()
     harness.start_sender()
@@ -51,9 +50,8 @@ def web_and_senders(
     with KeyRotations(harness.runtime, web.base, events) as callers:
         while callers.running:
             goal = (done + 1) * events // (kills + 1)
-            _wait(
+            wait_until(
                 lambda goal=goal: len(callers.acknowledged) >= goal or not callers.running,  # type: ignore[misc]
-                _ENDED_WITHIN_S,
             )
             if done < kills and callers.running:
                 if done % 2 == 0:
@@ -70,8 +68,8 @@ def _of_rotations(
     harness: WebhookHarness, receiver: Receiver, acknowledged: list[tuple[str, str]]
 ) -> DeliveryAudit:
     """Count with event ids in place of keys and moments; a missing event is a lost one."""
-    ids = {moment_of(each.event): each.event["id"] for each in receiver.received()}
-    known = {ids.get(each, f"lost {each}") for each in acknowledged}
+    ids = {moment_of(request.event): request.event["id"] for request in receiver.received()}
+    known = {ids.get(moment, f"lost {moment}") for moment in acknowledged}
     with harness.runtime.db.reading() as session:
         stored = set(session.scalars(select(Event.id)))
     # What was stored for a caller that never got its answer must arrive as well.
@@ -85,11 +83,4 @@ def _publish(harness: WebhookHarness, published: list[str], count: int) -> None:
 
 
 def _wait_for_end(harness: WebhookHarness) -> None:
-    _wait(lambda: delivery_audit.open_deliveries(harness.runtime.db) == 0, _ENDED_WITHIN_S)
-
-
-def _wait(fact: Callable[[], bool], within_s: float) -> None:
-    until = time.monotonic() + within_s
-    while not fact():
-        assert time.monotonic() < until, "it did not come true in time"
-        time.sleep(0.005)
+    wait_until(lambda: delivery_audit.open_deliveries(harness.runtime.db) == 0)

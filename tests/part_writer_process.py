@@ -1,4 +1,4 @@
-"""Changes facts and writes parts until it is killed: `python -m tests.part_writer_process`."""
+"""Writer of parts in a process of its own: changes facts and writes parts until it is killed."""
 
 import itertools
 import os
@@ -13,7 +13,7 @@ from app.evaluations.models import Evaluation
 from app.wiring import build_runtime
 
 
-def main() -> None:
+def write_parts() -> None:
     """Give one evaluation after the other the next higher score, and write the parts each time.
 
     Each time it prints a line.
@@ -30,7 +30,3 @@ def main() -> None:
         jobs.write_parts(runtime, at_least=1)
         sys.stdout.write("written\n")
         sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -19,6 +19,8 @@ from typing import Any
 import orjson
 import trustme
 
+from tests.waiting import PATIENCE_S
+
 Answer = Callable[["Visit"], bool]
 
 
@@ -187,7 +189,9 @@ class Receiver:
         with self._lock:
             return [each for each in self.requests if each.path == path]
 
-    def wait_for(self, count: int, path: str = "/hook", *, within_s: float = 30) -> list[Received]:
+    def wait_for(
+        self, count: int, path: str = "/hook", *, within_s: float = PATIENCE_S
+    ) -> list[Received]:
         """Wait until so many requests came to a path."""
         until = time.monotonic() + within_s
         while len(found := self.received(path)) < count and time.monotonic() < until:

@@ -6,6 +6,7 @@ from typing import Any
 import requests
 
 from app.audio_files import jobs
+from app.core.runtime import Runtime
 from tests.caller import Caller
 from tests.running import running_runtime
 
@@ -59,6 +60,12 @@ def ask(client: Caller, audio_file_id: str, **options: Any) -> str:
     answer = client.post(f"/audio-files/{audio_file_id}/process", options)
     assert answer.status_code == 202, answer.text
     return str(answer.json()["data"]["jobId"])
+
+
+def stored_file(runtime: Runtime, object_id: str) -> Path | None:
+    """Return the file of an object of the local storage."""
+    with runtime.storage.local_copy(object_id) as copy:
+        return None if copy is None else copy.path
 
 
 def work(client: Caller, audio_file_id: str, **options: Any) -> dict[str, Any]:

@@ -1,11 +1,8 @@
-"""A sender in a process of its own: `python -m tests.sender_process`, with settings from CQE_…"""
+"""A sender in a process of its own, with settings from CQE_… variables."""
 
 import contextlib
 import os
 import resource
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,40 +11,23 @@ from app.core.settings import Settings
 from app.webhooks.sender.process import run_sender
 from app.wiring import build_runtime
 from tests import commit_halts
-
-ROOT = Path(__file__).parent.parent
+from tests.forked import ForkedProcess
 
 
 class SenderProcess:
     """Starts, kills and stops one sender."""
 
     def __init__(self, environment: dict[str, str], log_file: Path) -> None:
-        self._log = log_file.open("ab")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.sender_process"],
-            cwd=ROOT,
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **environment},
-            stdout=self._log,
-            stderr=self._log,
-        )
+        self.process = ForkedProcess(send, environment=environment, output=log_file)
 
     def kill(self) -> None:
         """Kill it as `kill -9` does."""
         self.process.kill()
-        self.close()
 
     def stop(self, *, within_s: float = 20) -> int:
         """Ask it to end and return its exit code."""
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(within_s)
-        self.close()
-        return code
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        self._log.close()
+        self.process.terminate()
+        return self.process.wait(within_s)
 
     def cpu_s(self) -> float:
         """Return the processor time that it has used."""
@@ -94,14 +74,10 @@ def environment_of(settings: Settings, **more: Any) -> dict[str, str]:
     return {name: str(value) for name, value in values.items() if str(value)}
 
 
-def main() -> None:
+def send() -> None:
     """Send until SIGTERM."""
     stopping.listen()
     settings = Settings.from_env(os.environ)
     log.configure(settings.log_level)
     commit_halts.obey(commit_halts.anything)
     run_sender(build_runtime(settings), stopping.requested)
-
-
-if __name__ == "__main__":
-    main()

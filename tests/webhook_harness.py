@@ -1,6 +1,5 @@
 """Harness for tests of the sender: subscriptions, events, senders, and the delivery history."""
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -25,6 +24,7 @@ from app.wiring import build_runtime
 from tests import commit_halts
 from tests.receiver import Receiver, write_ca_bundle
 from tests.sender_process import SenderProcess, environment_of
+from tests.waiting import wait_until
 from tests.web_process import WebProcess
 
 LEASE = timedelta(seconds=30)
@@ -54,17 +54,12 @@ class WebhookHarness:
 
     def wait_for_halt(self, log: str) -> None:
         """Wait until a process has halted where its `HALT_AT` says."""
-        until = time.monotonic() + 30
-        while commit_halts.WORD not in (self.folder / log).read_text():
-            assert time.monotonic() < until, (self.folder / log).read_text()
-            time.sleep(0.02)
+        file = self.folder / log
+        wait_until(lambda: commit_halts.WORD in file.read_text(), describe=file.read_text)
 
     def wait_for_log(self, words: str) -> None:
         """Wait until a sender has logged these words."""
-        until = time.monotonic() + 30
-        while words not in self.log():
-            assert time.monotonic() < until, self.log()
-            time.sleep(0.02)
+        wait_until(lambda: words in self.log(), describe=self.log)
 
     def log(self) -> str:
         return (self.folder / "sender.log").read_text()
@@ -125,28 +120,29 @@ class WebhookHarness:
         self,
         subscription_id: str,
         ready: Callable[[list[dict[str, Any]]], bool],
-        *,
-        within_s: float = 30,
     ) -> list[dict[str, Any]]:
         """Wait for a state of the history and return it."""
-        until = time.monotonic() + within_s
-        while not ready(deliveries := self.history(subscription_id)):
-            assert time.monotonic() < until, f"{deliveries}\n{self.log()}"
-            time.sleep(0.02)
+        deliveries: list[dict[str, Any]] = []
+
+        def is_ready() -> bool:
+            deliveries[:] = self.history(subscription_id)
+            return ready(deliveries)
+
+        wait_until(is_ready, describe=lambda: f"{deliveries}\n{self.log()}")
         return deliveries
 
-    def wait_for_status(self, subscription_id: str, status: str, **how: Any) -> dict[str, Any]:
+    def wait_for_status(self, subscription_id: str, status: str) -> dict[str, Any]:
         """Wait until the first delivery has a status and return it."""
         listed = self.wait_until(
-            subscription_id, lambda deliveries: deliveries[0]["status"] == status, **how
+            subscription_id, lambda deliveries: deliveries[0]["status"] == status
         )
         return listed[0]
 
     def close(self) -> None:
         for sender in self.senders:
-            sender.close()
+            sender.kill()
         for web in self.webs:
-            web.close()
+            web.kill()
         self.runtime.db.engine.dispose()
 
 
@@ -170,7 +166,8 @@ def make_harness(
             "webhook_allowed_cidrs": LOOPBACK,
             "webhook_ca_bundle": write_ca_bundle(tmp_path),
             "webhook_retry_delays_s": (0.1, 0.1),
-            "webhook_timeout_s": 0.6,
+            # Long enough for a slow machine; a test of timeouts sets its own.
+            "webhook_timeout_s": 10.0,
         }
         harness = WebhookHarness(build_runtime(make_settings(**{**values, **changes})), tmp_path)
         harnesses.append(harness)

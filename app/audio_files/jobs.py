@@ -19,6 +19,7 @@ from app.audio_files.processing import failures, leases, requests, stages, steps
 from app.audio_files.processing.steps import ProcessingTask
 from app.audio_files.uploads import lifecycle
 from app.audio_files.uploads.audio_objects import AudioObjects
+from app.audio_files.uploads.limits import stored_bytes
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs.leases import Lease
@@ -34,6 +35,7 @@ from app.evaluations.judging.model_answers import StoredAnswers
 from app.evaluations.transcripts import store as transcripts
 from app.redaction.redactor import Redactor
 from app.scorecards import service as scorecards
+from app.usage import service as usage
 
 _EXPIRED_KEPT = timedelta(days=7)
 
@@ -76,17 +78,23 @@ def due_ids(runtime: Runtime) -> Sequence[str]:
 
 
 def reconcile_uploads(runtime: Runtime) -> int:
-    """Record the uploads that a crash interrupted; return their number."""
+    """Record uploads that went straight to the storage or that a crash interrupted; count them."""
     objects = AudioObjects(runtime)
     with runtime.db.reading() as session:
         stored = [
             audio_file_id
             for audio_file_id in lifecycle.awaited(session)
-            if runtime.storage.path(audio_file_id)
+            if runtime.storage.size_of(audio_file_id) is not None
         ]
     for audio_file_id in stored:
         objects.reconcile(audio_file_id)
     return len(stored)
+
+
+def measure_storage(runtime: Runtime) -> None:
+    """Record the size of the recordings, so that a new period starts with what is stored."""
+    with runtime.db.writing() as session:
+        usage.note_storage(session, size_bytes=stored_bytes(session), now=utc_now())
 
 
 def expire_uploads(runtime: Runtime) -> int:
@@ -171,24 +179,27 @@ def _transcript(
             return transcripts.load(
                 session, source_type=SourceType.AUDIO_FILE, source_id=task.audio_file_id
             )
-    path = job.runtime.storage.path(task.audio_file_id)
-    if path is None:
-        return None
 
     def store_decoded(sound: DecodedSound) -> None:
         storage, audio_file_id = job.runtime.storage, task.audio_file_id
         with objects.stored(storage, audio_file_id, sound), job.transaction() as session:
             steps.store_audio_info(session, job.lease, sound.info)
 
-    return engines.transcriber.transcribe(
-        path,
-        task.options,
-        progress=lambda share: job.report_progress(
-            int(share * stages.START_PERCENT[Stage.EVALUATE])
-        ),
-        on_decoded=store_decoded,
-        should_stop=job.should_stop,
-    )
+    with job.runtime.storage.local_copy(task.audio_file_id) as copy:
+        if copy is None:
+            return None
+        if copy.sha256 is not None:
+            with job.transaction() as session:
+                steps.check_digest(session, job.lease, copy.sha256)
+        return engines.transcriber.transcribe(
+            copy.path,
+            task.options,
+            progress=lambda share: job.report_progress(
+                int(share * stages.START_PERCENT[Stage.EVALUATE])
+            ),
+            on_decoded=store_decoded,
+            should_stop=job.should_stop,
+        )
 
 
 def _scorecard_and_context(runtime: Runtime, task: ProcessingTask) -> tuple[Scorecard, Context]:

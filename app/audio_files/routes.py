@@ -98,6 +98,18 @@ def get_download_url(audio_file_id: str) -> Any:
         return queries.download_link(session, audio_file_id, links=_links())
 
 
+@blp.post("/<id:audio_file_id>/complete")
+@require_scope("audio:write")
+@blp.response(200, schemas.AudioFileSchema)
+@blp.alt_response(409, description="The recording has not been uploaded.")
+def complete_upload(audio_file_id: str) -> Any:
+    """Record an upload that went straight to an object storage; a second call changes nothing."""
+    _reconcile(audio_file_id)
+    with current_runtime().db.reading() as session:
+        queries.find_stored(session, audio_file_id)
+        return queries.show(session, audio_file_id)
+
+
 @blp.get("/<id:audio_file_id>/waveform")
 @require_scope("audio:read")
 @blp.response(200, schemas.WaveformSchema)
@@ -108,9 +120,9 @@ def get_waveform(audio_file_id: str) -> Any:
     with runtime.db.reading() as session:
         queries.find_stored(session, audio_file_id)
     shown = {"audio_file_id": audio_file_id, "status": "drawing", "peaks_per_second": None}
-    path = runtime.storage.path(objects.wave_id(audio_file_id))
-    if path is not None:
-        per_second, channels = objects.peaks_of(path.read_bytes())
+    waveform = runtime.storage.read(objects.wave_id(audio_file_id))
+    if waveform is not None:
+        per_second, channels = objects.peaks_of(waveform)
         return {**shown, "status": "ready", "peaks_per_second": per_second, "channels": channels}
     with runtime.db.writing() as session:
         drawings.request_waveform(session, audio_file_id)
@@ -141,5 +153,5 @@ def _links() -> RecordingLinks:
 
 
 def _reconcile(audio_file_id: str) -> None:
-    """Record an upload that a crash interrupted, before the recording is shown."""
+    """Record an upload that is not recorded yet, before the recording is shown."""
     AudioObjects(current_runtime()).reconcile(audio_file_id)

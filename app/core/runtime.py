@@ -9,7 +9,8 @@ from app.core.request_limits.state import RequestState
 from app.core.secrets.encryption import Keyring
 from app.core.secrets.signed_urls import UrlSigner
 from app.core.settings import Settings
-from app.core.storage import LocalStorage, open_storage
+from app.core.storage.objects import Storage
+from app.core.storage.opening import open_storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Runtime:
     db: Database
     doorbell: Doorbell
     keyring: Keyring
-    storage: LocalStorage
+    storage: Storage
     urls: UrlSigner
     state: RequestState
     hooks: Hooks

@@ -31,7 +31,8 @@ class ScorecardDraft(Table):
     """A scorecard that people edit before they publish it; everybody edits the same draft.
 
     `scorecard_id` and `base_version` name what it changes; a new scorecard has neither. `version` counts the
-    changes of the draft itself. `document` is what was typed, mistakes included.
+    changes of the draft itself. `document` is what was typed, mistakes included. `trial_id` is the last trial,
+    `trial_version` the version of the draft that was tried.
     """
 
     __tablename__ = "scorecard_drafts"
@@ -42,6 +43,8 @@ class ScorecardDraft(Table):
     channel: Mapped[str]
     document: Mapped[dict[str, Any]] = mapped_column(JSON)
     version: Mapped[int] = mapped_column(default=1)
+    trial_id: Mapped[str | None]
+    trial_version: Mapped[int | None]
     updated_by: Mapped[str] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     updated_at: Mapped[datetime] = mapped_column(UtcDateTime)

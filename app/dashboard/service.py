@@ -141,6 +141,12 @@ def save_draft(
     return row
 
 
+def note_trial(session: Session, draft_id: str, trial_id: str) -> None:
+    """Remember the trial of a draft as it is now."""
+    row = draft(session, draft_id, for_update=True)
+    row.trial_id, row.trial_version = trial_id, row.version
+
+
 def delete_draft(session: Session, draft_id: str) -> None:
     """Delete a draft; raises `NotFound` where there is none."""
     session.delete(draft(session, draft_id))

@@ -152,6 +152,12 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "completed_with_errors": "Done, with errors",
         "failed": "Failed",
     },
+    "trialStatus": {
+        "queued": "Waiting",
+        "running": "Being judged",
+        "completed": "Done",
+        "failed": "Failed",
+    },
     "importFormat": {
         "auto": "Detected in the file",
         "native": "JSON Lines",

@@ -14,7 +14,7 @@ from app.audio_files.uploads.limits import upload_limits
 from app.audio_files.uploads.links import RecordingLinks
 from app.core.errors import Conflict
 from app.core.runtime import Runtime
-from app.core.storage import ObjectExists
+from app.core.storage.objects import ObjectExists
 from app.demo import sample_data
 
 

@@ -266,3 +266,21 @@ class ReEvaluation(Table):
     failures: Mapped[int] = mapped_column(default=0)
     error: Mapped[dict[str, str] | None] = mapped_column(_OPTIONAL_JSON)
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+class ScorecardTrial(LeasedJob):
+    """A trial of a scorecard on past conversations, kept for a day.
+
+    `document` is the complete scorecard that is tried, the baseline the version it is compared with. `result` has
+    the two scores of each conversation, and none of its words.
+    """
+
+    __tablename__ = "scorecard_trials"
+    __table_args__ = (Index("ix_scorecard_trials_due", "state", "priority", "queued_at", "id"),)
+
+    channel: Mapped[str]
+    document: Mapped[dict[str, Any]] = mapped_column(JSON)
+    baseline_id: Mapped[str]
+    baseline_version: Mapped[int]
+    progress: Mapped[int] = mapped_column(default=0)
+    result: Mapped[dict[str, Any] | None] = mapped_column(_OPTIONAL_JSON)

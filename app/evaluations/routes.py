@@ -4,13 +4,15 @@ from typing import Any
 
 from app.evaluations import listing, results, service
 from app.evaluations.judging import again, bulk
-from app.evaluations.schemas import evaluations, re_evaluations
+from app.evaluations.schemas import evaluations, re_evaluations, trials
 from app.evaluations.schemas.results import ResultsSchema
 from app.evaluations.schemas.transcripts import TranscriptQuery, TranscriptSchema
 from app.evaluations.transcripts import shown as shown_transcripts
+from app.evaluations.trials import service as trial_service
+from app.scorecards.authoring import complete_document
 from app.web.api import Blueprint
 from app.web.current import current_runtime
-from app.web.principal import EXPENSIVE, require_scope
+from app.web.principal import EXPENSIVE, check_scope, require_scope
 from app.web.public_address import public_address
 from app.web.raw_access import check_raw
 
@@ -100,6 +102,28 @@ def get_re_evaluation(re_evaluation_id: str) -> Any:
     """Show the progress of a bulk re-evaluation."""
     with current_runtime().db.reading() as session:
         return bulk.show(session, re_evaluation_id)
+
+
+@blp.post("/scorecard-trials")
+@require_scope("scorecards:manage", policy=EXPENSIVE)
+@blp.arguments(trials.ScorecardTrialCreate)
+@blp.response(202, trials.ScorecardTrialSchema)
+def try_scorecard(body: dict[str, Any]) -> Any:
+    """Try a scorecard on up to 200 past conversations of its channel; needs evaluations:read, too."""
+    check_scope("evaluations:read")
+    document = complete_document(body.pop("scorecard"), where="scorecard")
+    with current_runtime().db.writing() as session:
+        return trial_service.request(session, document, **body)
+
+
+@blp.get("/scorecard-trials/<id:trial_id>")
+@require_scope("scorecards:manage")
+@blp.response(200, trials.ScorecardTrialSchema)
+def get_scorecard_trial(trial_id: str) -> Any:
+    """Show a trial and, once it is completed, its result; needs evaluations:read, too."""
+    check_scope("evaluations:read")
+    with current_runtime().db.reading() as session:
+        return trial_service.show(session, trial_id)
 
 
 def _url(path: str) -> str:

@@ -14,7 +14,7 @@ from app.core.jobs import leases
 from app.core.jobs.leases import Lease
 from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_next
 from app.core.runtime import Runtime
-from app.core.storage import require_space
+from app.core.storage.files import require_space
 from app.imports import files, service, uploads
 from app.imports.files import UnknownFormat
 from app.imports.loading.disk_set import DiskSet
@@ -139,12 +139,12 @@ def _documents(runtime: Runtime, task: ImportTask) -> Iterator[Iterator[Document
     if task.file_id is None:
         yield _opened(task.format, task.documents)
         return
-    path = runtime.storage.path(task.file_id)
-    if path is None:
-        raise FileMissing
-    with path.open("rb") as stream:
-        key = files.key_of(task.file_name)
-        yield iter([files.document_of(stream, task.file_name, task.format, key)])
+    with runtime.storage.local_copy(task.file_id) as copy:
+        if copy is None:
+            raise FileMissing
+        with copy.path.open("rb") as stream:
+            key = files.key_of(task.file_name)
+            yield iter([files.document_of(stream, task.file_name, task.format, key)])
 
 
 def _opened(format: str, documents: Sequence[Mapping[str, str | None]]) -> Iterator[Document]:

@@ -18,7 +18,7 @@ from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.core.secrets.encryption import Keyring
 from app.core.settings import Settings
-from app.core.storage import require_space
+from app.core.storage.files import require_space
 from app.evaluations import references
 from app.evaluations.enums import ENDED
 from app.evaluations.models import Evaluation

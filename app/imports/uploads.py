@@ -14,7 +14,7 @@ from app.core.ids import new_id
 from app.core.jobs.leases import OPEN_STATES, JobState
 from app.core.runtime import Runtime
 from app.core.secrets.signed_urls import Grant
-from app.core.storage import StoredObject
+from app.core.storage.objects import StoredObject
 from app.imports import service
 from app.imports.models import Import
 from app.imports.options import ImportOptions
@@ -83,12 +83,6 @@ def needed_among(session: Session, file_ids: Sequence[str]) -> set[str]:
     return set(session.scalars(select(Import.file_id).where(Import.file_id.in_(file_ids))))
 
 
-def is_awaited(session: Session, file_id: str) -> bool:
-    """Return whether an import waits for this file."""
-    row = session.get(Import, file_id)
-    return row is not None and row.state == AWAITED
-
-
 def mark_stored(session: Session, file_id: str) -> None:
     """Queue the import of a file that has arrived.
 
@@ -129,6 +123,6 @@ class ImportFiles:
 
     def reconcile(self, object_id: str) -> None:
         """Queue the import of a file that a crash left without it."""
-        if self._runtime.storage.path(object_id) is not None:
+        if self._runtime.storage.size_of(object_id) is not None:
             with self._runtime.db.writing() as session:
                 mark_stored(session, object_id)

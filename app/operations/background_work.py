@@ -14,10 +14,12 @@ from app.audio_files.playback import requests as drawings
 from app.audio_files.processing import requests as processing
 from app.core.clock import utc_now
 from app.core.database import idempotency
-from app.core.process import heartbeat, log
+from app.core.process import log
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
 from app.evaluations.judging import judgements, model_answers
+from app.evaluations.trials import jobs as trial_jobs
+from app.evaluations.trials import service as trials
 from app.imports import jobs as imports
 from app.imports import service as importing
 from app.operations import data_dir, database_files, orphans
@@ -86,10 +88,9 @@ def _purge_in_batches(runtime: Runtime, purge: Callable[[Session], int]) -> None
 
 
 TASKS: tuple[PeriodicTask, ...] = (
-    PeriodicTask("heartbeat", 2, lambda runtime: heartbeat.beat(runtime.settings.data_dir)),
     PeriodicTask("meter", 5, usage.flush_meter),
     PeriodicTask("quotas", 5, usage.check_quotas),
-    PeriodicTask("storage", 300, usage.measure_storage),
+    PeriodicTask("storage", 300, audio_files.measure_storage),
     PeriodicTask("counted batches", 3600, usage.purge_batches),
     PeriodicTask("uploads", 10, audio_files.expire_uploads),
     PeriodicTask("expired uploads", 3600, audio_files.purge_expired_uploads),
@@ -106,6 +107,7 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("model answers", 3600, _purge_model_answers),
     PeriodicTask("audit trail", 3600, _purge_audit_trail),
     PeriodicTask("sessions", 3600, _purge_sessions),
+    PeriodicTask("trials of scorecards", 3600, trial_jobs.purge),
     PeriodicTask("imports", 3600, imports.purge),
     PeriodicTask("documents of dry runs", 300, imports.forget_documents),
     PeriodicTask("retention", 3600, retention.run),
@@ -114,6 +116,7 @@ JOB_QUEUES: tuple[JobQueue, ...] = (
     JobQueue(processing.QUEUE, audio_files.process_audio, audio_files.due_ids),
     JobQueue(drawings.QUEUE, playback.draw_waveform, playback.due_ids),
     JobQueue(judgements.QUEUE, evaluations.judge, evaluations.due_ids),
+    JobQueue(trials.QUEUE, trial_jobs.run_trial, trial_jobs.due_ids),
     JobQueue(importing.QUEUE, imports.run_import, imports.due_ids),
     JobQueue(export_service.QUEUE, exports.run_export, exports.due_ids),
     JobQueue(erasing.QUEUE, erasures.run_erasure, erasures.due_ids),

@@ -19,7 +19,7 @@ _MEMORY_KIB, _PASSES, _LANES = 19 * 1024, 2, 1
 # Each hash takes 19 MiB and a processor for its time: sign-ins must not take them all.
 _SLOTS = threading.BoundedSemaphore(2)
 # The hash of no password: an unknown name costs as much time as a known one.
-_NOBODY = (
+HASH_OF_NOBODY = (
     "$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg"
     "$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 )
@@ -199,7 +199,7 @@ def verify_password(password: str, phc: str | None) -> bool:
     """Whether the password has this hash; without a hash it is false after the same time."""
     with _SLOTS:
         try:
-            Argon2id.verify_phc_encoded(password.encode(), phc or _NOBODY)
+            Argon2id.verify_phc_encoded(password.encode(), phc or HASH_OF_NOBODY)
         except InvalidKey:
             return False
     return phc is not None

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.ai.scorecard.findings import Finding
+from app.ai.scorecard.findings import Finding, path
 from app.ai.scorecard.lint import warnings_of
 from app.ai.scorecard.problems import problems_between_parts, problems_of_parts
 from app.core.clock import utc_now
@@ -39,6 +39,18 @@ def check(draft: Mapping[str, Any], *, channel: str, version: int = 1) -> Scorec
     if errors:
         return ScorecardCheck(document, errors, [])
     return ScorecardCheck(document, problems_between_parts(document), warnings_of(document))
+
+
+def complete_document(draft: Mapping[str, Any], *, where: str) -> dict[str, Any]:
+    """Return a draft as it would be stored, without storing it.
+
+    Args:
+        where: the field of the request that contains the draft.
+
+    Raises:
+        InvalidInput: the document is invalid; every error is listed.
+    """
+    return _require_right(check(draft, channel=draft["channel"]), where=where).document
 
 
 def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,12 +109,15 @@ def add_version(
     return _shown(session, row, checked)
 
 
-def _require_right(checked: ScorecardCheck) -> ScorecardCheck:
+def _require_right(checked: ScorecardCheck, *, where: str = "") -> ScorecardCheck:
     if checked.errors:
         raise InvalidInput(
             details=[
                 Detail(
-                    location="json", field=finding.field, code=finding.code, message=finding.message
+                    location="json",
+                    field=path(where, finding.field),
+                    code=finding.code,
+                    message=finding.message,
                 )
                 for finding in checked.errors
             ]

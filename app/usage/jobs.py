@@ -2,7 +2,7 @@
 
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
-from app.usage import meter, quotas, service
+from app.usage import meter, quotas
 from app.usage.plan import plan_of
 
 
@@ -19,13 +19,6 @@ def check_quotas(runtime: Runtime) -> None:
     if due:
         with runtime.db.writing() as session:
             quotas.warn(session, plan, now)
-
-
-def measure_storage(runtime: Runtime) -> None:
-    """Record the size of the storage, so that a new period starts with what is stored."""
-    size_bytes = runtime.storage.total_bytes()
-    with runtime.db.writing() as session:
-        service.note_storage(session, size_bytes=size_bytes, now=utc_now())
 
 
 def purge_batches(runtime: Runtime) -> None:

@@ -15,6 +15,7 @@ from app.audio_files.models import AudioFile, ProcessingJob
 from app.core.runtime import Runtime
 from tests.caller import Caller, error_code
 from tests.recordings import progress, reserve, send, show, upload
+from tests.waiting import wait_until
 
 BODY = bytes(range(256)) * 8
 
@@ -141,12 +142,8 @@ def test_an_interrupted_upload_leaves_no_file(client: Caller, runtime: Runtime) 
             "Content-Type: audio/wav\r\nContent-Length: 1000000\r\n\r\n".encode()
             + b"x" * 300_000
         )
-        time.sleep(0.3)
-        assert len(stored_files(runtime)) == 1
-    until = time.monotonic() + 30
-    while stored_files(runtime) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert stored_files(runtime) == []
+        wait_until(lambda: len(stored_files(runtime)) == 1)
+    wait_until(lambda: stored_files(runtime) == [])
     assert show(client, reserved["audioFileId"])["status"] == "pending_upload"
 
 

@@ -50,7 +50,7 @@ def test_an_uploaded_file_is_imported_and_deleted(client: Caller, runtime: Runti
     run_import(runtime, import_id)
     ended = shown(client, import_id)
     assert (ended["status"], ended["counts"]["created"]) == ("completed", 2)
-    assert runtime.storage.path(import_id) is None
+    assert runtime.storage.size_of(import_id) is None
     assert send(reserved, data).status_code == 404
 
 
@@ -62,7 +62,7 @@ def test_a_dry_run_of_a_file_is_confirmed(client: Caller, runtime: Runtime) -> N
     confirmed = client.post(f"/imports/{reserved['importId']}").json()["data"]
     run_import(runtime, confirmed["id"])
     assert shown(client, confirmed["id"])["counts"]["created"] == 3
-    assert runtime.storage.path(reserved["importId"]) is None
+    assert runtime.storage.size_of(reserved["importId"]) is None
 
 
 def test_an_unknown_format_fails_the_import_and_says_why(client: Caller, runtime: Runtime) -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -27,6 +26,7 @@ from tests.model_server import ModelServer, refusal
 from tests.recordings import SILENCE, ask, show, upload
 from tests.running import running_runtime
 from tests.talks import GOOD_CALL
+from tests.waiting import wait_until
 
 MakeCaller = Callable[..., Caller]
 Serve = Callable[..., str]
@@ -160,10 +160,8 @@ def test_a_slow_answer_holds_up_no_other_and_no_transaction(
     server.wait_for(1, "/v1/chat/completions")
     # Comes in while the other is at work: the running job takes it up, and it can be written.
     quick = put_chat(client, "quick", messages=messages(UNLIKE))
-    until = time.monotonic() + 45
-    while get(client, f"/evaluations/{quick['evaluationId']}")["status"] != "completed":
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    evaluation = f"/evaluations/{quick['evaluationId']}"
+    wait_until(lambda: get(client, evaluation)["status"] == "completed")
     assert get(client, f"/evaluations/{slow['evaluationId']}")["status"] == "evaluating"
     release.set()
     work.join(90)
@@ -188,10 +186,7 @@ def test_a_recording_is_heard_while_the_model_is_asked_about_another(
     ask(client, silent)
     work = threading.Thread(target=process_audio, args=(running_runtime(), job_id))
     work.start()
-    until = time.monotonic() + 50
-    while show(client, silent)["status"] != "failed":
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: show(client, silent)["status"] == "failed")
     assert show(client, asked_about)["status"] == "evaluating"
     release.set()
     work.join(90)

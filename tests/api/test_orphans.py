@@ -17,7 +17,7 @@ from app.operations import orphans
 from app.privacy import jobs as erasures
 from app.privacy import service
 from tests.caller import Caller
-from tests.recordings import reserve, show, upload
+from tests.recordings import reserve, show, stored_file, upload
 from tests.running import running_runtime
 
 
@@ -60,7 +60,7 @@ def test_what_nothing_keeps_is_deleted_after_a_day(client: Caller, runtime: Runt
 
     long_ago = time.time() - 90_000
     for object_id in everything:
-        os.utime(runtime.storage.path(object_id) or "", (long_ago, long_ago))
+        os.utime(stored_file(runtime, object_id) or "", (long_ago, long_ago))
     assert sweep(runtime) == 2
     assert {*runtime.storage.object_ids()} == everything - {half, erased}
     assert show(client, waiting)["status"] == "pending_upload"

@@ -21,16 +21,16 @@ from app.operations import orphans
 from app.privacy import jobs as erasures
 from app.privacy import service
 from tests.caller import Caller
-from tests.recordings import AUDIO, SILENCE, SPEECH, ask, upload, work
+from tests.recordings import AUDIO, SILENCE, SPEECH, ask, stored_file, upload, work
 
 THREE_GP = AUDIO / "formats" / "jfk.3gp"
 
 
-def stored(runtime: Runtime, audio_file_id: str) -> dict[str, int]:
+def stored(runtime: Runtime, audio_file_id: str) -> dict[str, int | None]:
     """Return the sizes of what is stored of a recording, by prefix."""
     body = audio_file_id.partition("_")[2]
     return {
-        object_id.partition("_")[0]: (runtime.storage.path(object_id) or SPEECH).stat().st_size
+        object_id.partition("_")[0]: runtime.storage.size_of(object_id)
         for object_id in sorted(runtime.storage.object_ids())
         if object_id.endswith(body)
     }
@@ -77,9 +77,9 @@ def test_a_recording_without_a_waveform_gets_one_on_request(
     [peaks] = drawn["channels"]
     assert len(peaks) == 221
     assert 150 < max(peaks) <= 255
-    path, content_type = objects.played(runtime.storage, older, "audio/mp4") or ("", "")
-    assert str(path).endswith(objects.play_copy_id(older))
-    assert content_type == "audio/mp4"
+    played = objects.played(runtime.storage, older, "audio/3gpp")
+    assert played is not None
+    assert (played.object_id, played.content_type) == (objects.play_copy_id(older), "audio/mp4")
 
     erase(runtime, [older])
     erasures.purge_bytes(runtime)
@@ -140,7 +140,7 @@ def test_what_a_crash_left_of_an_erased_recording_is_an_orphan(
     for name in (objects.wave_id, objects.play_copy_id):
         for audio_file_id in (kept, erased):
             runtime.storage.write(name(audio_file_id), io.BytesIO(b"bytes"), size_bytes=5)
-            path = runtime.storage.path(name(audio_file_id))
+            path = stored_file(runtime, name(audio_file_id))
             os.utime(path or "", (long_ago, long_ago))
     assert sum(orphans.delete_orphans(runtime, part) for part in range(orphans.PARTS)) == 2
     assert sorted(stored(runtime, kept)) == ["aud", "play", "wave"]

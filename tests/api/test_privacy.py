@@ -180,12 +180,12 @@ def test_calls_and_recordings_are_erased_by_label_and_bytes_after_the_commit(
     erasure_id = lease.job_id
     # The worker ends between the commit and the deletion of the bytes.
     assert _erase_found(runtime, lease) == 2
-    assert runtime.storage.path(audio_file_id) is not None
+    assert runtime.storage.size_of(audio_file_id) is not None
     assert client.get(f"/audio-files/{audio_file_id}/download-url").status_code == 404
     _left_by_its_worker(runtime)
     assert jobs.due_ids(runtime) == [erasure_id]
     jobs.run_erasure(running_runtime(), erasure_id)
-    assert runtime.storage.path(audio_file_id) is None
+    assert runtime.storage.size_of(audio_file_id) is None
     shown = read(client, f"/privacy/erasures/{erasure_id}")
     assert shown["status"] == "completed"
     assert (shown["counts"]["voiceCalls"], shown["counts"]["audioFiles"]) == (1, 1)
@@ -350,4 +350,4 @@ def test_records_older_than_the_retention_period_are_erased(
         for each in (old, young)
     ]
     assert shown == [days > 0, False]
-    assert (runtime.storage.path(audio_file_id) is None) == (days > 0)
+    assert (runtime.storage.size_of(audio_file_id) is None) == (days > 0)

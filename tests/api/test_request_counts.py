@@ -11,7 +11,8 @@ from app.core.metrics.request_counts import RequestCounts, total_counts
 from app.core.metrics.request_metrics import RequestMetrics
 from tests.caller import Caller
 from tests.running import running_runtime
-from tests.walks.service_process import environment, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import environment
 
 KILLED = """
 import os, sys, time
@@ -42,7 +43,7 @@ def test_requests_are_counted_by_route_and_status_class(
     assert client.get("/engagements?page=0").status_code == 422
     assert client.plain("GET", "/nowhere").status_code in (401, 404)
     route = "/api/v1/engagements"
-    wait_until(lambda: sum(counts(data_dir).values()) == 5 and total_counts(data_dir)[1] == 0, 30)
+    wait_until(lambda: sum(counts(data_dir).values()) == 5 and total_counts(data_dir)[1] == 0)
     assert counts(data_dir) == {
         ("GET", route, "2xx"): 3,
         ("GET", route, "4xx"): 1,
@@ -71,7 +72,7 @@ def test_a_new_process_continues_the_counts_of_a_killed_one(tmp_path: Path) -> N
     successor.start_request()
     successor.count_answer("GET", "/x", 200, 7)
     successor.finish_request()
-    wait_until(lambda: counts(tmp_path) == {("GET", "/x", "2xx"): 2}, 30)
+    wait_until(lambda: counts(tmp_path) == {("GET", "/x", "2xx"): 2})
     assert len([*(tmp_path / "request-counts").iterdir()]) == 1
     (tmp_path / "request-counts" / "requests-cut.json").write_bytes(b"")
     RequestCounts(tmp_path).start_request()

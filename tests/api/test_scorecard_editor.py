@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from functools import partial
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -14,70 +13,14 @@ from app.scorecards import service
 from tests.caller import Caller
 from tests.contacts import get
 from tests.own_scorecards import add_version, create, says
+from tests.scorecard_drafts import FormReader, begun, document_of, fields_of, saved
 from tests.visitor import Visitor, add_user, signed_in
-
-
-class FormReader(HTMLParser):
-    """Reads the fields of the editor's form as a browser would send them."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.fields: dict[str, str] = {}
-        self._is_inside = False
-        self._name = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "form":
-            self._is_inside = given.get("id") == "draft"
-        name = given.get("name")
-        if self._is_inside and tag in ("input", "select", "textarea") and name:
-            self.fields[name] = given.get("value") or ""
-            self._name = name
-        if self._is_inside and tag == "option" and "selected" in given:
-            self.fields[self._name] = given["value"] or ""
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("select", "textarea", "input"):
-            self._name = ""
-
-    def handle_data(self, data: str) -> None:
-        if self.lasttag == "textarea" and self._name:
-            self.fields[self._name] += data
 
 
 @pytest.fixture
 def visit(base: str, runtime: Runtime) -> Callable[[str], Visitor]:
     """Return a visitor who has signed in with a role."""
     return partial(signed_in, base, runtime)
-
-
-def begun(visitor: Visitor, start: str, **form: str) -> str:
-    """Begin a draft; return its path."""
-    visitor.get("/scorecards")
-    answer = visitor.post("/scorecards/drafts", {"startFrom": start, **form})
-    assert answer.status_code == 303, answer.text
-    return str(answer.headers["Location"])
-
-
-def fields_of(visitor: Visitor, path: str) -> dict[str, str]:
-    """Open a draft and return what its form would send."""
-    page = visitor.get(path)
-    assert page.status_code == 200, page.text
-    return FormReader(page.text).fields
-
-
-def document_of(visitor: Visitor, path: str) -> dict[str, Any]:
-    """Return the draft as its JSON tab shows it."""
-
-    class Area(FormReader):
-        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            self._is_inside = True
-            super().handle_starttag("" if tag == "form" else tag, attrs)
-
-    document: dict[str, Any] = json.loads(Area(visitor.get(f"{path}/json").text).fields["json"])
-    return document
 
 
 def meaning(document: Any) -> Any:
@@ -89,13 +32,6 @@ def meaning(document: Any) -> Any:
     pinned = ["parameters"] if document.get("rule") == "completeness" else []
     members = {name: meaning(value) for name, value in document.items() if name not in pinned}
     return {name: value for name, value in members.items() if value not in (None, "", [], {})}
-
-
-def saved(visitor: Visitor, path: str, action: str = "save", **changes: str) -> dict[str, Any]:
-    """Type into the form of a draft, press a button, and return the document."""
-    answer = visitor.post(path, {**fields_of(visitor, path), **changes, "action": action})
-    assert answer.status_code == 303, answer.text
-    return document_of(visitor, path)
 
 
 @pytest.mark.parametrize("channel", ["voice", "chat", "voice_bot"])
@@ -195,10 +131,10 @@ def test_a_draft_is_saved_and_checked_while_it_is_typed(visit: Callable[[str], V
     assert answer["version"] == 2
     page = lead.get(path).text
     assert "2 to give" in page
-    assert "data-publish disabled" in page
+    assert page.count("data-valid disabled") == 2
     refused = lead.post(path, {**fields_of(lead, path), "action": "publish"})
     assert refused.status_code == 422
-    assert "Not published." in refused.text
+    assert "Some fields are invalid" in refused.text
     fields |= {"version": "2", "criteria[0].weight": "much", "criteria[2].title": ""}
     wrong = lead.post(live, fields, json_only).json()
     assert [finding["field"] for finding in wrong["errors"]] == ["criteria[0].weight"]

@@ -1,7 +1,7 @@
 """Usage: summary, details and calls by key agree, and a quota warning is published once."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -13,18 +13,28 @@ import time_machine
 from sqlalchemy import text
 from sqlalchemy.dialects import sqlite
 
+from app.audio_files import jobs as audio_files
 from app.core.clock import utc_now
+from app.core.ids import new_id
 from app.core.request_limits.values import CallCount, Visit
 from app.core.runtime import Runtime
 from app.usage import jobs, reports, service
 from app.usage.cli import usage as usage_command
 from app.usage.periods import period_of
 from tests.caller import Caller, error_code, findings
+from tests.recordings import upload
 from tests.running import CommandRunner, running_runtime
 
 PAST = "2024-02"
 DAY = datetime(2024, 2, 28, 12, tzinfo=UTC)
 HERE = ip_network("127.0.0.0/8")
+
+
+@pytest.fixture(autouse=True)
+def midday() -> Iterator[None]:
+    """Midday in the middle of a month: no test reaches another day or period."""
+    with time_machine.travel(utc_now().replace(day=15, hour=12), tick=True):
+        yield
 
 
 def details(client: Caller, **params: Any) -> list[dict[str, Any]]:
@@ -185,7 +195,7 @@ def test_details_are_filtered_by_type_and_key(client: Caller, runtime: Runtime) 
     key_id = client.key_id  # type: ignore[attr-defined]
     assert len(details(client, billingPeriod=PAST, keyId=key_id)) == 1
     assert details(client, billingPeriod=PAST, keyId=key_id, type="webhooks") == []
-    assert details(client, billingPeriod=PAST, keyId=f"{key_id[:-1]}0") == []
+    assert details(client, billingPeriod=PAST, keyId=new_id("key")) == []
 
 
 @pytest.mark.parametrize(
@@ -237,12 +247,13 @@ def test_storage_counts_as_the_peak_of_the_period(client: Caller, runtime: Runti
     assert used(client, "2024-03")["storage_gb"] == Decimal("0.000001"), "each month anew"
 
 
-def test_stored_files_are_measured(client: Caller, runtime: Runtime) -> None:
-    folder = runtime.settings.data_dir / "storage" / "ab"
-    folder.mkdir(parents=True)
-    (folder / "one").write_bytes(b"x" * 70_001)
-    (folder / "two").write_bytes(b"x" * 30_000)
-    jobs.measure_storage(runtime)
+def test_stored_recordings_are_measured(client: Caller, runtime: Runtime) -> None:
+    upload(client, b"x" * 70_001)
+    upload(client, b"x" * 30_000)
+    with time_machine.travel(utc_now() + timedelta(days=32)):
+        audio_files.measure_storage(runtime)
+        next_period = period_of(utc_now())
+    assert used(client, next_period)["storage_gb"] == Decimal("0.000101")
     assert used(client, period_of(utc_now()))["storage_gb"] == Decimal("0.000101")
 
 

@@ -21,7 +21,8 @@ from app.evaluations import listing
 from app.evaluations.enums import ENDED
 from app.wiring import build_runtime
 from tests.visitor import PASSWORD, add_user
-from tests.walks.service_process import ServiceProcess, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import ServiceProcess
 
 CHROMIUM = Path("/usr/bin/chromium")
 # The speech model needs its time on a busy machine.
@@ -101,7 +102,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         command=[sys.executable, "-P", "-m", "app.cli", "up", "--demo"],
     )
     started = Demo(process.wait_ready())
-    wait_until(lambda: "The demo is loaded" in process.text, 60)
+    wait_until(lambda: "The demo is loaded" in process.text)
     yield started
     started.runtime.db.engine.dispose()
     process.end()

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import Demo
 from tests.recordings import AUDIO, upload
-from tests.walks.service_process import wait_until
+from tests.waiting import wait_until
 
 TALKED_OVER = "demo-recording-talked-over"
 THREE_GP = AUDIO / "formats" / "jfk.3gp"
@@ -212,7 +212,7 @@ def test_a_browser_plays_the_copy_of_what_it_cannot_play(demo: Demo, page: Page)
     caller = demo.process.caller()
     recording = upload(caller, THREE_GP.read_bytes(), contentType="audio/mp4")
     wave = f"/audio-files/{recording}/waveform"
-    wait_until(lambda: caller.get(wave).json()["data"]["status"] == "ready", 60)
+    wait_until(lambda: caller.get(wave).json()["data"]["status"] == "ready")
     page.goto("/")
     length = page.evaluate(
         """url => new Promise((resolve, reject) => {

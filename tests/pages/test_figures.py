@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import DEMO_WITHIN_S, Demo
-from tests.walks.service_process import wait_until
+from tests.waiting import wait_until
 
 PATHS = (
     "/",

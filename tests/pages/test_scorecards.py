@@ -6,6 +6,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from tests.pages.accessibility import check_accessibility
+from tests.pages.conftest import Demo
 
 
 def test_a_scorecard_is_read_and_its_versions_compared(page_of: Callable[..., Page]) -> None:
@@ -68,3 +69,27 @@ def test_the_second_of_two_people_loses_nothing(
     expect(second.locator("[name=version]")).to_have_value("3")
     expect(second.get_by_label("Description")).to_have_value("Typed meanwhile")
     console.clear()
+
+
+def test_a_draft_is_tried_on_past_conversations(demo: Demo, page_of: Callable[..., Page]) -> None:
+    demo.evaluation("demo-chat-parcel-late")
+    page = page_of("lead")
+    page.goto("/scorecards")
+    page.get_by_label("A new scorecard that starts").select_option("as a copy of Chat")
+    page.get_by_role("button", name="Begin a draft").click()
+    page.get_by_text("Greeting", exact=True).first.click()
+    page.locator("#criterion-0").get_by_label("Weight").fill("40")
+    expect(page.get_by_text("too many")).to_be_visible()
+    expect(page.get_by_role("button", name="Try")).to_be_disabled()
+    page.locator("#criterion-0").get_by_label("Weight").fill("5")
+    page.locator("#criterion-0").get_by_label("First turns that count").fill("1")
+    expect(page.get_by_role("button", name="Try")).to_be_enabled()
+    page.get_by_role("button", name="Try").click()
+    expect(page.get_by_role("heading", name="conversations with a verdict by both")).to_be_visible(
+        timeout=60_000
+    )
+    expect(page.get_by_role("row", name="Mean score")).to_be_visible()
+    check_accessibility(page)
+    page.get_by_role("link", name="Back to the draft").click()
+    page.get_by_role("button", name="Discard this draft").click()
+    expect(page.get_by_role("status").first).to_contain_text("The draft was discarded.")

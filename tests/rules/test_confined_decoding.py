@@ -15,7 +15,7 @@ from app.ai.speech.errors import (
     TranscriptionStopped,
     UnsupportedMedia,
 )
-from app.core.storage import DiskFull
+from app.core.storage.objects import DiskFull
 from tests.hostile_media import (
     flac_of_silence,
     mp4,
@@ -24,7 +24,8 @@ from tests.hostile_media import (
     with_compressed_header,
 )
 from tests.recordings import AUDIO
-from tests.walks.service_process import is_running, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import is_running
 
 WHY = "the asr extra is not installed"
 pytest.importorskip("av", reason=WHY)
@@ -155,11 +156,11 @@ def test_killing_the_worker_ends_decoding_and_leaves_no_file(
         "decode(Path(sys.argv[1]), spool_dir=Path(sys.argv[2]))\n"
     )
     worker = subprocess.Popen([sys.executable, "-c", script, stored(SLOW), spool], cwd=ROOT)
-    wait_until(lambda: bool(children_of(worker.pid)), 30)
+    wait_until(lambda: bool(children_of(worker.pid)))
     (child,) = children_of(worker.pid)
     worker.kill()
     worker.wait()
-    wait_until(lambda: not is_running(child), 10)
+    wait_until(lambda: not is_running(child))
     assert list(spool.iterdir()) == []
 
 

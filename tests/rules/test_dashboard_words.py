@@ -13,6 +13,7 @@ from app.dashboard.words import UNKNOWN, WORDS, text_of
 from app.directory.enums import ExecutiveKind
 from app.evaluations import enums
 from app.evaluations.schemas import results
+from app.evaluations.schemas.trials import TRIAL_STATUSES
 from app.imports.schemas.requests import STATUSES, UPLOAD_FORMATS
 from app.usage.metrics import UsageMetric
 from app.voice_calls.enums import OUTCOMES
@@ -58,6 +59,7 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("exportStatus", ExportStatus),
         ("importFormat", UPLOAD_FORMATS),
         ("importStatus", STATUSES),
+        ("trialStatus", TRIAL_STATUSES),
         ("metric", TrendMetric),
         ("granularity", Granularity),
         ("groupBy", GroupBy),

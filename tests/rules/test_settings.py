@@ -94,6 +94,10 @@ def test_a_variable_is_read(variable: str, text: str, name: str, value: object) 
         ("CQE_DATABASE_URL", "mysql://db"),
         ("CQE_REDIS_URL", "http://queue"),
         ("CQE_STORAGE_URL", "ftp://files"),
+        ("CQE_STORAGE_URL", "file://files"),
+        ("CQE_STORAGE_URL", "azure://account"),
+        ("CQE_STORAGE_URL", "s3://calls?endpoint=files.example.com"),
+        ("CQE_STORAGE_URL", "s3://calls?secret=x"),
         ("CQE_PUBLIC_URL", "cqe.example.com"),
         ("CQE_PLAN_STORAGE_GB", "inf"),
         ("CQE_JUDGE", "oracle"),
@@ -116,6 +120,17 @@ def test_a_judge_needs_its_endpoint_and_its_key_is_never_printed() -> None:
     with pytest.raises(SettingsError) as refusal:
         Settings.from_env({"CQE_JUDGE_API_KEY": "sk 7"})
     assert "sk 7" not in str(refusal.value)
+
+
+def test_an_object_storage_needs_its_credentials() -> None:
+    with pytest.raises(SettingsError) as refusal:
+        Settings.from_env({"CQE_STORAGE_URL": "s3://calls/some?region=eu-central-1"})
+    assert str(refusal.value).splitlines() == [
+        "CQE_STORAGE_ACCESS_KEY: must be set when CQE_STORAGE_URL begins with s3:",
+        "CQE_STORAGE_SECRET: must be set when CQE_STORAGE_URL begins with s3:",
+    ]
+    azure = {"CQE_STORAGE_URL": "azure://acme/calls", "CQE_STORAGE_SECRET": "a2V5"}
+    assert "a2V5" not in repr(Settings.from_env(azure))
 
 
 def test_a_mistyped_name_is_found_with_the_nearest_one() -> None:

@@ -8,11 +8,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from app.api_keys import service as api_keys
+from app.core.settings import Settings
+from app.wiring import build_runtime
 from tests.caller import Caller
+from tests.waiting import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,7 +64,7 @@ class ServiceProcess:
         return self.output.read_text()
 
     def health(self) -> dict[str, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
             connection.request("GET", "/health")
             answer = connection.getresponse()
@@ -72,24 +75,17 @@ class ServiceProcess:
             connection.close()
 
     def wait_ready(self) -> "ServiceProcess":
-        wait_until(lambda: "is ready" in self.text or self.process.poll() is not None, 60)
+        wait_until(lambda: "is ready" in self.text or self.process.poll() is not None)
         assert "is ready" in self.text, self.text
         return self
 
     def caller(self) -> Caller:
         """Make an API key with every scope and return a client that uses it."""
-        made = subprocess.run(
-            [
-                *(sys.executable, "-P", "-m", "app.cli", "keys", "create", "--json"),
-                *("--name", "walk", "--scopes", "*"),
-            ],
-            env=environment(self.data_dir),
-            cwd=self.data_dir.parent,
-            capture_output=True,
-            check=True,
-        )
-        pair = json.loads(made.stdout)
-        return Caller(f"http://127.0.0.1:{self.port}", pair["apiKey"], pair["secret"])
+        runtime = build_runtime(Settings(data_dir=self.data_dir, redis_url="none"))
+        with runtime.db.writing() as session:
+            issued = api_keys.create_key(session, runtime.keyring, name="walk", scopes=["*"])
+        runtime.db.engine.dispose()
+        return Caller(f"http://127.0.0.1:{self.port}", issued.pair.api_key, issued.pair.secret)
 
     def children(self) -> dict[int, str]:
         """Every living process below, with its short name."""
@@ -97,12 +93,12 @@ class ServiceProcess:
 
     def child(self, name: str) -> int:
         """The eldest living process of this short name."""
-        return min(pid for pid, each in self.children().items() if each == name)
+        return min(pid for pid, short_name in self.children().items() if short_name == name)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=PATIENCE_S)
 
     def end(self) -> None:
         """Leave nothing behind, whatever the test did."""
@@ -119,15 +115,15 @@ def descendants(parent: int) -> dict[int, str]:
         ["ps", "-eo", "pid=,ppid=,stat=,comm="], capture_output=True, text=True, check=True
     )
     rows = [line.split(None, 3) for line in listing.stdout.splitlines()]
-    found: dict[int, str] = {}
+    below: dict[int, str] = {}
     parents = [parent]
     while parents:
         above = parents.pop()
         for pid, ppid, state, name in rows:
             if int(ppid) == above and not state.startswith("Z"):
-                found[int(pid)] = name
+                below[int(pid)] = name
                 parents.append(int(pid))
-    return found
+    return below
 
 
 def is_running(pid: int) -> bool:
@@ -142,10 +138,3 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return
-
-
-def wait_until(fact: Callable[[], object], timeout_s: float) -> None:
-    until = time.monotonic() + timeout_s
-    while not fact():
-        assert time.monotonic() < until, "it did not come true in time"
-        time.sleep(0.05)

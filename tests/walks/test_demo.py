@@ -16,7 +16,8 @@ from app.evaluations import jobs as evaluations
 from app.imports.formats.records import Kind
 from tests.caller import Caller
 from tests.recordings import progress, reserve, show
-from tests.walks.service_process import ROOT, ServiceProcess, environment, wait_until
+from tests.waiting import PATIENCE_S, wait_until
+from tests.walks.service_process import ROOT, ServiceProcess, environment
 
 
 @pytest.fixture
@@ -197,17 +198,17 @@ def test_up_loads_the_demo_and_says_that_no_worker_is_running(
     up: Callable[..., ServiceProcess], tmp_path: Path
 ) -> None:
     running = up("--demo", "--no-worker")
-    wait_until(lambda: "Look at" in running.text, 30)
+    wait_until(lambda: "Look at" in running.text)
     assert re.search(r"The demo is loaded: .*26 chats", running.text)
     assert "No worker is running" in running.text
-    wait_until(lambda: "cqe: demo" not in running.children().values(), 30)
+    wait_until(lambda: "cqe: demo" not in running.children().values())
     again = subprocess.run(
         [sys.executable, "-P", "-m", "app.cli", "demo"],
         env=environment(tmp_path / "instance", CQE_REDIS_URL="none"),
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=True,
     )
     assert "nothing was changed" in again.stdout

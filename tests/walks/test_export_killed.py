@@ -18,7 +18,8 @@ from tests.caller import Caller
 from tests.evaluation_rows import rows_of
 from tests.queue_server import running_queue_server
 from tests.running import running_runtime
-from tests.walks.service_process import ServiceProcess, wait_until
+from tests.waiting import PATIENCE_S, wait_until
+from tests.walks.service_process import ServiceProcess
 
 ROWS = 1500
 
@@ -28,7 +29,7 @@ def killed_at_work(runtime: Runtime, job_id: str) -> bool:
 
     Nobody ends an export while a transaction writes: so what is killed is in the middle.
     """
-    state, until = JobState.QUEUED, time.monotonic() + 60
+    state, until = JobState.QUEUED, time.monotonic() + PATIENCE_S
     while state == JobState.QUEUED:
         assert time.monotonic() < until
         with runtime.db.writing() as session:
@@ -63,7 +64,7 @@ def test_a_killed_export_is_made_anew_and_no_half_file_is_offered(
             half = client.get(f"/analytics/export/{job_id}").json()["data"]
             assert half["downloadUrl"] is None
             address = f"/analytics/export/{job_id}"
-            wait_until(lambda: client.get(address).json()["data"]["status"] == "ready", 60)
+            wait_until(lambda: client.get(address).json()["data"]["status"] == "ready")
         finally:
             worker.end()
         done = client.get(address).json()["data"]

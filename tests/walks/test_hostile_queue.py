@@ -24,7 +24,8 @@ from app.core.settings import Settings
 from app.operations import migrating
 from app.webhooks.service import SENDER_BELL
 from tests.queue_server import running_queue_server
-from tests.walks.service_process import ROOT, ServiceProcess, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import ROOT, ServiceProcess
 
 # Leaves a mark when it is imported, and when it is called.
 HOSTILE_MODULE = """
@@ -74,7 +75,7 @@ class Attacked:
     def outcome(self, job: Job) -> str:
         """Wait until the worker is done with the job; return how it ended."""
         ended = ("finished", "failed")
-        wait_until(lambda: self._status(job) in ended, 30)
+        wait_until(lambda: self._status(job) in ended)
         return self._status(job)
 
     def _status(self, job: Job) -> str:

@@ -8,7 +8,8 @@ import pytest
 
 from tests.caller import Caller
 from tests.own_scorecards import create, says
-from tests.walks.service_process import ServiceProcess, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import ServiceProcess
 
 
 @pytest.fixture
@@ -55,9 +56,7 @@ def test_an_evaluation_that_takes_too_long_fails_and_the_next_one_starts(client:
     hostile = create(client, *criteria(100))
     judged(client, "hostile", HOSTILE, scorecardId=hostile["id"])
     judged(client, "bystander", PLAIN)
-    wait_until(
-        lambda: {each["status"] for each in evaluations(client)} == {"failed", "completed"}, 120
-    )
+    wait_until(lambda: {each["status"] for each in evaluations(client)} == {"failed", "completed"})
     [failed] = [each for each in evaluations(client) if each["status"] == "failed"]
     assert failed["error"] == {
         "code": "INTERNAL",

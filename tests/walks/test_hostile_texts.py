@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.caller import Caller
-from tests.walks.service_process import ServiceProcess, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import ServiceProcess
 
 # Each made the masking of addresses, names or numbers quadratic once, or is costly for its length.
 UNITS = ("at com @ 1-1-1-", "@ aaaa", "a dot a at a ", "my name is Abc ", "1 ", "card 4 ")
@@ -50,7 +51,7 @@ def test_bystanders_are_answered_beside_hostile_messages(service: ServiceProcess
     assert len(answers) == SENDERS * len(UNITS)
     assert max(waits) < MOST_S
     # The evaluations of all of them are made as well.
-    wait_until(lambda: _ended(bystander) == len(answers), 120)
+    wait_until(lambda: _ended(bystander) == len(answers))
     bystander.close()
 
 

@@ -3,46 +3,33 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import func, select
 
 from app.conversations.models import Conversation, Message
 from app.core.runtime import Runtime
+from app.core.settings import Settings
 from app.evaluations.models import Evaluation
 from app.imports.jobs import run_import
 from app.imports.models import Import
+from app.wiring import build_runtime
+from tests import commit_halts
 from tests.caller import Caller
-from tests.walks.service_process import environment, kill, wait_until
+from tests.forked import ForkedProcess
+from tests.waiting import PATIENCE_S, wait_until
+from tests.walks.service_process import environment
 
 NUMBER = 1000
-WORKER = """
-import sys
-from pathlib import Path
-from app.core.settings import Settings
-from app.imports.jobs import run_import
-from app.wiring import build_runtime
 
-runtime = build_runtime(
-    Settings(data_dir=Path(sys.argv[1]), database_url=sys.argv[2], redis_url="none")
-)
-print("ready", flush=True)
-run_import(runtime, sys.argv[3])
-"""
 
-# Children whose first record ends them, one after the other.
-DYING = """
-import os
-from app.imports import jobs
-jobs.load_batch = lambda *_: os._exit(9)
-for _ in range(5):
-    child = os.fork()
-    if not child:
-        run_import(runtime, sys.argv[3])
-        os._exit(0)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
+def load(settings: Settings, import_id: str) -> None:
+    """Load an import in a process of its own."""
+    commit_halts.obey(commit_halts.anything)
+    run_import(build_runtime(settings), import_id)
 
 
 def line(number: int) -> str:
@@ -62,36 +49,52 @@ def totals(runtime: Runtime) -> dict[str, int]:
     return {each.__tablename__: rows(runtime, each) for each in (Conversation, Message, Evaluation)}
 
 
+@pytest.fixture
+def start_loading(runtime: Runtime, tmp_path: Path) -> Callable[..., ForkedProcess]:
+    """Start a process that loads an import; keyword arguments are variables of its environment."""
+
+    def start(import_id: str, **environment: str) -> ForkedProcess:
+        return ForkedProcess(
+            load,
+            runtime.settings,
+            import_id,
+            environment=environment,
+            output=tmp_path / "loading.log",
+        )
+
+    return start
+
+
 ALL = {"conversations": NUMBER, "messages": 2 * NUMBER, "evaluations": NUMBER}
 
 
-def killed_at(runtime: Runtime, command: list[str], number: int, **options: Any) -> int:
-    """Run a command until there are so many conversations, then kill it; how many there are."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, **options)
+def killed_at(
+    runtime: Runtime, process: ForkedProcess | subprocess.Popen[bytes], number: int
+) -> int:
+    """Kill a process as soon as there are so many conversations; return how many there are."""
     try:
-        wait_until(lambda: rows(runtime, Conversation) >= number or process.poll() is not None, 30)
+        wait_until(lambda: rows(runtime, Conversation) >= number or process.poll() is not None)
     finally:
-        kill(process.pid)
-        process.wait()
-    assert process.returncode == -9, process.returncode
+        process.kill()
+        assert process.wait() == -9
     return rows(runtime, Conversation)
 
 
-def test_a_killed_import_continues_where_it_stopped(client: Caller, runtime: Runtime) -> None:
+def test_a_killed_import_continues_where_it_stopped(
+    client: Caller, runtime: Runtime, start_loading: Callable[..., ForkedProcess]
+) -> None:
     content = "\n".join([*map(line, range(NUMBER)), "{", line(0)])
     sent = client.post("/imports", {"content": content}).json()["data"]
-    url = runtime.settings.effective_database_url
-    command = [sys.executable, "-c", WORKER, str(runtime.settings.data_dir), url, sent["id"]]
     before = 0
     for share in (1, NUMBER // 4, NUMBER // 2):
-        now = killed_at(runtime, command, max(share, before + 1))
+        now = killed_at(runtime, start_loading(sent["id"]), max(share, before + 1))
         assert before < now < NUMBER
         before = now
         with runtime.db.reading() as session:
             # What is counted is written, and what is written is counted.
             assert session.scalars(select(Import.created)).all() == [now]
             assert session.scalars(select(Import.evaluations_queued)).all() == [now]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60)
+    assert start_loading(sent["id"]).wait(60) == 0
     done = client.get(f"/imports/{sent['id']}").json()["data"]
     assert done["status"] == "completed_with_errors"
     assert done["counts"] == {
@@ -109,13 +112,18 @@ def test_a_killed_import_continues_where_it_stopped(client: Caller, runtime: Run
     assert totals(runtime) == ALL
 
 
-def test_an_import_that_kills_every_worker_fails(client: Caller, runtime: Runtime) -> None:
+def test_an_import_that_kills_every_worker_fails(
+    client: Caller,
+    runtime: Runtime,
+    start_loading: Callable[..., ForkedProcess],
+    tmp_path: Path,
+) -> None:
     sent = client.post("/imports", {"content": line(1)}).json()["data"]
-    url = runtime.settings.effective_database_url
-    dying = WORKER.replace("run_import(runtime, sys.argv[3])", DYING)
-    command = [sys.executable, "-c", dying, str(runtime.settings.data_dir), url, sent["id"]]
-    died = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
-    assert died.stdout.split() == ["ready", *["9"] * 5]
+    log = tmp_path / "loading.log"
+    for number in range(1, 6):
+        worker = start_loading(sent["id"], HALT_AT="after_commit:1")
+        wait_until(lambda number=number: log.read_text().count(commit_halts.WORD) == number)  # type: ignore[misc]
+        worker.kill()
     run_import(runtime, sent["id"])
     done = client.get(f"/imports/{sent['id']}").json()["data"]
     assert done["status"] == "failed"
@@ -131,9 +139,10 @@ def test_a_killed_command_can_be_repeated_without_duplicates(
     command = [sys.executable, "-P", "-m", "app.cli", "import", str(file), "--json"]
     url = runtime.settings.effective_database_url
     place = {"env": environment(runtime.settings.data_dir, CQE_DATABASE_URL=url), "cwd": tmp_path}
-    there = killed_at(runtime, command, 1, **place)
+    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, **place)
+    there = killed_at(runtime, first, 1)
     assert there < NUMBER
-    done = subprocess.run(command, check=True, capture_output=True, timeout=60, **place)
+    done = subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S, **place)
     counts = json.loads(done.stdout)["counts"]
     assert counts["received"] == NUMBER
     assert counts["skipped"] == there

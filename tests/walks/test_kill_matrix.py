@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 import requests
@@ -21,6 +22,7 @@ from tests import delivery_audit
 from tests import receiver as answers
 from tests.caller import Caller
 from tests.receiver import Receiver
+from tests.waiting import wait_until
 from tests.web_process import WebProcess
 from tests.webhook_harness import WebhookHarness
 
@@ -64,10 +66,9 @@ def events(harness: WebhookHarness) -> int:
 
 def account(harness: WebhookHarness, receiver: Receiver) -> delivery_audit.DeliveryAudit:
     """Wait until all is settled and count."""
-    until = time.monotonic() + 30
-    while delivery_audit.open_deliveries(harness.runtime.db):
-        assert time.monotonic() < until, harness.log()
-        time.sleep(0.02)
+    wait_until(
+        lambda: delivery_audit.open_deliveries(harness.runtime.db) == 0, describe=harness.log
+    )
     with harness.runtime.db.reading() as session:
         known = session.scalars(select(Event.id)).all()
     return delivery_audit.audit(harness.runtime.db, known, receiver.received())
@@ -179,16 +180,17 @@ def test_a_lease_runs_from_the_claim_however_long_it_waited_for_a_lock(
 
 def wait_for_a_writer(turn_file: Path) -> None:
     """Wait until a process has its turn to write."""
-    until = time.monotonic() + 30
     with turn_file.open("a") as turn:
-        while time.monotonic() < until:
-            try:
-                fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return
-            fcntl.flock(turn, fcntl.LOCK_UN)
-            time.sleep(0.01)
-    raise AssertionError("nobody writes")
+        wait_until(lambda: is_locked(turn))
+
+
+def is_locked(file: TextIO) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(file, fcntl.LOCK_UN)
+    return False
 
 
 def test_a_full_disk_stops_the_claim_before_the_request(

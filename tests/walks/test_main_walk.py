@@ -17,7 +17,8 @@ from tests.caller import Caller
 from tests.hostile_media import mp4, mp4_track
 from tests.receiver import Receiver, hang, status, write_ca_bundle
 from tests.recordings import CALL, reserve, send
-from tests.walks.service_process import ServiceProcess, kill, wait_until
+from tests.waiting import PATIENCE_S, wait_until
+from tests.walks.service_process import ServiceProcess, kill
 
 pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
 
@@ -35,7 +36,7 @@ class Walk:
             CQE_WEBHOOK_ALLOWED_CIDRS="127.0.0.0/8,::1/128",
             CQE_WEBHOOK_CA_BUNDLE=write_ca_bundle(folder),
             CQE_WEBHOOK_RETRY_DELAYS="0.3,0.5",
-            CQE_WEBHOOK_TIMEOUT_SECONDS="2",
+            CQE_WEBHOOK_TIMEOUT_SECONDS="10",
             **variables,
         )
         self.service.wait_ready()
@@ -62,7 +63,10 @@ class Walk:
         return dict(answer.json()["data"])
 
     def wait_for(
-        self, audio_file_id: str, reached: Callable[[dict[str, Any]], bool], within_s: float = 60
+        self,
+        audio_file_id: str,
+        reached: Callable[[dict[str, Any]], bool],
+        within_s: float = PATIENCE_S,
     ) -> dict[str, Any]:
         until = time.monotonic() + within_s
         while not reached(state := self.state(audio_file_id)):
@@ -93,7 +97,7 @@ class Walk:
         return found
 
     def wait_for_events(self) -> dict[str, list[dict[str, Any]]]:
-        wait_until(lambda: all(self.events().values()), 30)
+        wait_until(lambda: all(self.events().values()))
         return self.events()
 
     def kill(self, name: str) -> None:
@@ -131,7 +135,7 @@ def test_a_recording_becomes_an_evaluation_with_evidence_and_signed_events(
     assert queued.status_code == 202
 
     seen: set[int] = set()
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE_S
     while (state := here.state(audio))["status"] not in ("processed", "failed"):
         seen.add(state["progress"])
         assert time.monotonic() < until, state
@@ -211,7 +215,7 @@ def test_a_sender_that_is_killed_in_mid_delivery_sends_the_same_ids_again(
     again = lambda: [  # noqa: E731 - asked over and over
         each for each in here.receiver.received() if each.event["id"] == first.event["id"]
     ]
-    wait_until(lambda: len(again()) >= 2, 30)
+    wait_until(lambda: len(again()) >= 2)
     second = again()[1]
     assert second.body == first.body
     for name in ("x-webhook-id", "x-webhook-delivery", "x-webhook-attempt"):

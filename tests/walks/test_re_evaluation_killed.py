@@ -15,7 +15,8 @@ from tests.caller import Caller
 from tests.contacts import get, judge
 from tests.happenings import happened
 from tests.own_scorecards import create
-from tests.walks.service_process import kill, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import kill
 
 NUMBER = 100
 SAID = [
@@ -52,7 +53,7 @@ def killed_at(runtime: Runtime, command: list[str], number: int) -> int:
     """Run a worker until so many are judged again, then kill it; how many there are."""
     process = subprocess.Popen(command)
     try:
-        wait_until(lambda: completed(runtime) >= number or process.poll() is not None, 60)
+        wait_until(lambda: completed(runtime) >= number or process.poll() is not None)
     finally:
         kill(process.pid)
         process.wait()

@@ -11,7 +11,8 @@ import pytest
 
 from cqe_client import Client
 from tests.conversations import HELPFUL
-from tests.walks.service_process import ROOT, ServiceProcess, environment, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import ROOT, ServiceProcess, environment
 
 pytest.importorskip("faster_whisper", reason="the speech engine is not installed")
 
@@ -107,7 +108,7 @@ def test_the_receiver_prints_a_test_event_and_an_evaluation(
     tmp_path: Path, service: ServiceProcess, variables: dict[str, str]
 ) -> None:
     script = Script(scripts()[1], tmp_path, variables)
-    wait_until(lambda: "Waiting" in script.output or script.process.poll() is not None, 60)
+    wait_until(lambda: "Waiting" in script.output or script.process.poll() is not None)
     assert re.search(r"^evaluation\.completed \{.*'test': True", script.output, re.MULTILINE)
     client = Client(*variables.values())
     messages = [{"role": role, "text": text} for role, text in HELPFUL]
@@ -132,7 +133,7 @@ def test_the_tour_prints_evaluations_and_ranks(
     )
     assert loaded.returncode == 0, loaded.stderr
     failing = {"q": "demo-chat-asks-card", "status": "completed"}
-    wait_until(lambda: list(client.evaluations(**failing)), 60)
+    wait_until(lambda: list(client.evaluations(**failing)))
     script = Script(scripts()[2], tmp_path, variables)
     output = script.finish()
     assert script.process.returncode == 0, output

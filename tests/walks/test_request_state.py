@@ -13,6 +13,7 @@ from app.core.clock import utc_now
 from app.core.request_limits.state import RequestState, StateStore
 from app.core.request_limits.values import CallCount, Limit, Visit
 from tests.queue_server import QueueServer, running_queue_server
+from tests.waiting import PATIENCE_S
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 CALL = CallCount("key_1", "2026-11-21", "list_engagements")
@@ -149,7 +150,7 @@ def test_concurrent_processes_are_admitted_exactly_up_to_the_limit(
     processes = [context.Process(target=hammer, args=(url, tmp_path, results)) for _ in range(4)]
     for process in processes:
         process.start()
-    total = sum(results.get(timeout=30) for _ in processes)
+    total = sum(results.get(timeout=PATIENCE_S) for _ in processes)
     for process in processes:
         process.join()
     assert total == 100
@@ -171,7 +172,7 @@ def test_no_request_fails_without_redis(server: QueueServer, tmp_path: Path) -> 
 
 def answers_again(state: RequestState) -> None:
     """Ask, without waiting for the breaker, until the server answers in time."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE_S
     while True:
         state._breaker._closed_again_at = 0.0
         state.visit(Visit(now=NOW))

@@ -106,14 +106,17 @@ def test_a_success_ends_the_attempts(harness: WebhookHarness, receiver: Receiver
     assert len(receiver.received()) == 2
 
 
-def test_a_timeout_is_recorded_as_one(harness: WebhookHarness, receiver: Receiver) -> None:
+def test_a_timeout_is_recorded_as_one(
+    make_harness: Callable[..., WebhookHarness], receiver: Receiver
+) -> None:
+    harness = make_harness(webhook_timeout_s=1.0)
     receiver.script("/hook", answers.hang, answers.status(200))
     subscription_id, _ = harness.subscribe(receiver.url())
     harness.publish()
     harness.start_sender()
     delivery = harness.wait_for_status(subscription_id, "succeeded")
     assert delivery["attempts"][0]["outcome"] == "timeout"
-    assert 600 <= delivery["attempts"][0]["duration_ms"] < 1000
+    assert delivery["attempts"][0]["duration_ms"] >= 1000
     assert delivery["attempts"][0]["status_code"] is None
     assert delivery["attempts"][0]["error"]
 

@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests import receiver as answers
 from tests.receiver import Receiver
+from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import free_port
 from tests.webhook_harness import WebhookHarness
 
@@ -30,7 +31,7 @@ def ask(port: int, path: str = "/metrics") -> tuple[int, str]:
 
 def scrape(port: int) -> dict[str, float]:
     """Return every sample by its name with its one label value, waiting for the listener."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE_S
     while True:
         try:
             code, text = ask(port)
@@ -47,7 +48,7 @@ def scrape(port: int) -> dict[str, float]:
 
 
 def wait_for(port: int, ready: Callable[[dict[str, float]], bool]) -> dict[str, float]:
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE_S
     while not ready(samples := scrape(port)):
         assert time.monotonic() < until, samples
         time.sleep(0.05)
@@ -107,10 +108,7 @@ def test_a_sender_works_while_another_process_uses_the_metrics_port(
     scrape(port)
     harness.subscribe(receiver.url())
     second = harness.start_sender(CQE_METRICS_LISTEN=listen)
-    until = time.monotonic() + 30
-    while "CQE_METRICS_LISTEN" not in harness.log():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: "CQE_METRICS_LISTEN" in harness.log())
     harness.publish()
     receiver.wait_for(1)
     assert second.stop() == 0

@@ -14,14 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.caller import Caller
-from tests.walks.service_process import (
-    ServiceProcess,
-    descendants,
-    environment,
-    is_running,
-    kill,
-    wait_until,
-)
+from tests.waiting import PATIENCE_S, wait_until
+from tests.walks.service_process import ServiceProcess, descendants, environment, is_running, kill
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +54,7 @@ def run_again(service: ServiceProcess, *arguments: str) -> subprocess.CompletedP
         cwd=service.output.parent,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -125,16 +119,17 @@ def test_a_restore_is_refused_while_the_service_runs(started: ServiceProcess) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["cqe: web", "cqe: sender", "cqe: scheduler", "cqe: audio 1", "valkey-server"]
+    "name",
+    ["cqe: web", "cqe: sender", "cqe: scheduler", "cqe: upkeep", "cqe: audio 1", "valkey-server"],
 )
 def test_a_killed_child_is_started_again(started: ServiceProcess, name: str) -> None:
-    wait_until(lambda: name in started.children().values(), 30)
+    wait_until(lambda: name in started.children().values())
     victim = started.child(name)
     kill(victim)
     wait_until(
-        lambda: any(pid != victim and each == name for pid, each in started.children().items()), 12
+        lambda: any(pid != victim and each == name for pid, each in started.children().items())
     )
-    wait_until(lambda: started.health()["code"] == 200, 30)
+    wait_until(lambda: started.health()["code"] == 200)
     assert started.process.poll() is None
 
 
@@ -156,10 +151,10 @@ def test_a_request_in_flight_is_answered_during_a_stop(fresh: ServiceProcess) ->
         )
         time.sleep(0.3)
         fresh.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: is_refused(fresh.port), 30)
+        wait_until(lambda: is_refused(fresh.port))
         caller.sendall(body)
         assert caller.recv(12) == b"HTTP/1.1 401"
-    assert fresh.process.wait(timeout=30) == 0
+    assert fresh.process.wait(timeout=PATIENCE_S) == 0
 
 
 def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
@@ -210,14 +205,14 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         service = ServiceProcess(tmp_path / "instance", port=port)
-        assert service.process.wait(timeout=30) == 1
+        assert service.process.wait(timeout=PATIENCE_S) == 1
     assert f"port {port} of 127.0.0.1 is in use" in service.text
     assert not descendants(service.process.pid)
 
 
 def test_a_wrong_setting_stops_the_start_and_an_unknown_one_is_told(tmp_path: Path) -> None:
     service = ServiceProcess(tmp_path / "instance", CQE_THREADS="many")
-    assert service.process.wait(timeout=30) == 2
+    assert service.process.wait(timeout=PATIENCE_S) == 2
     assert "CQE_THREADS: must be a whole number, not 'many'" in service.text
     assert "Traceback" not in service.text
 
@@ -231,6 +226,7 @@ def test_everything_starts_without_a_queue_server(tmp_path: Path) -> None:
         assert sorted(set(service.children().values())) == [
             "cqe: scheduler",
             "cqe: sender",
+            "cqe: upkeep",
             "cqe: web",
         ]
         assert service.health()["code"] == 200

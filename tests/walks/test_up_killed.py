@@ -16,12 +16,13 @@ from tests import delivery_audit
 from tests import receiver as answers
 from tests.receiver import Received, Receiver, Visit
 from tests.sender_process import environment_of
-from tests.walks.service_process import ServiceProcess, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import ServiceProcess
 from tests.webhook_harness import WebhookHarness
 
-_KILLS = 30
+_KILLS = 10
 _REFUSED = 0.4
-_EVENTS_PER_S = 5
+_EVENTS_PER_S = 15
 
 StartUp = Callable[[], ServiceProcess]
 
@@ -95,7 +96,7 @@ def kill_again_and_again(start_up: StartUp, receiver: Receiver) -> None:
     for _ in range(_KILLS):
         up = start_up()
         goal = len(receiver.received()) + random.randint(1, 10)
-        wait_until(lambda goal=goal: len(receiver.received()) >= goal, 90)  # type: ignore[misc]
+        wait_until(lambda goal=goal: len(receiver.received()) >= goal)  # type: ignore[misc]
         time.sleep(random.uniform(0, 0.1))
         up.process.kill()
         up.process.wait()
@@ -123,7 +124,7 @@ def test_a_delivery_fails_only_after_three_refusals_however_often_up_is_killed(
     kill_again_and_again(start_up, receiver)
     events()
     start_up()
-    wait_until(lambda: delivery_audit.open_deliveries(harness.runtime.db) == 0, 120)
+    wait_until(lambda: delivery_audit.open_deliveries(harness.runtime.db) == 0)
 
     seen = seen_by_delivery(receiver.received(), answer.refused)
     with harness.runtime.db.reading() as session:

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,8 @@ from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.operations import migrating
 from app.operations.processes import queue_server
-from tests.walks.service_process import ServiceProcess, is_running, kill, wait_until
+from tests.waiting import wait_until
+from tests.walks.service_process import ServiceProcess, is_running, kill
 
 # A worker whose only room is this file: rows are files, so that each test sees what became of them.
 ROOM = """
@@ -114,7 +114,7 @@ def queue_url(tmp_path: Path) -> Iterator[str]:
         pytest.skip("no queue server for this machine")
     queue_server.prepare(tmp_path)
     server = subprocess.Popen(queue_server.command(choice.program, tmp_path))
-    wait_until(lambda: queue.answers(choice.url), 30)
+    wait_until(lambda: queue.answers(choice.url))
     yield choice.url
     server.terminate()
     server.wait()
@@ -131,34 +131,32 @@ def alone(data_dir: Path) -> Iterator[Room]:
 def test_without_a_queue_server_the_sweep_does_the_jobs(alone: Room) -> None:
     for name in ("row-a-1", "row-b-1"):
         alone.put(name)
-    wait_until(lambda: [alone.state(f"row-{each}-1") for each in "ab"] == ["done"] * 2, 30)
+    wait_until(lambda: [alone.state(f"row-{each}-1") for each in "ab"] == ["done"] * 2)
     assert len(alone.seen("row-a-1")) == 1
 
 
 def test_a_job_whose_process_is_killed_is_taken_up_again(alone: Room) -> None:
     alone.put("row-a-8")
-    wait_until(lambda: alone.seen("row-a-8"), 30)
+    wait_until(lambda: alone.seen("row-a-8"))
     kill(alone.seen("row-a-8")[0])
-    wait_until(lambda: alone.state("row-a-8") == "done", 30)
+    wait_until(lambda: alone.state("row-a-8") == "done")
     assert len(alone.seen("row-a-8")) == 2
 
 
 def test_a_stop_hands_the_running_job_back_and_exits_with_0(alone: Room) -> None:
     alone.put("row-a-300")
-    wait_until(lambda: alone.seen("row-a-300"), 30)
-    began_at = time.monotonic()
+    wait_until(lambda: alone.seen("row-a-300"))
     assert alone.worker.stop() == 0
-    assert time.monotonic() - began_at < 5
     assert alone.state("row-a-300") == "waits"
     assert not (alone.folder / "instance" / "worker.beat").exists()
 
 
 def test_a_killed_worker_leaves_no_process(alone: Room) -> None:
     alone.put("row-a-300")
-    wait_until(lambda: alone.seen("row-a-300"), 30)
+    wait_until(lambda: alone.seen("row-a-300"))
     below = alone.worker.children()
     kill(alone.worker.process.pid)
-    wait_until(lambda: not [pid for pid in below if is_running(pid)], 30)
+    wait_until(lambda: not [pid for pid in below if is_running(pid)])
 
 
 def test_with_a_queue_server_jobs_come_by_bell_and_outlive_their_worker(
@@ -167,15 +165,15 @@ def test_with_a_queue_server_jobs_come_by_bell_and_outlive_their_worker(
     room = Room(data_dir, CQE_REDIS_URL=queue_url)
     try:
         room.put("row-a-1")
-        wait_until(lambda: room.state("row-a-1") == "done", 30)
+        wait_until(lambda: room.state("row-a-1") == "done")
         room.put("row-b-15")
-        wait_until(lambda: room.seen("row-b-15"), 30)
+        wait_until(lambda: room.seen("row-b-15"))
         kill(room.worker.child("cqe: audio 1"))
         # Its job dies with it, and another does it.
-        wait_until(lambda: not is_running(room.seen("row-b-15")[0]), 30)
-        wait_until(lambda: room.state("row-b-15") == "done", 40)
+        wait_until(lambda: not is_running(room.seen("row-b-15")[0]))
+        wait_until(lambda: room.state("row-b-15") == "done")
         room.put("row-c-300")
-        wait_until(lambda: room.seen("row-c-300"), 30)
+        wait_until(lambda: room.seen("row-c-300"))
         assert room.worker.stop() == 0
         assert room.state("row-c-300") == "waits"
     finally:
@@ -186,6 +184,6 @@ def test_while_the_queue_server_is_away_the_sweep_does_the_jobs(data_dir: Path) 
     room = Room(data_dir, CQE_REDIS_URL=f"unix://{data_dir}/nobody.sock")
     try:
         room.put("row-a-1")
-        wait_until(lambda: room.state("row-a-1") == "done", 30)
+        wait_until(lambda: room.state("row-a-1") == "done")
     finally:
         room.worker.end()

@@ -27,7 +27,7 @@ from app.ai.speech.errors import (
 )
 from app.ai.speech.recording import Recording
 from app.core.process.stopping import never_stop
-from app.core.storage import DiskFull
+from app.core.storage.objects import DiskFull
 
 logger = logging.getLogger(__name__)
 

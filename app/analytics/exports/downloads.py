@@ -12,7 +12,7 @@ from app.core.clock import utc_now
 from app.core.jobs.leases import JobState
 from app.core.runtime import Runtime
 from app.core.secrets.signed_urls import Grant, UrlSigner
-from app.core.storage import StoredObject
+from app.core.storage.objects import StoredObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
-from app.core.storage import StoredObject
+from app.core.storage.objects import StoredObject
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import ExportReady

@@ -15,7 +15,8 @@ from app.core.jobs.leases import Lease, LeaseLost
 from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_next
 from app.core.process import stopping
 from app.core.runtime import Runtime
-from app.core.storage import StoredObject, require_space
+from app.core.storage.files import require_space
+from app.core.storage.objects import StoredObject
 
 
 def run_exports(runtime: Runtime, job_id: str = "") -> None:

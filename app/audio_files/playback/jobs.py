@@ -53,18 +53,18 @@ def _draw(job: RunningJob[WaveformJob]) -> None:
             content_type=audio.content_type, max_duration_s=settings.audio_max_duration_s
         )
         audio_file_id = audio.id
-    path = storage.path(audio_file_id)
-    if path is None:
-        raise UnsupportedMedia(BYTES_MISSING.message)
-    with (
-        decoded(
-            path,
-            options,
-            spool_dir=objects.spool_dir(settings),
-            min_free_bytes=settings.min_free_bytes,
-            should_stop=job.should_stop,
-        ) as sound,
-        objects.stored(storage, audio_file_id, sound),
-        job.transaction() as session,
-    ):
-        end(held(session, job.lease), JobState.SUCCEEDED, utc_now())
+    with storage.local_copy(audio_file_id) as copy:
+        if copy is None:
+            raise UnsupportedMedia(BYTES_MISSING.message)
+        with (
+            decoded(
+                copy.path,
+                options,
+                spool_dir=objects.spool_dir(settings),
+                min_free_bytes=settings.min_free_bytes,
+                should_stop=job.should_stop,
+            ) as sound,
+            objects.stored(storage, audio_file_id, sound),
+            job.transaction() as session,
+        ):
+            end(held(session, job.lease), JobState.SUCCEEDED, utc_now())

@@ -3,16 +3,26 @@
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from app.ai.speech.transcriber import DecodedSound
 from app.audio_files.enums import ContentType
 from app.core.jobs.leases import LeaseLost
 from app.core.settings import Settings
-from app.core.storage import ObjectExists, Storage
+from app.core.storage.objects import ObjectExists, Storage
 
 _MARK = b"CQW1"
 RECORDING, WAVE, PLAY_COPY = "aud", "wave", "play"
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedObject:
+    """Stored object that browsers play."""
+
+    object_id: str
+    size_bytes: int
+    content_type: str
 
 
 def wave_id(audio_file_id: str) -> str:
@@ -60,13 +70,16 @@ def spool_dir(settings: Settings) -> Path:
     return spool
 
 
-def played(storage: Storage, audio_file_id: str, content_type: str) -> tuple[Path, str] | None:
-    """Return the file that browsers play and its type: the play copy, or else the upload."""
-    copy = storage.path(play_copy_id(audio_file_id))
-    if copy is not None:
-        return copy, ContentType.MP4
-    upload = storage.path(audio_file_id)
-    return None if upload is None else (upload, content_type)
+def played(storage: Storage, audio_file_id: str, content_type: str) -> PlayedObject | None:
+    """Return what browsers play: the play copy, or else the upload."""
+    for object_id, type_ in (
+        (play_copy_id(audio_file_id), ContentType.MP4),
+        (audio_file_id, content_type),
+    ):
+        size_bytes = storage.size_of(object_id)
+        if size_bytes is not None:
+            return PlayedObject(object_id, size_bytes, type_)
+    return None
 
 
 def _with_prefix(prefix: str, object_id: str) -> str:

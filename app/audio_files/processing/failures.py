@@ -21,6 +21,11 @@ class Failure:
     evaluation_code: FailureCode
     retryable: bool = False
 
+    @property
+    def error(self) -> dict[str, str]:
+        """The error that the API shows."""
+        return {"code": str(self.code), "message": self.message}
+
 
 BYTES_MISSING = Failure(
     "BYTES_MISSING",
@@ -42,6 +47,11 @@ SCORECARD_GONE = Failure(
     "The version of the scorecard is no longer stored: request the processing again.",
     FailureCode.INTERNAL,
 )
+UPLOAD_MISMATCH = Failure(
+    "UPLOAD_MISMATCH",
+    "The uploaded file does not have the announced size or SHA-256: upload the recording again.",
+    FailureCode.TRANSCRIPTION_FAILED,
+)
 INTERNAL = Failure(
     FailureCode.INTERNAL,
     "The processing of this recording failed because of an internal error.",
@@ -54,12 +64,18 @@ class ScorecardGone(Exception):
     """The requested version of the scorecard is no longer stored."""
 
 
+class UploadMismatch(Exception):
+    """The stored file has another SHA-256 than announced."""
+
+
 def of(error: Exception) -> Failure:
     """Return the failure that an error of processing causes."""
     if isinstance(error, TranscriptionError):
         return _of_transcription(error)
     if isinstance(error, ScorecardGone):
         return SCORECARD_GONE
+    if isinstance(error, UploadMismatch):
+        return UPLOAD_MISMATCH
     return INTERRUPTED if isinstance(error, Interrupted) else INTERNAL
 
 

@@ -92,7 +92,7 @@ def latest_job(session: Session, audio_file_id: str) -> ProcessingJob | None:
 
 
 def _require_ready(audio: AudioFile, options: ProcessingRequest) -> None:
-    if audio.status in (AudioStatus.PENDING_UPLOAD, AudioStatus.EXPIRED):
+    if audio.uploaded_at is None:
         raise Conflict(f"There is nothing to process: the upload is {audio.status}.")
     if audio.status == AudioStatus.PROCESSED and not options.force:
         raise Conflict("This recording has been processed: set force to process it again.")

@@ -12,7 +12,7 @@ from app.ai.transcript import AudioInfo, Role, Transcript
 from app.audio_files.enums import AudioStatus, Stage, StageStatus
 from app.audio_files.models import AudioFile, ProcessingJob
 from app.audio_files.processing import stages
-from app.audio_files.processing.failures import Failure
+from app.audio_files.processing.failures import Failure, UploadMismatch
 from app.campaigns import service as campaigns
 from app.core.clock import utc_now
 from app.core.errors import Conflict, NotFound
@@ -67,6 +67,18 @@ def start(
         job.scorecard_id,
         job.scorecard_version,
     )
+
+
+def check_digest(session: Session, lease: Lease[ProcessingJob], sha256: str) -> None:
+    """Store the SHA-256 of a file that went straight to the storage.
+
+    Raises:
+        UploadMismatch: another one was announced.
+    """
+    audio = session.get_one(AudioFile, leases.held(session, lease).audio_file_id)
+    if audio.sha256 is not None and audio.sha256.lower() != sha256:
+        raise UploadMismatch
+    audio.sha256 = sha256
 
 
 def store_audio_info(session: Session, lease: Lease[ProcessingJob], info: AudioInfo) -> None:
@@ -171,7 +183,7 @@ def fail(session: Session, lease: Lease[ProcessingJob], failure: Failure) -> Non
     """Fail the job and its evaluation; earlier evaluations are kept."""
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
-    _fail(job, audio, {"code": str(failure.code), "message": failure.message})
+    _fail(job, audio, failure.error)
     # An evaluation that was canceled or deleted meanwhile must not keep the job open.
     with suppress(Conflict, NotFound):
         evaluations.fail(

@@ -1,11 +1,8 @@
 """Stored objects of recordings: keeps their rows in step with the storage."""
 
-import hashlib
-from pathlib import Path
-
 from app.audio_files.uploads import lifecycle
 from app.core.runtime import Runtime
-from app.core.storage import StoredObject
+from app.core.storage.objects import StoredObject
 
 
 class AudioObjects:
@@ -27,15 +24,15 @@ class AudioObjects:
             )
 
     def reconcile(self, object_id: str) -> None:
-        """Record an upload that a crash interrupted between the file and the row."""
+        """Record an upload that went straight to the storage, or that a crash interrupted."""
         with self._runtime.db.reading() as session:
-            awaited = lifecycle.awaits_upload(session, object_id)
-        path = self._runtime.storage.path(object_id) if awaited else None
-        if path is not None:
-            self.mark_stored(object_id, _stored_object(path))
-
-
-def _stored_object(path: Path) -> StoredObject:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
-        return StoredObject(file.tell(), digest.hexdigest())
+            announced_bytes = lifecycle.awaited_bytes(session, object_id)
+        if announced_bytes is None:
+            return
+        stored = self._runtime.storage.find(object_id)
+        if stored is not None and stored.size_bytes > announced_bytes:
+            self._runtime.storage.delete(object_id)
+            with self._runtime.db.writing() as session:
+                lifecycle.refuse_upload(session, object_id)
+        elif stored is not None:
+            self.mark_stored(object_id, stored)

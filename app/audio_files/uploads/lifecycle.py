@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.audio_files.processing import requests
+from app.audio_files.processing.failures import UPLOAD_MISMATCH
 from app.audio_files.uploads.limits import UploadLimits, stored_bytes
 from app.audio_files.uploads.links import RecordingLinks
 from app.campaigns import service as campaigns
@@ -19,7 +20,7 @@ from app.campaigns.enums import CampaignCount
 from app.core.clock import utc_now
 from app.core.errors import AppError, Conflict, NotFound
 from app.core.ids import new_id
-from app.core.storage import StoredObject
+from app.core.storage.objects import StoredObject
 from app.evaluations import references
 from app.usage import service as usage
 
@@ -34,11 +35,12 @@ def reserve(
     """Create a recording and return the link for its upload; arguments as for `create`."""
     expires_at = links.expiry()
     audio = create(session, limits=limits, expires_at=expires_at, **fields)
+    link = links.upload(audio, expires_at)
     return {
         "audio_file_id": audio.id,
-        "upload_url": links.upload(audio, expires_at),
+        "upload_url": link.url,
         "method": "PUT",
-        "headers": {"Content-Type": audio.content_type},
+        "headers": link.headers,
         "expires_at": expires_at,
         "max_size_bytes": audio.size_bytes,
         "status": audio.status,
@@ -105,7 +107,7 @@ def mark_uploaded(
         return
     now = utc_now()
     audio.status = AudioStatus.UPLOADED
-    audio.size_bytes, audio.sha256 = stored.size_bytes, stored.sha256
+    audio.size_bytes, audio.sha256 = stored.size_bytes, stored.sha256 or audio.sha256
     audio.uploaded_at = audio.updated_at = now
     audio.expires_at = None
     session.flush()
@@ -122,10 +124,18 @@ def exists(session: Session, audio_file_id: str) -> bool:
     return audio is not None and audio.erased_at is None and not audio.purge_bytes
 
 
-def awaits_upload(session: Session, audio_file_id: str) -> bool:
-    """Return whether the recording exists and its upload is not recorded."""
+def refuse_upload(session: Session, audio_file_id: str) -> None:
+    """Fail a recording whose stored file was larger than announced."""
+    audio = session.get(AudioFile, audio_file_id, with_for_update=True)
+    if audio is not None and audio.status in _AWAITED:
+        audio.status, audio.error = AudioStatus.FAILED, UPLOAD_MISMATCH.error
+        audio.updated_at, audio.expires_at = utc_now(), None
+
+
+def awaited_bytes(session: Session, audio_file_id: str) -> int | None:
+    """Return the announced size of an upload that is not recorded, or None without one."""
     audio = session.get(AudioFile, audio_file_id)
-    return audio is not None and audio.status in _AWAITED
+    return audio.size_bytes if audio is not None and audio.status in _AWAITED else None
 
 
 def awaited(session: Session, *, limit: int = 1000) -> Sequence[str]:

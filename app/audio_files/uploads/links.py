@@ -10,6 +10,7 @@ from app.audio_files.models import AudioFile
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.core.secrets.signed_urls import Grant, UrlSigner
+from app.core.storage.objects import Storage, Upload, UploadLink
 
 CREATE, READ = "c", "r"
 EXTENSIONS: Mapping[str, tuple[str, ...]] = {
@@ -27,21 +28,32 @@ class RecordingLinks:
     """Builds links below a base URL; upload and download links expire after `ttl_s` seconds."""
 
     signer: UrlSigner
+    storage: Storage | None
     base: str
     ttl_s: int
 
     @classmethod
-    def of(cls, runtime: Runtime, base: str) -> Self:
-        """Return the links of a runtime."""
-        return cls(runtime.urls, base, runtime.settings.url_ttl_s)
+    def of(cls, runtime: Runtime, base: str, *, direct: bool = True) -> Self:
+        """Return the links of a runtime.
+
+        Args:
+            direct: whether uploads may go straight to the storage, where it takes them.
+        """
+        storage = runtime.storage if direct else None
+        return cls(runtime.urls, storage, base, runtime.settings.url_ttl_s)
 
     def expiry(self) -> datetime:
         """Return when a link that is built now expires, in the whole seconds that are signed."""
         return (utc_now() + timedelta(seconds=self.ttl_s)).replace(microsecond=0)
 
-    def upload(self, audio: AudioFile, expires_at: datetime) -> str:
+    def upload(self, audio: AudioFile, expires_at: datetime) -> UploadLink:
         """Return the link for one upload of the recording."""
-        return self._signed(CREATE, audio, expires_at, sha256=audio.sha256 or "")
+        sha256 = audio.sha256 or ""
+        link = self.storage and self.storage.upload_link(
+            Upload(audio.id, audio.content_type, audio.size_bytes, sha256, expires_at)
+        )
+        own_url = self._signed(CREATE, audio, expires_at, sha256=sha256)
+        return link or UploadLink(own_url, {"Content-Type": audio.content_type})
 
     def download(self, audio: AudioFile, expires_at: datetime) -> str:
         """Return the link that downloads the recording under its file name."""

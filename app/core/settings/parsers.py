@@ -12,6 +12,13 @@ Network = IPv4Network | IPv6Network
 
 _LABEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _PREFIX_FORM = re.compile(r"[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
+_STORAGE_FORM = re.compile(
+    r"file:///[^?#]+"
+    r"|azure://[a-z0-9]{3,24}/[a-z0-9-]{3,63}(/[\w-]+)*/?(\?endpoint=https?://[^&#\s]+)?"
+    r"|s3://[a-z0-9.-]{3,63}(/[\w-]+)*/?(\?(region=[\w-]+|(endpoint|public)=https?://[^&#\s]+)"
+    r"(&(region=[\w-]+|(endpoint|public)=https?://[^&#\s]+))*)?",
+    re.ASCII,
+)
 _BOOLEANS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
 
 
@@ -94,6 +101,16 @@ def starting_with(*prefixes: str) -> Callable[[str], str]:
         return value
 
     return parse
+
+
+def storage_url(value: str) -> str:
+    """Parse the place of recordings and exports: a folder, a container or a bucket."""
+    if not _STORAGE_FORM.fullmatch(value):
+        raise ValueError(
+            "must be file:///FOLDER, azure://ACCOUNT/CONTAINER[/PREFIX][?endpoint=URL] or"
+            " s3://BUCKET[/PREFIX][?region=NAME&endpoint=URL&public=URL]"
+        )
+    return value
 
 
 def path(value: str) -> Path:

@@ -10,6 +10,10 @@ from app.core.settings import parsers as read
 from app.core.settings.parsers import Network, RateLimit, TokenPrices
 
 EMBEDDED = "embedded"
+_STORAGE_CREDENTIALS = {
+    "azure": ("CQE_STORAGE_SECRET",),
+    "s3": ("CQE_STORAGE_ACCESS_KEY", "CQE_STORAGE_SECRET"),
+}
 
 
 class SettingsError(Exception):
@@ -44,7 +48,9 @@ class Settings:
         "CQE_SQLITE_SYNCHRONOUS", "FULL", read.one_of("FULL", "NORMAL")
     )
     redis_url: str = setting("CQE_REDIS_URL", "", read.redis_url, secret=True)
-    storage_url: str = setting("CQE_STORAGE_URL", "", read.starting_with("file:///"))
+    storage_url: str = setting("CQE_STORAGE_URL", "", read.storage_url)
+    storage_access_key: str = setting("CQE_STORAGE_ACCESS_KEY", "", str)
+    storage_secret: str = setting("CQE_STORAGE_SECRET", "", str, secret=True)
     min_free_gb: float = setting("CQE_MIN_FREE_GB", 1.0, read.amount)
 
     # Processes
@@ -161,6 +167,12 @@ class Settings:
                 for variable in ("CQE_JUDGE_URL", "CQE_JUDGE_MODEL")
                 if not environment.get(variable)
             ]
+        scheme = settings.storage_url.partition(":")[0]
+        problems += [
+            f"{variable}: must be set when CQE_STORAGE_URL begins with {scheme}:"
+            for variable in _STORAGE_CREDENTIALS.get(scheme, ())
+            if not environment.get(variable)
+        ]
         if problems:
             raise SettingsError("\n".join(problems))
         return settings

@@ -15,7 +15,7 @@ from app.dashboard.pages import (
 from app.dashboard.pages.admin import audit, keys, people, usage, webhooks
 from app.dashboard.pages.figures import agreement, executive, leaderboards, overview, trends
 from app.dashboard.pages.lists import evaluation_list, marked, review_queue, saved_views
-from app.dashboard.pages.scorecards import editor
+from app.dashboard.pages.scorecards import editor, trial
 from app.dashboard.pages.scorecards import shown as scorecards
 
 PAGES: tuple[PageBlueprint, ...] = (
@@ -37,6 +37,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     exports.blp,
     scorecards.blp,
     editor.blp,
+    trial.blp,
     account.blp,
     webhooks.blp,
     keys.blp,

@@ -72,7 +72,7 @@ def reserve() -> dict[str, Any]:
         body["sizeBytes"] = int(size)
     body["channelMap"] = CHANNEL_MAPS.get(request.form.get("channels", ""), {})
     fields = forms.load(UploadCreate(), body)
-    links = RecordingLinks.of(runtime, "")
+    links = RecordingLinks.of(runtime, "", direct=False)
     with runtime.db.writing() as session:
         reserved = lifecycle.reserve(session, links=links, limits=upload_limits(runtime), **fields)
         audit.record(session, current_actor(), Action.RECORDING_ADDED, reserved["audio_file_id"])

@@ -23,6 +23,7 @@ from app.dashboard.views import review_form, times
 from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
 from app.evaluations.enums import ENDED
+from app.evaluations.trials import service as trials
 from app.imports import service as imports
 from app.people.gate.admission import current_person
 from app.people.roles import OWN_ACCOUNT
@@ -39,6 +40,7 @@ LIVE = ("live.progress", "live.preview", "live.lint")
 _MOST_IDS = 50
 _RECORDING_ENDED = (AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.EXPIRED)
 _IMPORT_OPEN = ("queued", "running")
+_TRIAL_ENDED = ("completed", "failed")
 _EXPORT_OPEN = (ExportStatus.QUEUED, ExportStatus.RUNNING)
 
 
@@ -83,12 +85,19 @@ def _export(session: Any, export_id: str) -> Work:
     return Work(text_of("exportStatus", status), job.progress, status not in _EXPORT_OPEN)
 
 
+def _trial(session: Any, trial_id: str) -> Work:
+    shown = trials.show(session, trial_id)
+    text = text_of("trialStatus", shown["status"])
+    return Work(text, shown["progress"], shown["status"] in _TRIAL_ENDED)
+
+
 # By the prefix of the id: the scope that is needed to see the work, and its reader.
 _READERS: dict[str, tuple[str, Callable[[Any, str], Work]]] = {
     "eval": ("evaluations:read", _evaluation),
     "aud": ("audio:read", _recording),
     "imp": ("ingest:write", _import),
     "exp": ("analytics:export", _export),
+    "trial": ("scorecards:manage", _trial),
 }
 
 

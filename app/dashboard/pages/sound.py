@@ -29,18 +29,18 @@ def play(audio_file_id: str) -> Response:
         audit.record_daily(session, current_actor(), Action.RECORDING_PLAYED, audio_file_id)
     played = objects.played(runtime.storage, audio_file_id, content_type)
     if played is None:
-        raise NotFound("The file of this recording is missing from the storage.")
-    path, played_type = played
-    size = path.stat().st_size
-    requested = requested_range(path.name, size)
+        raise _missing()
+    size = played.size_bytes
+    requested = requested_range(played.object_id, size)
     if requested is None and size > MAX_ANSWER_BYTES:
         raise InvalidInput(f"Ask for a range: an answer has at most {MAX_ANSWER_BYTES} bytes.")
     start, stop = requested or (0, size)
     stop = min(stop, start + MAX_ANSWER_BYTES)
-    with path.open("rb") as file:
-        file.seek(start)
-        response = _private(file.read(stop - start), played_type)
-    response.set_etag(path.name)
+    body = runtime.storage.read(played.object_id, start, stop)
+    if body is None:
+        raise _missing()
+    response = _private(body, played.content_type)
+    response.set_etag(played.object_id)
     response.accept_ranges = "bytes"
     if requested is not None:
         response.status_code = 206
@@ -55,12 +55,16 @@ def draw(audio_file_id: str) -> Response:
     runtime = current_runtime()
     with runtime.db.reading() as session:
         queries.find_stored(session, audio_file_id)
-    path = runtime.storage.path(objects.wave_id(audio_file_id))
-    if path is not None:
-        return _private(path.read_bytes(), "application/octet-stream")
+    waveform = runtime.storage.read(objects.wave_id(audio_file_id))
+    if waveform is not None:
+        return _private(waveform, "application/octet-stream")
     with runtime.db.writing() as session:
         requests.request_waveform(session, audio_file_id)
     return Response(status=202)
+
+
+def _missing() -> NotFound:
+    return NotFound("The file of this recording is missing from the storage.")
 
 
 def _private(body: bytes, content_type: str) -> Response:

@@ -58,7 +58,7 @@ function addFinding({field: path, message}, number, isError) {
 function show(answer) {
   form.elements.version.value = answer.version;
   form.querySelector("[data-weights]").textContent = answer.weights;
-  form.querySelector("[data-publish]").disabled = answer.errors.length > 0;
+  for (const button of form.querySelectorAll("[data-valid]")) button.disabled = answer.errors.length > 0;
   savedText.textContent = answer.saved;
   clearFindings();
   answer.errors.forEach((finding, number) => addFinding(finding, `e${number}`, true));

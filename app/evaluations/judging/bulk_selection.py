@@ -57,6 +57,13 @@ def next_ids(
     return batch, batch[-1] if len(batch) == BATCH else end
 
 
+def newest_ids(session: Session, *, channel: str, limit: int) -> Sequence[str]:
+    """Return the newest evaluations of a channel that could be judged again, the newest first."""
+    wanted = select(_OF.id).where(*_wanted({}, channel))
+    newest_first = wanted.order_by(_OF.created_at.desc(), _OF.id.desc())
+    return session.scalars(newest_first.limit(limit)).all()
+
+
 def _wanted(filters: Mapping[str, Any], channel: str | None) -> list[ColumnElement[bool]]:
     other = Evaluation.__table__.alias()
     under_way = select(other.c.id).where(

@@ -19,7 +19,7 @@ from app.core.clock import utc_now
 from app.core.database.transaction_lock import one_at_a_time
 from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
 from app.core.runtime import Runtime
-from app.core.storage import ObjectExists, UploadIncomplete
+from app.core.storage.objects import ObjectExists, UploadIncomplete
 from app.imports.files import ImportFile
 from app.imports.formats.records import BadLine, Fault, Unreadable
 from app.imports.loading.import_counts import ImportCounts, RecordOutcome

@@ -1,8 +1,9 @@
-"""Scheduler process: sweeps the job queues every second, and runs periodic tasks when due."""
+"""Scheduler: one process sweeps the job queues every second, another runs periodic tasks."""
 
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from app.core.process import heartbeat, stopping
@@ -25,22 +26,39 @@ class PeriodicTask:
     run: Callable[[Runtime], object]
 
 
-def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQueue]) -> None:
-    """Run until SIGTERM; the sweeper's own jobs are then finished or released."""
+def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
+    """Sweep until SIGTERM; the sweeper's own jobs are then finished or released."""
     stopping.listen()
     sweeper = Sweeper(runtime, queues)
-    due_at = dict.fromkeys(tasks, 0.0)
     while not stopping.requested():
         began_at = time.monotonic()
         sweeper.tick()
+        with suppress(OSError):
+            heartbeat.beat(runtime.settings.data_dir)
+        _wait_for_next_tick(began_at)
+    sweeper.stop(_STOP_WITHIN_S)
+    heartbeat.stop(runtime.settings.data_dir)
+
+
+def run_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
+    """Run the periodic tasks until SIGTERM.
+
+    The process does not fork: the client of an object storage has threads, which a fork would lose.
+    """
+    stopping.listen()
+    due_at = dict.fromkeys(tasks, 0.0)
+    while not stopping.requested():
+        began_at = time.monotonic()
         for task in tasks:
             if time.monotonic() >= due_at[task] and not stopping.requested():
                 _run_task(task, runtime)
                 due_at[task] = time.monotonic() + task.every_s
-        while time.monotonic() - began_at < _TICK_S and not stopping.requested():
-            time.sleep(_STEP_S)
-    sweeper.stop(_STOP_WITHIN_S)
-    heartbeat.stop(runtime.settings.data_dir)
+        _wait_for_next_tick(began_at)
+
+
+def _wait_for_next_tick(began_at: float) -> None:
+    while time.monotonic() - began_at < _TICK_S and not stopping.requested():
+        time.sleep(_STEP_S)
 
 
 def _run_task(task: PeriodicTask, runtime: Runtime) -> None:

@@ -25,7 +25,8 @@ def services(
     url = redis_url(runtime.settings)
     listed = [
         Service("sender", partial(_send_webhooks, runtime)),
-        Service("scheduler", partial(scheduler.run, runtime, tasks, queues)),
+        Service("scheduler", partial(scheduler.run_sweeps, runtime, queues)),
+        Service("upkeep", partial(scheduler.run_tasks, runtime, tasks)),
     ]
     if url:
         listed += [

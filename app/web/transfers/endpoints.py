@@ -10,7 +10,7 @@ from werkzeug.exceptions import ClientDisconnected
 from app.core import errors
 from app.core.runtime import Runtime
 from app.core.secrets.signed_urls import Grant, SignedUrlRefused
-from app.core.storage import ObjectExists, StoredObject, UploadIncomplete
+from app.core.storage.objects import ObjectExists, StoredObject, UploadIncomplete
 from app.web.envelope import shape_a
 from app.web.parser import MAX_JSON_BYTES
 from app.web.transfers import file_responses
@@ -76,22 +76,32 @@ class Blobs:
         return file_responses.created(jsonify(body), object_id)
 
     def get(self, object_id: str) -> Response:
-        """Send the object or a range of it; HEAD sends its headers."""
+        """Send the object or a range of it, or redirect to the storage; HEAD sends its headers."""
         grant = self._grant(object_id, permission="r")
         self._owner(object_id)
-        path = self._storage.path(object_id)
-        if path is None:
-            raise errors.NotFound("There is no such object.")
+        size_bytes = self._storage.size_of(object_id)
+        if size_bytes is None:
+            raise _no_object()
         if request.method == "HEAD":
-            return file_responses.head(grant, path)
-        return file_responses.content(grant, path, self._take_slot(path.stat().st_size))
+            return file_responses.head(grant, size_bytes)
+        link = self._storage.read_link(
+            object_id,
+            content_type=grant.content_type,
+            disposition=file_responses.disposition(grant.file_name or object_id),
+        )
+        if link is not None:
+            return file_responses.elsewhere(link)
+        with self._storage.local_copy(object_id) as copy:
+            if copy is None:
+                raise _no_object()
+            return file_responses.content(grant, copy.path, self._take_slot(size_bytes))
 
     def _take(self, object_id: str) -> StoredObject:
         grant = self._grant(object_id, permission="c")
         size_bytes = _announced_size(grant)
         owner = self._owner(object_id)
         try:
-            if self._storage.path(object_id) is not None:
+            if self._storage.size_of(object_id) is not None:
                 raise ObjectExists(object_id)
             release = self._take_slot(size_bytes)
             try:
@@ -117,7 +127,7 @@ class Blobs:
     def _owner(self, object_id: str) -> BlobOwner:
         owner = self._owners.get(object_id.partition("_")[0])
         if owner is None or not owner.exists(object_id):
-            raise errors.NotFound("There is no such object.")
+            raise _no_object()
         return owner
 
     def _store(self, grant: Grant, size_bytes: int) -> StoredObject:
@@ -146,6 +156,10 @@ class Blobs:
 
 def _nothing() -> None:
     """Release nothing."""
+
+
+def _no_object() -> errors.NotFound:
+    return errors.NotFound("There is no such object.")
 
 
 class _Body:

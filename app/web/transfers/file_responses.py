@@ -30,10 +30,18 @@ def created(response: Response, object_id: str) -> Response:
     return response
 
 
-def head(grant: Grant, path: Path) -> Response:
+def elsewhere(link: str) -> Response:
+    """Build the redirect to a link that reads the object from the storage itself."""
+    response = Response(status=307)
+    response.location = link
+    response.headers["Cache-Control"] = "private, no-store"
+    return response
+
+
+def head(grant: Grant, size_bytes: int) -> Response:
     """Build the response to HEAD."""
     response = _described(Response(), grant)
-    response.content_length = path.stat().st_size
+    response.content_length = size_bytes
     response.automatically_set_content_length = False
     return response
 

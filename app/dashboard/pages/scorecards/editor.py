@@ -13,10 +13,12 @@ from app.dashboard import service
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
 from app.dashboard.pages.scorecards.checking import checked, loaded_document
+from app.dashboard.pages.scorecards.trial import last_trial, start_trial
 from app.dashboard.views.scorecards import draft_form
 from app.dashboard.views.scorecards.controls import rules_for
 from app.dashboard.views.scorecards.draft_changes import changed, leaf_changes
 from app.dashboard.views.scorecards.editing import edited_sections
+from app.dashboard.views.scorecards.trial import large_change_text
 from app.dashboard.words import WORDS
 from app.people import audit
 from app.people import service as people
@@ -78,16 +80,16 @@ def show(draft_id: str) -> str:
 @blp.post("/<id:draft_id>")
 @require_scope(SCOPE)
 def save(draft_id: str) -> Response | tuple[str, int]:
-    """Save what was typed; then add, move, copy or remove a part of it, or publish it.
+    """Save what was typed; then add, move, copy or remove a part of it, try it or publish it.
 
     If somebody else has changed the draft meanwhile, nothing is saved and what was typed stays.
     """
     action = request.form.get("action", "save")
     typed = typed_document(draft_id)
     try:
-        if action == "publish":
+        if action in ("publish", "try"):
             save_draft(draft_id, typed)
-            return _publish(draft_id, is_confirmed=False)
+            return _publish(draft_id, is_confirmed=False) if action == "publish" else _try(draft_id)
         shipped = default_scorecards.document_of(typed["channel"])
         document, part = changed(typed, action, shipped)
         save_draft(draft_id, document)
@@ -175,6 +177,16 @@ def save_draft(draft_id: str, document: Mapping[str, Any]) -> Any:
             raise PreconditionFailed(message) from refused
 
 
+def _try(draft_id: str) -> Response | tuple[str, int]:
+    """Try a draft as it is stored."""
+    try:
+        return start_trial(draft_id)
+    except (InvalidInput, Conflict) as refused:
+        with current_runtime().db.reading() as session:
+            draft = service.draft(session, draft_id)
+            return _page(session, draft, draft.document, refused=refused), refused.status
+
+
 def _publish(draft_id: str, *, is_confirmed: bool) -> Response | tuple[str, int]:
     """Publish a draft as it is stored, or ask again and say why."""
     try:
@@ -206,6 +218,11 @@ def _doubts(session: Any, draft: Any) -> list[str]:
                 f"Version {current} was published after this draft began with version "
                 f"{draft.base_version}; what changed in it is not in the draft."
             )
+    trial = last_trial(session, draft)
+    if trial and trial["result"] and (text := large_change_text(trial["result"])):
+        doubts.append(text)
+        if draft.version != draft.trial_version:
+            doubts.append("The draft has changed since that trial.")
     return doubts
 
 

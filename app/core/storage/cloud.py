@@ -1,0 +1,237 @@
+"""Storage in a container of Azure Blob or a bucket of S3, read and written by obstore."""
+
+import hashlib
+import os
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Protocol
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import AzureStore, S3Store
+
+from app.core.clock import utc_now
+from app.core.storage.files import copy_checked, require_space
+from app.core.storage.objects import (
+    LocalCopy,
+    ObjectExists,
+    StorageAway,
+    StoredObject,
+    Upload,
+    UploadLink,
+    is_object_id,
+)
+
+if TYPE_CHECKING:
+    from obstore import GetOptions, ObjectMeta
+    from obstore.store import ClientConfig, RetryConfig
+
+Client = AzureStore | S3Store
+
+_READ_LINK_VALID = timedelta(minutes=1)
+_CHECK_EVERY_S = 5.0
+_STEP_BYTES = 1 << 20
+
+
+class Provider(Protocol):
+    """A container or bucket of one provider."""
+
+    @property
+    def endpoint(self) -> str:
+        """Address of the provider."""
+        ...
+
+    def client(self, options: "ClientConfig", retries: "RetryConfig") -> Client:
+        """Open a client; it must not outlive a fork."""
+        ...
+
+    def upload_link(self, key: str, upload: Upload) -> UploadLink:
+        """Return a link that creates the object once."""
+        ...
+
+    def read_link(
+        self, key: str, expires_at: datetime, *, content_type: str, disposition: str
+    ) -> str:
+        """Return a link that reads the object under this type and disposition."""
+        ...
+
+
+class CloudStorage:
+    """Objects at `prefix/<last two characters of the id>/<id>` of a container or bucket.
+
+    The client opens on first use. Its threads do not survive a fork: a process that forks jobs must
+    not use the storage before.
+    """
+
+    def __init__(self, provider: Provider, prefix: str, spool: Path, min_free_bytes: int) -> None:
+        """Name the place of the objects.
+
+        Args:
+            spool: folder for files on their way to or from the storage.
+        """
+        self._provider = provider
+        self._prefix = f"{prefix}/" if prefix else ""
+        self._spool = spool
+        self._min_free_bytes = min_free_bytes
+        self._opened: tuple[int, Client] | None = None
+        self._checked_at, self._answers = -_CHECK_EVERY_S, False
+
+    def write(
+        self, object_id: str, source: IO[bytes], *, size_bytes: int, sha256: str = ""
+    ) -> StoredObject:
+        if self._head(object_id) is not None:
+            raise ObjectExists(object_id)
+        expected = StoredObject(size_bytes, sha256.lower())
+        with self._spooled(object_id) as copy:
+            stored = copy_checked(source, copy, expected, self._min_free_bytes)
+            with _told_as_away():
+                obstore.put(self._client(), self._key(object_id), copy)
+        return stored
+
+    def size_of(self, object_id: str) -> int | None:
+        found = self._head(object_id)
+        return None if found is None else found["size"]
+
+    def find(self, object_id: str) -> StoredObject | None:
+        found = self._head(object_id)
+        return None if found is None else StoredObject(found["size"], "")
+
+    @contextmanager
+    def local_copy(self, object_id: str) -> Iterator[LocalCopy | None]:
+        digest = hashlib.sha256()
+        with self._spooled(object_id) as copy:
+            try:
+                with _told_as_away():
+                    steps = obstore.get(self._client(), self._key(object_id)).stream(_STEP_BYTES)
+                    with copy.open("wb") as file:
+                        for step in steps:
+                            require_space(self._spool, len(step), self._min_free_bytes)
+                            digest.update(step)
+                            file.write(step)
+            except FileNotFoundError:
+                yield None
+                return
+            yield LocalCopy(copy, digest.hexdigest())
+
+    def read(self, object_id: str, start: int = 0, stop: int | None = None) -> bytes | None:
+        wanted: GetOptions = {"range": {"offset": start} if stop is None else (start, stop)}
+        try:
+            with _told_as_away():
+                answer = obstore.get(self._client(), self._key(object_id), options=wanted)
+                return bytes(answer.bytes())
+        except FileNotFoundError:
+            return None
+
+    def delete(self, object_id: str) -> None:
+        with suppress(FileNotFoundError), _told_as_away():
+            obstore.delete(self._client(), self._key(object_id))
+
+    def delete_old(self, object_id: str, *, older_than_s: float) -> bool:
+        found = self._head(object_id)
+        oldest = utc_now() - timedelta(seconds=older_than_s)
+        if found is None or found["last_modified"] > oldest:
+            return False
+        self.delete(object_id)
+        return True
+
+    def object_ids(self, part: int = 0, parts: int = 1) -> Iterator[str]:
+        with _told_as_away():
+            client = self._client()
+            for folder in obstore.list_with_delimiter(client, self._prefix)["common_prefixes"]:
+                name = folder.rpartition("/")[2]
+                if zlib.crc32(name.encode()) % parts == part:
+                    for listed in obstore.list(client, f"{folder}/"):
+                        names = (found["path"].rpartition("/")[2] for found in listed)
+                        yield from filter(is_object_id, names)
+
+    def purge_partial(self, older_than_s: float) -> int:
+        oldest = time.time() - older_than_s
+        count = 0
+        for file in self._spool.glob("*.transfer"):
+            with suppress(FileNotFoundError):
+                if file.stat().st_mtime < oldest:
+                    file.unlink()
+                    count += 1
+        return count
+
+    def require_space(self, size_bytes: int) -> None:
+        """Do nothing: the provider has space."""
+
+    def writable(self) -> bool:
+        now = time.monotonic()
+        if now - self._checked_at >= _CHECK_EVERY_S:
+            try:
+                with _told_as_away():
+                    client = self._open(timeout_s=3, retries=0)
+                    obstore.list_with_delimiter(client, self._prefix)
+            except StorageAway:
+                self._answers = False
+            else:
+                self._answers = True
+            self._checked_at = now
+        return self._answers
+
+    def upload_link(self, upload: Upload) -> UploadLink | None:
+        return self._provider.upload_link(self._key(upload.object_id), upload)
+
+    def read_link(self, object_id: str, *, content_type: str, disposition: str) -> str | None:
+        return self._provider.read_link(
+            self._key(object_id),
+            utc_now() + _READ_LINK_VALID,
+            content_type=content_type,
+            disposition=disposition,
+        )
+
+    def _client(self) -> Client:
+        process_id = os.getpid()
+        if self._opened is None:
+            self._opened = (process_id, self._open())
+        opened_in, client = self._opened
+        if opened_in != process_id:
+            raise RuntimeError("this process was forked after its parent had used the storage")
+        return client
+
+    def _open(self, timeout_s: int = 30, retries: int = 3) -> Client:
+        return self._provider.client(
+            {
+                "connect_timeout": timedelta(seconds=2),
+                "timeout": timedelta(seconds=timeout_s),
+                "allow_http": self._provider.endpoint.startswith("http:"),
+            },
+            {"max_retries": retries, "retry_timeout": timedelta(seconds=20)},
+        )
+
+    def _head(self, object_id: str) -> "ObjectMeta | None":
+        try:
+            with _told_as_away():
+                return obstore.head(self._client(), self._key(object_id))
+        except FileNotFoundError:
+            return None
+
+    def _key(self, object_id: str) -> str:
+        if not is_object_id(object_id):
+            raise ValueError(f"not an object id: {object_id!r}")
+        return f"{self._prefix}{object_id[-2:]}/{object_id}"
+
+    @contextmanager
+    def _spooled(self, object_id: str) -> Iterator[Path]:
+        """Name a file of the spool that is deleted after the block."""
+        self._spool.mkdir(mode=0o700, exist_ok=True)
+        file = self._spool / f"{object_id}.{os.urandom(6).hex()}.transfer"
+        try:
+            yield file
+        finally:
+            file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _told_as_away() -> Iterator[None]:
+    """Turn errors of the client into `StorageAway`; a missing object is a FileNotFoundError."""
+    try:
+        yield
+    except BaseError as error:
+        raise StorageAway from error

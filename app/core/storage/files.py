@@ -1,0 +1,169 @@
+"""Storage in a folder of files: each object is written once and synced before it counts."""
+
+import hashlib
+import os
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from app.core.storage.objects import (
+    DiskFull,
+    LocalCopy,
+    ObjectExists,
+    StoredObject,
+    Upload,
+    UploadIncomplete,
+    UploadLink,
+    is_object_id,
+)
+
+_STEP_BYTES = 256 * 1024
+
+
+class LocalFiles:
+    """A folder of files: written to a temporary file, synced, then linked to the final name."""
+
+    def __init__(self, root: Path, min_free_bytes: int) -> None:
+        self._root = root
+        self._min_free_bytes = min_free_bytes
+
+    def write(
+        self, object_id: str, source: IO[bytes], *, size_bytes: int, sha256: str = ""
+    ) -> StoredObject:
+        final = self._place(object_id)
+        if final.exists():
+            raise ObjectExists(object_id)
+        final.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        partial = final.with_name(f".{final.name}.{os.urandom(6).hex()}.part")
+        try:
+            expected = StoredObject(size_bytes, sha256.lower())
+            stored = copy_checked(source, partial, expected, self._min_free_bytes)
+            try:
+                os.link(partial, final)
+            except FileExistsError as error:
+                raise ObjectExists(object_id) from error
+        finally:
+            partial.unlink(missing_ok=True)
+        _sync_folder(final.parent)
+        return stored
+
+    def size_of(self, object_id: str) -> int | None:
+        try:
+            return self._place(object_id).stat().st_size
+        except FileNotFoundError:
+            return None
+
+    def find(self, object_id: str) -> StoredObject | None:
+        try:
+            with self._place(object_id).open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256")
+                return StoredObject(file.tell(), digest.hexdigest())
+        except FileNotFoundError:
+            return None
+
+    @contextmanager
+    def local_copy(self, object_id: str) -> Iterator[LocalCopy | None]:
+        file = self._place(object_id)
+        yield LocalCopy(file, None) if file.is_file() else None
+
+    def read(self, object_id: str, start: int = 0, stop: int | None = None) -> bytes | None:
+        try:
+            with self._place(object_id).open("rb") as file:
+                file.seek(start)
+                return file.read(-1 if stop is None else stop - start)
+        except FileNotFoundError:
+            return None
+
+    def delete(self, object_id: str) -> None:
+        self._place(object_id).unlink(missing_ok=True)
+
+    def writable(self) -> bool:
+        return os.access(self._root, os.W_OK)
+
+    def require_space(self, size_bytes: int) -> None:
+        require_space(self._root, size_bytes, self._min_free_bytes)
+
+    def purge_partial(self, older_than_s: float) -> int:
+        oldest = time.time() - older_than_s
+        count = 0
+        for partial in self._root.rglob("*.part"):
+            try:
+                if partial.stat().st_mtime < oldest:
+                    partial.unlink()
+                    count += 1
+            except FileNotFoundError:
+                continue
+        return count
+
+    def delete_old(self, object_id: str, *, older_than_s: float) -> bool:
+        file = self._place(object_id)
+        try:
+            if file.stat().st_mtime > time.time() - older_than_s:
+                return False
+        except FileNotFoundError:
+            return False
+        file.unlink(missing_ok=True)
+        return True
+
+    def object_ids(self, part: int = 0, parts: int = 1) -> Iterator[str]:
+        for folder in self._root.iterdir():
+            if zlib.crc32(folder.name.encode()) % parts == part:
+                for _, _, names in os.walk(folder):
+                    yield from filter(is_object_id, names)
+
+    def upload_link(self, upload: Upload) -> UploadLink | None:
+        return None
+
+    def read_link(self, object_id: str, *, content_type: str, disposition: str) -> str | None:
+        return None
+
+    def _place(self, object_id: str) -> Path:
+        if not is_object_id(object_id):
+            raise ValueError(f"not an object id: {object_id!r}")
+        return self._root / object_id[-2:] / object_id[-4:-2] / object_id
+
+
+def copy_checked(
+    source: IO[bytes], target: Path, expected: StoredObject, min_free_bytes: int
+) -> StoredObject:
+    """Copy a source to a new, synced file; an expected SHA-256 may be empty.
+
+    Raises:
+        UploadIncomplete: the source ended early, or has another SHA-256.
+        DiskFull: too little disk space is free.
+    """
+    digest = hashlib.sha256()
+    left = expected.size_bytes
+    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as out:
+        while left:
+            step = source.read(min(_STEP_BYTES, left))
+            if not step:
+                raise UploadIncomplete(f"{left} of {expected.size_bytes} bytes did not arrive")
+            require_space(target.parent, len(step), min_free_bytes)
+            digest.update(step)
+            out.write(step)
+            left -= len(step)
+        out.flush()
+        os.fsync(out.fileno())
+    if expected.sha256 not in ("", digest.hexdigest()):
+        raise UploadIncomplete("the bytes do not have the announced SHA-256")
+    return StoredObject(expected.size_bytes, digest.hexdigest())
+
+
+def require_space(folder: Path, size_bytes: int, min_free_bytes: int) -> None:
+    """Raise `DiskFull` unless the disk of a folder keeps its free space after so many more bytes."""
+    disk = os.statvfs(folder)
+    if disk.f_bavail * disk.f_frsize - size_bytes < min_free_bytes:
+        raise DiskFull
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

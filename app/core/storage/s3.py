@@ -1,0 +1,110 @@
+"""Buckets of S3 and of compatible servers: their client and pre-signed addresses."""
+
+import hashlib
+import hmac
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode, urlsplit
+
+from obstore.store import S3Store
+
+from app.core.clock import utc_now
+from app.core.storage.objects import Upload, UploadLink
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig
+
+
+@dataclass(frozen=True, slots=True)
+class S3Bucket:
+    """A bucket, addressed by path.
+
+    Attributes:
+        endpoint: address of the server, without a slash at its end.
+        public_endpoint: the address of the server that callers reach.
+    """
+
+    bucket: str
+    region: str
+    endpoint: str
+    public_endpoint: str
+    access_key: str
+    secret: str
+
+    def client(self, options: "ClientConfig", retries: "RetryConfig") -> S3Store:
+        """Open a client; it must not outlive a fork."""
+        return S3Store(
+            self.bucket,
+            region=self.region,
+            endpoint=self.endpoint,
+            access_key_id=self.access_key,
+            secret_access_key=self.secret,
+            virtual_hosted_style_request=False,
+            client_options=options,
+            retry_config=retries,
+        )
+
+    def upload_link(self, key: str, upload: Upload) -> UploadLink:
+        """Return a link that creates the object once, with the announced size and SHA-256."""
+        headers = {"Content-Type": upload.content_type, "If-None-Match": "*"}
+        if upload.sha256:
+            headers["x-amz-checksum-sha256"] = b64encode(bytes.fromhex(upload.sha256)).decode()
+        signed_headers = {**headers, "Content-Length": str(upload.size_bytes)}
+        return UploadLink(self._url("PUT", key, upload.expires_at, signed_headers, {}), headers)
+
+    def read_link(
+        self, key: str, expires_at: datetime, *, content_type: str, disposition: str
+    ) -> str:
+        """Return a link that reads the object under this type and disposition."""
+        shown = {
+            "response-content-disposition": disposition,
+            "response-content-type": content_type,
+        }
+        return self._url("GET", key, expires_at, {}, shown)
+
+    def _url(
+        self,
+        method: str,
+        key: str,
+        expires_at: datetime,
+        headers: Mapping[str, str],
+        parameters: Mapping[str, str],
+    ) -> str:
+        """Build an address that is signed by AWS Signature Version 4 in its query."""
+        now = utc_now()
+        moment = now.strftime("%Y%m%dT%H%M%SZ")
+        scope = f"{now:%Y%m%d}/{self.region}/s3/aws4_request"
+        path = quote(f"/{self.bucket}/{key}")
+        signed = {"host": urlsplit(self.public_endpoint).netloc}
+        signed |= {name.lower(): value for name, value in headers.items()}
+        query = {
+            **parameters,
+            "X-Amz-Algorithm": "AWS4-HMAC-SHA256",
+            "X-Amz-Credential": f"{self.access_key}/{scope}",
+            "X-Amz-Date": moment,
+            "X-Amz-Expires": str(max(1, int((expires_at - now).total_seconds()))),
+            "X-Amz-SignedHeaders": ";".join(sorted(signed)),
+        }
+        encoded_query = urlencode(sorted(query.items()), quote_via=quote, safe="")
+        request_lines = [
+            method,
+            path,
+            encoded_query,
+            *(f"{name}:{signed[name]}" for name in sorted(signed)),
+            "",
+            query["X-Amz-SignedHeaders"],
+            "UNSIGNED-PAYLOAD",
+        ]
+        request_digest = hashlib.sha256("\n".join(request_lines).encode()).hexdigest()
+        text = "\n".join(["AWS4-HMAC-SHA256", moment, scope, request_digest])
+        signature = hmac.digest(self._signing_key(scope), text.encode(), "sha256").hex()
+        return f"{self.public_endpoint}{path}?{encoded_query}&X-Amz-Signature={signature}"
+
+    def _signing_key(self, scope: str) -> bytes:
+        key = f"AWS4{self.secret}".encode()
+        for part in scope.split("/"):
+            key = hmac.digest(key, part.encode(), "sha256")
+        return key

@@ -1,0 +1,125 @@
+"""Schemas of trials of scorecards."""
+
+from typing import Any
+
+from marshmallow import fields, validates_schema
+
+from app.scorecards.schemas.scorecards import CHANNELS, ScorecardCreate
+from app.web.schemas.base import CamelSchema, reject
+from app.web.schemas.fields import Choice, Moment, Nested, Reference, Whole
+from app.web.schemas.messages import REQUIRED
+
+TRIAL_STATUSES = ("queued", "running", "completed", "failed")
+
+
+class ScorecardTrialCreate(CamelSchema):
+    """A scorecard to try, and the one to compare it with."""
+
+    scorecard = Nested(
+        ScorecardCreate,
+        required=True,
+        metadata={"description": "As `POST /scorecards` takes it; it is not stored."},
+    )
+    baseline_id = Reference(
+        "sc",
+        metadata={
+            "description": "The scorecard to compare with; the channel's default unless said."
+        },
+    )
+    baseline_version = Whole(
+        low=1, high=1_000_000, metadata={"description": "Its current version unless said."}
+    )
+
+    @validates_schema
+    def _check_version(self, data: dict[str, Any], **_: Any) -> None:
+        if "baseline_version" in data and "baseline_id" not in data:
+            raise reject("baselineId", "baselineVersion requires baselineId.", code=REQUIRED)
+
+
+class TriedConversationSchema(CamelSchema):
+    """One conversation, judged by both scorecards."""
+
+    evaluation_id = fields.String(required=True)
+    before = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Its score by the baseline; null without a verdict."},
+    )
+    after = fields.Integer(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Its score by the tried scorecard; null without a verdict."},
+    )
+    passed_before = fields.Boolean(
+        required=True, allow_none=True, metadata={"description": "Whether the baseline passes it."}
+    )
+    passed_after = fields.Boolean(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Whether the tried scorecard passes it."},
+    )
+
+
+class TrialSideSchema(CamelSchema):
+    """Figures of one scorecard over the conversations to which both give a verdict."""
+
+    mean_score = fields.Float(required=True, allow_none=True)
+    pass_rate = fields.Float(required=True, allow_none=True)
+
+
+class TrialResultSchema(CamelSchema):
+    """What the two scorecards say of the same conversations."""
+
+    judged = fields.Integer(
+        required=True, metadata={"description": "Conversations that were judged."}
+    )
+    compared = fields.Integer(
+        required=True,
+        metadata={"description": "Those to which both scorecards give a verdict."},
+    )
+    without_verdict_before = fields.Integer(
+        required=True, metadata={"description": "Those without a verdict by the baseline."}
+    )
+    without_verdict_after = fields.Integer(
+        required=True, metadata={"description": "Those without a verdict by the tried scorecard."}
+    )
+    before = Nested(TrialSideSchema, required=True)
+    after = Nested(TrialSideSchema, required=True)
+    conversations = fields.List(
+        Nested(TriedConversationSchema),
+        required=True,
+        metadata={"description": "At most 200, the largest change first."},
+    )
+
+
+class TrialErrorSchema(CamelSchema):
+    """The reason why a trial failed."""
+
+    code = Choice(("INTERNAL",), required=True)
+    message = fields.String(required=True)
+
+
+class ScorecardTrialSchema(CamelSchema):
+    """A trial of a scorecard on past conversations."""
+
+    id = fields.String(required=True, metadata={"example": "trial_01k9zq4v2me8wb7xq3s5ndt6ha"})
+    status = Choice(TRIAL_STATUSES, required=True)
+    progress = fields.Integer(required=True)
+    channel = Choice(CHANNELS, required=True)
+    baseline_id = fields.String(
+        required=True, metadata={"description": "The scorecard that it is compared with."}
+    )
+    baseline_version = fields.Integer(
+        required=True, metadata={"description": "The version that it is compared with."}
+    )
+    result = Nested(
+        TrialResultSchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "Null until the trial is completed."},
+    )
+    error = Nested(TrialErrorSchema, required=True, allow_none=True)
+    created_at = Moment(required=True)
+    expires_at = Moment(
+        required=True, metadata={"description": "When it is deleted, a day after the request."}
+    )

@@ -1,0 +1,1 @@
+"""Trials of scorecards on past conversations: requested, run by the rules, compared."""

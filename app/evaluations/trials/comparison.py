@@ -1,0 +1,72 @@
+"""Comparison of the scores that two scorecards give to the same conversations."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from app.ai.judge import Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class TriedConversation:
+    """One conversation judged by both scorecards; a score without a verdict is None."""
+
+    evaluation_id: str
+    before: int | None
+    after: int | None
+    passed_before: bool | None
+    passed_after: bool | None
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether both scorecards come to a verdict."""
+        return self.before is not None and self.after is not None
+
+    @property
+    def change(self) -> int:
+        """How much the score rises; 0 where one of them is missing."""
+        return (self.after or 0) - (self.before or 0) if self.is_compared else 0
+
+
+def tried(evaluation_id: str, before: Judgement, after: Judgement) -> TriedConversation:
+    """Take the scores of two judgements; those without a verdict count nowhere."""
+    return TriedConversation(
+        evaluation_id,
+        None if before.passed is None else before.score,
+        None if after.passed is None else after.score,
+        before.passed,
+        after.passed,
+    )
+
+
+def compared(conversations: Sequence[TriedConversation]) -> dict[str, Any]:
+    """Sum up: the mean and the passed share of those to which both give a verdict.
+
+    The conversations are listed with the largest change first.
+    """
+    both = [conversation for conversation in conversations if conversation.is_compared]
+    return {
+        "judged": len(conversations),
+        "compared": len(both),
+        "without_verdict_before": sum(item.before is None for item in conversations),
+        "without_verdict_after": sum(item.after is None for item in conversations),
+        "before": _side(both, lambda item: item.before, lambda item: item.passed_before),
+        "after": _side(both, lambda item: item.after, lambda item: item.passed_after),
+        "conversations": sorted(
+            conversations, key=lambda item: (not item.is_compared, -abs(item.change))
+        ),
+    }
+
+
+def _side(
+    both: Sequence[TriedConversation],
+    score_of: Callable[[TriedConversation], int | None],
+    passed: Callable[[TriedConversation], bool | None],
+) -> dict[str, float | None]:
+    if not both:
+        return {"mean_score": None, "pass_rate": None}
+    return {
+        "mean_score": round(fmean(score_of(item) or 0 for item in both), 2),
+        "pass_rate": round(fmean(bool(passed(item)) for item in both), 4),
+    }

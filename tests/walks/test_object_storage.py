@@ -1,0 +1,143 @@
+"""Recordings and exports in an object storage: straight uploads and downloads, outages, erasure."""
+
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from typing import Any
+
+import pytest
+import requests
+
+from app.analytics import jobs as exports
+from app.audio_files import jobs
+from app.core.runtime import Runtime
+from app.operations import orphans
+from app.privacy import jobs as erasures
+from app.privacy import service as privacy
+from tests import object_stores
+from tests.caller import Caller, error_code
+from tests.object_stores import ObjectStore
+from tests.recordings import SPEECH, ask, progress, reserve, send, show
+from tests.running import running_runtime
+
+BODY = SPEECH.read_bytes()
+SERVERS = {"azure": object_stores.azure, "s3": object_stores.s3}
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ObjectStore]:
+    """One server of each kind; the last test stops it."""
+    with SERVERS[request.param](tmp_path_factory.mktemp("store")) as server:
+        yield server
+
+
+Start = Callable[[ObjectStore], tuple[Caller, Runtime]]
+
+
+@pytest.fixture
+def start(serve: Callable[..., str], make_caller: Callable[..., Caller]) -> Start:
+    def start(store: ObjectStore) -> tuple[Caller, Runtime]:
+        return make_caller(serve(**store.settings)), running_runtime()
+
+    return start
+
+
+def reserved_for(client: Caller, body: bytes = BODY, **fields: Any) -> dict[str, Any]:
+    return reserve(client, len(body), fileName="call 1.mp3", contentType="audio/mpeg", **fields)
+
+
+def spool(runtime: Runtime) -> list[str]:
+    return [file.name for file in (runtime.settings.data_dir / "spool").glob("*")]
+
+
+def test_a_recording_is_uploaded_judged_and_erased(store: ObjectStore, start: Start) -> None:
+    client, runtime = start(store)
+    reserved = reserved_for(client, sha256=sha256(BODY).hexdigest())
+    audio_file_id = reserved["audioFileId"]
+    assert reserved["uploadUrl"].startswith(store.address)
+    early = client.post(f"/audio-files/{audio_file_id}/complete")
+    assert (early.status_code, error_code(early)) == (409, "CONFLICT")
+
+    assert send(reserved, BODY).status_code in (200, 201)
+    assert send(reserved, BODY).status_code in (403, 412), "a link takes one upload"
+    done = client.post(f"/audio-files/{audio_file_id}/complete")
+    assert done.json()["data"]["status"] == "uploaded"
+    jobs.process_audio(runtime, ask(client, audio_file_id))
+    processed = show(client, audio_file_id)
+    assert (processed["status"], processed["error"]) == ("processed", None)
+    assert processed["sha256"] == sha256(BODY).hexdigest()
+    wave = client.get(f"/audio-files/{audio_file_id}/waveform").json()["data"]
+    assert wave["status"] == "ready"
+    assert spool(runtime) == []
+
+    link = client.get(f"/audio-files/{audio_file_id}/download-url").json()["data"]["downloadUrl"]
+    redirect = requests.get(link, allow_redirects=False, timeout=30)
+    assert redirect.status_code == 307
+    assert redirect.headers["Location"].startswith(store.address)
+    part = requests.get(link, headers={"Range": "bytes=10-19"}, timeout=30)
+    assert (part.status_code, part.content) == (206, BODY[10:20])
+    assert part.headers["Content-Type"] == "audio/mpeg"
+    assert part.headers["Content-Disposition"] == 'attachment; filename="call 1.mp3"'
+    assert requests.head(link, timeout=30).headers["Content-Length"] == str(len(BODY))
+
+    with runtime.db.writing() as session:
+        privacy.erase_recordings(session, [audio_file_id])
+    erasures.purge_bytes(runtime)
+    assert not [name for name in runtime.storage.object_ids() if name.endswith(audio_file_id[4:])]
+    assert requests.get(redirect.headers["Location"], timeout=30).status_code in (403, 404)
+    assert requests.get(link, timeout=30).status_code == 404
+
+
+def test_an_upload_that_nobody_reports_is_found_and_processed(
+    store: ObjectStore, start: Start
+) -> None:
+    client, runtime = start(store)
+    reserved = reserved_for(client, autoProcess=True)
+    send(reserved, BODY)
+    jobs.expire_uploads(runtime)
+    assert progress(client, reserved["audioFileId"])["status"] == "queued"
+    assert sum(orphans.delete_orphans(runtime, part) for part in range(orphans.PARTS)) == 0
+
+
+def test_an_export_is_read_from_the_storage(store: ObjectStore, start: Start) -> None:
+    client, runtime = start(store)
+    asked = client.post("/analytics/export", {"dataset": "usage", "format": "csv"}).json()["data"]
+    exports.run_export(runtime, asked["jobId"])
+    shown = client.get(f"/analytics/export/{asked['jobId']}").json()["data"]
+    sheet = requests.get(shown["downloadUrl"], timeout=30)
+    assert sheet.url.startswith(store.address)
+    assert sha256(sheet.content).hexdigest() == shown["sha256"]
+
+
+@pytest.mark.parametrize("store", ["azure"], indirect=True)
+def test_a_file_other_than_announced_is_refused(store: ObjectStore, start: Start) -> None:
+    client, runtime = start(store)
+    other = reserved_for(client, sha256=sha256(b"another").hexdigest())
+    send(other, BODY)
+    jobs.process_audio(runtime, ask(client, other["audioFileId"]))
+    assert show(client, other["audioFileId"])["error"]["code"] == "UPLOAD_MISMATCH"
+
+    larger = reserved_for(client, BODY[:-1])
+    send(larger, BODY)
+    refused = show(client, larger["audioFileId"])
+    assert (refused["status"], refused["error"]["code"]) == ("failed", "UPLOAD_MISMATCH")
+    assert runtime.storage.size_of(larger["audioFileId"]) is None
+    again = client.post(f"/audio-files/{larger['audioFileId']}/process", {})
+    assert (again.status_code, error_code(again)) == (409, "CONFLICT")
+
+
+def test_jobs_wait_while_the_storage_is_away(store: ObjectStore, start: Start) -> None:
+    client, runtime = start(store)
+    reserved = reserved_for(client)
+    send(reserved, BODY)
+    job_id = ask(client, reserved["audioFileId"])
+    store.stop()
+    jobs.process_audio(runtime, job_id)
+    waiting = progress(client, reserved["audioFileId"])
+    assert (waiting["status"], waiting["error"]) == ("queued", None)
+    link = client.get(f"/audio-files/{reserved['audioFileId']}/download-url").json()["data"]
+    away = requests.get(link["downloadUrl"], timeout=60)
+    assert (away.status_code, error_code(away)) == (503, "SERVICE_UNAVAILABLE")
+    health = requests.get(f"{client.base}/health", timeout=60).json()
+    assert health["checks"]["storage"] != "ok"
