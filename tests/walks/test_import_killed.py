@@ -23,7 +23,7 @@ from tests.forked import ForkedProcess
 from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import environment
 
-NUMBER = 1000
+NUMBER = 300
 
 
 def load(settings: Settings, import_id: str) -> None:

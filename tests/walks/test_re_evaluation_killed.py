@@ -18,7 +18,7 @@ from tests.own_scorecards import create
 from tests.waiting import wait_until
 from tests.walks.service_process import kill
 
-NUMBER = 100
+NUMBER = 40
 SAID = [
     {
         "role": "customer",
