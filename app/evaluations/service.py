@@ -173,18 +173,18 @@ def complete_all(session: Session, completions: Sequence[EvaluationCompletion]) 
             if completion.duration_seconds is not None:
                 evaluation.duration_seconds = completion.duration_seconds
             judged.append(JudgedEvaluation(evaluation, completion.judgement, completion.turn_count))
+    if judged:
         _complete(session, judged)
     return evaluations
 
 
 def _complete(session: Session, judged: Sequence[JudgedEvaluation]) -> None:
-    if not judged:
-        return
     completed = [item.evaluation for item in judged]
-    of_sources = _of_sources(session, completed)
-    # The session forgets rows that nobody refers to; the hooks find these there.
-    results = outcome.store(session, judged)
-    outcome.count(session, completed, of_sources)
+    with session.no_autoflush:
+        of_sources = _of_sources(session, completed)
+        # The session forgets rows that nobody refers to; the hooks find these there.
+        results = outcome.store(session, judged)
+        outcome.count(session, completed, of_sources)
     now = utc_now()
     for evaluation in completed:
         evaluation.status = Status.COMPLETED
