@@ -3,11 +3,14 @@
 from flask.cli import NoAppException
 
 from app.cli import register
+from app.core.secrets.encryption import UnknownMasterKey
 from app.core.settings import SettingsError
 from app.factory import create_app
 from app.operations import data_dir
 from app.operations.environment import settings_here, warn_of_unknown
 from app.operations.failure import CannotRun
+from app.operations.start_checks import require_usable
+from app.web.current import runtime_of
 
 try:
     _settings = settings_here()
@@ -15,7 +18,8 @@ try:
     register(app)
     data_dir.prepare(_settings.data_dir)
     data_dir.lock_shared(_settings.data_dir)
-except (SettingsError, CannotRun) as error:
+    require_usable(runtime_of(app))
+except (SettingsError, CannotRun, UnknownMasterKey) as error:
     # `flask` prints this error in one line and still offers the commands that need no application.
     raise NoAppException(str(error)) from None
 warn_of_unknown()

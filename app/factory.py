@@ -1,23 +1,22 @@
 """Application factory: the Flask application with its blueprints behind authentication."""
 
 import os
+from functools import partial
 
 from flask import Flask
 
 from app.analytics.exports.downloads import ExportFiles
 from app.api_keys.authentication import Authentication
 from app.audio_files.uploads.audio_objects import AudioObjects
-from app.core.database.schema_revision import is_at_head
-from app.core.database.session import Database
-from app.core.errors import ServiceUnavailable
 from app.core.metrics.request_counts import RequestCounts
-from app.core.process import heartbeat, log
+from app.core.process import log
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.dashboard import install as dashboard
 from app.events.catalogue import described_types
 from app.imports.uploads import ImportFiles
 from app.packages import load_blueprints
+from app.system.parts import PARTS
 from app.web import current, errors, request_id, request_times
 from app.web.api import OrjsonProvider, register
 from app.web.health import Health
@@ -61,19 +60,6 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
 
 def _health(runtime: Runtime) -> Health:
     return Health(
-        {
-            "database": lambda: _database_is_ready(runtime.db),
-            "queue": lambda: not runtime.doorbell.configured or runtime.doorbell.answers,
-            "worker": lambda: heartbeat.is_alive(runtime.settings.data_dir),
-            "storage": runtime.storage.writable,
-        },
-        vital=("database",),
+        {part.name: partial(part.works, runtime) for part in PARTS},
+        vital=[part.name for part in PARTS if part.is_vital],
     )
-
-
-def _database_is_ready(db: Database) -> bool:
-    try:
-        with db.reading() as session:
-            return is_at_head(session)
-    except ServiceUnavailable:
-        return False

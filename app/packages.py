@@ -123,10 +123,12 @@ PACKAGES: tuple[Package, ...] = (
         commands={
             "evaluations": Command(
                 "cli:evaluations",
-                "Evaluate conversations again.",
+                "List and show evaluations; evaluate conversations again.",
                 {
+                    "list": "List evaluations, the latest first.",
                     "re-evaluate": "Evaluate the same transcripts again: one evaluation, or all that "
-                    "match the filters."
+                    "match the filters.",
+                    "show": "Show the results of one evaluation; --json prints all of them.",
                 },
             )
         },
@@ -170,7 +172,7 @@ PACKAGES: tuple[Package, ...] = (
         commands={
             "import": Command(
                 "cli:import_",
-                "Import conversations and calls from a file, a folder, or standard input.",
+                "Import conversations, calls and recordings from a file, a folder, or standard input.",
             )
         },
     ),
@@ -195,8 +197,16 @@ PACKAGES: tuple[Package, ...] = (
             ),
             "exports": Command(
                 "cli:exports",
-                "Run exports.",
-                {"run": "Run the exports that are due in this process, until none is left."},
+                "Export a dataset, or run the exports that are due.",
+                {
+                    "create": "Write the rows of DATASET into FILE, whose ending names the format.",
+                    "run": "Run the exports that are due in this process, until none is left.",
+                },
+            ),
+            "executives": Command(
+                "cli:executives",
+                "Compare agents and bots.",
+                {"list": "List agents and bots with their scores, people and bots ranked apart."},
             ),
         },
     ),
@@ -215,7 +225,7 @@ PACKAGES: tuple[Package, ...] = (
             )
         },
     ),
-    Package("core", ("database.idempotency",)),
+    Package("core", ("database.idempotency", "database.key_checks")),
     Package("dashboard", _MODELS),
     Package("directory", _MODELS),
     Package("events", _MODELS),
@@ -248,12 +258,14 @@ PACKAGES: tuple[Package, ...] = (
         "operations",
         commands={
             "db": Command(
-                "commands:db",
+                "database_commands:db",
                 "Upgrade, back up, restore or check the database.",
                 {
-                    "backup": "Write a checked copy of the database to FILE, while it is in use.",
-                    "check": "Check that the tables are up to date and the database file is intact.",
-                    "restore": "Replace the database by a backup; the service must be stopped.",
+                    "after-restore": "Erase again what was erased since the backup that another tool "
+                    "has restored.",
+                    "backup": "Write a backup into the new FOLDER, while the service runs.",
+                    "check": "Check the revision, the tables and columns, and the database file.",
+                    "restore": "Replace database, recordings and exports by the backup in FOLDER.",
                     "upgrade": "Upgrade the tables to the revision that this version needs.",
                 },
                 standalone=True,

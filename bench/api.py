@@ -24,8 +24,8 @@ from app.core.secrets import request_signing
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.engagements import service as engagements
-from app.operations.processes.queue_server import bundled_program
 from app.operations.processes.web import GUNICORN_OPTIONS
+from app.system.queue_choice import bundled_program
 from app.wiring import build_runtime
 from bench.load import Load, run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from redis import Redis
 
-from app.operations.processes.queue_server import bundled_program
+from app.system.queue_choice import bundled_program
 
 
 @dataclass

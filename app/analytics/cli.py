@@ -1,25 +1,40 @@
-"""Command groups `analytics` and `exports`, and the command `agreement`."""
+"""Command groups `analytics`, `exports` and `executives`, and the command `agreement`."""
 
+import sys
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from itertools import count
+from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
+from marshmallow import ValidationError
 
 from app.analytics.agreement import report, table
 from app.analytics.engine import part_writer, rebuilding
 from app.analytics.engine.database import FactDatabase, fact_database
 from app.analytics.engine.parts import discard, registered
 from app.analytics.engine.periods import Period
+from app.analytics.engine.reader import open_facts
 from app.analytics.engine.selection import Selection
-from app.analytics.exports import work
+from app.analytics.enums import Dataset
+from app.analytics.exports import service, work
+from app.analytics.exports.formats.writers import TooManyRows
+from app.analytics.exports.request import request_from_body
+from app.analytics.exports.work import TOO_MANY_ROWS
+from app.analytics.reports import leaderboards
 from app.analytics.schemas.agreement import AnalyticsAgreementSchema
+from app.analytics.schemas.exports import ExportCreate
+from app.analytics.schemas.leaderboards import AnalyticsExecutiveSchema
 from app.core.clock import utc_now
+from app.core.database.paging import PageRequest
 from app.core.database.session import Database
-from app.core.errors import NotFound
+from app.core.errors import AppError, InvalidInput, NotFound
 from app.engagements import service as engagements
 from app.evaluations.enums import Channel
 from app.web.current import current_runtime
+from app.web.schemas.messages import details_of
 
 _MAX_SHOWN = 20
 # Progress is printed every so many batches of facts.
@@ -129,7 +144,53 @@ def agreement(
 
 @click.group("exports")
 def exports() -> None:
-    """Run exports."""
+    """Export a dataset, or run the exports that are due."""
+
+
+@exports.command("create")
+@click.argument("dataset", type=click.Choice([str(dataset) for dataset in Dataset]))
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--from", "start", metavar="DATE", help="The first day or moment.")
+@click.option("--to", "end", metavar="DATE", help="The day or moment after the last.")
+@click.option("--timezone", default="UTC", show_default=True, help="Zone of days and times.")
+@click.option("--columns", help="Names of columns, separated by commas. Default: all.")
+@click.option(
+    "--filter", "filters", metavar="NAME=VALUE", multiple=True, help="Of the API; may be repeated."
+)
+@click.option("--include-text", is_flag=True, help="Include words of the conversations.")
+def create(dataset: str, file: Path, *, filters: tuple[str, ...], **options: Any) -> None:
+    """Write the rows of DATASET into FILE, whose ending names the format.
+
+    Formats are csv, json, jsonl, xlsx and parquet. An existing file is replaced.
+    """
+    body = {
+        "dataset": dataset,
+        "format": file.suffix.removeprefix("."),
+        "from": options["start"],
+        "to": options["end"],
+        "timezone": options["timezone"],
+        "columns": options["columns"] and options["columns"].split(","),
+        "filters": dict(pair.partition("=")[::2] for pair in filters),
+        "includeText": options["include_text"],
+    }
+    given = {name: value for name, value in body.items() if value is not None}
+    try:
+        request = service.complete(request_from_body(ExportCreate().load(given)))
+        with click.progressbar(length=100, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
+            rows = work.write_file(
+                current_runtime(), request, file, lambda percent: bar.update(percent - bar.pos)
+            )
+    except ValidationError as error:
+        raise click.ClickException(_problems(details_of({"body": error.messages_dict}))) from error
+    except InvalidInput as error:
+        raise click.ClickException(_problems(error.details)) from error
+    except AppError as error:
+        raise click.ClickException(error.message) from error
+    except TooManyRows as error:
+        raise click.ClickException(TOO_MANY_ROWS) from error
+    except OSError as error:
+        raise click.ClickException(f"{file} cannot be written: {error.strerror}") from error
+    click.echo(f"{file}: {rows} rows")
 
 
 @exports.command("run")
@@ -137,3 +198,49 @@ def run() -> None:
     """Run the exports that are due in this process, until none is left."""
     work.run_exports(current_runtime())
     click.echo("No export is due.")
+
+
+def _problems(details: Iterable[Mapping[str, Any]]) -> str:
+    return "; ".join(f"{detail['field']}: {detail['message']}" for detail in details)
+
+
+@click.group("executives")
+def executives() -> None:
+    """Compare agents and bots."""
+
+
+@executives.command("list")
+@click.option("--days", default=30, type=click.IntRange(1, 400), show_default=True, help="Period.")
+@click.option("--min-evaluations", default=1, type=click.IntRange(1), show_default=True)
+@click.option("--limit", default=25, type=click.IntRange(1, 100), show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print the JSON of the API.")
+def list_executives(days: int, min_evaluations: int, limit: int, *, as_json: bool) -> None:
+    """List agents and bots with their scores, people and bots ranked apart."""
+    end = utc_now()
+    selection = Selection(Period(end - timedelta(days=days), end, ZoneInfo("UTC")))
+    with open_facts(current_runtime()) as facts:
+        listed = leaderboards.executives(
+            facts,
+            selection,
+            PageRequest(page_size=limit, sort="rank"),
+            min_evaluations=min_evaluations,
+            compare=False,
+        ).items
+    schema = AnalyticsExecutiveSchema(many=True)
+    if as_json:
+        click.echo(schema.dumps(listed, indent=2, ensure_ascii=False))
+        return
+    click.echo(f"{'rank':>4}  {'kind':6}  {'score':>6}  {'passed':>6}  {'evaluations':>11}  name")
+    for row in schema.dump(listed):
+        click.echo(
+            f"{_shown(row['rank']):>4}  {row['kind'] or '-':6}  {_shown(row['meanScore']):>6}  "
+            f"{_percent(row['passRate']):>6}  {row['evaluations']:>11}  {row['name'] or '-'}"
+        )
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.0%}"

@@ -1,4 +1,4 @@
-"""Command group `flask keys`."""
+"""Command group `keys`."""
 
 import json
 from datetime import datetime, timedelta

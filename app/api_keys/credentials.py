@@ -1,5 +1,6 @@
 """Credentials of API keys: issued, rotated with a grace period, and encrypted at rest."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -120,12 +121,10 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
     return len(old)
 
 
-def unreadable_key_ids(session: Session, keyring: Keyring) -> set[str]:
-    """Return the ids of master keys that stored secrets need and the keyring lacks."""
-    used = {
-        keyring.key_id_of(sealed) for sealed in session.scalars(select(Credential.secret_sealed))
-    }
-    return {key_id for key_id in used if not keyring.has(key_id)}
+def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
+    """Yield every stored secret with its purpose."""
+    for row in session.execute(select(Credential.id, Credential.secret_sealed)):
+        yield row.secret_sealed, purpose_of(row.id)
 
 
 def _valid(session: Session, key_id: str, now: datetime) -> list[Credential]:

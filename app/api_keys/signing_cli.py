@@ -1,4 +1,4 @@
-"""Command group `flask signing`."""
+"""Command group `signing`."""
 
 import click
 

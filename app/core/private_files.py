@@ -1,4 +1,4 @@
-"""Files that only their owner can access."""
+"""Files that only their owner can access, and that are synced to the disk."""
 
 import os
 import stat
@@ -21,3 +21,12 @@ def write_private_file(file: Path, text: str) -> None:
 def is_private(status: os.stat_result) -> bool:
     """Whether neither the group nor other users have any access."""
     return stat.S_IMODE(status.st_mode) & 0o077 == 0
+
+
+def sync(path: Path) -> None:
+    """Sync a file, or the names in a folder, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

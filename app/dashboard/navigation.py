@@ -56,6 +56,7 @@ SECTIONS: tuple[tuple[Link, ...], ...] = (
         Link("Usage", "usage.show"),
         Link("People", "people.list_page"),
         Link("Audit trail", "audit.show"),
+        Link("System", "system.show"),
     ),
     (Link("Settings", "account.show"),),
 )

@@ -5,7 +5,6 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.core.database.paging import PageRequest
-from app.core.process import heartbeat
 from app.core.runtime import Runtime
 from app.dashboard.counts import linked_count
 from app.dashboard.queries import PageFilters
@@ -14,6 +13,7 @@ from app.dashboard.views.figures.alerts import LinkedCount, Situation, WebhookSt
 from app.dashboard.views.figures.overview import mean_scores
 from app.dashboard.words import text_of
 from app.evaluations.enums import ENDED, Status
+from app.system import parts
 from app.usage import reports as usage
 from app.usage.periods import period_of
 from app.usage.plan import plan_of
@@ -41,7 +41,7 @@ def situation_of(
         mean_now=mean_now,
         mean_before=mean_before,
         mean_href=filters.url("/trends", chosen.texts),
-        silent=_silent_parts(runtime),
+        failing_parts=[part.alert for part in parts.failing(runtime)],
         webhooks=_webhooks(session) if _may("webhooks:manage") else (),
         usage_percents=_usage_percents(session, runtime, chosen) if _may("usage:read") else {},
     )
@@ -54,15 +54,6 @@ def waiting(session: Session, chosen: PageFilters) -> LinkedCount:
 
 def _may(scope: str) -> bool:
     return scope in current_principal().scopes
-
-
-def _silent_parts(runtime: Runtime) -> list[str]:
-    parts = {
-        "The worker": heartbeat.is_alive(runtime.settings.data_dir),
-        "The queue": not runtime.doorbell.configured or runtime.doorbell.answers,
-        "The storage": runtime.storage.writable(),
-    }
-    return [name for name, answers in parts.items() if not answers]
 
 
 def _webhooks(session: Session) -> list[WebhookState]:

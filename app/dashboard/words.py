@@ -12,6 +12,23 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "audio_file": "Recording",
         "voice_call": "Voice bot call",
     },
+    "servicePart": {
+        "database": "Database",
+        "masterKeys": "Master keys",
+        "queue": "Queue server",
+        "worker": "Worker",
+        "storage": "Storage",
+        "sender": "Sender of webhooks",
+    },
+    "workKind": {
+        "recordings": "Recordings",
+        "evaluations": "Evaluations",
+        "imports": "Imports",
+        "exports": "Exports",
+        "waveforms": "Waveforms",
+        "erasures": "Erasures",
+        "deliveries": "Webhook deliveries",
+    },
     "status": {
         "queued": "Waiting",
         "transcribing": "Being transcribed",

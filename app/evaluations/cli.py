@@ -1,30 +1,43 @@
-"""Commands of evaluations: `flask evaluations …`."""
+"""Command group `evaluations`: list, show, re-evaluate."""
 
 import json
 import sys
 import threading
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
 from marshmallow import ValidationError
 
+from app.core.clock import iso_utc
+from app.core.database.paging import PageRequest
 from app.core.errors import AppError, InvalidInput
 from app.core.process import heartbeat
 from app.core.runtime import Runtime
-from app.evaluations import jobs, service
+from app.evaluations import jobs, listing, results, service
 from app.evaluations.enums import ENDED
 from app.evaluations.judging import again, bulk
 from app.evaluations.schemas import filters as filter_shapes
+from app.evaluations.schemas.evaluations import EvaluationSchema
+from app.evaluations.schemas.results import ResultsSchema
 from app.web.current import current_runtime
 from app.web.schemas.messages import details_of
 
 _LOOK_AGAIN_S = 0.25
+_SORTS = {
+    "createdAt": "created_at",
+    "completedAt": "completed_at",
+    "score": "score",
+    "confidence": "confidence",
+    "durationSeconds": "duration_seconds",
+}
 
 
 @click.group("evaluations")
 def evaluations() -> None:
-    """Evaluate conversations again."""
+    """List and show evaluations; evaluate conversations again."""
 
 
 def _filters(_: object, __: object, given: tuple[str, ...]) -> dict[str, Any]:
@@ -45,9 +58,7 @@ def _filters(_: object, __: object, given: tuple[str, ...]) -> dict[str, Any]:
     return filters
 
 
-@evaluations.command("re-evaluate")
-@click.argument("evaluation_id", required=False)
-@click.option(
+_FILTERS = click.option(
     "--filter",
     "filters",
     metavar="NAME=VALUE",
@@ -55,6 +66,80 @@ def _filters(_: object, __: object, given: tuple[str, ...]) -> dict[str, Any]:
     callback=_filters,
     help="Of GET /evaluations, e.g. campaignId=camp_… or maxScore=50; repeat it for more.",
 )
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print the JSON of the API.")
+
+
+@evaluations.command("list")
+@_FILTERS
+@click.option(
+    "--sort",
+    type=click.Choice([f"{sign}{name}" for name in _SORTS for sign in ("", "-")]),
+    default="-createdAt",
+    show_default=True,
+    metavar="NAME",
+    help=f"One of {', '.join(_SORTS)}; with a minus, the highest first.",
+)
+@click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True)
+@_JSON
+def list_(filters: dict[str, Any], sort: str, limit: int, *, as_json: bool) -> None:
+    """List evaluations, the latest first."""
+    request = PageRequest(page_size=limit, sort=_SORTS[sort.lstrip("-")])
+    if sort.startswith("-"):
+        request = replace(request, sort=f"-{request.sort}")
+    with current_runtime().db.reading() as session:
+        listed = listing.list_page(session, request, **filters)
+        shown = EvaluationSchema(many=True).dump(listed.items)
+    if as_json:
+        _print_json(shown)
+        return
+    for each in shown:
+        click.echo(_line(each))
+    if listed.total_count > len(shown):
+        click.echo(f"{len(shown)} of {listed.total_count}; --limit and --filter change the list")
+
+
+@evaluations.command("show")
+@click.argument("evaluation_id")
+@_JSON
+def show(evaluation_id: str, *, as_json: bool) -> None:
+    """Show the results of one evaluation; --json prints all of them."""
+    try:
+        with current_runtime().db.reading() as session:
+            evaluation = EvaluationSchema().dump(service.get(session, evaluation_id))
+            found = results.results_of(session, service.find(session, evaluation_id))
+            shown = ResultsSchema().dump(found)
+    except AppError as error:
+        raise click.ClickException(error.message) from error
+    if as_json:
+        _print_json(shown)
+        return
+    click.echo(_line(evaluation))
+    if shown["noVerdictReason"]:
+        click.echo(f"No verdict: {shown['noVerdictReason']}")
+    if shown["summary"]:
+        click.echo(shown["summary"]["overview"])
+    for criterion in shown["criteria"]:
+        if criterion["normalizedScore"] is not None:
+            percent = round(criterion["normalizedScore"] * 100)
+            click.echo(f"{percent:>4}  {criterion['title']}: {criterion['explanation']}")
+
+
+def _line(evaluation: Mapping[str, Any]) -> str:
+    score = "-" if evaluation["score"] is None else evaluation["score"]
+    return (
+        f"{evaluation['id']}  {evaluation['createdAt'][:16]}  {evaluation['status']:10}  {score:>3}  "
+        f"{evaluation['band'] or '-':17}  {evaluation['channel']:9}  "
+        f"{evaluation['executive'] or '-'}  {evaluation['externalId'] or ''}".rstrip()
+    )
+
+
+def _print_json(value: Any) -> None:
+    click.echo(json.dumps(value, default=iso_utc, indent=2, ensure_ascii=False))
+
+
+@evaluations.command("re-evaluate")
+@click.argument("evaluation_id", required=False)
+@_FILTERS
 @click.option("--all", "everything", is_flag=True, help="Every current evaluation.")
 @click.option("--scorecard", help="Id of the scorecard; the same one unless said.")
 @click.option(

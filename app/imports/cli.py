@@ -1,4 +1,4 @@
-"""Command `flask import FILE|DIR|-`."""
+"""Command `import FILE|DIR|-`."""
 
 import json
 import sys

@@ -1,16 +1,14 @@
 """Encryption of the documents of queued imports, whose texts are not masked yet."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.core.secrets.encryption import Keyring
 from app.imports.models import Import
 
-# The start of a token contains the id of its master key.
-_KEY_ID_CHARS = 100
 Documents = Sequence[Mapping[str, str | None]]
 
 
@@ -46,15 +44,11 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 20) -> int:
     return len(rows)
 
 
-def unreadable_key_ids(session: Session, keyring: Keyring) -> set[str]:
-    """Return the ids of master keys that queued imports need and the keyring lacks."""
-    tokens = session.scalars(
-        select(func.substr(Import.sealed_documents, 1, _KEY_ID_CHARS))
-        .where(Import.sealed_documents.is_not(None))
-        .distinct()
-    )
-    key_ids = {keyring.key_id_of(token) for token in tokens}
-    return {key_id for key_id in key_ids if not keyring.has(key_id)}
+def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
+    """Yield the documents of every waiting import with their purpose."""
+    waiting = select(Import.id, Import.sealed_documents).where(Import.sealed_documents.is_not(None))
+    for import_id, token in session.execute(waiting):
+        yield str(token), _purpose_of(import_id)
 
 
 def _purpose_of(import_id: str) -> str:

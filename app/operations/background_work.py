@@ -22,7 +22,8 @@ from app.evaluations.trials import jobs as trial_jobs
 from app.evaluations.trials import service as trials
 from app.imports import jobs as imports
 from app.imports import service as importing
-from app.operations import data_dir, database_files, orphans
+from app.operations import data_dir, orphans
+from app.operations.backups import sqlite
 from app.operations.environment import settings_here, warn_of_unknown
 from app.operations.failure import plain_errors
 from app.operations.processes import workers
@@ -95,7 +96,7 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("uploads", 10, audio_files.expire_uploads),
     PeriodicTask("expired uploads", 3600, audio_files.purge_expired_uploads),
     PeriodicTask("request state", 60, _purge_request_state),
-    PeriodicTask("checkpoint", 60, lambda runtime: database_files.checkpoint(runtime.settings)),
+    PeriodicTask("checkpoint", 60, lambda runtime: sqlite.checkpoint(runtime.settings)),
     PeriodicTask("exports", 60, exports.purge_exports),
     PeriodicTask("export rows", 3600, exports.purge_export_rows),
     PeriodicTask("analytics parts", 5, exports.write_parts),

@@ -1,4 +1,4 @@
-"""Commands that maintain the service: doctor, db, secrets, openapi."""
+"""Commands that maintain the service: doctor, secrets, openapi."""
 
 import base64
 import os
@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 import click
 import orjson
 
-from app.core.database.schema_revision import needed_revision
 from app.core.settings import Settings
 from app.factory import create_app
-from app.operations import checks, database_files, migrating, stored_secrets
+from app.operations import stored_secrets
 from app.operations.environment import settings_here
-from app.operations.failure import CannotRun, plain_errors
+from app.operations.failure import plain_errors
+from app.system import checks
 from app.web.current import current_runtime
 from app.web.openapi.pages import document_of
 
@@ -32,66 +32,6 @@ def doctor(*, as_json: bool) -> None:
             click.echo(f"{result.verdict:<4}  {result.check:<12}  {result.message}")
     if any(result.verdict is checks.Verdict.FAIL for result in results):
         sys.exit(1)
-
-
-@click.group("db")
-def db() -> None:
-    """Upgrade, back up, restore or check the database."""
-
-
-@db.command("upgrade")
-def db_upgrade() -> None:
-    """Upgrade the tables to the revision that this version needs."""
-    with plain_errors():
-        before, after = migrating.upgrade(settings_here())
-        if before == after:
-            click.echo(f"Nothing to do: the tables are at {after or 'no revision'}.")
-        else:
-            click.echo(f"Upgraded from {before or 'an empty database'} to {after}.")
-
-
-@db.command("backup")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def db_backup(file: Path) -> None:
-    """Write a checked copy of the database to FILE, while it is in use."""
-    with plain_errors():
-        made = database_files.backup(settings_here(), file)
-        storage = made["storage"]
-        click.echo(f"{file}: {made['sizeBytes']} bytes, revision {made['revision']}.")
-        click.echo("NOT in the backup, back them up as well:")
-        click.echo("  the master keys (master.keys or CQE_MASTER_KEYS): without them the")
-        click.echo("  secrets in the backup cannot be decrypted")
-        click.echo(f"  the recordings: {storage['files']} files in {storage['folder']}")
-
-
-@db.command("restore")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def db_restore(file: Path) -> None:
-    """Replace the database by a backup; the service must be stopped."""
-    with plain_errors():
-        old = database_files.restore(settings_here(), file)
-        click.echo(f"Restored from {file}.")
-        if old is not None:
-            click.echo(f"The former database is {old}.")
-        click.echo("If its revision is older, the next start upgrades it.")
-
-
-@db.command("check")
-def db_check() -> None:
-    """Check that the tables are up to date and the database file is intact."""
-    with plain_errors():
-        settings = settings_here()
-        revision = migrating.current(settings)
-        if revision != needed_revision():
-            raise CannotRun(
-                f"the tables are at {revision or 'no revision'}, this version needs {needed_revision()}: "
-                "run `./run db upgrade`"
-            )
-        if settings.is_sqlite:
-            problems = database_files.check_file(database_files.database_file(settings))
-            if problems:
-                raise CannotRun(f"the database file is damaged: {'; '.join(problems[:5])}")
-        click.echo(f"Intact, at revision {revision or 'none'}.")
 
 
 @click.group("secrets")

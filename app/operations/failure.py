@@ -1,9 +1,11 @@
 """Failures that end a command with a message and without a traceback."""
 
+import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+
+from sqlalchemy.exc import DBAPIError
 
 from app.core.errors import AppError
 from app.core.secrets.encryption import UnknownMasterKey
@@ -14,19 +16,32 @@ class CannotRun(Exception):
     """A command cannot run; the text says what is wrong and what to do."""
 
 
+EXPECTED = (
+    AppError,
+    CannotRun,
+    DBAPIError,
+    OSError,
+    SettingsError,
+    UnknownMasterKey,
+    sqlite3.Error,
+)
+
+
+def text_of(error: Exception) -> str:
+    """Return what an expected error says to the person at the terminal."""
+    if isinstance(error, AppError):
+        return error.message
+    if isinstance(error, sqlite3.Error | DBAPIError):
+        reason = error.orig if isinstance(error, DBAPIError) else error
+        return f"the database cannot be used: {reason}; run `./run db check`"
+    return str(error)
+
+
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Print expected errors without a traceback and exit with 1, or with 2 for a wrong setting."""
     try:
         yield
-    except SettingsError as error:
-        _end(str(error), 2)
-    except (CannotRun, UnknownMasterKey) as error:
-        _end(str(error), 1)
-    except AppError as error:
-        _end(error.message, 1)
-
-
-def _end(text: str, code: int) -> NoReturn:
-    sys.stderr.write(f"cqe: {text}\n")
-    sys.exit(code)
+    except EXPECTED as error:
+        sys.stderr.write(f"cqe: {text_of(error)}\n")
+        sys.exit(2 if isinstance(error, SettingsError) else 1)

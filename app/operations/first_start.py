@@ -10,11 +10,12 @@ from app.core.database.schema_revision import needed_revision, stored_revision
 from app.core.private_files import write_private_file
 from app.core.runtime import Runtime
 from app.core.settings import Settings
-from app.operations import database_files, migrating, stored_secrets
-from app.operations.failure import CannotRun
+from app.operations import migrating, start_checks, stored_secrets
+from app.operations.backups import service as backups
 from app.people import passwords
 from app.people import service as people
 from app.people.roles import ADMIN
+from app.privacy import jobs as erasures
 from app.wiring import build_runtime
 
 
@@ -37,22 +38,19 @@ def prepare(settings: Settings, *, access_file: Path | None) -> FirstAccess:
         access_file: the file to write them to; None returns them instead.
 
     Raises:
-        CannotRun: a stored secret needs a master key that is missing.
+        CannotRun: the tables cannot be upgraded, or there is no master key file.
+        UnknownMasterKey: a stored secret needs another master key.
     """
+    stored_secrets.create_first_key(settings)
     runtime = build_runtime(settings)
     with runtime.db.reading() as session:
         revision = stored_revision(session)
     if revision != needed_revision():
         if revision and settings.is_sqlite:
-            database_files.backup_before_upgrade(settings, revision)
+            backups.backup_before_upgrade(settings, revision)
         migrating.upgrade(settings)
-    with runtime.db.reading() as session:
-        missing = stored_secrets.missing_master_keys(session, runtime.keyring)
-    if missing:
-        raise CannotRun(
-            f"stored secrets need the master keys {', '.join(missing)}: add them to "
-            "CQE_MASTER_KEYS after the new one, and run `./run secrets rewrap`"
-        )
+    start_checks.require_usable(runtime)
+    erasures.repeat_erasures(runtime)
     with runtime.db.writing() as session:
         access = FirstAccess(api_key="", secret="", password="", file="")
         _create_key(session, runtime, access)

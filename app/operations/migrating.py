@@ -12,7 +12,6 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
 
 from app.core.database.schema_revision import is_known, needed_revision, stored_revision
 from app.core.settings import Settings
-from app.operations.database_files import database_file
 from app.operations.failure import CannotRun
 
 logger = logging.getLogger(__name__)
@@ -46,7 +45,7 @@ def upgrade(settings: Settings) -> tuple[str, str]:
 
 def current(settings: Settings) -> str:
     """Return the revision of the tables, or an empty text without a database."""
-    if settings.is_sqlite and not database_file(settings).is_file():
+    if settings.is_sqlite and not settings.sqlite_file.is_file():
         return ""
     with migration_engine(settings).connect() as connection:
         return stored_revision(connection)

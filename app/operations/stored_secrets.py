@@ -1,35 +1,100 @@
-"""Encrypted secrets in the database: missing master keys, and encryption with a new one."""
+"""Encrypted secrets in the database: whether the master keys fit, and encryption with a new one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from sqlalchemy.orm import Session
 
 from app.api_keys import credentials
+from app.core.database import key_checks
+from app.core.database.schema_revision import stored_revision
+from app.core.database.session import Database
 from app.core.runtime import Runtime
-from app.core.secrets.encryption import Keyring
+from app.core.secrets.encryption import KEY_FILE, Keyring, UnknownMasterKey, create_key_file
+from app.core.settings import Settings
 from app.imports import sealed_documents
+from app.operations.failure import CannotRun
 from app.redaction import raw_texts
 from app.webhooks import signing_secrets
 
-# For each kind: encrypts a batch again, and returns the ids of the master keys that are missing.
+# For each kind: encrypts a batch again, and yields stored secrets of every master key.
 _KINDS: tuple[
-    tuple[str, Callable[[Session, Keyring], int], Callable[[Session, Keyring], set[str]]], ...
+    tuple[str, Callable[[Session, Keyring], int], Callable[[Session], Iterator[tuple[str, str]]]],
+    ...,
 ] = (
-    ("API key", credentials.rewrap, credentials.unreadable_key_ids),
-    ("webhook", signing_secrets.rewrap, signing_secrets.unreadable_key_ids),
-    ("raw text", raw_texts.rewrap, raw_texts.unreadable_key_ids),
-    ("queued import", sealed_documents.rewrap, sealed_documents.unreadable_key_ids),
+    ("API key", credentials.rewrap, credentials.sealed_secrets),
+    ("webhook", signing_secrets.rewrap, signing_secrets.sealed_secrets),
+    ("raw text", raw_texts.rewrap, raw_texts.sealed_secrets),
+    ("queued import", sealed_documents.rewrap, sealed_documents.sealed_secrets),
 )
 
 
-def missing_master_keys(session: Session, keyring: Keyring) -> list[str]:
-    """Return the ids of the master keys that stored secrets need and the keyring does not have."""
-    return sorted({key_id for *_, missing in _KINDS for key_id in missing(session, keyring)})
+def create_first_key(settings: Settings) -> None:
+    """Create the key file at the first start.
+
+    Raises:
+        CannotRun: the database has secrets of other keys, which a new key could not open.
+    """
+    file = settings.data_dir / KEY_FILE
+    if settings.master_keys or file.exists():
+        return
+    if key_ids := _needed_key_ids(settings):
+        raise CannotRun(
+            f"there is no {file}, but the database has secrets of the master keys "
+            f"{', '.join(key_ids)}, which a new key could not open: put a copy of the file back, "
+            "or set CQE_MASTER_KEYS"
+        )
+    create_key_file(settings.data_dir)
+
+
+def require_readable(session: Session, keyring: Keyring) -> None:
+    """Raise `UnknownMasterKey` if the keyring cannot decrypt every kind of stored secret.
+
+    Opens stored secrets only if the current key is not recorded yet.
+    """
+    key_checks.require_matching(session, keyring)
+    if keyring.current_id in key_checks.recorded_values(session):
+        return
+    tokens = list(_sealed_secrets(session))
+    used = {keyring.key_id_of(token) for token, _ in tokens}
+    if missing := [key_id for key_id in used if not keyring.has(key_id)]:
+        raise UnknownMasterKey(key_checks.missing_keys(missing))
+    for token, purpose in tokens:
+        keyring.decrypt(token, purpose=purpose)
 
 
 def rewrap(runtime: Runtime) -> dict[str, int]:
-    """Encrypt all secrets with the first master key, in batches; return counts by kind."""
-    return {kind: _rewrap_all(runtime, rewrap_batch) for kind, rewrap_batch, _ in _KINDS}
+    """Encrypt all secrets with the first master key, in batches; return counts by kind.
+
+    Raises:
+        UnknownMasterKey: a key is missing or is another one; nothing was changed.
+    """
+    with runtime.db.writing() as session:
+        require_readable(session, runtime.keyring)
+        key_checks.record_current(session, runtime.keyring)
+    counts = {kind: _rewrap_all(runtime, rewrap_batch) for kind, rewrap_batch, _ in _KINDS}
+    with runtime.db.writing() as session:
+        key_checks.forget_older(session, runtime.keyring)
+    return counts
+
+
+def _needed_key_ids(settings: Settings) -> list[str]:
+    """Return the ids of the master keys that a database needs, which may be of an older version."""
+    if settings.is_sqlite and not settings.sqlite_file.is_file():
+        return []
+    db = Database(settings, lambda _: None)
+    try:
+        with db.reading() as session:
+            if not stored_revision(session):
+                return []
+            key_ids = {Keyring.key_id_of(token) for token, _ in _sealed_secrets(session)}
+            return sorted(key_ids | key_checks.recorded_if_any(session).keys())
+    finally:
+        db.engine.dispose()
+
+
+def _sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
+    for *_, sealed_secrets in _KINDS:
+        yield from sealed_secrets(session)
 
 
 def _rewrap_all(runtime: Runtime, rewrap_batch: Callable[[Session, Keyring], int]) -> int:

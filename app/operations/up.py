@@ -23,7 +23,7 @@ import click
 
 from app import __version__
 from app.core.process import log
-from app.core.secrets.encryption import KEY_FILE, create_key_file
+from app.core.secrets.encryption import KEY_FILE
 from app.core.settings import Settings
 from app.operations import data_dir
 from app.operations.environment import warn_of_unknown
@@ -31,8 +31,9 @@ from app.operations.failure import CannotRun
 from app.operations.processes import addresses, queue_server
 from app.operations.processes.fork import call_in_child
 from app.operations.processes.output import OutputPump
-from app.operations.processes.queue_server import QueueChoice
 from app.operations.processes.supervisor import Service, Supervisor
+from app.system import queue_choice
+from app.system.queue_choice import QueueChoice
 
 if TYPE_CHECKING:
     from app.core.runtime import Runtime
@@ -59,8 +60,6 @@ def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> No
     lock = data_dir.lock_exclusively(settings.data_dir)
     data_dir.lock_shared(settings.data_dir)
     listener = _listen(settings)
-    if not settings.master_keys:
-        create_key_file(settings.data_dir)
     output = OutputPump()
     supervisor = Supervisor(output)
     supervisor.handle_signals()
@@ -120,7 +119,7 @@ def _start_preparing(settings: Settings) -> Callable[[], "FirstAccess"]:
 
 
 def _start_queue(supervisor: Supervisor, settings: Settings, lock: int) -> QueueChoice:
-    choice = queue_server.choose(settings)
+    choice = queue_choice.choose(settings)
     if choice.program:
         queue_server.prepare(settings.data_dir)
         serve = partial(queue_server.serve, choice.program, settings.data_dir, lock)
@@ -216,7 +215,7 @@ def _await_web(supervisor: Supervisor, settings: Settings) -> bool:
 def _print_ready(
     settings: Settings, choice: QueueChoice, first_access: "FirstAccess", *, with_worker: bool
 ) -> None:
-    from app.operations.checks import speech_problem
+    from app.system.checks import speech_problem
 
     address, *others = addresses.of_listener(settings)
     lines = [

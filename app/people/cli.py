@@ -1,4 +1,4 @@
-"""Command group `flask users`."""
+"""Command group `users`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

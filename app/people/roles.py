@@ -6,6 +6,7 @@ VIEWER, REVIEWER, LEAD, ADMIN = "viewer", "reviewer", "lead", "admin"
 
 # Scopes that only people have: no API key may manage accounts.
 OWN_ACCOUNT, MANAGE_PEOPLE, READ_AUDIT = "account:own", "people:manage", "audit:read"
+READ_SYSTEM = "system:read"
 # Scopes whose pages ask for the password again some minutes after the sign-in.
 CONFIRMED_SCOPES = frozenset({MANAGE_PEOPLE, "keys:manage", "data:erase"})
 
@@ -28,5 +29,5 @@ ROLES: dict[str, frozenset[str]] = {
     VIEWER: frozenset(_VIEWER),
     REVIEWER: frozenset(_REVIEWER),
     LEAD: frozenset(_LEAD),
-    ADMIN: frozenset({*_LEAD, *SCOPES, MANAGE_PEOPLE, READ_AUDIT}),
+    ADMIN: frozenset({*_LEAD, *SCOPES, MANAGE_PEOPLE, READ_AUDIT, READ_SYSTEM}),
 }

@@ -1,4 +1,4 @@
-"""Commands `flask privacy …`."""
+"""Commands `privacy …`."""
 
 import json
 

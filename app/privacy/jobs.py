@@ -7,7 +7,7 @@ from app.audio_files.playback import objects as playback
 from app.core.jobs import leases
 from app.core.jobs.runner import JobType, RunningJob, run_next
 from app.core.runtime import Runtime
-from app.privacy import service
+from app.privacy import records, service
 from app.privacy.models import Erasure
 from app.privacy.service import ErasureBatch
 
@@ -45,12 +45,34 @@ def purge_bytes(runtime: Runtime) -> int:
         count += len(audio_file_ids)
 
 
+def repeat_erasures(runtime: Runtime) -> int:
+    """Erase again what the records of erasures name and a restored database contains.
+
+    Returns:
+        The number of erasures that the database did not know.
+    """
+    folder = records.folder_of(runtime.settings)
+    with runtime.db.reading() as session:
+        erasure_ids = service.not_known(session, records.erasure_ids(folder))
+    for erasure_id in erasure_ids:
+        # One transaction, so that a crash repeats the whole erasure.
+        with runtime.db.writing() as session:
+            for erased in records.read(folder, erasure_id):
+                service.erase_again(session, erasure_id, erased)
+    if erasure_ids:
+        purge_bytes(runtime)
+    return len(erasure_ids)
+
+
 def _erase(job: RunningJob[Erasure]) -> None:
     """Erase batch by batch until a new search finds nothing of the customer."""
+    folder = records.folder_of(job.runtime.settings)
     while batches := _find_batches(job):
         for batch in batches:
             with job.transaction() as session:
-                service.erase_batch(session, job.lease, batch)
+                erased = service.erase_batch(session, job.lease, batch)
+                # Before the commit: what is erased always has a record.
+                records.append(folder, job.lease.job_id, erased)
             purge_bytes(job.runtime)
             job.require_going_on()
     purge_bytes(job.runtime)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.analytics.exports import service as exports
@@ -19,6 +20,7 @@ from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.evaluations import erasure as evaluations
 from app.privacy.models import Erasure
+from app.privacy.records import ErasedSources
 from app.reviews import erasure as reviews
 from app.voice_calls import erasure as voice_calls
 
@@ -57,6 +59,7 @@ Erase = Callable[[Session, Sequence[str]], dict[str, int]]
 class ErasureBatch:
     """Some sources of one type that belonged to the customer when they were found."""
 
+    source_type: str
     find_sources: FindSources
     erase: Erase
     source_ids: Sequence[str]
@@ -110,21 +113,48 @@ def find_batches(session: Session, erasure_id: str) -> list[ErasureBatch]:
     if customer_ref is None:
         return []
     return [
-        ErasureBatch(find_sources, erase, source_ids[first : first + BATCH])
-        for find_sources, erase in _SOURCE_TYPES
+        ErasureBatch(name, find_sources, erase, source_ids[first : first + BATCH])
+        for name, (find_sources, erase) in _SOURCE_TYPES.items()
         for source_ids in [find_sources(session, customer_ref, limit=_SEARCH_LIMIT)]
         for first in range(0, len(source_ids), BATCH)
     ]
 
 
-def erase_batch(session: Session, lease: Lease[Erasure], batch: ErasureBatch) -> None:
-    """Erase the sources of a batch that still belong to the customer."""
+def erase_batch(session: Session, lease: Lease[Erasure], batch: ErasureBatch) -> ErasedSources:
+    """Erase the sources of a batch that still belong to the customer, and return them."""
     job = leases.held(session, lease)
     source_ids = batch.find_sources(
         session, job.customer_ref or "", limit=BATCH, among=batch.source_ids
     )
     erased = batch.erase(session, source_ids)
-    job.counts = {name: job.counts[name] + erased.get(name, 0) for name in _COUNT_NAMES}
+    _count(job, erased)
+    return ErasedSources(batch.source_type, source_ids)
+
+
+def not_known(session: Session, erasure_ids: Sequence[str]) -> list[str]:
+    """Return the erasures that this database does not know: it is older than they are."""
+    known = set(session.scalars(select(Erasure.id)))
+    return [erasure_id for erasure_id in erasure_ids if erasure_id not in known]
+
+
+def erase_again(session: Session, erasure_id: str, erased: ErasedSources) -> None:
+    """Erase sources once more in a restored database, under the id of the former erasure."""
+    job = session.get(Erasure, erasure_id)
+    if job is None:
+        now = utc_now()
+        job = Erasure(
+            id=erasure_id,
+            state=JobState.SUCCEEDED,
+            counts=dict.fromkeys(_COUNT_NAMES, 0),
+            requested_by="restore",
+            due_at=now,
+            queued_at=now,
+            completed_at=now,
+        )
+        session.add(job)
+    _, erase = _SOURCE_TYPES[erased.source_type]
+    _count(job, erase(session, erased.source_ids))
+    exports.withdraw_texts(session)
 
 
 def finish(session: Session, lease: Lease[Erasure]) -> None:
@@ -170,11 +200,16 @@ def erase_recordings(session: Session, audio_file_ids: Sequence[str]) -> dict[st
     return {"audioFiles": len(audio_file_ids), **_erase_evaluations(session, audio_file_ids)}
 
 
-_SOURCE_TYPES: tuple[tuple[FindSources, Erase], ...] = (
-    (conversations.of_customer, erase_conversations),
-    (voice_calls.of_customer, erase_voice_calls),
-    (audio_files.of_customer, erase_recordings),
-)
+# By the name of their count.
+_SOURCE_TYPES: dict[str, tuple[FindSources, Erase]] = {
+    "conversations": (conversations.of_customer, erase_conversations),
+    "voiceCalls": (voice_calls.of_customer, erase_voice_calls),
+    "audioFiles": (audio_files.of_customer, erase_recordings),
+}
+
+
+def _count(job: Erasure, erased: dict[str, int]) -> None:
+    job.counts = {name: job.counts[name] + erased.get(name, 0) for name in _COUNT_NAMES}
 
 
 def _erase_evaluations(session: Session, source_ids: Sequence[str]) -> dict[str, int]:

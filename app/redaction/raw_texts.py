@@ -1,18 +1,18 @@
 """Raw texts, the encrypted originals of masked texts: store, decrypt, re-encrypt and delete."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.secrets.encryption import Keyring
 from app.redaction.models import RawText
-from app.redaction.redactor import SealedOriginals, decrypt, encrypt
+from app.redaction.redactor import SealedOriginals, decrypt, encrypt, purpose_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,8 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
     return len(rows)
 
 
-def unreadable_key_ids(session: Session, keyring: Keyring) -> set[str]:
-    """Return the ids of master keys that raw texts need and the keyring lacks."""
-    key_ids = session.scalars(select(RawText.key_id).distinct())
-    return {key_id for key_id in key_ids if not keyring.has(key_id)}
+def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
+    """Yield the first raw text of each master key with its purpose."""
+    first_ids = select(func.min(RawText.id)).group_by(RawText.key_id)
+    for row in session.execute(select(RawText.id, RawText.sealed).where(RawText.id.in_(first_ids))):
+        yield row.sealed, purpose_of(row.id)

@@ -98,7 +98,7 @@ class Redactor:
 
 def encrypt(keyring: Keyring, raw_text_id: str, content: bytes) -> str:
     """Encrypt the content of a row, bound to its id."""
-    return keyring.encrypt(content, purpose=_purpose_of(raw_text_id))
+    return keyring.encrypt(content, purpose=purpose_of(raw_text_id))
 
 
 def decrypt(keyring: Keyring, raw_text_id: str, token: str) -> bytes:
@@ -107,7 +107,7 @@ def decrypt(keyring: Keyring, raw_text_id: str, token: str) -> bytes:
     Raises:
         UnknownMasterKey: the keyring lacks the key that encrypted it.
     """
-    return keyring.decrypt(token, purpose=_purpose_of(raw_text_id))
+    return keyring.decrypt(token, purpose=purpose_of(raw_text_id))
 
 
 def _turn(message: Mapping[str, Any], speaker: str) -> SpeakerTurn:
@@ -139,5 +139,6 @@ def redactions_from(documents: Sequence[Mapping[str, Any]]) -> tuple[Redaction, 
     )
 
 
-def _purpose_of(raw_text_id: str) -> str:
+def purpose_of(raw_text_id: str) -> str:
+    """Return the text that binds an encrypted raw text to its row."""
     return f"raw_text:{raw_text_id}"

@@ -1,4 +1,4 @@
-"""Command group `flask calibrate`."""
+"""Command group `calibrate`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Commands of scorecards: `flask scorecards …`."""
+"""Commands of scorecards: `scorecards …`."""
 
 import json
 from pathlib import Path

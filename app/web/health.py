@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flask import Flask, Response, jsonify
@@ -19,7 +19,7 @@ Check = Callable[[], bool]
 class Health:
     """Runs the checks at most once a second."""
 
-    def __init__(self, checks: dict[str, Check], *, vital: tuple[str, ...]) -> None:
+    def __init__(self, checks: dict[str, Check], *, vital: Sequence[str]) -> None:
         self._checks = checks
         self._vital = vital
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Commands over webhooks: `flask webhooks …`."""
+"""Commands over webhooks: `webhooks …`."""
 
 import json
 from collections.abc import Callable

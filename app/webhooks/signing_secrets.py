@@ -2,6 +2,7 @@
 
 import base64
 import secrets
+from collections.abc import Iterator
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -42,16 +43,13 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
     return count
 
 
-def unreadable_key_ids(session: Session, keyring: Keyring) -> set[str]:
-    """Return the ids of master keys that stored secrets need and this process does not have."""
-    pairs = session.execute(select(Subscription.secret, Subscription.previous_secret))
-    used = {
-        keyring.key_id_of(encrypted)
-        for pair in pairs
-        for encrypted in pair
-        if encrypted is not None
-    }
-    return {key_id for key_id in used if not keyring.has(key_id)}
+def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
+    """Yield every stored secret with its purpose."""
+    columns = select(Subscription.id, Subscription.secret, Subscription.previous_secret)
+    for subscription_id, *encrypted_secrets in session.execute(columns):
+        for encrypted in encrypted_secrets:
+            if encrypted is not None:
+                yield encrypted, _purpose_of(subscription_id)
 
 
 def _purpose_of(subscription_id: str) -> str:

@@ -30,7 +30,7 @@ def data_of(client: Caller, view: str, **params: Any) -> Any:
 
 
 def checked() -> str:
-    """What `flask analytics check` says."""
+    """What `analytics check` says."""
     result = CommandRunner().invoke(analytics, ["check"])
     return result.output
 

@@ -32,6 +32,7 @@ def test_health_is_degraded_without_a_worker(client: Caller, runtime: Runtime) -
     assert absent["status"] == "degraded"
     assert absent["checks"] == {
         "database": "ok",
+        "masterKeys": "ok",
         "queue": "ok",
         "worker": "failing",
         "storage": "ok",

@@ -1,4 +1,4 @@
-"""`flask calibrate`: labels make a profile, which sets the score of new evaluations."""
+"""`calibrate`: labels make a profile, which sets the score of new evaluations."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Command `flask import` with recordings: real files, their metadata, and their way to a score."""
+"""Command `import` with recordings: real files, their metadata, and their way to a score."""
 
 import json
 import os

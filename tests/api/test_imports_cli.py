@@ -1,4 +1,4 @@
-"""Command `flask import`: files, folders and standard input, with the same result as the API."""
+"""Command `import`: files, folders and standard input, with the same result as the API."""
 
 import json
 from collections.abc import Callable

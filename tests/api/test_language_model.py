@@ -18,7 +18,7 @@ from app.evaluations.judging import model_answers
 from app.evaluations.judging.model_answers import ModelAnswer
 from app.evaluations.transcripts import store as transcripts
 from app.evaluations.transcripts.store import NewTranscript
-from app.operations.checks import Verdict, examine
+from app.system.checks import Verdict, examine
 from tests import receiver as answers
 from tests.caller import Caller
 from tests.contacts import get, judge, messages, put_chat

@@ -125,12 +125,13 @@ def test_a_draft_is_tried_and_publishing_asks_again_after_a_large_change(
     page = lead.get(f"{path}/trial").text
     assert "2 conversations with a verdict by both" in page
     assert '<td class="number">50.0</td><td class="number">0.0</td>' in page
+    assert page.count("<circle") == 2
     assert "fails now" in page
     assert "No score changes." not in page
     asked = lead.post(path, {**fields_of(lead, path), "action": "publish"})
     assert asked.status_code == 409
     assert "of 2 conversations moved from 50.0 to 0.0 (-50.0)." in asked.text
-    assert lead.post(f"{path}/publish").status_code == 303
+    assert lead.post(f"{path}/publish", {"version": "2"}).status_code == 303
     chat = put_chat(client, "next", campaignId=returns["id"])
     judge()
     evaluation = get(client, "/evaluations", sourceId=chat["id"])[0]

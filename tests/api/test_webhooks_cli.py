@@ -1,4 +1,4 @@
-"""`flask webhooks …`."""
+"""`webhooks …`."""
 
 import json
 from collections.abc import Callable

@@ -149,7 +149,7 @@ def ago(**length: float) -> datetime:
             {"disputes": LinkedCount(2, "/list", ago(days=3))},
             ["2 open disputes, the oldest from 3 d ago"],
         ),
-        ({"silent": ["The worker"]}, ["The worker does not answer"]),
+        ({"failing_parts": ["The worker does not answer"]}, ["The worker does not answer"]),
         ({"webhooks": [WebhookState("crm", None, ago(minutes=59))]}, []),
         (
             {"webhooks": [WebhookState("crm", None, ago(minutes=61))]},
@@ -197,5 +197,5 @@ def test_a_lower_mean_is_told_beyond_two_standard_errors(
 
 
 def test_what_stands_still_comes_before_what_waits_for_people() -> None:
-    texts = due(auto_fails=LinkedCount(1, "/list"), silent=["The worker"])
+    texts = due(auto_fails=LinkedCount(1, "/list"), failing_parts=["The worker does not answer"])
     assert texts == ["The worker does not answer", "1 auto-fail not reviewed"]

@@ -1,25 +1,35 @@
 """Migrations and backups on real files, with others writing meanwhile."""
 
-import json
 import multiprocessing
+import re
 import sqlite3
 import stat
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from app.core.database.schema_revision import needed_revision
+from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
-from app.operations import data_dir, database_files, migrating
+from app.core.storage.objects import DiskFull
+from app.operations import data_dir, first_start, migrating
+from app.operations.backups import manifest, sqlite
+from app.operations.backups import service as backups
+from app.operations.database_commands import db
 from app.operations.failure import CannotRun
+from app.system import last_backup
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Settings of a fresh folder with the tables of this version."""
     made = Settings(data_dir=tmp_path / "instance")
+    made.data_dir.mkdir(mode=0o700)
+    create_key_file(made.data_dir)
     migrating.upgrade(made)
     return made
 
@@ -42,7 +52,7 @@ def test_starts_at_the_same_moment_migrate_once(tmp_path: Path) -> None:
 
 
 def test_a_newer_database_is_left_alone(settings: Settings) -> None:
-    file = database_files.database_file(settings)
+    file = settings.sqlite_file
     execute(file, "UPDATE alembic_version SET version_num = 'ffffffffffff'")
     with pytest.raises(CannotRun, match="does not know"):
         migrating.upgrade(settings)
@@ -51,7 +61,7 @@ def test_a_newer_database_is_left_alone(settings: Settings) -> None:
 def test_a_backup_under_load_is_whole_private_and_described(
     settings: Settings, tmp_path: Path
 ) -> None:
-    file = database_files.database_file(settings)
+    file = settings.sqlite_file
     execute(file, "CREATE TABLE pair (one INTEGER, two INTEGER)")
     ended = threading.Event()
 
@@ -64,68 +74,123 @@ def test_a_backup_under_load_is_whole_private_and_described(
 
     writer = threading.Thread(target=write)
     writer.start()
-    target = tmp_path / "copy.db"
+    folder = tmp_path / "copy"
     try:
-        made = database_files.backup(settings, target)
+        made = backups.backup(settings, folder)
     finally:
         ended.set()
         writer.join()
-    assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    assert database_files.check_file(target) == []
-    assert made["revision"] == needed_revision()
-    assert json.loads((tmp_path / "copy.db.json").read_bytes()) == made
-    assert execute(target, "SELECT count(*) FROM pair WHERE one <> two") == [(0,)]
+    database = folder / "database.sqlite"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(database.stat().st_mode) == 0o600
+    assert sqlite.check_file(database) == []
+    assert made.revision == needed_revision()
+    assert manifest.read(folder) == made
+    assert execute(database, "SELECT count(*) FROM pair WHERE one <> two") == [(0,)]
+    noted = last_backup.find(settings.data_dir)
+    assert noted is not None
+    assert noted.folder == str(folder)
 
 
-def test_a_backup_never_replaces_a_file(settings: Settings, tmp_path: Path) -> None:
-    target = tmp_path / "copy.db"
-    target.write_text("mine")
+def test_a_backup_never_replaces_a_folder(settings: Settings, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    folder.mkdir()
     with pytest.raises(CannotRun, match="never overwrites"):
-        database_files.backup(settings, target)
-    assert target.read_text() == "mine"
+        backups.backup(settings, folder)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_backup_that_does_not_fit_leaves_nothing(settings: Settings, tmp_path: Path) -> None:
+    with pytest.raises(DiskFull):
+        backups.backup(replace(settings, min_free_gb=1e6), tmp_path / "copy")
+    assert [file.name for file in tmp_path.iterdir()] == ["instance"]
 
 
 def test_a_restore_brings_back_what_was_and_keeps_what_is(
     settings: Settings, tmp_path: Path
 ) -> None:
-    file = database_files.database_file(settings)
+    file = settings.sqlite_file
     execute(file, "CREATE TABLE note (text TEXT)")
     execute(file, "INSERT INTO note VALUES ('before')")
-    database_files.backup(settings, tmp_path / "copy.db")
+    backups.backup(settings, tmp_path / "copy")
     execute(file, "UPDATE note SET text = 'after'")
-    old = database_files.restore(settings, tmp_path / "copy.db")
+    done = backups.restore(settings, tmp_path / "copy")
     assert execute(file, "SELECT text FROM note") == [("before",)]
-    assert old is not None
-    assert execute(old, "SELECT text FROM note") == [("after",)]
+    assert done.old_database is not None
+    assert execute(done.old_database, "SELECT text FROM note") == [("after",)]
 
 
-def test_a_restore_waits_for_nobody(settings: Settings, tmp_path: Path) -> None:
-    database_files.backup(settings, tmp_path / "copy.db")
+def test_a_folder_in_use_is_not_restored(settings: Settings, tmp_path: Path) -> None:
+    backups.backup(settings, tmp_path / "copy")
     data_dir.lock_shared(settings.data_dir)
     with pytest.raises(CannotRun, match="stop it first"):
-        database_files.restore(settings, tmp_path / "copy.db")
+        backups.restore(settings, tmp_path / "copy")
 
 
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("UPDATE alembic_version SET version_num = 'ffffffffffff'", "newer than this version"),
-        ("DROP TABLE alembic_version", "not a database of this service"),
-        ("CREATE TABLE more (one INTEGER)", "not the file that copy.db.json describes"),
+        ("no manifest", "no complete backup"),
+        ("torn manifest", "manifest.json is damaged"),
+        ("newer", "newer than this version"),
+        ("changed database", "database.sqlite has changed"),
+        ("lost object", "aud_0001 is missing"),
+        ("changed object", "aud_0001 has changed"),
+        ("foreign path", "names 'objects/../../master.keys'"),
     ],
 )
-def test_a_file_that_is_not_ours_is_not_restored(
+def test_what_is_not_complete_is_not_restored(
     settings: Settings, tmp_path: Path, damage: str, told: str
 ) -> None:
-    database_files.backup(settings, tmp_path / "copy.db")
-    execute(tmp_path / "copy.db", damage)
+    stored = settings.data_dir / "storage" / "01" / "00" / "aud_0001"
+    stored.parent.mkdir(parents=True)
+    stored.write_bytes(b"sound")
+    folder = tmp_path / "copy"
+    backups.backup(settings, folder)
+    described, copy = folder / "manifest.json", folder / "objects" / "01" / "00" / "aud_0001"
+    assert copy.read_bytes() == b"sound"
+    if damage == "no manifest":
+        described.unlink()
+    elif damage == "torn manifest":
+        described.write_bytes(described.read_bytes()[:-30])
+    elif damage == "newer":
+        described.write_text(described.read_text().replace(needed_revision(), "ffff"))
+    elif damage == "changed database":
+        execute(folder / "database.sqlite", "CREATE TABLE more (one INTEGER)")
+    elif damage == "lost object":
+        copy.unlink()
+    elif damage == "changed object":
+        copy.write_bytes(b"noise")
+    else:
+        listed = folder / "objects.sha256"
+        listed.write_text(f"{'0' * 64}  objects/../../master.keys\n")
+        changed = manifest.describe(listed)
+        replace(manifest.read(folder), objects=changed).write(folder)
+    before = settings.sqlite_file.read_bytes()
+    with pytest.raises(CannotRun, match=re.escape(told)):
+        backups.restore(settings, folder)
+    assert settings.sqlite_file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("DROP TABLE saved_views", "the table saved_views is missing"),
+        ("ALTER TABLE campaigns RENAME COLUMN name TO title", "campaigns has no column name"),
+        ("DROP INDEX ix_erasures_due", "the index ix_erasures_due of erasures is missing"),
+    ],
+)
+def test_tables_of_another_shape_are_told(settings: Settings, change: str, told: str) -> None:
+    execute(settings.sqlite_file, change)
+    checked = CliRunner(env={"CQE_DATA_DIR": str(settings.data_dir)}).invoke(db, ["check"])
+    assert checked.exit_code == 1
+    assert told in checked.stderr
     with pytest.raises(CannotRun, match=told):
-        database_files.restore(settings, tmp_path / "copy.db")
+        first_start.prepare(settings, access_file=None)
 
 
-def test_a_torn_file_is_not_restored(settings: Settings, tmp_path: Path) -> None:
-    torn = tmp_path / "torn.db"
-    database_files.backup(settings, torn)
-    torn.write_bytes(torn.read_bytes()[:-5000])
-    with pytest.raises(CannotRun, match="damaged"):
-        database_files.restore(settings, torn)
+def test_columns_and_tables_of_others_are_ignored(settings: Settings) -> None:
+    execute(settings.sqlite_file, "ALTER TABLE campaigns ADD COLUMN note TEXT")
+    execute(settings.sqlite_file, "CREATE TABLE notes (text TEXT NOT NULL)")
+    checked = CliRunner(env={"CQE_DATA_DIR": str(settings.data_dir)}).invoke(db, ["check"])
+    assert checked.output == f"Intact, at revision {needed_revision()}.\n"

@@ -12,7 +12,8 @@ import pytest
 from app.core import queue
 from app.core.settings import Settings
 from app.operations.processes import queue_server
-from app.operations.processes.queue_server import QueueChoice
+from app.system import queue_choice
+from app.system.queue_choice import QueueChoice
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
 
@@ -24,7 +25,7 @@ def bundled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     empty.mkdir()
     (empty / "ps").symlink_to(shutil.which("ps") or "/bin/ps")
     monkeypatch.setenv("PATH", str(empty))
-    choice = queue_server.choose(Settings(data_dir=tmp_path))
+    choice = queue_choice.choose(Settings(data_dir=tmp_path))
     if not choice.program:
         pytest.skip("no queue server is bundled for this machine")
     return choice.program
@@ -40,7 +41,7 @@ def served(tmp_path: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def choose_with(folder: Path, **settings: str) -> QueueChoice:
-    return queue_server.choose(Settings(data_dir=folder, **settings))
+    return queue_choice.choose(Settings(data_dir=folder, **settings))
 
 
 def test_a_given_address_comes_first(tmp_path: Path) -> None:
@@ -73,7 +74,7 @@ def test_none_means_no_queue_server(tmp_path: Path) -> None:
 
 
 def test_without_any_program_jobs_start_later(tmp_path: Path, bundled: str) -> None:
-    choice = queue_server.choose(Settings(data_dir=tmp_path), bundled="")
+    choice = queue_choice.choose(Settings(data_dir=tmp_path), bundled="")
     assert (choice.url, choice.program) == ("", "")
     assert "jobs start a little later" in choice.description
 
@@ -82,10 +83,10 @@ def test_a_bundled_program_that_was_changed_is_not_used(tmp_path: Path, bundled:
     program = tmp_path / "valkey-server"
     shutil.copy(bundled, program)
     settings = Settings(data_dir=tmp_path)
-    assert queue_server.choose(settings, bundled=str(program)).program == str(program)
+    assert queue_choice.choose(settings, bundled=str(program)).program == str(program)
     with program.open("ab") as file:
         file.write(b"\0")
-    choice = queue_server.choose(settings, bundled=str(program))
+    choice = queue_choice.choose(settings, bundled=str(program))
     assert (choice.url, choice.program) == ("", "")
     assert "install it again" in choice.description
 
@@ -100,7 +101,7 @@ def test_the_own_server_answers_on_a_private_socket(
     queue_server.prepare(folder)
     served.append(subprocess.Popen(queue_server.command(bundled, folder)))
     wait_until(lambda: queue.answers(choice.url))
-    socket = queue_server.socket_path(folder)
+    socket = queue_choice.socket_path(folder)
     assert len(os.fsencode(socket)) <= 100
     assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700
     queue.clear_locks(choice.url)

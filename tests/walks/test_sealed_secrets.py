@@ -9,14 +9,12 @@ import pytest
 import requests
 
 from app.api_keys import credentials
-from app.core.secrets.encryption import Keyring
+from app.core.secrets.encryption import Keyring, UnknownMasterKey
 from app.factory import create_app
 from app.imports import jobs as imports
 from app.imports import sealed_documents
-from app.operations import first_start
+from app.operations import first_start, start_checks, stored_secrets
 from app.operations.commands import secrets
-from app.operations.failure import CannotRun
-from app.operations.stored_secrets import missing_master_keys
 from tests.caller import Caller
 from tests.running import CommandRunner, running_runtime
 
@@ -41,8 +39,7 @@ def test_a_new_master_key_takes_over(
     last = Caller(serve(master_keys=NEW), made.api_key, made.secret)
     assert last.get("/engagements").status_code == 200
     last.close()
-    with running_runtime().db.reading() as session:
-        assert missing_master_keys(session, running_runtime().keyring) == []
+    start_checks.require_usable(running_runtime())
 
 
 def test_a_queued_import_outlives_its_master_key(
@@ -52,8 +49,8 @@ def test_a_queued_import_outlives_its_master_key(
     item = {"externalId": "a", "messages": [{"role": "customer", "text": "Hello?"}]}
     queued = made.post("/imports", {"items": [item]}).json()["data"]
     caller = Caller(serve(master_keys=f"{NEW},{OLD}"), made.api_key, made.secret)
-    with running_runtime().db.reading() as session:
-        assert missing_master_keys(session, Keyring({"k9": b"9" * 32})) == ["k7"]
+    with running_runtime().db.reading() as session, pytest.raises(UnknownMasterKey, match="k7"):
+        stored_secrets.require_readable(session, Keyring({"k9": b"9" * 32}))
     with running_runtime().db.writing() as session:
         assert sealed_documents.rewrap(session, running_runtime().keyring) == 1
         assert sealed_documents.rewrap(session, running_runtime().keyring) == 0
@@ -68,7 +65,7 @@ def test_a_start_without_a_needed_master_key_is_refused(
     make_settings: Callable[..., object],
 ) -> None:
     make_caller(serve(master_keys=OLD))
-    with pytest.raises(CannotRun, match="k7"):
+    with pytest.raises(UnknownMasterKey, match="k7"):
         first_start.prepare(make_settings(master_keys=NEW), access_file=None)  # type: ignore[arg-type]
 
 

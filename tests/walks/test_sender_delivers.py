@@ -299,7 +299,7 @@ def test_deliveries_that_cannot_be_signed_wait_and_no_others(
     healthy, _ = harness.subscribe(receiver.url())
     with harness.runtime.db.writing() as session:
         kept = {each.id: each.secret for each in session.scalars(select(Subscription))}
-    sealed = kept[lost_key].replace("v1.k1.", "v1.gone.")
+    sealed = kept[lost_key].replace(harness.runtime.keyring.current_id, "gone")
     set_secrets(harness, {lost_key: sealed, spoiled: "no sealed secret"})
     harness.publish()
     sender = harness.start_sender()

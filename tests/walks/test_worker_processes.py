@@ -12,6 +12,7 @@ from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.operations import migrating
 from app.operations.processes import queue_server
+from app.system import queue_choice
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess, is_running, kill
 
@@ -109,7 +110,7 @@ def data_dir(tmp_path: Path) -> Path:
 @pytest.fixture
 def queue_url(tmp_path: Path) -> Iterator[str]:
     """A queue server of the test's own."""
-    choice = queue_server.choose(Settings(data_dir=tmp_path))
+    choice = queue_choice.choose(Settings(data_dir=tmp_path))
     if not choice.program:
         pytest.skip("no queue server for this machine")
     queue_server.prepare(tmp_path)

@@ -55,6 +55,23 @@ def bell(job_id: str) -> Bell:
     return Bell(QUEUE, job_id)
 
 
+def complete(request: ExportRequest) -> ExportRequest:
+    """Check a request, and set the period of a report that has none.
+
+    Raises:
+        InvalidInput: the dataset does not have these columns or filters, or the period is invalid.
+        Conflict: the package of the format is not installed.
+    """
+    _check(request)
+    if request.dataset in REPORT_DATASETS:
+        # The default period ends at the time of the request, not when a worker runs it.
+        period = report_selection(request).period
+        request = replace(request, start=period.start, end=period.end)
+    if not writers.is_available(request.format):
+        raise Conflict(f"The package that writes {request.format} is not installed.")
+    return request
+
+
 def create(
     session: Session, request: ExportRequest, *, file_name: str | None, created_by: str
 ) -> ExportJob:
@@ -64,13 +81,7 @@ def create(
         InvalidInput: the dataset does not have these columns or filters, or the period is invalid.
         Conflict: the package of the format is not installed, or too many exports are open.
     """
-    _check(request)
-    if request.dataset in REPORT_DATASETS:
-        # The default period ends at the time of the request, not when a worker runs it.
-        period = report_selection(request).period
-        request = replace(request, start=period.start, end=period.end)
-    if not writers.is_available(request.format):
-        raise Conflict(f"The package that writes {request.format} is not installed.")
+    request = complete(request)
     open_jobs = select(func.count()).where(ExportJob.state.in_(leases.OPEN_STATES))
     if (session.scalar(open_jobs) or 0) >= MAX_OPEN:
         raise Conflict(f"{MAX_OPEN} exports are queued or running: wait until some are ready.")

@@ -1,5 +1,6 @@
 """Work on exports: rows are read in short transactions and written to a file outside of them."""
 
+from collections.abc import Callable, Generator
 from contextlib import closing
 from pathlib import Path
 
@@ -7,16 +8,20 @@ from sqlalchemy.orm import Session
 
 from app.analytics.exports import service
 from app.analytics.exports.datasets import catalogue
+from app.analytics.exports.datasets.catalogue import ColumnBatch
 from app.analytics.exports.formats.writers import TooManyRows, open_writer
 from app.analytics.exports.request import ExportRequest
 from app.analytics.exports.service import ExportTask
 from app.analytics.models import ExportJob
+from app.core.ids import new_id
 from app.core.jobs.leases import Lease, LeaseLost
 from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_next
 from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.core.storage.files import require_space
 from app.core.storage.objects import StoredObject
+
+TOO_MANY_ROWS = "A sheet cannot have so many rows: request csv, jsonl or parquet."
 
 
 def run_exports(runtime: Runtime, job_id: str = "") -> None:
@@ -29,6 +34,22 @@ def run_exports(runtime: Runtime, job_id: str = "") -> None:
     )
     while not stopping.requested() and run_next(runtime, job_type, job_id):
         pass
+
+
+def write_file(
+    runtime: Runtime, request: ExportRequest, path: Path, on_progress: Callable[[int], None]
+) -> int:
+    """Write an export into a file of the caller, who hears the percentage; return the row count."""
+    snapshot = _spool(runtime) / f"{new_id('exp')}.copy"
+    part = path.with_name(path.name + ".part")
+    batches = catalogue.batches(runtime, request, snapshot, lambda: False)
+    try:
+        row_count = _write_batches(runtime, request, part, batches, on_progress)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+        snapshot.unlink(missing_ok=True)
+    return row_count
 
 
 def clear_spool(runtime: Runtime) -> None:
@@ -63,7 +84,7 @@ def _fail(session: Session, lease: Lease[ExportJob], error: Exception) -> None:
         code, message = "INTERRUPTED", "The export was interrupted too often: request it again."
     if isinstance(error, TooManyRows):
         code = "TOO_MANY_ROWS"
-        message = "A sheet cannot have so many rows: request csv, jsonl or parquet."
+        message = TOO_MANY_ROWS
     service.fail(session, lease, code=code, message=message)
 
 
@@ -84,19 +105,30 @@ def _store_file(job: RunningJob[ExportJob], task: ExportTask) -> tuple[StoredObj
 def _write_rows(
     job: RunningJob[ExportJob], request: ExportRequest, path: Path, snapshot: Path
 ) -> int:
+    def on_progress(percent: int) -> None:
+        job.require_going_on()
+        job.report_progress(percent)
+
+    batches = catalogue.batches(job.runtime, request, snapshot, job.should_stop)
+    return _write_batches(job.runtime, request, path, batches, on_progress)
+
+
+def _write_batches(
+    runtime: Runtime,
+    request: ExportRequest,
+    path: Path,
+    batches: Generator[ColumnBatch, None, None],
+    on_progress: Callable[[int], None],
+) -> int:
     columns = catalogue.columns_of(request)
     writer = open_writer(request.format, path, columns, delimiter=request.delimiter)
     row_count = 0
-    with (
-        closing(writer),
-        closing(catalogue.batches(job.runtime, request, snapshot, job.should_stop)) as batches,
-    ):
+    with closing(writer), closing(batches):
         for batch in batches:
-            job.require_going_on()
-            require_space(path.parent, 0, job.runtime.settings.min_free_bytes)
+            require_space(path.parent, 0, runtime.settings.min_free_bytes)
             writer.write(batch.columns)
             row_count += batch.row_count
-            job.report_progress(int(batch.progress * 99))
+            on_progress(int(batch.progress * 99))
     return row_count
 
 

@@ -21,7 +21,7 @@ from sqlalchemy import (
     event,
 )
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -175,7 +175,7 @@ def after_commit(session: Session, action: Callable[[], object]) -> None:
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Raise `ServiceUnavailable` for a database that does not answer or stays locked."""
+    """Raise `ServiceUnavailable` for a database that is damaged, locked or does not answer."""
     try:
         yield
     except OperationalError as error:
@@ -183,6 +183,9 @@ def translated_errors() -> Iterator[None]:
             "The database is busy or unreachable; try again.", retry_after_s=1
         ) from error
     except DBAPIError as error:
+        # SQLite's errors of damaged files have no class of their own.
+        if type(error) is DatabaseError:
+            raise ServiceUnavailable("The database is damaged.", retry_after_s=60) from error
         if error.connection_invalidated:
             raise ServiceUnavailable(
                 "The database is unreachable; try again.", retry_after_s=1

@@ -1,7 +1,6 @@
 """Encryption of stored secrets: AES-256-GCM under named master keys, and derived sub-keys."""
 
 import base64
-import binascii
 import hashlib
 import hmac
 import os
@@ -54,7 +53,8 @@ class Keyring:
                 f"the master key {key_id!r} is another than the one that sealed it"
             ) from error
 
-    def key_id_of(self, token: str) -> str:
+    @staticmethod
+    def key_id_of(token: str) -> str:
         """Return the id of the master key of a token."""
         return token.split(".")[1]
 
@@ -75,7 +75,7 @@ def load_keyring(settings: Settings) -> Keyring:
         SettingsError: there is no key, a key is malformed, or others may read the file.
     """
     if settings.master_keys:
-        return Keyring(_parse(settings.master_keys))
+        return parse_keyring(settings.master_keys)
     file = settings.data_dir / KEY_FILE
     if not file.is_file():
         raise SettingsError(
@@ -83,14 +83,33 @@ def load_keyring(settings: Settings) -> Keyring:
         )
     if not is_private(file.stat()):
         raise SettingsError(f"others may read {file}: run `chmod 600 {file}`")
-    return Keyring(_parse(file.read_text().strip()))
+    try:
+        text = file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"the master keys in {file} cannot be read: put a copy of the file back ({error})"
+        ) from error
+    try:
+        return parse_keyring(text.strip())
+    except SettingsError as error:
+        raise SettingsError(f"{file} is damaged: put a copy of it back ({error})") from error
+
+
+def parse_keyring(text: str) -> Keyring:
+    """Read master keys in the form of CQE_MASTER_KEYS.
+
+    Raises:
+        SettingsError: a key is malformed.
+    """
+    return Keyring(_parse(text))
 
 
 def create_key_file(data_dir: Path) -> bool:
     """Create the master key file with mode 0600 unless it exists; return whether it was created."""
     key = base64.b64encode(secrets.token_bytes(32)).decode()
     try:
-        write_private_file(data_dir / KEY_FILE, f"k1:{key}\n")
+        # Another service on the same database makes a key with another id.
+        write_private_file(data_dir / KEY_FILE, f"k{secrets.token_hex(4)}:{key}\n")
     except FileExistsError:
         return False
     return True
@@ -102,10 +121,12 @@ def _parse(text: str) -> dict[str, bytes]:
         key_id, _, encoded = entry.strip().partition(":")
         try:
             key = base64.b64decode(encoded, validate=True)
-        except binascii.Error:
+        except ValueError:
             key = b""
         if not key_id.isalnum() or len(key) != 32 or key_id in keys:
-            raise SettingsError("CQE_MASTER_KEYS: each must be id:base64 of 32 bytes, ids unique")
+            raise SettingsError(
+                "CQE_MASTER_KEYS: each key must be id:base64 of 32 bytes, with an id of its own"
+            )
         if len(set(key)) == 1:
             raise SettingsError("CQE_MASTER_KEYS: that is a sample key; make a random one")
         keys[key_id] = key

@@ -183,6 +183,11 @@ class Settings:
         return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'cqe.db'}"
 
     @property
+    def sqlite_file(self) -> Path:
+        """The file of a SQLite database."""
+        return Path(self.effective_database_url.removeprefix("sqlite:///"))
+
+    @property
     def min_free_bytes(self) -> int:
         """The free disk space below which nothing more is stored."""
         return round(self.min_free_gb * 1e9)
@@ -191,6 +196,39 @@ class Settings:
     def is_sqlite(self) -> bool:
         """Whether the main database is SQLite."""
         return self.effective_database_url.startswith("sqlite")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSetting:
+    """A setting as people may see it: a secret only says whether it is set."""
+
+    variable: str
+    text: str
+    is_default: bool
+
+
+def shown(settings: Settings) -> list[ShownSetting]:
+    """Return every setting with its value, without secrets."""
+    return [
+        ShownSetting(
+            declared.metadata["variable"],
+            _text_of(getattr(settings, declared.name), is_secret=not declared.repr),
+            getattr(settings, declared.name) == declared.default,
+        )
+        for declared in fields(settings)
+    ]
+
+
+def _text_of(value: Any, *, is_secret: bool) -> str:
+    if is_secret:
+        return "set" if value else "not set"
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, RateLimit):
+        return f"{value.limit}/{value.window_s}"
+    if isinstance(value, tuple):
+        return ", ".join(str(part) for part in value)
+    return "" if value is None else str(value)
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:

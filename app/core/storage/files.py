@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from app.core.private_files import sync
 from app.core.storage.objects import (
     DiskFull,
     LocalCopy,
@@ -47,7 +48,7 @@ class LocalFiles:
                 raise ObjectExists(object_id) from error
         finally:
             partial.unlink(missing_ok=True)
-        _sync_folder(final.parent)
+        sync(final.parent)
         return stored
 
     def size_of(self, object_id: str) -> int | None:
@@ -159,11 +160,3 @@ def require_space(folder: Path, size_bytes: int, min_free_bytes: int) -> None:
     disk = os.statvfs(folder)
     if disk.f_bavail * disk.f_frsize - size_bytes < min_free_bytes:
         raise DiskFull
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

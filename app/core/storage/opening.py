@@ -12,12 +12,19 @@ CLOUD_SCHEMES = ("azure", "s3")
 
 def open_storage(settings: Settings) -> Storage:
     """Open the storage of the settings: a folder, a container of Azure Blob, or a bucket of S3."""
-    address = urlsplit(settings.storage_url)
-    if address.scheme in CLOUD_SCHEMES:
-        return _open_cloud(settings, address)
-    folder = Path(address.path) if address.path else settings.data_dir.resolve() / "storage"
+    folder = storage_folder(settings)
+    if folder is None:
+        return _open_cloud(settings, urlsplit(settings.storage_url))
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return LocalFiles(folder, settings.min_free_bytes)
+
+
+def storage_folder(settings: Settings) -> Path | None:
+    """Return the folder of a storage of files; None for an object storage."""
+    address = urlsplit(settings.storage_url)
+    if address.scheme in CLOUD_SCHEMES:
+        return None
+    return Path(address.path) if address.path else settings.data_dir.resolve() / "storage"
 
 
 def _open_cloud(settings: Settings, address: SplitResult) -> Storage:

@@ -12,7 +12,7 @@ from app.dashboard.pages import (
     sound,
     work,
 )
-from app.dashboard.pages.admin import audit, keys, people, usage, webhooks
+from app.dashboard.pages.admin import audit, keys, people, system, usage, webhooks
 from app.dashboard.pages.figures import agreement, executive, leaderboards, overview, trends
 from app.dashboard.pages.lists import evaluation_list, marked, review_queue, saved_views
 from app.dashboard.pages.scorecards import editor, trial
@@ -44,5 +44,6 @@ PAGES: tuple[PageBlueprint, ...] = (
     usage.blp,
     people.blp,
     audit.blp,
+    system.blp,
     live.blp,
 )

@@ -1,6 +1,6 @@
 """Comparison of the scores that two scorecards give to the same conversations."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -51,22 +51,18 @@ def compared(conversations: Sequence[TriedConversation]) -> dict[str, Any]:
         "compared": len(both),
         "without_verdict_before": sum(item.before is None for item in conversations),
         "without_verdict_after": sum(item.after is None for item in conversations),
-        "before": _side(both, lambda item: item.before, lambda item: item.passed_before),
-        "after": _side(both, lambda item: item.after, lambda item: item.passed_after),
+        "before": _side([(item.before, item.passed_before) for item in both]),
+        "after": _side([(item.after, item.passed_after) for item in both]),
         "conversations": sorted(
             conversations, key=lambda item: (not item.is_compared, -abs(item.change))
         ),
     }
 
 
-def _side(
-    both: Sequence[TriedConversation],
-    score_of: Callable[[TriedConversation], int | None],
-    passed: Callable[[TriedConversation], bool | None],
-) -> dict[str, float | None]:
-    if not both:
+def _side(verdicts: Sequence[tuple[int | None, bool | None]]) -> dict[str, float | None]:
+    if not verdicts:
         return {"mean_score": None, "pass_rate": None}
     return {
-        "mean_score": round(fmean(score_of(item) or 0 for item in both), 2),
-        "pass_rate": round(fmean(bool(passed(item)) for item in both), 4),
+        "mean_score": round(fmean(score or 0 for score, _ in verdicts), 2),
+        "pass_rate": round(fmean(bool(passed) for _, passed in verdicts), 4),
     }

@@ -12,10 +12,8 @@ from typing import Any
 
 import orjson
 
-from app.core.errors import AppError
 from app.core.process import stopping
-from app.core.settings import SettingsError
-from app.operations.failure import CannotRun
+from app.operations.failure import EXPECTED, CannotRun, text_of
 
 logger = logging.getLogger(__name__)
 
@@ -123,10 +121,8 @@ def signal_group(pid: int, number: signal.Signals) -> None:
 def _send_result(function: Callable[[], Any], write_end: int) -> None:
     try:
         answer = {"result": function()}
-    except (CannotRun, SettingsError) as error:
-        answer = {"error": str(error)}
-    except AppError as error:
-        answer = {"error": error.message}
+    except EXPECTED as error:
+        answer = {"error": text_of(error)}
     os.write(write_end, orjson.dumps(answer))
 
 

@@ -9,10 +9,12 @@ from app.core.database.schema_revision import is_at_head
 from app.core.process import stopping
 from app.core.queue import redis_url, work
 from app.core.runtime import Runtime
+from app.operations import start_checks
 from app.operations.processes import scheduler
 from app.operations.processes.scheduler import PeriodicTask
 from app.operations.processes.supervisor import Service, Supervisor
 from app.operations.processes.sweep import JobQueue
+from app.privacy import jobs as erasures
 from app.webhooks.sender.process import run_sender
 
 logger = logging.getLogger(__name__)
@@ -50,8 +52,10 @@ def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQue
             logger.warning("the tables are not up to date: waiting for `./run db upgrade`")
             is_logged = True
         time.sleep(1)
-    runtime.db.engine.dispose()
     if not supervisor.is_stopping:
+        start_checks.require_usable(runtime)
+        erasures.repeat_erasures(runtime)
+        runtime.db.engine.dispose()
         supervisor.start(services(runtime, tasks, queues))
         supervisor.run()
 

@@ -16,7 +16,7 @@ from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
 from app.core.outgoing_http.reply import HttpClient
-from app.core.process import owner
+from app.core.process import heartbeat, owner
 from app.core.settings import Settings
 from app.webhooks.sender import claims, reclaim
 from app.webhooks.sender.claims import Claim, Receiver
@@ -69,6 +69,7 @@ class SenderLoop:
         self._wake = wake
         self._metrics = metrics
         self._owner = owner.this_process()
+        self._data_dir = settings.data_dir
         self._lease = timedelta(seconds=settings.webhook_timeout_s + _LEASE_BEYOND_TIMEOUT_S)
         self._queues = ReceiverQueues()
         self._threads = ThreadPoolExecutor(_MOST_THREADS, "webhook")
@@ -94,6 +95,7 @@ class SenderLoop:
             self._finish()
         finally:
             # Requests that are cut off now have no result: they are not the receiver's failures.
+            heartbeat.stop(self._data_dir, heartbeat.SENDER)
             self._results.close()
             self._client.close()
             self._threads.shutdown(wait=False, cancel_futures=True)
@@ -157,7 +159,7 @@ class SenderLoop:
             self._busy_until = time.monotonic() + _BUSY_FOR_S
 
     def _maintain(self, receivers: Sequence[Receiver], now: datetime) -> None:
-        """Reclaim deliveries of dead senders; drop idle connections and unused queues."""
+        """Reclaim deliveries of dead senders, drop what is idle, and beat."""
         held = self._queues.held()
         with self._db.reading() as session:
             orphaned = reclaim.list_orphaned(session, owner=self._owner, held=held, now=now)
@@ -167,6 +169,7 @@ class SenderLoop:
                 reclaim.reclaim(session, orphaned, now=now)
             self._metrics.count_reclaimed(len(orphaned))
         self._client.close_idle()
+        heartbeat.beat(self._data_dir, heartbeat.SENDER)
         self._queues.forget_others(receiver.id for receiver in receivers)
         self._next_maintenance = time.monotonic() + _MAINTENANCE_EVERY_S
 

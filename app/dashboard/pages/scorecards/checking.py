@@ -18,13 +18,11 @@ class DraftCheck:
     """The findings about a draft, by the paths of their fields.
 
     Attributes:
-        complete: the document as it would be published; None with errors.
         weights: how much of the weight is given, in words.
     """
 
     errors: list[dict[str, str]]
     warnings: list[dict[str, str]]
-    complete: dict[str, Any] | None
     weights: str
 
 
@@ -42,11 +40,10 @@ def checked(document: Mapping[str, Any], channel: str) -> DraftCheck:
         findings = [
             {"field": detail["field"], "message": detail["message"]} for detail in error.details
         ]
-        return DraftCheck(findings, [], None, weights)
+        return DraftCheck(findings, [], weights)
     result = authoring.check(loaded, channel=channel)
     return DraftCheck(
         [finding.as_json() for finding in result.errors],
         [finding.as_json() for finding in result.warnings],
-        None if result.errors else result.document,
         weights,
     )

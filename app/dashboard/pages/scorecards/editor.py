@@ -89,7 +89,7 @@ def save(draft_id: str) -> Response | tuple[str, int]:
     try:
         if action in ("publish", "try"):
             save_draft(draft_id, typed)
-            return _publish(draft_id, is_confirmed=False) if action == "publish" else _try(draft_id)
+            return _publish(draft_id) if action == "publish" else _try(draft_id)
         shipped = default_scorecards.document_of(typed["channel"])
         document, part = changed(typed, action, shipped)
         save_draft(draft_id, document)
@@ -134,8 +134,8 @@ def save_json(draft_id: str) -> Response | tuple[str, int]:
 @blp.post("/<id:draft_id>/publish")
 @require_scope(SCOPE)
 def publish(draft_id: str) -> Response | tuple[str, int]:
-    """Publish a draft after its person was asked again."""
-    return _publish(draft_id, is_confirmed=True)
+    """Publish a draft after its person was asked again about this version of it."""
+    return _publish(draft_id, confirmed_version=request.form.get("version", 0, type=int))
 
 
 @blp.post("/<id:draft_id>/discard")
@@ -187,13 +187,14 @@ def _try(draft_id: str) -> Response | tuple[str, int]:
             return _page(session, draft, draft.document, refused=refused), refused.status
 
 
-def _publish(draft_id: str, *, is_confirmed: bool) -> Response | tuple[str, int]:
+def _publish(draft_id: str, *, confirmed_version: int | None = None) -> Response | tuple[str, int]:
     """Publish a draft as it is stored, or ask again and say why."""
     try:
         with current_runtime().db.writing() as session:
             draft = service.draft(session, draft_id, for_update=True)
             document = loaded_document(draft.document)
-            if not is_confirmed and (doubts := _doubts(session, draft)):
+            doubts = _doubts(session, draft)
+            if doubts and draft.version != confirmed_version:
                 return render_template("scorecards/publish.html", draft=draft, doubts=doubts), 409
             if draft.scorecard_id is None:
                 published = authoring.create(session, document)

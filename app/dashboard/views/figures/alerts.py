@@ -54,20 +54,20 @@ class Situation:
     mean_now: MeasuredMean | None = None
     mean_before: MeasuredMean | None = None
     mean_href: str = ""
-    silent: Sequence[str] = ()
+    failing_parts: Sequence[str] = ()
     webhooks: Sequence[WebhookState] = ()
     usage_percents: dict[str, float] = field(default_factory=dict)
 
 
 def alerts(situation: Situation) -> list[Alert]:
     """Return the alerts that are due, the most urgent first."""
-    rules = (_silent_parts, _webhooks, _work, _reviews, _mean, _usage)
+    rules = (_failing_parts, _webhooks, _work, _reviews, _mean, _usage)
     return [alert for rule in rules for alert in rule(situation)]
 
 
-def _silent_parts(situation: Situation) -> Iterator[Alert]:
-    for part in situation.silent:
-        yield Alert(f"{part} does not answer")
+def _failing_parts(situation: Situation) -> Iterator[Alert]:
+    for text in situation.failing_parts:
+        yield Alert(text)
 
 
 def _webhooks(situation: Situation) -> Iterator[Alert]:

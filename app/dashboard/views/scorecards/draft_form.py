@@ -10,7 +10,7 @@ from app.core.errors import InvalidInput
 from app.core.json_loader import load_object
 
 # Fields of the form that are no fields of the document.
-OWN_FIELDS = frozenset({"form_token", "version", "action", "confirmed"})
+OWN_FIELDS = frozenset({"form_token", "version", "action"})
 # Fields that the form edits; all others travel through it in `rest`, as JSON.
 DOCUMENT_FIELDS = frozenset(
     {"name", "description", "languages", "passThreshold", "sections", "criteria"}

@@ -1,0 +1,1 @@
+"""Backups: the database, recordings, exports and, on request, the encrypted master keys."""

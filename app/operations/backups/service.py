@@ -1,0 +1,223 @@
+"""Backup and restore of a whole service."""
+
+import os
+import shutil
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app import __version__
+from app.analytics.engine.database import parts_folder
+from app.core.clock import iso_utc, utc_now
+from app.core.database import key_checks
+from app.core.database.schema_revision import is_known, stored_revision
+from app.core.database.session import Database
+from app.core.private_files import sync, write_private_file
+from app.core.secrets.encryption import KEY_FILE, load_keyring, parse_keyring
+from app.core.settings import Settings, SettingsError
+from app.core.storage.files import require_space
+from app.core.storage.opening import storage_folder
+from app.operations import data_dir, migrating, start_checks
+from app.operations.backups import key_file, manifest, objects, postgresql, sqlite
+from app.operations.backups.manifest import Manifest
+from app.operations.failure import CannotRun
+from app.privacy import jobs as erasures
+from app.privacy import records
+from app.system import last_backup
+from app.wiring import build_runtime
+
+_SQLITE, _POSTGRESQL = "sqlite", "postgresql"
+_KEPT_BACKUPS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What a restore has done; `old_database` is the file of the former SQLite database."""
+
+    manifest: Manifest
+    old_database: Path | None
+    object_count: int
+    erasure_count: int
+    revision: str
+
+
+def backup(
+    settings: Settings, target: Path, *, database_only: bool = False, passphrase: str = ""
+) -> Manifest:
+    """Write a backup into a new folder, while the service runs; the manifest comes last.
+
+    Args:
+        database_only: leave out recordings and exports.
+        passphrase: put the master keys in, encrypted by it; without one they are left out.
+
+    Raises:
+        CannotRun: the folder exists, or the database cannot be copied.
+        DiskFull: too little disk space is free.
+    """
+    if target.exists():
+        raise CannotRun(f"{target} exists: name another folder, a backup never overwrites one")
+    if not target.absolute().parent.is_dir():
+        raise CannotRun(f"there is no folder {target.absolute().parent}: create it first")
+    partial = target.with_name(f".{target.name}.part")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(mode=0o700)
+    try:
+        written = _write(settings, partial, database_only=database_only, passphrase=passphrase)
+        sync(partial)
+        partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    sync(target.absolute().parent)
+    if not database_only:
+        size_bytes = written.database.size_bytes + written.object_bytes
+        last_backup.note(settings.data_dir, target.absolute(), size_bytes)
+    return written
+
+
+def restore(
+    settings: Settings, source: Path, *, passphrase: str = "", later_erasures: Path | None = None
+) -> Restored:
+    """Put a backup in the place of the database, recordings and exports of a stopped service.
+
+    The tables are upgraded, and what was erased since the backup is erased again.
+
+    Args:
+        passphrase: decrypts the master keys of the backup, which become those of the data folder.
+        later_erasures: a copy of the records of erasures, newer than those of the backup.
+
+    Raises:
+        CannotRun: a service runs; the backup is not complete, is damaged or of a newer version; or
+            a master key is missing.
+        DiskFull: too little disk space is free.
+    """
+    described = manifest.read(source)
+    data_dir.prepare(settings.data_dir)
+    handle = data_dir.require_unused(settings.data_dir)
+    try:
+        _require_restorable(settings, source, described)
+        keys = key_file.read(source, passphrase) if passphrase else ""
+        _require_keys(settings, described, keys)
+        object_count = 0
+        if described.objects is not None and (storage := storage_folder(settings)) is not None:
+            object_count = objects.copy_in(source, described, storage, settings)
+        old = _restore_database(settings, source, described)
+        if keys and not settings.master_keys and not (settings.data_dir / KEY_FILE).exists():
+            write_private_file(settings.data_dir / KEY_FILE, f"{keys}\n")
+        # Parts of analytics are a cache, and these belong to the former database.
+        shutil.rmtree(parts_folder(settings), ignore_errors=True)
+        for folder in (source / "erasures", later_erasures):
+            if folder is not None and folder.is_dir():
+                shutil.copytree(folder, records.folder_of(settings), dirs_exist_ok=True)
+        _, revision = migrating.upgrade(settings)
+        return Restored(described, old, object_count, repeat_erasures(settings), revision)
+    finally:
+        os.close(handle)
+
+
+def backup_before_upgrade(settings: Settings, revision: str) -> None:
+    """Back up the database before a migration, and delete all but the newest backups."""
+    folder = settings.data_dir / "backups"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    name = f"before-upgrade-{int(time.time())}-{revision}"
+    backup(settings, folder / name, database_only=True)
+    for old in sorted(folder.glob("before-upgrade-*/"))[:-_KEPT_BACKUPS]:
+        shutil.rmtree(old)
+
+
+def repeat_erasures(settings: Settings) -> int:
+    """Erase again in a restored database what has a record; return the number of erasures."""
+    runtime = build_runtime(settings)
+    start_checks.require_usable(runtime)
+    try:
+        return erasures.repeat_erasures(runtime)
+    finally:
+        runtime.db.engine.dispose()
+
+
+def _write(settings: Settings, folder: Path, *, database_only: bool, passphrase: str) -> Manifest:
+    database = folder / ("database.sqlite" if settings.is_sqlite else "database.dump")
+    keys = key_file.write(folder, _key_text(settings), passphrase) if passphrase else None
+    if settings.is_sqlite:
+        sqlite.copy(settings, database)
+        revision, key_ids = _revision_and_keys(
+            replace(settings, database_url=f"sqlite:///{database}")
+        )
+    else:
+        postgresql.dump(settings, database)
+        revision, key_ids = _revision_and_keys(settings)
+    count, size_bytes = 0, 0
+    storage = None if database_only else storage_folder(settings)
+    if storage is not None:
+        count, size_bytes = objects.copy_out(storage, folder, settings)
+    if records.folder_of(settings).is_dir():
+        shutil.copytree(records.folder_of(settings), folder / "erasures")
+    written = Manifest(
+        created_at=iso_utc(utc_now()),
+        version=__version__,
+        revision=revision,
+        database_kind=_SQLITE if settings.is_sqlite else _POSTGRESQL,
+        database=manifest.describe(database),
+        master_key_ids=key_ids,
+        objects=manifest.describe(folder / manifest.OBJECT_LIST) if storage is not None else None,
+        object_count=count,
+        object_bytes=size_bytes,
+        master_keys=manifest.describe(keys) if keys else None,
+    )
+    written.write(folder)
+    return written
+
+
+def _revision_and_keys(settings: Settings) -> tuple[str, list[str]]:
+    db = Database(settings, lambda _: None)
+    try:
+        with db.reading() as session:
+            return stored_revision(session), sorted(key_checks.recorded_if_any(session))
+    finally:
+        db.engine.dispose()
+
+
+def _key_text(settings: Settings) -> str:
+    load_keyring(settings)
+    return settings.master_keys or (settings.data_dir / KEY_FILE).read_text().strip()
+
+
+def _require_restorable(settings: Settings, source: Path, described: Manifest) -> None:
+    kind = _SQLITE if settings.is_sqlite else _POSTGRESQL
+    if described.database_kind != kind:
+        raise CannotRun(
+            f"{source} is a backup of {described.database_kind}, but CQE_DATABASE_URL is {kind}"
+        )
+    if not is_known(described.revision):
+        raise CannotRun(
+            f"{source} has revision {described.revision}, which is newer than this version: "
+            "update first"
+        )
+    manifest.require_complete(source, described)
+    if settings.is_sqlite:
+        require_space(settings.data_dir, described.database.size_bytes, settings.min_free_bytes)
+    else:
+        postgresql.require_empty(settings)
+
+
+def _require_keys(settings: Settings, described: Manifest, keys: str) -> None:
+    """Check before anything is changed that the master keys of the backup will be there."""
+    try:
+        keyring = load_keyring(settings)
+    except SettingsError as error:
+        if not keys:
+            hint = "give --passphrase-file" if described.master_keys else "put master.keys back"
+            raise CannotRun(f"{error}. To restore this backup, {hint} first") from error
+        keyring = parse_keyring(keys)
+    missing = [key_id for key_id in described.master_key_ids if not keyring.has(key_id)]
+    if missing:
+        raise CannotRun(
+            f"this backup needs the master keys {', '.join(missing)}, but the data folder or "
+            "CQE_MASTER_KEYS has others: add them"
+        )
+
+
+def _restore_database(settings: Settings, source: Path, described: Manifest) -> Path | None:
+    if settings.is_sqlite:
+        return sqlite.replace(settings, source / described.database.name)
+    postgresql.load(settings, source / described.database.name)
+    return None

