@@ -17,7 +17,7 @@ from app.events.catalogue import described_types
 from app.imports.uploads import ImportFiles
 from app.packages import load_blueprints
 from app.system.parts import PARTS
-from app.web import current, errors, request_id, request_times
+from app.web import cors, current, errors, request_id, request_times
 from app.web.api import OrjsonProvider, register
 from app.web.health import Health
 from app.web.openapi import pages
@@ -42,6 +42,8 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
         request_times.install(app, RequestCounts(settings.data_dir))
     request_id.install(app)
     errors.install(app)
+    if settings.cors_origins:
+        cors.install(app, settings.cors_origins)
     Authentication(runtime).install(app)
     _health(runtime).install(app)
     owners: dict[str, BlobOwner] = {
