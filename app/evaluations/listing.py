@@ -183,7 +183,11 @@ def conditions(
 def _are_selective(filters: Mapping[str, Any]) -> bool:
     """Whether one of these filters has an index of its own that leaves few rows."""
     statuses = filters.get("review_status", (ReviewStatus.NONE,))
-    return ReviewStatus.NONE not in statuses or not _SELECTIVE.isdisjoint(filters)
+    return (
+        ReviewStatus.NONE not in statuses
+        or filters.get("auto_failed") is True
+        or not _SELECTIVE.isdisjoint(filters)
+    )
 
 
 def _current(*, selective: bool) -> ColumnElement[bool]:
