@@ -139,7 +139,16 @@ def test_a_draft_is_saved_and_checked_while_it_is_typed(visit: Callable[[str], V
     wrong = lead.post(live, fields, json_only).json()
     assert [finding["field"] for finding in wrong["errors"]] == ["criteria[0].weight"]
     assert fields_of(lead, path)["criteria[0].weight"] == "much"
-    assert lead.post(live, {**fields, "colour": "red"}, json_only).status_code == 422
+    for hostile in (
+        {"colour": "red"},
+        {"rest": "5"},
+        {"criteria[0].judge.parameters.requires[0].x": "1"},
+        {
+            "criteria[0].judge.parameters.requires": "x",
+            "criteria[0].judge.parameters.requires.y": "",
+        },
+    ):
+        assert lead.post(live, {**fields, **hostile}, json_only).status_code in (400, 422)
 
 
 def test_the_second_of_two_people_sees_the_change_and_loses_nothing(
@@ -199,10 +208,16 @@ def test_the_json_of_a_draft_is_edited_in_another_tab(visit: Callable[[str], Vis
     form = {"version": "1", "json": json.dumps(document)}
     assert lead.post(f"{path}/json", form).status_code == 303
     assert saved(lead, path, description="Typed") == {**document, "description": "Typed"}
+    shapeless = says("own.a", "hello", weight=100)
+    shapeless["judge"]["parameters"]["statements"] = "hello"
     for text, message in (
         ('{"name": ', "The draft is not JSON"),
         (json.dumps({**document, "channel": "voice"}), "The channel of this draft is chat."),
         (json.dumps({**document, "criteria": 5}), "<code>criteria</code>"),
+        (
+            json.dumps({**document, "criteria": [shapeless]}),
+            "statements</code>: This must be a list",
+        ),
     ):
         refused = lead.post(f"{path}/json", {"version": "3", "json": text})
         assert refused.status_code in (400, 422)

@@ -47,7 +47,11 @@ def test_a_trial_compares_both_scorecards_and_changes_nothing(
 ) -> None:
     kind, rude = judged_chats(client)
     own = create(client, HELLO)
-    paths = ("/evaluations", "/webhooks", f"/evaluations/{kind}/results")
+    webhook = client.post(
+        "/webhooks", {"url": "https://93.184.216.34/cqe", "events": ["evaluation.completed"]}
+    ).json()["data"]
+    deliveries = f"/webhooks/{webhook['id']}/deliveries"
+    paths = ("/evaluations", deliveries, f"/evaluations/{kind}/results")
     before = [client.get(path).json()["data"] for path in paths]
     trial = run(
         client,
@@ -66,6 +70,7 @@ def test_a_trial_compares_both_scorecards_and_changes_nothing(
     }
     assert scores == {kind: (100, 10, False), rude: (0, 90, True)}
     assert [client.get(path).json()["data"] for path in paths] == before
+    assert before[1] == []
     names = [item["name"] for item in get(client, "/scorecards")]
     assert "Tried" not in names
 

@@ -8,8 +8,8 @@ const general = form.querySelector("[data-general]");
 const savedText = form.querySelector("[data-saved]");
 let timer = 0;
 let isSaving = false;
-let isDirty = false;
 let hasConflict = "paused" in form.dataset;
+let isDirty = hasConflict;
 
 // The field of a path, or of the nearest path around it.
 function fieldOf(path) {
@@ -41,7 +41,7 @@ function addFinding({field: path, message}, number, isError) {
   text.className = (isError ? "problem" : "hint") + " small";
   text.dataset.finding = path;
   text.id = `finding-${number}`;
-  text.textContent = field || part || !path ? message : `${path}: ${message}`;
+  text.textContent = field || part || !path.includes("[") ? message : `${path}: ${message}`;
   if (field) {
     field.closest(".field").append(text);
     const others = field.getAttribute("aria-describedby");
@@ -69,7 +69,7 @@ async function save() {
   if (isSaving || hasConflict) return;
   isSaving = true;
   isDirty = false;
-  let hasFailed = false;
+  let isSaved = false;
   try {
     const reply = await fetch(form.dataset.lint, {
       method: "POST",
@@ -78,14 +78,15 @@ async function save() {
     });
     const body = await reply.json();
     hasConflict = reply.status === 412;
-    if (reply.ok) show(body);
+    isSaved = reply.ok;
+    if (isSaved) show(body);
     else savedText.textContent = body.error.message + (hasConflict ? " Press Save to compare." : "");
   } catch {
-    isDirty = hasFailed = true;
     savedText.textContent = "Not saved: the service could not be reached. What you typed stays here.";
   }
   isSaving = false;
-  if (isDirty) later(hasFailed ? RETRY_MS : PAUSE_MS);
+  if (isDirty || !isSaved) later(isSaved ? PAUSE_MS : RETRY_MS);
+  isDirty ||= !isSaved;
 }
 
 function later(pauseMs) {

@@ -77,15 +77,23 @@ def document_of(form: Mapping[str, str], shipped: Mapping[str, Any]) -> dict[str
 
 
 def tidy(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document without empty fields, so that forms and files give the same one."""
+    """Return a document without empty fields, so that forms and files give the same one.
+
+    Raises:
+        InvalidInput: a parameter that is a list or an object is none, and no form could show it.
+    """
     kept: dict[str, Any] = _without_empty(document)
     kept["sections"], kept["criteria"] = kept.get("sections", []), kept.get("criteria", [])
-    for criterion in kept["criteria"]:
+    for index, criterion in enumerate(kept["criteria"]):
         judge = criterion.get("judge", {})
         rule = KNOWN_RULES.get(judge.get("rule", ""))
         for name, kind in rule.parameters.items() if rule else ():
             if kind in (list, dict):
                 judge.setdefault("parameters", {}).setdefault(name, kind())
+        for name, value in judge.get("parameters", {}).items():
+            _require_shape(f"criteria[{index}].judge.parameters.{name}", name, value)
+            if name in STATEMENT_LISTS:
+                _name_statements(value)
     return kept
 
 
@@ -143,8 +151,6 @@ def _criterion(criterion: dict[str, Any], shipped: Mapping[str, Any]) -> dict[st
             rule = ""
     if former_rule != rule:
         judge = {"rule": rule, "parameters": _shipped_parameters(rule, shipped)}
-    for name in STATEMENT_LISTS:
-        _name_statements(judge.get("parameters", {}).get(name, []))
     return {**criterion, "judge": judge}
 
 
@@ -156,6 +162,23 @@ def _shipped_parameters(rule: str, shipped: Mapping[str, Any]) -> dict[str, Any]
     judges = (criterion["judge"] for criterion in shipped["criteria"])
     same = (judge.get("parameters", {}) for judge in judges if rule and judge.get("rule") == rule)
     return dict(next(same, {}))
+
+
+def _require_shape(path: str, name: str, value: Any) -> None:
+    kind = _PARAMETERS.get(name)
+    if kind is dict and not isinstance(value, dict):
+        raise InvalidInput.field(path, "This must be an object.", location="form")
+    if name in STATEMENT_LISTS:
+        if not _is_list_of(dict, value):
+            raise InvalidInput.field(path, "This must be a list of objects.", location="form")
+        for index, statement in enumerate(value):
+            _require_shape(f"{path}[{index}].anyOf", "anyOf", statement.get("anyOf", []))
+    elif kind is list and not _is_list_of(str, value):
+        raise InvalidInput.field(path, "This must be a list of texts.", location="form")
+
+
+def _is_list_of(kind: type, value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(member, kind) for member in value)
 
 
 def _name_statements(statements: Sequence[dict[str, Any]]) -> None:
