@@ -16,7 +16,7 @@ from app.dashboard import install as dashboard
 from app.events.catalogue import described_types
 from app.packages import load_blueprints
 from app.system.parts import PARTS
-from app.web import current, errors, request_id, request_times
+from app.web import cors, current, errors, request_id, request_times
 from app.web.api import OrjsonProvider, register
 from app.web.health import Health
 from app.web.openapi import pages
@@ -41,6 +41,8 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
         request_times.install(app, RequestCounts(settings.data_dir))
     request_id.install(app)
     errors.install(app)
+    if settings.cors_origins:
+        cors.install(app, settings.cors_origins)
     Authentication(runtime).install(app)
     _health(runtime).install(app)
     Blobs(runtime, {"aud": AudioObjects(runtime), "exp": ExportFiles(runtime)}).install(app)

@@ -12,15 +12,20 @@ import tempfile
 import time
 from pathlib import Path
 
+from flask import Flask
 from flask.testing import FlaskClient
 
 from app.core.runtime import Runtime
+from app.dashboard.install import compile_templates
+from app.evaluations import jobs
 from app.web.current import runtime_of
-from bench.analytics import ids_of, staged_app, write_parts
+from bench.analytics import Client, ids_of, staged_app, write_parts
+from tests.contacts import HELPFUL, chat
 from tests.visitor import PASSWORD, add_user
 
 ORIGIN = "http://127.0.0.1"
 TIMES = 7
+TURNS = (9, 405, 900)
 MOST_PAGE_KB = 30
 
 
@@ -37,7 +42,24 @@ def pages(executive_id: str) -> dict[str, tuple[str, int]]:
         "trend": ("/trends", 250),
         "trend of executives, a year": ("/trends?groupBy=executive&days=365", 500),
         "topics": ("/topics", 250),
+        "progress": ("/live/progress?ids=", 15),
     }
+
+
+def evaluation_pages(app: Flask) -> dict[str, tuple[str, int]]:
+    """Return the pages of judged chats of several lengths, each with the time that it may take."""
+    client, paths = Client(app), {}
+    for turns in TURNS:
+        lines = [HELPFUL[place % len(HELPFUL)] for place in range(turns)]
+        messages = [{"role": role, "text": text} for role, text in lines]
+        target = f"/api/v1/imports/conversations/bench-{turns}"
+        answer = client.call("PUT", target, chat(messages=messages))
+        paths[f"evaluation of {turns} messages"] = (
+            f"/evaluations/{answer.get_json()['data']['evaluationId']}",
+            50,
+        )
+    jobs.judge(runtime_of(app))
+    return paths
 
 
 def signed_in(client: FlaskClient, runtime: Runtime) -> None:
@@ -65,9 +87,11 @@ def main(number: int, folder: Path) -> None:
     app = staged_app(number, folder)
     runtime = runtime_of(app)
     write_parts(runtime)
+    compile_templates(app)
     client = app.test_client()
     signed_in(client, runtime)
-    for name, (path, budget_ms) in pages(ids_of(runtime)["exec"][50]).items():
+    timed_pages = {**pages(ids_of(runtime)["exec"][50]), **evaluation_pages(app)}
+    for name, (path, budget_ms) in timed_pages.items():
         runs = [timed(client, path) for _ in range(TIMES)]
         times, size = [spent for spent, _ in runs], runs[0][1]
         median = sorted(times)[TIMES // 2]

@@ -27,7 +27,15 @@ from app.web.principal import DEFAULT, current_principal
 logger = logging.getLogger(__name__)
 
 PUBLIC_ENDPOINTS = frozenset(
-    {"health", "docs.document", "docs.page", "docs.asset", "blobs.put", "blobs.get"}
+    {
+        "health",
+        "docs.document",
+        "docs.page",
+        "docs.collection",
+        "docs.asset",
+        "blobs.put",
+        "blobs.get",
+    }
 )
 _FAILURES = (errors.InvalidApiKey, errors.InvalidSignature, errors.TimestampExpired)
 

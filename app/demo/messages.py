@@ -24,5 +24,5 @@ def places_to_look() -> list[str]:
     return [
         "Look at these paths below /api/v1:",
         *(f"  {path:<44}{description}" for path, description in _PATHS),
-        "The README shows them under `A tour`.",
+        "docs/first-hour.md reads them with a script.",
     ]

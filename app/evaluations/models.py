@@ -75,6 +75,12 @@ class Evaluation(Table):
             postgresql_where=text("review_status <> 'none'"),
         ),
         Index(
+            "ix_evaluations_auto_failed",
+            *("auto_failed", "created_at", "id", "is_current", "status", "review_status"),
+            sqlite_where=text("auto_failed = 1"),
+            postgresql_where=text("auto_failed"),
+        ),
+        Index(
             "ix_evaluations_re_evaluation",
             "re_evaluation_id",
             "status",

@@ -29,6 +29,7 @@ def many(runtime: Runtime) -> dict[str, list[str]]:
     words = {
         "channel": ["chat", "voice"],
         "status": ["completed", "completed", "failed", "queued"],
+        "auto_failed": [False, False, True],
         "passed": [True, False],
         "resolution": ["resolved", "unresolved"],
         "sentiment_trend": ["improving", "declining"],
@@ -112,6 +113,17 @@ def test_the_queue_of_reviews_reads_the_reviewed_alone(
         pytest.skip("the plans are SQLite's")
     for plan in plans_of(runtime, PageRequest(1, 25, "created_at"), review_status=["disputed"]):
         assert any("ix_evaluations_review_queue" in step for step in plan), plan
+
+
+def test_auto_fails_are_counted_by_an_index_of_their_own(
+    runtime: Runtime, many: dict[str, list[str]]
+) -> None:
+    if runtime.db.engine.dialect.name != "sqlite":
+        pytest.skip("the plans are SQLite's")
+    waiting = {"auto_failed": True, "review_status": ["none"], "status": ["completed"]}
+    for filters in (waiting, {**waiting, "start": NOW - timedelta(days=30), "end": NOW}):
+        for plan in plans_of(runtime, PageRequest(1, 25, "created_at"), **filters):
+            assert any("COVERING INDEX ix_evaluations_auto_failed" in step for step in plan), plan
 
 
 def test_what_the_judge_is_unsure_of_is_counted_and_sorted_by_one_index(

@@ -1,4 +1,4 @@
-"""Accessibility check of a page by axe-core, in light and in dark."""
+"""Accessibility checks of a page: by axe-core, and that nothing is cut on narrow screens."""
 
 from importlib.resources import files
 
@@ -11,6 +11,27 @@ _RUN = """options => axe.run(document, options).then(
 _ALL = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 # The dark scheme changes colours alone.
 _COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+# What scrolls sideways with the whole page, and what is cut because it does not scroll.
+_CUT = """() => [...document.querySelectorAll("html, body *")].filter(element =>
+    element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 1 &&
+    (element === document.documentElement ||
+        ["hidden", "clip"].includes(getComputedStyle(element).overflowX)) &&
+    !element.matches("input, select")).map(element => element.outerHTML.slice(0, 120))"""
+_WIDE = {"width": 1280, "height": 720}
+# A phone, and a screen of 1280 pixels at a zoom of 200 %.
+_NARROW = ({"width": 320, "height": 640}, {"width": 640, "height": 360})
+
+
+def check_narrow_screens(page: Page) -> None:
+    """Fail where a page is cut or scrolls sideways, left to right or right to left."""
+    page.emulate_media(forced_colors="active")
+    for size in _NARROW:
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        for direction in ("rtl", "ltr"):
+            page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
+            assert page.evaluate(_CUT) == [], f"{page.url}, {size['width']}, {direction}"
+    page.emulate_media(forced_colors="none")
+    page.set_viewport_size(_WIDE)  # type: ignore[arg-type]
 
 
 def check_accessibility(page: Page) -> None:

@@ -1,4 +1,4 @@
-"""Every page that links lead to: its policy, its own addresses alone, no finding of axe."""
+"""Every page that links lead to: its policy, its own addresses, axe finds nothing, nothing is cut."""
 
 import re
 from urllib.parse import urlsplit
@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Page
 
 from app.dashboard.responses import POLICY
-from tests.pages.accessibility import check_accessibility
+from tests.pages.accessibility import check_accessibility, check_narrow_screens
 from tests.pages.conftest import Demo
 
 _LINKS = """[...document.querySelectorAll("a[href]")].map(
@@ -34,6 +34,7 @@ def test_every_page_keeps_the_policy_and_is_accessible(demo: Demo, page: Page) -
         assert answer.status == 200, address
         assert answer.headers["content-security-policy"] == POLICY, address
         check_accessibility(page)
+        check_narrow_screens(page)
         waiting += [link for link in page.evaluate(_LINKS) if link.startswith(demo.base)]
     assert hosts == {urlsplit(demo.base).netloc}
     assert {"/", "/evaluations", "/evaluations/<id>", "/people", "/keys", "/webhooks"} <= seen

@@ -1,7 +1,6 @@
 """Overview, list, leaderboards and trends in a browser: accessible, by keys alone, and linked."""
 
 import re
-from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
@@ -27,13 +26,6 @@ def test_pages_with_figures_are_accessible(demo: Demo, page: Page) -> None:
         for summary in page.locator("main details > summary").all():
             summary.click()
         check_accessibility(page)
-
-
-def test_pages_with_figures_fit_a_narrow_screen(demo: Demo, page_of: Callable[..., Page]) -> None:
-    page = page_of("viewer", viewport={"width": 320, "height": 640})
-    for path in PATHS:
-        page.goto(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
 
 
 def test_a_bar_and_a_point_open_lists_with_just_their_counts(demo: Demo, page: Page) -> None:

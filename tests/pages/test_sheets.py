@@ -7,6 +7,12 @@ from playwright.sync_api import Page, expect
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import Demo
 
+# The longest advice, and twice as many sections.
+_LONGEST = """() => {
+    for (const text of document.querySelectorAll(".advice li > p")) text.textContent = "advice ".repeat(74);
+    for (const row of document.querySelectorAll(".sheet tbody tr")) row.after(row.cloneNode(true));
+}"""
+
 
 def page_count(page: Page) -> int:
     """Return how many pages the browser prints."""
@@ -21,6 +27,8 @@ def test_the_sheet_of_an_evaluation_prints_on_two_pages_at_most(demo: Demo, page
     expect(page.get_by_role("region", name="To improve").get_by_role("listitem")).to_have_count(3)
     check_accessibility(page)
     assert 1 <= page_count(page) <= 2
+    page.evaluate(_LONGEST)
+    assert page_count(page) <= 2
 
 
 def test_the_sheet_of_an_executive_quotes_conversations(demo: Demo, page: Page) -> None:

@@ -145,6 +145,16 @@ def http_url(value: str) -> str:
     return value.rstrip("/")
 
 
+def origins(value: str) -> tuple[str, ...]:
+    """Parse a comma list of origins: scheme, host and port of pages."""
+    listed = _parts(value)
+    for origin in listed:
+        parts = urlsplit(http_url(origin))
+        if origin != f"{parts.scheme}://{parts.netloc}".lower() or "@" in origin:
+            raise ValueError(f"{origin!r} is not an origin such as https://crm.example.com")
+    return listed
+
+
 def model_url(value: str) -> str:
     """Parse the base address of an OpenAI-compatible endpoint."""
     address = http_url(value)

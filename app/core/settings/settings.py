@@ -72,6 +72,7 @@ class Settings:
     public_url: str = setting("CQE_PUBLIC_URL", "", read.http_url)
     master_keys: str = setting("CQE_MASTER_KEYS", "", str, secret=True)
     trusted_proxies: tuple[Network, ...] = setting("CQE_TRUSTED_PROXIES", (), read.networks)
+    cors_origins: tuple[str, ...] = setting("CQE_CORS_ORIGINS", (), read.origins)
     require_tls: str = setting("CQE_REQUIRE_TLS", "auto", read.one_of("auto", "1", "0"))
     signature_window_s: int = setting("CQE_SIGNATURE_WINDOW_SECONDS", 300, read.whole(1))
     rate_limit_default: RateLimit = setting("CQE_RATE_LIMIT_DEFAULT", RateLimit(600, 60), read.rate)

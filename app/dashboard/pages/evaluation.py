@@ -1,7 +1,6 @@
 """Page of one evaluation: judgement, evidence, sound and words, reviews and revisions."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -10,13 +9,14 @@ from flask import render_template, request
 from app.analytics.engine.reader import open_facts
 from app.analytics.schemas.query import AnalyticsQuery
 from app.core.clock import iso_utc
-from app.core.errors import AppError, Conflict, InvalidInput, ServiceUnavailable
+from app.core.errors import AppError, Conflict, InvalidInput
 from app.dashboard import evaluation_details, forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.charts.trend import TrendChart
 from app.dashboard.evaluation_details import EvaluationDetails
 from app.dashboard.pages import places
 from app.dashboard.pages.figures.score_trends import SHEET_FRAME, score_chart, score_trend
+from app.dashboard.pages.opened import note_opened
 from app.dashboard.queries import filters_of
 from app.dashboard.views import conversation, evaluation_page, scored, sheets
 from app.dashboard.views.evaluation_page import (
@@ -53,7 +53,7 @@ def show(evaluation_id: str) -> str:
         with runtime.db.writing() as session:
             audit.record(session, current_actor(), Action.RAW_TEXTS_READ, evaluation_id)
     else:
-        _note_opened(evaluation_id)
+        note_opened([evaluation_id])
     return render(evaluation_id, raw=raw)
 
 
@@ -61,7 +61,7 @@ def show(evaluation_id: str) -> str:
 @require_scope("evaluations:review")
 def show_blind(evaluation_id: str) -> str:
     """Show the words and the questions, without answers and score, for a second opinion."""
-    _note_opened(evaluation_id)
+    note_opened([evaluation_id])
     return render_blind(evaluation_id)
 
 
@@ -74,7 +74,7 @@ def show_sheet(evaluation_id: str) -> str:
         Conflict: the evaluation is not completed.
     """
     check_scope("analytics:read")
-    _note_opened(evaluation_id)
+    note_opened([evaluation_id])
     details = _read(evaluation_id)
     evaluation = details.evaluation
     if evaluation["status"] != Status.COMPLETED:
@@ -146,17 +146,9 @@ def render_blind(
         ),
         sound=_sound(details),
         questions=scored.open_questions(details.scorecard),
+        place_arguments=places.arguments(),
         form=_sent_form(typed, refused),
     )
-
-
-def _note_opened(evaluation_id: str) -> None:
-    """Note that the person has opened an evaluation; its words are masked.
-
-    A busy database does not keep the page from being read.
-    """
-    with suppress(ServiceUnavailable), current_runtime().db.writing() as session:
-        audit.record_daily(session, current_actor(), Action.EVALUATION_OPENED, evaluation_id)
 
 
 def _read(evaluation_id: str, *, raw: bool = False, as_judged: bool = False) -> EvaluationDetails:

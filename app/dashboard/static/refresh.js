@@ -9,7 +9,8 @@ function refresh() {
   request.onload = () => {
     for (const part of document.querySelectorAll("[data-refresh]")) {
       const newer = request.response?.getElementById(part.id);
-      if (newer && !part.contains(document.activeElement)) part.replaceWith(newer);
+      const isSame = newer?.textContent === part.textContent;
+      if (newer && !isSame && !part.matches(":active, :focus-within")) part.replaceWith(newer);
     }
   };
   request.send();

@@ -1,6 +1,7 @@
 """Web server: gunicorn around the application."""
 
 import os
+from threading import Thread
 from typing import Any
 
 from flask import Flask
@@ -8,10 +9,13 @@ from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 
 from app.core.process import stopping
 from app.core.settings import Settings
+from app.dashboard.install import compile_templates
 
 
-def _follow_parent(_: Any, worker: Any) -> None:
+def _prepare_worker(server: Any, worker: Any) -> None:
     stopping.follow(worker.ppid)
+    # In the background: requests come first, also while the worker starts.
+    Thread(target=compile_templates, args=(server.app.wsgi(),), daemon=True).start()
 
 
 GUNICORN_OPTIONS: dict[str, Any] = {
@@ -34,7 +38,7 @@ GUNICORN_OPTIONS: dict[str, Any] = {
     "accesslog": "-",
     "logger_class": "app.operations.processes.access_log.AccessLog",
     "worker_tmp_dir": "/dev/shm" if os.access("/dev/shm", os.W_OK) else None,  # noqa: S108
-    "post_fork": _follow_parent,
+    "post_fork": _prepare_worker,
 }
 
 

@@ -12,7 +12,8 @@ from app import __version__
 from app.web.api import BASES, Blueprint
 from app.web.errors import ErrorSchema
 from app.web.openapi.descriptions import camel, describe
-from app.web.openapi.examples import exemplify
+from app.web.openapi.field_examples import exemplify
+from app.web.openapi.samples import add_samples, error_samples
 from app.web.principal import EXPENSIVE
 
 _TITLE = "CQE API"
@@ -50,12 +51,12 @@ On this page, requests are signed with the key that is pasted above.
 A successful answer is `{"data": …, "meta": …}`, a list adds `pagination`; an error is
 `{"error": {"code", "message", "requestId"}}`.
 """
-_METHODS = ("get", "post", "put", "patch", "delete")
+METHODS = ("get", "post", "put", "patch", "delete")
 _ERRORS = {
     "400": "The body is not well-formed JSON (MALFORMED_REQUEST).",
     "401": "The key, the signature or the timestamp is invalid "
     "(INVALID_API_KEY, INVALID_SIGNATURE, TIMESTAMP_EXPIRED).",
-    "403": "The key lacks the scope, or its allowlist excludes this address (INSUFFICIENT_SCOPE, IP_NOT_ALLOWED).",
+    "403": "The key lacks the scope or its allowlist excludes this address, or the connection is not encrypted (INSUFFICIENT_SCOPE, IP_NOT_ALLOWED, TLS_REQUIRED).",
     "404": "There is no such resource (RESOURCE_NOT_FOUND).",
     "405": "The resource does not support this method (METHOD_NOT_ALLOWED).",
     "409": "The state of the resource does not allow this (CONFLICT).",
@@ -181,7 +182,7 @@ def build_document(
     views = _views(app)
     for path, item in document["paths"].items():
         _type_path_ids(item)
-        for method in _METHODS:
+        for method in METHODS:
             if method in item:
                 _complete(item[method], method, views[method.upper(), path])
                 _require_body(item[method], components["schemas"])
@@ -190,6 +191,7 @@ def build_document(
     document["tags"] += [{"name": name, "description": text} for name, text in _MORE_TAGS.items()]
     _translate_patterns(document)
     exemplify(components["schemas"])
+    add_samples(document)
     describe(document)
     return document
 
@@ -280,7 +282,12 @@ def _error(status: str) -> dict[str, Any]:
     return {
         "description": _ERRORS[status],
         "headers": _header_references(),
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+        "content": {
+            "application/json": {
+                "schema": {"$ref": "#/components/schemas/Error"},
+                "examples": error_samples(status),
+            }
+        },
     }
 
 

@@ -1,15 +1,19 @@
 """OpenAPI document, and the page /docs that shows it without files from other hosts."""
 
+import json
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Flask, Response, render_template, send_from_directory
+from flask import Blueprint, Flask, Response, jsonify, render_template, send_from_directory
 
 from app.web import api
+from app.web.current import current_runtime
+from app.web.openapi.collection import build_collection
 from app.web.openapi.document import build_document
+from app.web.public_address import public_address
 
 _ASSETS = Path(__file__).parent / "static"
 _EXTENSION = "cqe-openapi"
@@ -51,7 +55,7 @@ class _Document:
 def install(
     app: Flask, blueprints: Sequence[api.Blueprint], event_types: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Register /openapi.json and /docs."""
+    """Register /openapi.json and /docs, with the collection for Postman below it."""
     pages = Blueprint("docs", __name__, template_folder="templates")
     built = _Document(app, blueprints, event_types)
 
@@ -64,6 +68,12 @@ def install(
         response = Response(render_template("docs.html"), content_type="text/html; charset=utf-8")
         response.headers["Content-Security-Policy"] = _POLICY
         return response
+
+    @pages.get("/docs/cqe.postman_collection.json")
+    def collection() -> Response:
+        document = json.loads(built.body)
+        base = public_address(current_runtime().settings)
+        return jsonify(build_collection(document, base))
 
     @pages.get("/docs/<path:name>")
     def asset(name: str) -> Response:

@@ -14,6 +14,7 @@ from app.dashboard.charts.scales import Frame
 from app.dashboard.charts.trend import TrendChart
 from app.dashboard.counts import listed
 from app.dashboard.pages.figures.score_trends import SHEET_FRAME, score_chart, score_trend
+from app.dashboard.pages.opened import note_opened
 from app.dashboard.queries import PageFilters, filters_of_request
 from app.dashboard.views import sheets
 from app.dashboard.views.figures.overview import Figure, figures
@@ -21,9 +22,6 @@ from app.dashboard.views.filters import carried, url
 from app.dashboard.views.sheets import AdvisedConversation
 from app.directory.service import EXECUTIVES
 from app.evaluations import results, service
-from app.people import audit
-from app.people.audit import Action
-from app.people.gate.admission import current_actor
 from app.web.current import current_runtime
 from app.web.principal import check_scope, require_scope
 
@@ -72,8 +70,8 @@ def show(executive_id: str) -> str:
 def show_sheet(executive_id: str) -> str:
     """Show what a talk with an executive needs on paper: figures, trend and advice with quotes."""
     check_scope("evaluations:read")
-    runtime, chosen = current_runtime(), _chosen(executive_id)
-    with open_facts(runtime) as facts:
+    chosen = _chosen(executive_id)
+    with open_facts(current_runtime()) as facts:
         executive = _figures(facts, chosen, executive_id, SHEET_FRAME)
         newest = listed(
             facts.session,
@@ -82,11 +80,7 @@ def show_sheet(executive_id: str) -> str:
         conversations = [_advised(facts.session, row) for row in newest.items]
     strengths = sheets.frequent_advice(conversations, "strengths")
     improvements = sheets.frequent_advice(conversations, "improvements")
-    with runtime.db.writing() as session:
-        for advice in (*strengths, *improvements):
-            audit.record_daily(
-                session, current_actor(), Action.EVALUATION_OPENED, advice.evaluation_id
-            )
+    note_opened({advice.evaluation_id for advice in (*strengths, *improvements)})
     return render_template(
         "executives/sheet.html",
         chosen=chosen,

@@ -1,4 +1,4 @@
-"""README's scripts, run as printed against a service as it starts for the first time."""
+"""Scripts of docs/first-hour.md, run as printed against a service that starts for the first time."""
 
 import os
 import re
@@ -18,8 +18,8 @@ pytest.importorskip("faster_whisper", reason="the speech engine is not installed
 
 
 def scripts() -> list[str]:
-    """The Python blocks of the README: a recording, a receiver, a tour of the demo."""
-    text = (ROOT / "README.md").read_text()
+    """The Python blocks of the page: a recording, a receiver, a tour of the demo, an export."""
+    text = (ROOT / "docs" / "first-hour.md").read_text()
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
@@ -36,7 +36,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess
 
 @pytest.fixture(scope="module")
 def variables(service: ServiceProcess) -> dict[str, str]:
-    """The variables that the README exports, and the address of this service."""
+    """The variables that the page exports, and the address of this service."""
     key_file = (service.data_dir / "first-key.txt").read_text()
     key, secret = (re.search(rf"{start}\S+", key_file) for start in ("cqek_", "cqes_"))
     assert key
@@ -49,7 +49,7 @@ def variables(service: ServiceProcess) -> dict[str, str]:
 
 
 class Script:
-    """A running script of the README; `output` is what it has printed."""
+    """A running script of the page; `output` is what it has printed."""
 
     def __init__(self, text: str, folder: Path, variables: dict[str, str]) -> None:
         file = folder / "script.py"
@@ -140,3 +140,14 @@ def test_the_tour_prints_evaluations_and_ranks(
     assert "demo-chat-asks-card" in output
     assert re.search(r"^.*card.*segmentId", output, re.MULTILINE)
     assert re.search(r"^human \S+ ", output, re.MULTILINE)
+
+
+def test_the_export_prints_what_was_evaluated(tmp_path: Path, variables: dict[str, str]) -> None:
+    client = Client(*variables.values())
+    messages = [{"role": role, "text": text} for role, text in HELPFUL]
+    client.put("/imports/conversations/chat-2", {"messages": messages})
+    wait_until(lambda: list(client.evaluations(q="chat-2", status="completed")), 60)
+    script = Script(scripts()[3], tmp_path, variables)
+    output = script.finish()
+    assert script.process.returncode == 0, output
+    assert re.search(r"^chat-2 chat \d+$", output, re.MULTILINE)

@@ -1,12 +1,13 @@
-"""Examples for the OpenAPI document: a realistic value for every field, by name and type."""
+"""Examples of fields for the OpenAPI document: a realistic value for each, by name and type."""
 
 from typing import Any
 
-_TAIL = "01jd3v8xqkf6r9w2m5t7h4c0pz"
+# The last part of every id.
+TAIL = "01jd3v8xqkf6r9w2m5t7h4c0pz"
 _MOMENT = "2026-11-21T09:30:00.000Z"
 
 # Values by field name, for any resource.
-_BY_NAME: dict[str, Any] = {
+BY_NAME: dict[str, Any] = {
     "name": "Spring audit",
     "description": "Calls about deliveries, autumn season",
     "type": "quality_audit",
@@ -14,10 +15,10 @@ _BY_NAME: dict[str, Any] = {
     "externalId": "crm-4711",
     "customerRef": "customer-815",
     "url": "https://hooks.example.com/cqe",
-    "uploadUrl": f"https://cqe.example.com/storage/v1/aud_{_TAIL}?sv=1&sp=c&sig=Zm9v",
-    "downloadUrl": f"https://cqe.example.com/storage/v1/aud_{_TAIL}?sv=1&sp=r&sig=Zm9v",
-    "recordingUrl": f"https://cqe.example.com/storage/v1/aud_{_TAIL}?sv=1&sp=r&sig=Zm9v",
-    "statusUrl": f"https://cqe.example.com/api/v1/audio-files/aud_{_TAIL}/processing-status",
+    "uploadUrl": f"https://cqe.example.com/storage/v1/aud_{TAIL}?sv=1&sp=c&sig=Zm9v",
+    "downloadUrl": f"https://cqe.example.com/storage/v1/aud_{TAIL}?sv=1&sp=r&sig=Zm9v",
+    "recordingUrl": f"https://cqe.example.com/storage/v1/aud_{TAIL}?sv=1&sp=r&sig=Zm9v",
+    "statusUrl": f"https://cqe.example.com/api/v1/audio-files/aud_{TAIL}/processing-status",
     "fileName": "call-4711.wav",
     "contentType": "audio/wav",
     "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -84,7 +85,7 @@ _BY_NAME: dict[str, Any] = {
     "entityType": "phone_number",
     "metric": "agentWpm",
     "reason": "The agent says fewer than 30 words.",
-    "requestId": f"req_{_TAIL}",
+    "requestId": f"req_{TAIL}",
     "response_excerpt": "ok",
     "status_code": 200,
 }
@@ -146,9 +147,9 @@ def _text(field: str, shape: dict[str, Any], schema: str) -> str:
     pattern = str(shape.get("pattern", ""))
     if pattern.startswith("^") and "_[0-7]" in pattern:
         prefix = pattern[1:].split("_", 1)[0].strip("()").split("|")[0]
-        return f"{prefix}_{_TAIL}"
+        return f"{prefix}_{TAIL}"
     for stem in (field.removesuffix("Id"), field.removesuffix("_id"), field):
         if stem in _PREFIXES and (stem != field or field.endswith("s")):
-            return f"{_PREFIXES[stem]}_{_TAIL}"
-    known = _BY_NAME.get(field)
+            return f"{_PREFIXES[stem]}_{TAIL}"
+    known = BY_NAME.get(field)
     return known if isinstance(known, str) else "text"
