@@ -12,7 +12,7 @@ import orjson
 from app.core.settings import Settings
 from app.factory import create_app
 from app.operations import stored_secrets
-from app.operations.environment import settings_here
+from app.operations.environment import settings_here, unknown_settings
 from app.operations.failure import plain_errors
 from app.system import checks
 from app.web.current import current_runtime
@@ -25,6 +25,10 @@ def doctor(*, as_json: bool) -> None:
     """Check the installation and print what is wrong."""
     with plain_errors():
         results = checks.examine(settings_here())
+    results += [
+        checks.CheckResult("settings", checks.Verdict.WARN, sentence)
+        for sentence in unknown_settings()
+    ]
     if as_json:
         click.echo(orjson.dumps(results, option=orjson.OPT_INDENT_2).decode())
     else:

@@ -47,6 +47,14 @@ def test_doctor_tells_of_a_damaged_key_file(data_dir: Path, content: bytes) -> N
     assert "put a copy" in told.stdout
 
 
+def test_doctor_tells_of_a_mistyped_setting(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CQE_PROT", "8000")
+    told = run(doctor, data_dir)
+    assert "warn  settings      CQE_PROT is not a setting: did you mean CQE_PORT?" in told.stdout
+
+
 def test_doctor_makes_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "instance"
     folder.mkdir(mode=0o700)
