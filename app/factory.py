@@ -14,13 +14,14 @@ from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.dashboard import install as dashboard
 from app.events.catalogue import described_types
+from app.imports.uploads import ImportFiles
 from app.packages import load_blueprints
 from app.system.parts import PARTS
 from app.web import cors, current, errors, request_id, request_times
 from app.web.api import OrjsonProvider, register
 from app.web.health import Health
 from app.web.openapi import pages
-from app.web.transfers.endpoints import Blobs
+from app.web.transfers.endpoints import BlobOwner, Blobs
 from app.wiring import build_runtime
 
 
@@ -45,7 +46,12 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
         cors.install(app, settings.cors_origins)
     Authentication(runtime).install(app)
     _health(runtime).install(app)
-    Blobs(runtime, {"aud": AudioObjects(runtime), "exp": ExportFiles(runtime)}).install(app)
+    owners: dict[str, BlobOwner] = {
+        "aud": AudioObjects(runtime),
+        "exp": ExportFiles(runtime),
+        "imp": ImportFiles(runtime),
+    }
+    Blobs(runtime, owners).install(app)
     blueprints = load_blueprints()
     register(app, blueprints)
     pages.install(app, blueprints, described_types())

@@ -23,8 +23,8 @@ def build_runtime(settings: Settings) -> Runtime:
     hooks = Hooks(
         on_publish=(fan_out,),
         on_evaluation_changed=(
-            conversations.note_evaluation,
-            evaluation_requests.note_evaluation,
+            conversations.note_evaluations,
+            evaluation_requests.note_evaluations,
             facts.record,
         ),
         late_metrics=(first_contact_resolution,),

@@ -12,7 +12,9 @@ from app.ai.transcript import Participant, Role, Segment, Transcript, Word
 from app.core.ids import new_id
 from app.evaluations import service
 from app.evaluations.models import Evaluation
+from app.evaluations.service import EvaluationCompletion, Opening
 from app.evaluations.transcripts import store as transcripts
+from app.evaluations.transcripts.store import NewTranscript
 from app.scorecards.service import current_default
 
 START = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -102,7 +104,7 @@ def opened(session: Session, **values: Any) -> Evaluation:
         "scorecard_name": scorecard.name,
         **values,
     }
-    return service.open_evaluation(session, **given)
+    return service.open_evaluation(session, Opening(**given))
 
 
 def completed(
@@ -112,15 +114,10 @@ def completed(
     transcript = transcript or chat()
     evaluation = opened(session, **values)
     transcripts.store_transcript(
-        session,
-        source_type=evaluation.source_type,
-        source_id=evaluation.source_id,
-        transcript=transcript,
+        session, NewTranscript(evaluation.source_type, evaluation.source_id, transcript)
     )
+    judgement = judged(transcript, evaluation.channel)
     return service.complete(
         session,
-        evaluation.id,
-        judgement=judged(transcript, evaluation.channel),
-        language=transcript.language,
-        duration_seconds=140,
+        EvaluationCompletion(evaluation.id, judgement, transcript.language, duration_seconds=140),
     )

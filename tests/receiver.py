@@ -48,6 +48,7 @@ class Visit:
 
     sock: socket.socket
     stopping: threading.Event
+    request: Received
 
     def send(self, data: bytes) -> None:
         self.sock.sendall(data)
@@ -265,11 +266,12 @@ class Receiver:
         headers = {name.lower(): value for name, value in lines}
         body = stream.read(int(headers.get("content-length", "0")))
         with self._lock:
-            self.requests.append(Received(path, headers, body, time.time(), number, lines))
+            request = Received(path, headers, body, time.time(), number, lines)
+            self.requests.append(request)
             answers: Sequence[Answer] = self.scripts.get(path, [status(200)])
             turn = self._turns[path]
             self._turns[path] += 1
-        return answers[min(turn, len(answers) - 1)](Visit(sock, self._stopping))
+        return answers[min(turn, len(answers) - 1)](Visit(sock, self._stopping, request))
 
 
 _authority: list[trustme.CA] = []

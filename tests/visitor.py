@@ -39,7 +39,7 @@ class Visitor:
     def post(
         self,
         path: str,
-        data: dict[str, str] | None = None,
+        data: dict[str, Any] | None = None,
         headers: dict[str, str] | None = None,
         files: dict[str, tuple[str, bytes]] | None = None,
     ) -> requests.Response:

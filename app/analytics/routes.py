@@ -3,6 +3,7 @@
 from typing import Any
 
 from app.analytics.agreement import report as agreement
+from app.analytics.agreement import rounds
 from app.analytics.engine.reader import open_facts
 from app.analytics.engine.selection import Selection, selection_of
 from app.analytics.enums import Granularity, GroupBy, TrendMetric
@@ -24,6 +25,12 @@ from app.analytics.schemas.leaderboards import (
 )
 from app.analytics.schemas.query import AnalyticsQuery
 from app.analytics.schemas.reports import AnalyticsSummarySchema, AnalyticsTrendSchema, TrendQuery
+from app.analytics.schemas.rounds import (
+    CalibrationRoundCreate,
+    CalibrationRoundDetailSchema,
+    CalibrationRoundQuery,
+    CalibrationRoundSchema,
+)
 from app.core.clock import utc_now
 from app.core.database.paging import Page
 from app.web.api import Blueprint
@@ -107,6 +114,36 @@ def get_analytics_agreement(query: dict[str, Any]) -> Any:
     selection = _selection(query)
     with current_runtime().db.reading() as session:
         return agreement.show(session, selection)
+
+
+@blp.post("/calibration-rounds", tags=["analytics", "extension"])
+@require_scope("evaluations:review")
+@blp.arguments(CalibrationRoundCreate)
+@blp.response(201, CalibrationRoundSchema)
+def create_calibration_round(body: dict[str, Any]) -> Any:
+    """Ask several people to rate the same conversations, each without seeing the others' answers."""
+    created_by = current_principal().key_id
+    with current_runtime().db.writing() as session:
+        return rounds.create(session, **body, created_by=created_by)
+
+
+@blp.get("/calibration-rounds", tags=["analytics", "extension"])
+@require_scope("evaluations:review")
+@blp.arguments(CalibrationRoundQuery, location="query")
+@blp.response(200, CalibrationRoundSchema(many=True))
+def list_calibration_rounds(query: dict[str, Any]) -> Any:
+    """List the calibration rounds."""
+    with current_runtime().db.reading() as session:
+        return rounds.list_page(session, query["page_request"])
+
+
+@blp.get("/calibration-rounds/<id:round_id>", tags=["analytics", "extension"])
+@require_scope("evaluations:review")
+@blp.response(200, CalibrationRoundDetailSchema)
+def get_calibration_round(round_id: str) -> Any:
+    """Show who has rated what in a round, where answers differ, and the agreement."""
+    with current_runtime().db.reading() as session:
+        return rounds.show(session, round_id)
 
 
 @blp.post("/export")

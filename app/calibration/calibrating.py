@@ -4,21 +4,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy.orm import Session
-
 from app.ai.judge import Judgement
 from app.ai.scorecard.values import Scorecard
 from app.ai.scoring.score import band_of, round_half_up
-from app.calibration import service
 from app.calibration.models import CalibrationProfile
 from app.calibration.score_model import model_from
 
 
 def calibrated(
-    session: Session,
     judgement: Judgement,
+    profile: CalibrationProfile | None,
     *,
-    engagement_id: str | None,
     scorecard: Callable[[], Scorecard],
 ) -> Judgement:
     """Return the judgement with the score that people would give it.
@@ -30,9 +26,9 @@ def calibrated(
     changes.
 
     Args:
+        profile: the active profile of the engagement.
         scorecard: loads the version that was judged by; called only if there is a profile.
     """
-    profile = service.active_profile(session, engagement_id)
     if profile is None or judgement.score is None:
         return judgement
     reason = _problem(profile, judgement)

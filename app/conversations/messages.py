@@ -25,11 +25,9 @@ def replace(
     session: Session,
     conversation_id: str,
     messages: Sequence[Mapping[str, Any]],
-    *,
-    is_new: bool = False,
 ) -> None:
     """Replace the messages of a conversation; unchanged messages keep their ids."""
-    before = [] if is_new else of_conversation(session, conversation_id)
+    before = of_conversation(session, conversation_id)
     ids: dict[bytes, list[str]] = {}
     for message in reversed(before):
         ids.setdefault(_key(message), []).append(message["id"])
@@ -45,8 +43,20 @@ def replace(
                 Message.conversation_id == conversation_id, Message.index >= unchanged
             )
         )
-    if rows[unchanged:]:
-        session.execute(insert(Message), rows[unchanged:])
+    insert_all(session, rows[unchanged:])
+
+
+def new_rows(conversation_id: str, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of the messages of a new conversation."""
+    return [
+        {**message, "id": new_id("msg"), "conversation_id": conversation_id} for message in messages
+    ]
+
+
+def insert_all(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert messages."""
+    if rows:
+        session.execute(insert(Message), rows)
 
 
 def of_conversation(session: Session, conversation_id: str) -> list[dict[str, Any]]:

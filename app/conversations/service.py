@@ -1,10 +1,12 @@
 """Conversations: upserts and requests to evaluate them."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import RowMapping, update
+from sqlalchemy import RowMapping, bindparam, select, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.ai.context import Context
@@ -15,16 +17,57 @@ from app.conversations.enums import ASYNCHRONOUS, ENDED
 from app.conversations.models import Conversation, ConversationSearchText
 from app.conversations.preparation import PreparedMessages
 from app.conversations.transcripts import transcript_of
+from app.core.clock import utc_now
 from app.core.database import upserts
 from app.core.digests import digest_of
 from app.core.errors import InvalidInput, NotFound
+from app.core.ids import new_id
 from app.directory.service import EXECUTIVES
 from app.evaluations import references
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.erasure import require_kept
 from app.evaluations.judging import judgements
+from app.evaluations.judging.judgements import JudgementRequest
 from app.evaluations.models import Evaluation
 from app.redaction import raw_texts
+
+_NOTE_EVALUATION = (
+    update(Conversation)
+    .where(Conversation.id == bindparam("conversation_id"))
+    .values(evaluation_id=bindparam("evaluation"), score=bindparam("new_score"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenConversation:
+    """A conversation to store: its external id, and the result of `prepare_conversation`."""
+
+    external_id: str
+    values: Mapping[str, Any]
+
+    @property
+    def messages(self) -> PreparedMessages:
+        """Its messages."""
+        messages: PreparedMessages = self.values["messages"]
+        return messages
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of its row, digests included."""
+        columns = {name: value for name, value in self.values.items() if name != "messages"}
+        return {
+            **columns,
+            "executives": _executives(columns, self.messages),
+            "messages_digest": self.messages.digest,
+            "digest": digest_of([columns, self.messages.digest]),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedConversation:
+    """A created conversation with the rows of its messages."""
+
+    row: Conversation
+    messages: Sequence[Mapping[str, Any]]
 
 
 def upsert(
@@ -41,33 +84,65 @@ def upsert(
         InvalidInput: a reference does not exist.
         Conflict: the conversation was erased.
     """
-    given: PreparedMessages = values["messages"]
-    columns = {name: value for name, value in values.items() if name != "messages"}
-    digest = digest_of([columns, given.digest])
-    columns |= {
-        "executives": _executives(columns, given),
-        "messages_digest": given.digest,
-        "digest": digest,
-    }
+    given = GivenConversation(external_id, values)
+    row = upserts.find(session, Conversation, external_id)
+    if row is None:
+        try:
+            with session.begin_nested():
+                [created] = create_all(session, [given])
+            return queries.get(session, created.row.id), True, True
+        except IntegrityError:
+            row = upserts.find(session, Conversation, external_id)
+            if row is None:
+                raise
+    changed = _update(session, row, given)
+    return queries.get(session, row.id), False, changed
+
+
+def create_all(session: Session, given: Sequence[GivenConversation]) -> list[CreatedConversation]:
+    """Create conversations whose external ids are new.
+
+    Raises:
+        InvalidInput: a reference does not exist.
+        IntegrityError: there is a conversation of one of the external ids.
+    """
+    now = utc_now()
+    columns = [conversation.columns() for conversation in given]
     _require(session, columns)
-    row, created = upserts.find_or_create(session, Conversation, "conv", external_id, columns)
-    require_kept(row.erased_at)
-    if not created and row.digest == digest:
-        return queries.get(session, row.id), False, False
-    former_campaign_id = None if created else row.campaign_id
-    if created or row.messages_digest != given.digest:
-        messages.replace(session, row.id, given.rows, is_new=created)
-        columns["raw_text_id"] = raw_texts.store(session, row.id, given.raw)
-    upserts.update_row(session, row, columns)
-    text = queries.search_text(columns, external_id)
-    search_text = ConversationSearchText(conversation_id=row.id, text=text)
-    if created:
-        session.add(search_text)
-    else:
-        session.merge(search_text)
+    created = []
+    for conversation, values in zip(given, columns, strict=True):
+        raw = conversation.messages.raw
+        row = Conversation(
+            id=new_id("conv"),
+            external_id=conversation.external_id,
+            created_at=now,
+            updated_at=now,
+            raw_text_id=None if raw is None else raw.id,
+            **values,
+        )
+        created.append(
+            CreatedConversation(row, messages.new_rows(row.id, conversation.messages.rows))
+        )
+    session.add_all(item.row for item in created)
     session.flush()
-    campaigns.count_move(session, former_campaign_id, row.campaign_id, CampaignCount.CONVERSATIONS)
-    return queries.get(session, row.id), created, True
+    messages.insert_all(session, [row for item in created for row in item.messages])
+    for item, conversation in zip(created, given, strict=True):
+        raw_texts.store(session, item.row.id, conversation.messages.raw)
+        text = queries.search_text(conversation.values, conversation.external_id)
+        session.add(ConversationSearchText(conversation_id=item.row.id, text=text))
+    session.flush()
+    campaign_ids = Counter(item.row.campaign_id for item in created if item.row.campaign_id)
+    for campaign_id, number in campaign_ids.items():
+        campaigns.count(session, campaign_id, CampaignCount.CONVERSATIONS, by=number)
+    return created
+
+
+def known_external_ids(session: Session, external_ids: Collection[str]) -> set[str]:
+    """Return those of these external ids that a conversation has."""
+    column = Conversation.external_id
+    return {
+        known for known in session.scalars(select(column).where(column.in_(external_ids))) if known
+    }
 
 
 def request_evaluation(
@@ -92,48 +167,93 @@ def request_evaluation(
     row = session.get(Conversation, conversation_id, with_for_update=True)
     if row is None:
         raise NotFound("There is no such conversation.")
-    judged_digest = _input_digest(row, scorecard_id)
-    if row.judged_digest == judged_digest or not (even_open or row.status in ENDED):
+    if row.judged_digest == _input_digest(row, scorecard_id):
+        return None
+    if not (even_open or row.status in ENDED):
         return None
     rows = messages.of_conversation(session, row.id)
+    names = references.named(session, row)
+    requested = _judgement_request(row, rows, names, scorecard_id)
+    return None if requested is None else judgements.request(session, requested)
+
+
+def request_first_evaluations(
+    session: Session, created: Sequence[CreatedConversation], *, scorecard_id: str | None = None
+) -> list[Evaluation]:
+    """Queue the evaluations of created conversations that have ended and have a text.
+
+    Raises:
+        InvalidInput: there is no such scorecard, or it is for another channel.
+    """
+    ended = [item for item in created if item.row.status in ENDED]
+    names = references.named_all(session, [item.row for item in ended])
+    requests = [
+        requested
+        for item, named in zip(ended, names, strict=True)
+        if (requested := _judgement_request(item.row, item.messages, named, scorecard_id))
+    ]
+    return judgements.request_first(session, requests) if requests else []
+
+
+def _judgement_request(
+    row: Conversation,
+    rows: Sequence[Mapping[str, Any]],
+    names: Mapping[str, Any],
+    scorecard_id: str | None,
+) -> JudgementRequest | None:
     if not any(message["text"].strip() and not message["internal"] for message in rows):
         return None
-    row.judged_digest = judged_digest
-    return judgements.request(
-        session,
-        transcript=replace(transcript_of(rows, row.language), redacted=row.redacted),
-        raw_text_id=row.raw_text_id,
-        context=_context(row),
-        scorecard_id=scorecard_id,
-        source_type=SourceType.CONVERSATION,
-        source_id=row.id,
-        channel=Channel.CHAT,
-        **references.named(session, row),
-        language=row.language,
-        started_at=row.started_at,
-        duration_seconds=row.duration_seconds,
-        external_id=row.external_id,
-        labels=row.labels,
-    )
+    row.judged_digest = _input_digest(row, scorecard_id)
+    transcript = replace(transcript_of(rows, row.language), redacted=row.redacted)
+    source = {
+        "source_type": SourceType.CONVERSATION,
+        "source_id": row.id,
+        "channel": Channel.CHAT,
+        **names,
+        "language": row.language,
+        "started_at": row.started_at,
+        "duration_seconds": row.duration_seconds,
+        "external_id": row.external_id,
+        "labels": row.labels,
+    }
+    return JudgementRequest(transcript, _context(row), scorecard_id, row.raw_text_id, source)
 
 
-def note_evaluation(session: Session, current: Evaluation) -> None:
-    """Store the id and score of the current evaluation with its conversation."""
-    if current.source_type != SourceType.CONVERSATION:
-        return
-    session.execute(
-        update(Conversation)
-        .where(Conversation.id == current.source_id)
-        .values(evaluation_id=current.id, score=current.score)
-        .execution_options(synchronize_session=False)
-    )
+def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
+    """Store the ids and scores of current evaluations with their conversations."""
+    rows = [
+        {"conversation_id": current.source_id, "evaluation": current.id, "new_score": current.score}
+        for current in changed
+        if current.source_type == SourceType.CONVERSATION
+    ]
+    if rows:
+        session.connection().execute(_NOTE_EVALUATION, rows)
 
 
-def _require(session: Session, columns: Mapping[str, Any]) -> None:
-    references.require(session, columns)
-    executive_ids = columns["executives"]
+def _update(session: Session, row: Conversation, given: GivenConversation) -> bool:
+    """Update a conversation; return whether it had other values."""
+    columns = given.columns()
+    _require(session, [columns])
+    require_kept(row.erased_at)
+    if row.digest == columns["digest"]:
+        return False
+    former_campaign_id = row.campaign_id
+    if row.messages_digest != given.messages.digest:
+        messages.replace(session, row.id, given.messages.rows)
+        columns["raw_text_id"] = raw_texts.store(session, row.id, given.messages.raw)
+    upserts.update_row(session, row, columns)
+    text = queries.search_text(columns, given.external_id)
+    session.merge(ConversationSearchText(conversation_id=row.id, text=text))
+    session.flush()
+    campaigns.count_move(session, former_campaign_id, row.campaign_id, CampaignCount.CONVERSATIONS)
+    return True
+
+
+def _require(session: Session, columns: Sequence[Mapping[str, Any]]) -> None:
+    references.require(session, *columns)
+    executive_ids = {executive_id for row in columns for executive_id in row["executives"]}
     known = EXECUTIVES.names(session, executive_ids) if executive_ids else {}
-    for executive_id in executive_ids:
+    for executive_id in sorted(executive_ids):
         if executive_id not in known:
             raise InvalidInput.field("messages", f"There is no executive {executive_id}.")
 

@@ -18,9 +18,9 @@ class Hooks:
     """The hooks of a process, set once by `app.wiring`; each tuple is called in its order.
 
     Attributes:
-        on_publish: receives each published event, so that its deliveries commit with it.
-        on_evaluation_changed: receives the current evaluation of a source after it was opened, has
-            ended or got another score.
+        on_publish: receives published events, so that their deliveries commit with them.
+        on_evaluation_changed: receives the current evaluations of sources after they were opened,
+            have ended or got another score.
         late_metrics: each returns a metric that only time decides, when results are read.
         check_import_record: validates a record of an import before any transaction is open.
     """

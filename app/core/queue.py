@@ -29,6 +29,8 @@ from app.core.settings import Settings
 logger = logging.getLogger(__name__)
 
 URL_FILE = "queue.url"
+# Jobs leave the processor to requests where both want it.
+NICENESS = 5
 _BREAKER_OPEN_S = 5.0
 # RQ wants the name of a function; the worker of a queue calls its own, whatever Redis says.
 CALL = "cqe.bell"
@@ -262,6 +264,7 @@ def work(queue: str, url: str, run_row: RunRow) -> None:
 
     One queue a worker: with several, RQ pops with BLPOP and a kill right after loses the job.
     """
+    os.nice(NICENESS)
     _rq_worker(_Worker, queue, url, run_row).work(logging_level="WARNING")
 
 

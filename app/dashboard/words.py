@@ -162,6 +162,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "expired": "The file never came",
     },
     "importStatus": {
+        "awaiting_upload": "Waiting for its file",
         "queued": "Waiting",
         "running": "Running",
         "completed": "Done",
@@ -175,6 +176,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "failed": "Failed",
     },
     "importFormat": {
+        "auto": "Detected in the file",
         "native": "JSON Lines",
         "openai": "Chat completions",
         "csv": "CSV",

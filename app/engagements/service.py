@@ -104,11 +104,13 @@ def find(session: Session, id_or_name: str) -> Engagement:
     return engagement
 
 
-def count_evaluation(session: Session, engagement_id: str) -> None:
-    """Increment `evaluation_count` in SQL, so that no concurrent update is lost."""
+def count_evaluations(session: Session, engagement_id: str, number: int) -> None:
+    """Add to `evaluation_count` in SQL, so that no concurrent update is lost."""
     session.execute(
         update(Engagement)
         .where(Engagement.id == engagement_id)
-        .values(evaluation_count=Engagement.evaluation_count + 1, version=Engagement.version + 1)
+        .values(
+            evaluation_count=Engagement.evaluation_count + number, version=Engagement.version + 1
+        )
         .execution_options(synchronize_session=False)
     )

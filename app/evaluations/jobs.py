@@ -17,6 +17,7 @@ from app.core.jobs.thread_pool import run_in_threads
 from app.core.runtime import Runtime
 from app.evaluations.enums import FailureCode
 from app.evaluations.judging import bulk, judgements
+from app.evaluations.judging.batches import judge_batch
 from app.evaluations.judging.model_answers import StoredAnswers
 from app.evaluations.models import EvaluationJob
 from app.evaluations.transcripts import store as transcripts
@@ -26,21 +27,28 @@ logger = logging.getLogger(__name__)
 
 
 def judge(runtime: Runtime, job_id: str = "") -> None:
-    """Judge all that is due, this evaluation first; then continue bulk re-evaluations."""
+    """Judge all that is due; then continue bulk re-evaluations.
+
+    Rules compute, and so take evaluations in batches; a language model is waited for, and so has
+    some at once, this evaluation first.
+    """
+    engine = build_judge(runtime.settings, StoredAnswers(runtime.db))
+    at_once = requests_at_once(runtime.settings)
+    in_batches = at_once == 1
     job_type = JobType(
-        claim=judgements.claim,
-        handle=partial(
-            _judge_evaluation, judge=build_judge(runtime.settings, StoredAnswers(runtime.db))
-        ),
+        claim=judgements.claim_started_before if in_batches else judgements.claim,
+        handle=partial(_judge_evaluation, judge=engine),
         fail=_fail,
         release=judgements.release,
-        is_final=lambda error: isinstance(error, NotFound | CpuLimitExceeded),
+        is_final=judgements.is_final,
     )
 
     def run_one() -> bool:
-        return bool(run_next(runtime, job_type, job_id)) or _open_next_of_bulk(runtime)
+        judged_batch = in_batches and judge_batch(runtime, engine)
+        judged_one = run_next(runtime, job_type, job_id) is not None
+        return judged_batch or judged_one or _open_next_of_bulk(runtime)
 
-    run_in_threads(run_one, at_once=requests_at_once(runtime.settings))
+    run_in_threads(run_one, at_once=at_once)
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:

@@ -91,6 +91,7 @@ def _q(words: str) -> ColumnElement[bool]:
 
 
 _FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
+    "ids": _in(_OF.id),
     "engagement_id": _equal(_OF.engagement_id),
     "campaign_id": _equal(_OF.campaign_id),
     "call_center_id": _equal(_OF.call_center_id),
@@ -121,6 +122,7 @@ _FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
 # Selective filters with an index of their own.
 _SELECTIVE = frozenset(
     {
+        "ids",
         "engagement_id",
         "campaign_id",
         "call_center_id",

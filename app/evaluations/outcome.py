@@ -1,38 +1,72 @@
-"""Storing a judgement: columns, document, topics, search text, counts and the event."""
+"""Storing judgements: columns, documents, topics, search texts, counts and events."""
 
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, cast
 
 from sqlalchemy import select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import Session
 
 from app.ai.judge import Judgement
 from app.ai.scorecard.values import Scorecard
 from app.calibration.calibrating import calibrated
+from app.calibration.service import active_profile
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
-from app.engagements.service import count_evaluation
+from app.engagements.service import count_evaluations
 from app.evaluations.enums import ReviewStatus, Status
 from app.evaluations.listing import folded
 from app.evaluations.models import Evaluation, EvaluationResult, EvaluationTopic, SearchText
 from app.events.catalogue import EventType
-from app.events.outbox import publish
+from app.events.outbox import publish_all
 from app.events.payloads import EvaluationCompleted
 from app.scorecards import service as scorecards
 
+Source = tuple[str, str]
 
-def store(
-    session: Session, evaluation: Evaluation, judgement: Judgement, *, turn_count: int | None
-) -> None:
-    """Store the results document, and the columns that lists show and filter by.
 
-    Where the engagement has an active calibration profile, the score is the calibrated one.
+@dataclass(frozen=True, slots=True)
+class JudgedEvaluation:
+    """An evaluation with its judgement; without a `turn_count` that of the judgement holds."""
+
+    evaluation: Evaluation
+    judgement: Judgement
+    turn_count: int | None
+
+
+def store(session: Session, judged: Sequence[JudgedEvaluation]) -> list[EvaluationResult]:
+    """Store the results documents, and the columns that lists show and filter by.
+
+    Where an engagement has an active calibration profile, the score is the calibrated one.
     """
-    judgement = calibrated(
-        session,
-        judgement,
-        engagement_id=evaluation.engagement_id,
-        scorecard=lambda: scorecard_of(session, evaluation),
+    evaluations = [item.evaluation for item in judged]
+    profiles = {
+        engagement_id: active_profile(session, engagement_id)
+        for engagement_id in {evaluation.engagement_id for evaluation in evaluations}
+    }
+    results = []
+    for item in judged:
+        evaluation = item.evaluation
+        judgement = calibrated(
+            item.judgement,
+            profiles[evaluation.engagement_id],
+            scorecard=partial(scorecard_of, session, evaluation),
+        )
+        _set_columns(evaluation, judgement, item.turn_count)
+        results.append(_result_of(evaluation, judgement))
+    session.add_all(results)
+    session.add_all(
+        EvaluationTopic(topic=topic, evaluation_id=evaluation.id)
+        for evaluation in evaluations
+        for topic in evaluation.topics
     )
+    _update_search_texts(session, evaluations)
+    return results
+
+
+def _set_columns(evaluation: Evaluation, judgement: Judgement, turn_count: int | None) -> None:
     evaluation.score = judgement.score
     evaluation.raw_score = judgement.raw_score
     evaluation.compliance_score = judgement.compliance_score
@@ -53,25 +87,25 @@ def store(
     if judgement.needs_review and evaluation.review_status == ReviewStatus.NONE:
         evaluation.review_status = ReviewStatus.REQUESTED
     evaluation.turn_count = judgement.turn_count if turn_count is None else turn_count
+
+
+def _result_of(evaluation: Evaluation, judgement: Judgement) -> EvaluationResult:
     felt = {
         sentiment.segment_id: [sentiment.label, sentiment.score]
         for sentiment in judgement.segment_sentiments
     }
-    session.add(
-        EvaluationResult(
-            evaluation_id=evaluation.id,
-            document=judgement.results,
-            segment_sentiments=felt,
-            signals=dict(judgement.signals),
-        )
+    return EvaluationResult(
+        evaluation_id=evaluation.id,
+        document=judgement.results,
+        segment_sentiments=felt,
+        signals=dict(judgement.signals),
     )
-    session.add_all(
-        EvaluationTopic(topic=topic, evaluation_id=evaluation.id) for topic in evaluation.topics
-    )
-    search = session.get(SearchText, evaluation.id)
-    if search is not None:
-        search.text = search_text(evaluation)
-    session.flush()
+
+
+def _update_search_texts(session: Session, evaluations: Sequence[Evaluation]) -> None:
+    by_id = {evaluation.id: evaluation for evaluation in evaluations}
+    for search in session.scalars(select(SearchText).where(SearchText.evaluation_id.in_(by_id))):
+        search.text = search_text(by_id[search.evaluation_id])
 
 
 def scorecard_of(session: Session, evaluation: Evaluation) -> Scorecard:
@@ -95,33 +129,61 @@ def search_text(evaluation: Evaluation) -> str:
     return "\n".join(folded(part) for part in parts if part)
 
 
-def count(session: Session, evaluation: Evaluation) -> None:
+def count(
+    session: Session, completed: Sequence[Evaluation], of_sources: Mapping[Source, list[Evaluation]]
+) -> None:
     """Count each evaluated source once: a further revision does not count again.
 
     So `evaluationCount` is the number of conversations, recordings and calls that have a
     completed evaluation in the engagement, and so it is with a campaign. Call it before the
-    evaluation itself is completed.
+    evaluations themselves are completed.
     """
-    engagement_id, campaign_id = evaluation.engagement_id, evaluation.campaign_id
-    if engagement_id and not _is_counted(session, evaluation, Evaluation.engagement_id):
-        count_evaluation(session, engagement_id)
-    if campaign_id and not _is_counted(session, evaluation, Evaluation.campaign_id):
-        campaigns.count(session, campaign_id, CampaignCount.EVALUATIONS)
+    of_engagement: Counter[str] = Counter()
+    of_campaign: Counter[str] = Counter()
+    for evaluation in completed:
+        earlier = [
+            revision
+            for revision in of_sources[evaluation.source_type, evaluation.source_id]
+            if revision.status == Status.COMPLETED
+        ]
+        engagement_id, campaign_id = evaluation.engagement_id, evaluation.campaign_id
+        if engagement_id and engagement_id not in {row.engagement_id for row in earlier}:
+            of_engagement[engagement_id] += 1
+        if campaign_id and campaign_id not in {row.campaign_id for row in earlier}:
+            of_campaign[campaign_id] += 1
+    for engagement_id, number in of_engagement.items():
+        count_evaluations(session, engagement_id, number)
+    for campaign_id, number in of_campaign.items():
+        campaigns.count(session, campaign_id, CampaignCount.EVALUATIONS, by=number)
 
 
-def score_moved(session: Session, before: Evaluation | None, after: Evaluation) -> None:
-    """Update the mean scores of campaigns: those of current evaluations with a verdict."""
-    if before is not None and before.campaign_id and before.ranked_score is not None:
-        campaigns.note_score(session, before.campaign_id, -before.ranked_score, -1)
-    if after.campaign_id and after.ranked_score is not None:
-        campaigns.note_score(session, after.campaign_id, after.ranked_score, 1)
+def scores_moved(session: Session, moves: Iterable[tuple[Evaluation | None, Evaluation]]) -> None:
+    """Update the mean scores of campaigns: those of current evaluations with a verdict.
+
+    Args:
+        moves: the former current evaluation of a source, if any, and the one that is current now.
+    """
+    sums: Counter[str] = Counter()
+    numbers: Counter[str] = Counter()
+    for before, after in moves:
+        for evaluation, sign in ((before, -1), (after, 1)):
+            if evaluation and evaluation.campaign_id and evaluation.ranked_score is not None:
+                sums[evaluation.campaign_id] += sign * evaluation.ranked_score
+                numbers[evaluation.campaign_id] += sign
+    for campaign_id in numbers:
+        campaigns.note_score(session, campaign_id, sums[campaign_id], numbers[campaign_id])
 
 
-def announce(session: Session, evaluation: Evaluation) -> None:
-    """Publish `evaluation.completed`."""
+def announce(session: Session, completed: Sequence[Evaluation]) -> None:
+    """Publish `evaluation.completed` for each evaluation."""
+    data = [_announcement(evaluation) for evaluation in completed]
+    publish_all(session, EventType.EVALUATION_COMPLETED, data)
+
+
+def _announcement(evaluation: Evaluation) -> EvaluationCompleted:
     if evaluation.score is None:
         raise ValueError("a completed evaluation has a score")
-    data = EvaluationCompleted(
+    return EvaluationCompleted(
         evaluation_id=evaluation.id,
         engagement_id=evaluation.engagement_id or "",
         campaign=evaluation.campaign or "",
@@ -130,20 +192,3 @@ def announce(session: Session, evaluation: Evaluation) -> None:
         channel=cast(Literal["voice", "chat", "voice_bot"], evaluation.channel),
         duration_seconds=evaluation.duration_seconds or 0,
     )
-    publish(session, EventType.EVALUATION_COMPLETED, data)
-
-
-def _is_counted(
-    session: Session, evaluation: Evaluation, group: InstrumentedAttribute[str | None]
-) -> bool:
-    counted = session.scalar(
-        select(Evaluation.id)
-        .where(
-            Evaluation.source_id == evaluation.source_id,
-            Evaluation.source_type == evaluation.source_type,
-            group == getattr(evaluation, group.key),
-            Evaluation.status == Status.COMPLETED,
-        )
-        .limit(1)
-    )
-    return counted is not None

@@ -1,45 +1,60 @@
 """References of a source: existing engagement, campaign, call centre, agent and scorecard."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from app.campaigns import service as campaigns
 from app.campaigns.service import CAMPAIGNS
+from app.core.database.named_tables import NamedTable
 from app.core.errors import InvalidInput
 from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.engagements.service import ENGAGEMENTS
 from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
+_NAMED: Mapping[str, NamedTable[Any]] = {
+    "campaign_id": CAMPAIGNS,
+    "call_center_id": CALL_CENTERS,
+    "executive_id": EXECUTIVES,
+}
 COLUMNS = ("engagement_id", "campaign_id", "call_center_id", "executive_id")
 
 
-def require(session: Session, fields: Mapping[str, Any]) -> None:
+def require(session: Session, *sources: Mapping[str, Any]) -> None:
     """Raise for ids that do not exist.
 
     Raises:
         InvalidInput: naming the field.
     """
-    ENGAGEMENTS.require(session, fields.get("engagement_id"))
-    CAMPAIGNS.require(session, fields.get("campaign_id"))
-    CALL_CENTERS.require(session, fields.get("call_center_id"))
-    EXECUTIVES.require(session, fields.get("executive_id"))
+    for column, table in {"engagement_id": ENGAGEMENTS, **_NAMED}.items():
+        given = {fields.get(column) for fields in sources}
+        table.require_all(session, {row_id for row_id in given if row_id is not None})
 
 
 def named(session: Session, source: Any) -> dict[str, Any]:
     """Return the referenced ids of a source and their current names, for its evaluation."""
-    ids: dict[str, str | None] = {column: getattr(source, column) for column in COLUMNS}
-    call_center_id, executive_id = source.call_center_id, source.executive_id
-    centers = CALL_CENTERS.names(session, [call_center_id]) if call_center_id else {}
-    people = EXECUTIVES.names(session, [executive_id]) if executive_id else {}
-    return {
-        **ids,
-        "campaign": campaigns.name_of(session, source.campaign_id),
-        "call_center": centers.get(call_center_id),
-        "executive": people.get(executive_id),
+    return named_all(session, [source])[0]
+
+
+def named_all(session: Session, sources: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return for each source what `named` returns."""
+    names = {
+        column: table.names(session, ids)
+        for column, table in _NAMED.items()
+        if (ids := {value for source in sources if (value := getattr(source, column))})
     }
+    return [
+        {
+            **{column: getattr(source, column) for column in COLUMNS},
+            **{
+                column.removesuffix("_id"): names.get(column, {}).get(getattr(source, column))
+                for column in _NAMED
+            },
+        }
+        for source in sources
+    ]
 
 
 def scorecard_for(

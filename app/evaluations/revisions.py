@@ -1,6 +1,6 @@
 """Revisions of a source: their order, which one is current, and the totals of evaluations."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
@@ -18,12 +18,25 @@ _TOTAL = select(_TOTALS.quantity).where(_TOTALS.kind == bindparam("wanted"))
 
 def of_source(session: Session, *, source_type: str, source_id: str) -> Sequence[Evaluation]:
     """Return every revision of a source in order, locked until the commit."""
-    return session.scalars(
+    return of_sources(session, [(source_type, source_id)])[source_type, source_id]
+
+
+def of_sources(
+    session: Session, sources: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], list[Evaluation]]:
+    """Return every revision of each source in order, by type and id, locked until the commit."""
+    revisions: dict[tuple[str, str], list[Evaluation]] = {source: [] for source in sources}
+    rows = session.scalars(
         select(Evaluation)
-        .where(Evaluation.source_id == source_id, Evaluation.source_type == source_type)
-        .order_by(Evaluation.revision)
+        .where(Evaluation.source_id.in_([source_id for _, source_id in sources]))
+        .order_by(Evaluation.source_id, Evaluation.revision)
         .with_for_update()
-    ).all()
+    )
+    for evaluation in rows:
+        source = evaluation.source_type, evaluation.source_id
+        if source in revisions:
+            revisions[source].append(evaluation)
+    return revisions
 
 
 def settle_current(revisions: Sequence[Evaluation]) -> Evaluation:
@@ -40,27 +53,22 @@ def settle_current(revisions: Sequence[Evaluation]) -> Evaluation:
     return chosen
 
 
-def notify_changed(session: Session, current: Evaluation) -> None:
-    """Call `Hooks.on_evaluation_changed`: higher packages show the evaluation with its source."""
+def notify_changed(session: Session, *changed: Evaluation) -> None:
+    """Call `Hooks.on_evaluation_changed`: higher packages show evaluations with their sources."""
     for on_changed in hooks_of(session).on_evaluation_changed:
-        on_changed(session, current)
+        on_changed(session, changed)
 
 
-def count_opened(session: Session, *, first_of_source: bool) -> None:
+def count_opened(session: Session, number: int, *, first_of_source: int) -> None:
     """Update the totals: one counts every revision, the other every source once."""
-    _add(session, ALL)
-    if first_of_source:
-        _add(session, CURRENT)
+    statement = upsert_into(session, EvaluationTotal)
+    more = EvaluationTotal.quantity + statement.excluded.quantity
+    session.connection().execute(
+        statement.on_conflict_do_update(index_elements=["kind"], set_={"quantity": more}),
+        [{"kind": ALL, "quantity": number}, {"kind": CURRENT, "quantity": first_of_source}],
+    )
 
 
 def total(session: Session, kind: str) -> int:
     """Return the number of evaluations: `ALL` revisions, or the `CURRENT` ones."""
     return session.scalar(_TOTAL, {"wanted": kind}) or 0
-
-
-def _add(session: Session, kind: str) -> None:
-    statement = upsert_into(session, EvaluationTotal).values(kind=kind, quantity=1)
-    more = EvaluationTotal.quantity + 1
-    session.execute(
-        statement.on_conflict_do_update(index_elements=["kind"], set_={"quantity": more})
-    )

@@ -1,6 +1,7 @@
 """Lifecycle of evaluations: open, advance, complete or fail, and read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -15,86 +16,107 @@ from app.evaluations import outcome, revisions
 from app.evaluations.enums import ENDED, Status
 from app.evaluations.listing import COLUMNS
 from app.evaluations.models import Evaluation, SearchText
+from app.evaluations.outcome import JudgedEvaluation
 from app.evaluations.transcripts import store as transcripts
 
 _DETAIL = select(*COLUMNS, Evaluation.__table__.c.summary)
 
 
-def open_evaluation(
-    session: Session,
-    *,
-    source_type: str,
-    source_id: str,
-    channel: str,
-    engagement_id: str | None,
-    campaign_id: str | None = None,
-    campaign: str | None = None,
-    call_center_id: str | None = None,
-    call_center: str | None = None,
-    executive_id: str | None = None,
-    executive: str | None = None,
-    scorecard_id: str,
-    scorecard_version: int,
-    scorecard_name: str,
-    language: str | None = None,
-    direction: str = "unknown",
-    started_at: datetime | None = None,
-    duration_seconds: int | None = None,
-    external_id: str | None = None,
-    labels: Mapping[str, str] | None = None,
-    transcript_id: str | None = None,
-    context: Mapping[str, Any] | None = None,
-    created_at: datetime | None = None,
-    re_evaluation_id: str | None = None,
-) -> Evaluation:
-    """Open the next revision of a source's evaluation, queued.
+@dataclass(frozen=True, slots=True)
+class EvaluationCompletion:
+    """A judgement to store; a language or duration of None keeps what is known."""
 
-    A completed revision stays current until this one is completed too; any other is replaced at
-    once.
+    evaluation_id: str
+    judgement: Judgement
+    language: str | None
+    duration_seconds: int | None
+    turn_count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """The columns of a new evaluation.
 
     Args:
         transcript_id: the transcript to judge; by default the newest one at the end.
         context: known facts besides the words (see `contexts.document_of`).
         created_at: now by default.
     """
+
+    source_type: str
+    source_id: str
+    channel: str
+    engagement_id: str | None
+    campaign_id: str | None = None
+    campaign: str | None = None
+    call_center_id: str | None = None
+    call_center: str | None = None
+    executive_id: str | None = None
+    executive: str | None = None
+    scorecard_id: str
+    scorecard_version: int
+    scorecard_name: str
+    language: str | None = None
+    direction: str = "unknown"
+    started_at: datetime | None = None
+    duration_seconds: int | None = None
+    external_id: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    transcript_id: str | None = None
+    context: Mapping[str, Any] | None = None
+    created_at: datetime | None = None
+    re_evaluation_id: str | None = None
+
+
+def open_evaluation(session: Session, opening: Opening) -> Evaluation:
+    """Open the next revision of a source's evaluation, queued.
+
+    A completed revision stays current until this one is completed too; any other is replaced at
+    once.
+    """
+    former = revisions.of_source(
+        session, source_type=opening.source_type, source_id=opening.source_id
+    )
+    return _open(session, [(opening, former)])[0]
+
+
+def open_first(session: Session, openings: Sequence[Opening]) -> list[Evaluation]:
+    """Open the first evaluations of their sources, queued."""
+    return _open(session, [(opening, []) for opening in openings])
+
+
+def _open(
+    session: Session, openings: Sequence[tuple[Opening, Sequence[Evaluation]]]
+) -> list[Evaluation]:
+    opened = [_queued(opening, former) for opening, former in openings]
+    session.add_all(opened)
+    _settle(
+        session,
+        [[*former, evaluation] for (_, former), evaluation in zip(openings, opened, strict=True)],
+    )
+    session.add_all(
+        SearchText(evaluation_id=evaluation.id, text=outcome.search_text(evaluation))
+        for evaluation in opened
+    )
+    revisions.count_opened(
+        session, len(opened), first_of_source=sum(not former for _, former in openings)
+    )
+    return opened
+
+
+def _queued(opening: Opening, former: Sequence[Evaluation]) -> Evaluation:
     now = utc_now()
-    former = revisions.of_source(session, source_type=source_type, source_id=source_id)
-    evaluation = Evaluation(
+    columns = {column.name: getattr(opening, column.name) for column in fields(opening)}
+    columns |= {"labels": dict(opening.labels), "created_at": opening.created_at or now}
+    return Evaluation(
+        **columns,
         id=new_id("eval"),
-        source_type=source_type,
-        source_id=source_id,
-        channel=channel,
-        engagement_id=engagement_id,
-        campaign_id=campaign_id,
-        campaign=campaign,
-        call_center_id=call_center_id,
-        call_center=call_center,
-        executive_id=executive_id,
-        executive=executive,
-        scorecard_id=scorecard_id,
-        scorecard_version=scorecard_version,
-        scorecard_name=scorecard_name,
-        language=language,
-        direction=direction,
-        started_at=started_at,
-        duration_seconds=duration_seconds,
-        external_id=external_id,
-        labels=dict(labels or {}),
-        transcript_id=transcript_id,
-        context=None if context is None else dict(context),
-        re_evaluation_id=re_evaluation_id,
         status=Status.QUEUED,
         revision=former[-1].revision + 1 if former else 1,
         supersedes_id=next((evaluation.id for evaluation in former if evaluation.is_current), None),
         is_current=not former,
-        created_at=created_at or now,
         updated_at=now,
     )
-    session.add(evaluation)
-    _settle(session, [*former, evaluation])
-    session.add(SearchText(evaluation_id=evaluation.id, text=outcome.search_text(evaluation)))
-    revisions.count_opened(session, first_of_source=not former)
-    return evaluation
 
 
 def set_status(session: Session, evaluation_id: str, status: str) -> Evaluation:
@@ -114,45 +136,71 @@ def set_status(session: Session, evaluation_id: str, status: str) -> Evaluation:
     return evaluation
 
 
-def complete(
-    session: Session,
-    evaluation_id: str,
-    *,
-    judgement: Judgement,
-    language: str | None,
-    duration_seconds: int | None,
-    turn_count: int | None = None,
-) -> Evaluation:
-    """Store a judgement, make the evaluation current, count it and publish the event.
+def complete(session: Session, completion: EvaluationCompletion) -> Evaluation:
+    """Complete one evaluation (see `complete_all`)."""
+    return complete_all(session, [completion])[0]
 
-    A judgement without a score fails the evaluation instead and publishes nothing: a score in an
-    event is never null. A second call does nothing.
+
+def complete_all(session: Session, completions: Sequence[EvaluationCompletion]) -> list[Evaluation]:
+    """Store judgements, make their evaluations current, count them and publish the events.
+
+    A judgement without a score fails its evaluation instead and publishes nothing: a score in an
+    event is never null. A completed evaluation stays as it is. The evaluations are of different
+    sources.
 
     Raises:
-        Conflict: the evaluation has failed or was canceled.
+        NotFound: there is no such evaluation.
+        Conflict: one of the evaluations has failed or was canceled.
     """
-    evaluation = find(session, evaluation_id)
-    if evaluation.status == Status.COMPLETED:
-        return evaluation
-    transcript = transcripts.judged_by(session, evaluation)
-    if transcript is not None:
-        evaluation.transcript_id = transcript.id
-        evaluation.redacted = transcript.redacted
-    if judgement.problem is not None:
-        problem = judgement.problem
-        failed = fail(session, evaluation_id, code=problem.code, message=problem.message)
-        failed.language = language or failed.language
-        return failed
-    _require_open(evaluation)
-    evaluation.language = language or evaluation.language
-    if duration_seconds is not None:
-        evaluation.duration_seconds = duration_seconds
-    outcome.store(session, evaluation, judgement, turn_count=turn_count)
-    outcome.count(session, evaluation)
-    evaluation.completed_at = utc_now()
-    _end(session, evaluation, Status.COMPLETED)
-    outcome.announce(session, evaluation)
-    return evaluation
+    evaluations = find_all(session, [completion.evaluation_id for completion in completions])
+    transcripts_by_id = transcripts.judged_by_all(session, evaluations)
+    judged = []
+    with session.no_autoflush:
+        for completion, evaluation in zip(completions, evaluations, strict=True):
+            if evaluation.status == Status.COMPLETED:
+                continue
+            transcript = transcripts_by_id.get(evaluation.id)
+            if transcript is not None:
+                evaluation.transcript_id = transcript.id
+                evaluation.redacted = transcript.redacted
+            problem = completion.judgement.problem
+            if problem is not None:
+                fail(session, evaluation.id, code=problem.code, message=problem.message)
+                evaluation.language = completion.language or evaluation.language
+                continue
+            _require_open(evaluation)
+            evaluation.language = completion.language or evaluation.language
+            if completion.duration_seconds is not None:
+                evaluation.duration_seconds = completion.duration_seconds
+            judged.append(JudgedEvaluation(evaluation, completion.judgement, completion.turn_count))
+    if judged:
+        _complete(session, judged)
+    return evaluations
+
+
+def _complete(session: Session, judged: Sequence[JudgedEvaluation]) -> None:
+    completed = [item.evaluation for item in judged]
+    with session.no_autoflush:
+        of_sources = _of_sources(session, completed)
+        # The session forgets rows that nobody refers to; the hooks find these there.
+        results = outcome.store(session, judged)
+        outcome.count(session, completed, of_sources)
+    now = utc_now()
+    for evaluation in completed:
+        evaluation.status = Status.COMPLETED
+        evaluation.completed_at = evaluation.updated_at = now
+    settled = _settle(session, of_sources.values())
+    ended = {evaluation.id for evaluation in completed}
+    outcome.scores_moved(
+        session,
+        (
+            (None if before is current else before, current)
+            for before, current in settled
+            if current.id in ended
+        ),
+    )
+    outcome.announce(session, completed)
+    del results
 
 
 def fail(session: Session, evaluation_id: str, *, code: str, message: str) -> Evaluation:
@@ -190,6 +238,15 @@ def find(session: Session, evaluation_id: str, *, for_update: bool = False) -> E
     return evaluation
 
 
+def find_all(session: Session, evaluation_ids: Sequence[str]) -> list[Evaluation]:
+    """Return the rows of evaluations in this order; `NotFound` where one is missing."""
+    rows = session.scalars(select(Evaluation).where(Evaluation.id.in_(evaluation_ids)))
+    by_id = {evaluation.id: evaluation for evaluation in rows}
+    if len(by_id) < len(evaluation_ids):
+        raise NotFound("There is no such evaluation.")
+    return [by_id[evaluation_id] for evaluation_id in evaluation_ids]
+
+
 def get(session: Session, evaluation_id: str) -> dict[str, Any]:
     """Show an evaluation with its summary; `NotFound` where there is none."""
     row = (
@@ -211,17 +268,29 @@ def _end(session: Session, evaluation: Evaluation, status: Status) -> None:
     evaluation.status = status
     evaluation.updated_at = utc_now()
     session.flush()
-    source_type, source_id = evaluation.source_type, evaluation.source_id
-    of_source = revisions.of_source(session, source_type=source_type, source_id=source_id)
-    before = _settle(session, of_source)
-    if status == Status.COMPLETED and evaluation.is_current:
-        outcome.score_moved(session, before if before is not evaluation else None, evaluation)
+    _settle(session, _of_sources(session, [evaluation]).values())
 
 
-def _settle(session: Session, of_source: Sequence[Evaluation]) -> Evaluation | None:
-    """Choose the current revision, notify the source, and return the one that was current."""
-    before = next((evaluation for evaluation in of_source if evaluation.is_current), None)
-    current = revisions.settle_current(of_source)
+def _of_sources(
+    session: Session, evaluations: Iterable[Evaluation]
+) -> dict[tuple[str, str], list[Evaluation]]:
+    return revisions.of_sources(
+        session, [(evaluation.source_type, evaluation.source_id) for evaluation in evaluations]
+    )
+
+
+def _settle(
+    session: Session, of_sources: Iterable[Sequence[Evaluation]]
+) -> list[tuple[Evaluation | None, Evaluation]]:
+    """Choose the current revision of each source and notify.
+
+    Returns:
+        The revision that was current, if any, and the one that is current now.
+    """
+    settled = []
+    for of_source in of_sources:
+        before = next((evaluation for evaluation in of_source if evaluation.is_current), None)
+        settled.append((before, revisions.settle_current(of_source)))
     session.flush()
-    revisions.notify_changed(session, current)
-    return before
+    revisions.notify_changed(session, *(current for _, current in settled))
+    return settled

@@ -23,6 +23,8 @@ SUFFIXES = frozenset(
 class UnknownFormat(Exception):
     """The format of a file cannot be detected."""
 
+    code, message = "UNKNOWN_FORMAT", "The format of the file is unknown: name it as `format`."
+
 
 @dataclass(frozen=True, slots=True)
 class ImportFile:
@@ -88,7 +90,7 @@ def document_of(
         stream = stream if stream.seekable() else io.BufferedReader(_RawStream(stream), HEAD_BYTES)
         detected = detect_format(_peek(stream), name)
         if detected is None:
-            raise UnknownFormat(f"The format of {name} is unknown; give it with --format.")
+            raise UnknownFormat(f"The format of {name} is unknown: give it with --format.")
         format = detected
     return Document(format, stream, external_id if format in ONE_RECORD_FORMATS else None, name)
 

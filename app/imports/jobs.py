@@ -3,7 +3,7 @@
 import io
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -15,17 +15,25 @@ from app.core.jobs.leases import Lease
 from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_next
 from app.core.runtime import Runtime
 from app.core.storage.files import require_space
-from app.imports import service
+from app.imports import files, service, uploads
+from app.imports.files import UnknownFormat
 from app.imports.loading.disk_set import DiskSet
 from app.imports.loading.documents import Document, entries_of
 from app.imports.loading.load import DryRunRollback, load_batch
 from app.imports.loading.normalise import NormalisedRecord, batches_of, normalised
 from app.imports.models import Import
 from app.imports.options import ImportOptions
+from app.imports.service import ImportTask
 
 _KEPT_FOR = timedelta(days=90)
 _DRY_RUNS_KEPT_FOR = timedelta(hours=1)
 _BETWEEN_BATCHES_S = 0.05
+
+
+class FileMissing(Exception):
+    """The stored file of an import is gone."""
+
+    code, message = "BYTES_MISSING", "The uploaded file is gone: send it again."
 
 
 def run_import(runtime: Runtime, import_id: str) -> None:
@@ -33,7 +41,12 @@ def run_import(runtime: Runtime, import_id: str) -> None:
 
     Safe to run twice: the second run continues after the records that were counted.
     """
-    job_type = JobType(claim=service.claim, handle=_load_import, fail=_fail)
+    job_type = JobType(
+        claim=service.claim,
+        handle=_load_import,
+        fail=_fail,
+        is_final=lambda error: isinstance(error, UnknownFormat | FileMissing),
+    )
     lease = run_next(runtime, job_type, import_id)
     if lease is not None and lease.job_id != import_id:
         runtime.doorbell.ring(service.bell(import_id))
@@ -53,9 +66,20 @@ def purge(runtime: Runtime) -> None:
 
 
 def forget_documents(runtime: Runtime) -> None:
-    """Delete the documents of dry runs that ended over an hour ago."""
+    """Delete the input of dry runs that ended over an hour ago, and imports without their file."""
+    before = utc_now() - _DRY_RUNS_KEPT_FOR
     with runtime.db.writing() as session:
-        service.forget_documents(session, before=utc_now() - _DRY_RUNS_KEPT_FOR)
+        file_ids = service.forget_documents(session, before=before)
+        uploads.expire(session, before=before)
+    for file_id in file_ids:
+        runtime.storage.delete(file_id)
+
+
+def orphaned(runtime: Runtime, file_ids: Sequence[str]) -> Sequence[str]:
+    """Return those of these stored files that no import needs."""
+    with runtime.db.reading() as session:
+        needed = uploads.needed_among(session, file_ids)
+    return [file_id for file_id in file_ids if file_id not in needed]
 
 
 def _purge_once(runtime: Runtime, before: datetime) -> int:
@@ -68,8 +92,7 @@ def _load_import(job: RunningJob[Import]) -> None:
     with job.transaction() as session:
         task = service.start(session, job.lease, job.runtime.keyring)
     settings = job.runtime.settings
-    documents = _opened(task.format, task.documents)
-    with closing(DiskSet()) as seen_keys:
+    with closing(DiskSet()) as seen_keys, _documents(job.runtime, task) as documents:
         records = normalised(
             entries_of(documents, task.options),
             task.options,
@@ -82,6 +105,8 @@ def _load_import(job: RunningJob[Import]) -> None:
             _write_batch(job, batch, task.options)
     with job.transaction() as session:
         service.finish(session, job.lease)
+    if task.file_id and not task.options.dry_run:
+        job.runtime.storage.delete(task.file_id)
 
 
 def _write_batch(
@@ -98,11 +123,28 @@ def _write_batch(
 
 
 def _fail(session: Session, lease: Lease[Import], error: Exception) -> None:
+    if isinstance(error, UnknownFormat | FileMissing):
+        service.fail(session, lease, error.code, error.message)
+        return
     if isinstance(error, Interrupted):
         code, reason = "INTERRUPTED", "was interrupted too often"
     else:
         code, reason = "INTERNAL", "failed because of an internal error"
     service.fail(session, lease, code, f"The import {reason}; send the remaining records again.")
+
+
+@contextmanager
+def _documents(runtime: Runtime, task: ImportTask) -> Iterator[Iterator[Document]]:
+    """Open the uploaded file, or the documents of the request."""
+    if task.file_id is None:
+        yield _opened(task.format, task.documents)
+        return
+    with runtime.storage.local_copy(task.file_id) as copy:
+        if copy is None:
+            raise FileMissing
+        with copy.path.open("rb") as stream:
+            key = files.key_of(task.file_name)
+            yield iter([files.document_of(stream, task.file_name, task.format, key)])
 
 
 def _opened(format: str, documents: Sequence[Mapping[str, str | None]]) -> Iterator[Document]:

@@ -13,6 +13,7 @@ class Import(LeasedJob):
 
     `sealed_documents` are the documents, `{"content", "externalId"}` each. They are encrypted because
     their texts are not masked yet, and deleted when the import ends; those of a dry run an hour later.
+    An import of an uploaded file has the id of the stored file instead, and the file's name.
     `error` says why the import as a whole failed, `errors` why single records failed.
     """
 
@@ -24,6 +25,8 @@ class Import(LeasedJob):
 
     format: Mapped[str]
     sealed_documents: Mapped[str | None]
+    file_id: Mapped[str | None]
+    file_name: Mapped[str | None]
     options: Mapped[dict[str, Any]] = mapped_column(JSON)
     received: Mapped[int] = mapped_column(default=0)
     created: Mapped[int] = mapped_column(default=0)

@@ -7,7 +7,7 @@ from app.conversations.preparation import prepare_conversation
 from app.conversations.schemas import ConversationSchema
 from app.directory import service as directory
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
-from app.imports import contacts, request_parsing, service
+from app.imports import contacts, request_parsing, service, uploads
 from app.imports.external_ids import PATH_PARAMETER, normalised_external_id
 from app.imports.loading.record_writers import put_campaign as store_campaign
 from app.imports.schemas.base import pop_names
@@ -15,7 +15,13 @@ from app.imports.schemas.campaigns import CampaignUpsert
 from app.imports.schemas.contacts import EvaluateQuery
 from app.imports.schemas.conversations import ConversationUpsert
 from app.imports.schemas.directory import CallCenterUpsert, ExecutiveUpsert
-from app.imports.schemas.requests import ImportCreate, ImportQuery, ImportSchema
+from app.imports.schemas.requests import (
+    ImportCreate,
+    ImportQuery,
+    ImportSchema,
+    ImportUploadCreate,
+    ImportUploadSchema,
+)
 from app.imports.schemas.voice_calls import VoiceCallUpsert
 from app.redaction.redactor import Redactor
 from app.voice_calls.preparation import prepare_voice_call
@@ -23,6 +29,7 @@ from app.voice_calls.schemas import VoiceCallSchema
 from app.web.api import Blueprint
 from app.web.current import current_runtime
 from app.web.principal import require_scope
+from app.web.public_address import public_address
 
 blp = Blueprint(
     "imports",
@@ -46,6 +53,27 @@ def create_import(body: dict[str, Any]) -> Any:
     with runtime.db.writing() as session:
         return service.create(
             session, runtime.keyring, format=body["format"], documents=documents, options=options
+        )
+
+
+@blp.post("/files/upload-url", tags=["imports", "extension"])
+@require_scope("ingest:write")
+@blp.arguments(ImportUploadCreate)
+@blp.response(201, ImportUploadSchema)
+def create_import_upload_url(body: dict[str, Any]) -> Any:
+    """Reserve the upload of a file of up to 2 GiB; the import starts when it has arrived."""
+    runtime = current_runtime()
+    options = request_parsing.options_from_body(body, runtime.settings.engagement_types)
+    with runtime.db.writing() as session:
+        return uploads.reserve(
+            session,
+            runtime,
+            base=public_address(runtime.settings),
+            format=body["format"],
+            file_name=body["file_name"],
+            size_bytes=body["size_bytes"],
+            sha256=body["sha256"],
+            options=options,
         )
 
 

@@ -40,10 +40,12 @@ _COMPLETED, _COMPLETED_WITH_ERRORS = "completed", "completed_with_errors"
 
 @dataclass(frozen=True, slots=True)
 class ImportTask:
-    """The documents and options of an import, and the number of records already loaded."""
+    """The documents or the file and the options of an import, and the number of loaded records."""
 
     format: str
     documents: Documents
+    file_id: str | None
+    file_name: str
     options: ImportOptions
     done: int
 
@@ -60,8 +62,10 @@ def create(
     format: str,
     documents: Documents,
     options: ImportOptions,
+    file_id: str | None = None,
+    file_name: str | None = None,
 ) -> dict[str, Any]:
-    """Store an import and queue it.
+    """Store an import of documents, or of a stored file, and queue it.
 
     Raises:
         InvalidInput: a default or the scorecard does not exist.
@@ -72,7 +76,11 @@ def create(
     row = Import(
         id=import_id,
         format=format,
-        sealed_documents=sealed_documents.seal(keyring, import_id, documents),
+        sealed_documents=(
+            None if file_id else sealed_documents.seal(keyring, import_id, documents)
+        ),
+        file_id=file_id,
+        file_name=file_name,
         options=options.as_document(),
         due_at=now,
         queued_at=now,
@@ -147,16 +155,19 @@ def confirm(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any
     options = ImportOptions.from_document(row.options)
     if not options.dry_run or row.state != JobState.SUCCEEDED:
         raise Conflict("Only a dry run that has ended can be confirmed.")
-    if row.sealed_documents is None:
+    if row.sealed_documents is None and row.file_id is None:
         raise Conflict("The documents of this dry run are deleted: send them again.")
     documents = sealed_documents.unseal(keyring, row.id, row.sealed_documents)
-    row.sealed_documents = None
+    file_id = row.file_id
+    _forget_input(row)
     return create(
         session,
         keyring,
         format=row.format,
         documents=documents,
         options=replace(options, dry_run=False),
+        file_id=file_id,
+        file_name=row.file_name,
     )
 
 
@@ -169,7 +180,14 @@ def start(session: Session, lease: Lease[Import], keyring: Keyring) -> ImportTas
     """Return the task of a claimed import."""
     row = leases.held(session, lease)
     documents = sealed_documents.unseal(keyring, row.id, row.sealed_documents)
-    return ImportTask(row.format, documents, ImportOptions.from_document(row.options), row.received)
+    return ImportTask(
+        row.format,
+        documents,
+        row.file_id,
+        row.file_name or "",
+        ImportOptions.from_document(row.options),
+        row.received,
+    )
 
 
 def add_counts(session: Session, lease: Lease[Import], counts: ImportCounts) -> None:
@@ -189,14 +207,19 @@ def finish(session: Session, lease: Lease[Import]) -> None:
     """End the import and delete its documents; those of a dry run wait to be confirmed."""
     row = leases.held(session, lease)
     if not ImportOptions.from_document(row.options).dry_run:
-        row.sealed_documents = None
+        _forget_input(row)
     leases.end(row, JobState.SUCCEEDED, utc_now())
+
+
+def _forget_input(row: Import) -> None:
+    """Delete the documents, and leave the file to the worker, which deletes what no row names."""
+    row.sealed_documents = row.file_id = None
 
 
 def fail(session: Session, lease: Lease[Import], code: str, message: str) -> None:
     """End the import as failed and delete its documents; loaded records stay."""
     row = leases.held(session, lease)
-    row.sealed_documents = None
+    _forget_input(row)
     row.error = {"code": code, "message": message}
     leases.end(row, JobState.FAILED, utc_now())
 
@@ -213,13 +236,20 @@ def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
     return len(deleted.all())
 
 
-def forget_documents(session: Session, *, before: datetime) -> None:
-    """Delete the documents of dry runs that ended before a time and were not confirmed."""
+def forget_documents(session: Session, *, before: datetime) -> Sequence[str]:
+    """Delete the documents of dry runs that ended before a time and were not confirmed.
+
+    Return the ids of their files, which the caller deletes after the commit.
+    """
+    ended = Import.completed_at < before
+    file_ids = session.scalars(select(Import.file_id).where(ended, Import.file_id.is_not(None)))
+    forgotten = [file_id for file_id in file_ids if file_id is not None]
     session.execute(
         update(Import)
-        .where(Import.completed_at < before, Import.sealed_documents.is_not(None))
-        .values(sealed_documents=None)
+        .where(ended, or_(Import.sealed_documents.is_not(None), Import.file_id.is_not(None)))
+        .values(sealed_documents=None, file_id=None)
     )
+    return forgotten
 
 
 def ended_evaluations(session: Session, evaluation_ids: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from app.analytics import jobs as exports
 from app.audio_files import jobs as audio_files
 from app.audio_files.playback import jobs as playback
 from app.core.runtime import Runtime
+from app.imports import jobs as imports
 
 logger = logging.getLogger(__name__)
 
@@ -19,6 +20,7 @@ _BATCH = 500
 _FIND_ORPHANED: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
     "aud": audio_files.orphaned,
     "exp": exports.orphaned,
+    "imp": imports.orphaned,
     "play": playback.orphaned,
     "wave": playback.orphaned,
 }

@@ -5,6 +5,7 @@ They contain ids and times, and nothing of the customer.
 """
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,16 @@ def append(folder: Path, erasure_id: str, erased: ErasedSources) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def add_copies(folder: Path, copies: Path) -> None:
+    """Add copied records; of two versions the longer one stays, because records only grow."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for erasure_id in erasure_ids(copies):
+        file, copy = (place / f"{erasure_id}{_SUFFIX}" for place in (folder, copies))
+        if not file.exists() or copy.stat().st_size > file.stat().st_size:
+            shutil.copyfile(copy, file)
+            file.chmod(0o600)
 
 
 def erasure_ids(folder: Path) -> list[str]:

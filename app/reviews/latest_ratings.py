@@ -36,7 +36,7 @@ def latest_ratings(
     """Return the latest ratings of every reviewer and evaluation, in the order of first reviews.
 
     Args:
-        conditions: on `Evaluation`.
+        conditions: on `Evaluation` and `Review`.
     """
     rows = session.execute(
         select(

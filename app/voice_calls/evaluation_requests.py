@@ -1,5 +1,6 @@
 """Requests to evaluate voice calls, and the results stored with the calls."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import select, update
@@ -12,6 +13,7 @@ from app.core.errors import NotFound
 from app.evaluations import references
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.judging import judgements
+from app.evaluations.judging.judgements import JudgementRequest
 from app.evaluations.models import Evaluation, StoredTranscript
 from app.evaluations.transcripts import store as transcripts
 from app.voice_calls.enums import ENDED, CallStatus
@@ -45,40 +47,38 @@ def request_evaluation(
     if row.judged_digest == judged_digest:
         return None
     row.judged_digest = judged_digest
-    return judgements.request(
-        session,
-        transcript=transcript,
-        raw_text_id=raw_text_id,
-        context=_context(row),
-        scorecard_id=scorecard_id,
-        source_type=SourceType.VOICE_CALL,
-        source_id=row.id,
-        channel=Channel.VOICE_BOT,
+    source = {
+        "source_type": SourceType.VOICE_CALL,
+        "source_id": row.id,
+        "channel": Channel.VOICE_BOT,
         **references.named(session, row),
-        language=row.language,
-        direction=row.direction,
-        started_at=row.started_at,
-        duration_seconds=row.duration_seconds,
-        external_id=row.external_id,
-        labels=row.labels,
-    )
+        "language": row.language,
+        "direction": row.direction,
+        "started_at": row.started_at,
+        "duration_seconds": row.duration_seconds,
+        "external_id": row.external_id,
+        "labels": row.labels,
+    }
+    requested = JudgementRequest(transcript, _context(row), scorecard_id, raw_text_id, source)
+    return judgements.request(session, requested)
 
 
-def note_evaluation(session: Session, current: Evaluation) -> None:
-    """Store the id and score of the current evaluation with its call.
+def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
+    """Store the ids and scores of current evaluations with their calls.
 
     The evaluation of a recording shows that it has a transcript now, so that its calls can be
     evaluated.
     """
-    if current.source_type == SourceType.VOICE_CALL:
-        session.execute(
-            update(VoiceCall)
-            .where(VoiceCall.id == current.source_id)
-            .values(evaluation_id=current.id, score=current.score)
-            .execution_options(synchronize_session=False)
-        )
-    elif current.source_type == SourceType.AUDIO_FILE:
-        _note_transcript(session, current.source_id)
+    for current in changed:
+        if current.source_type == SourceType.VOICE_CALL:
+            session.execute(
+                update(VoiceCall)
+                .where(VoiceCall.id == current.source_id)
+                .values(evaluation_id=current.id, score=current.score)
+                .execution_options(synchronize_session=False)
+            )
+        elif current.source_type == SourceType.AUDIO_FILE:
+            _note_transcript(session, current.source_id)
 
 
 def _note_transcript(session: Session, recording_id: str) -> None:

@@ -33,8 +33,8 @@ class StartedDelivery:
     status: str = DeliveryState.PENDING.value
 
 
-def fan_out(session: Session, event: Event) -> None:
-    """Write a delivery for each subscription to the event's type; called by `events.outbox`.
+def fan_out(session: Session, events: Sequence[Event]) -> None:
+    """Write a delivery of each event for each subscription to its type; called by `events.outbox`.
 
     An inactive subscription gets a canceled delivery, so that a recovery finds what it missed.
     """
@@ -44,7 +44,7 @@ def fan_out(session: Session, event: Event) -> None:
         .order_by(Subscription.id)
         # A deletion waits for this commit, and so cancels what is written here.
         .with_for_update(read=True, key_share=True)
-    )
+    ).all()
     rows = [
         delivery_row(
             event.id,
@@ -53,6 +53,7 @@ def fan_out(session: Session, event: Event) -> None:
             now=event.occurred_at,
             state=DeliveryState.PENDING if active else DeliveryState.CANCELED,
         )
+        for event in events
         for subscription_id, types, active in subscriptions
         if event.type in types
     ]

@@ -28,10 +28,10 @@ def visit(base: str, runtime: Runtime) -> Callable[[str], Visitor]:
     return partial(signed_in, base, runtime)
 
 
-def checked(runtime: Runtime, visitor: Visitor, name: str, text: str) -> str:
+def checked(runtime: Runtime, visitor: Visitor, name: str, text: str, **fields: str) -> str:
     """Send a file to a dry run, do the worker's work, and return the path of its page."""
     visitor.get("/add")
-    answer = visitor.post("/add/imports", files={"file": (name, text.encode())})
+    answer = visitor.post("/add/imports", fields, files={"file": (name, text.encode())})
     assert answer.status_code == 303, answer.text
     worked(runtime, answer.headers["Location"])
     return str(answer.headers["Location"])
@@ -78,6 +78,19 @@ def test_the_documents_of_a_dry_run_are_deleted_after_an_hour(
     refused = client.post(f"/imports/{import_id}")
     assert refused.status_code == 409
     assert "deleted" in refused.json()["error"]["message"]
+
+
+def test_columns_of_another_system_are_mapped(
+    client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    csv = "Ticket,role,text,When,Line\nt-1,agent,Hello.,2026-07-01 09:30:00,2\n"
+    given = {"columns": "Ticket=externalId; When=sentAt; Line=ignore", "timezone": "Europe/London"}
+    reviewer = visit("reviewer")
+    path = checked(runtime, reviewer, "tickets.csv", csv, **given)
+    worked(runtime, reviewer.post(f"{path}/confirm").headers["Location"])
+    [conversation] = client.get("/conversations").json()["data"]
+    assert conversation["externalId"] == "t-1"
+    assert conversation["startedAt"] == "2026-07-01T08:30:00.000Z"
 
 
 def test_a_file_of_one_record_has_its_name_as_key(

@@ -112,6 +112,12 @@ def test_ids_filter_exactly(
     assert found(client, **{parameter: new_id(prefix)}) == []
 
 
+def test_several_ids_are_listed_at_once(client: Caller, runtime: Runtime) -> None:
+    first, second, third = rows_of(runtime, {}, {}, {})
+    assert found(client, ids=f"{third},{first},{third}") == [first, third]
+    assert found(client, ids=second, status="failed") == []
+
+
 def test_an_engagement_and_a_topic_filter_exactly(client: Caller, runtime: Runtime) -> None:
     with runtime.db.writing() as session:
         wanted = engagements.create(session, name="Audit", type="qa")["id"]
@@ -143,6 +149,8 @@ def test_q_finds_all_words_in_any_case_and_takes_signs_literally(
         ({"status": "completed,done"}, "status", "ENUM"),
         ({"minScore": "101"}, "minScore", "RANGE"),
         ({"minScore": "60", "maxScore": "50"}, "maxScore", "RANGE"),
+        ({"ids": "eval_17"}, "ids", "FORMAT"),
+        ({"ids": ",".join(f"eval_{number:026}" for number in range(101))}, "ids", "LENGTH"),
         ({"maxConfidence": "1.5"}, "maxConfidence", "RANGE"),
         ({"maxConfidence": "low"}, "maxConfidence", "TYPE"),
         ({"passed": "yes"}, "passed", "TYPE"),

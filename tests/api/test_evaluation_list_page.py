@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from html import unescape
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 
@@ -209,10 +209,34 @@ def test_judging_again_counts_first(client: Caller, visit: Callable[[str], Visit
     assert get(client, "/evaluations")[0]["revision"] == 3
 
 
+def test_marked_rows_or_all_of_the_list_go_to_the_form_of_an_export(
+    runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    ids = rows_of(runtime, {"score": 90}, {"score": 40}, {"score": 30})
+    visitor = visit("reviewer")
+    visitor.get("/evaluations?days=all")
+    path = "/evaluations/marked/export"
+    marked = visitor.post(path, {"ids": ids[1:], "query": "minScore=80"})
+    form = visitor.get(marked.headers["Location"]).text
+    assert f'name="ids" value="{ids[1]},{ids[2]}"' in form
+    assert 'name="minScore" value=""' in form
+    listed = visitor.post(path, {"query": "minScore=80&days=30"}).headers["Location"]
+    query = dict(parse_qsl(listed.partition("?")[2].partition("#")[0]))
+    assert set(query) == {"dataset", "minScore", "from", "to"}
+    form = visitor.get(listed).text
+    assert 'name="minScore" value="80"' in form
+    assert f'name="from" type="text" value="{query["from"]}"' in form
+    answer = visitor.post("/exports", {"format": "csv", **query})
+    assert answer.headers["Location"] == "/exports?notice=export-requested"
+    assert visitor.post(path, {"ids": new_id("conv")}).status_code == 422
+    assert visit("viewer").post(path, {"ids": ids[0]}).status_code == 403
+
+
 def test_a_viewer_has_no_actions(runtime: Runtime, visit: Callable[[str], Visitor]) -> None:
     ids = rows_of(runtime, {"score": 90})
     visitor = visit("viewer")
     page = visitor.get("/evaluations?days=all").text
     assert "Judge again" not in page
+    assert ">Export<" not in page
     assert 'type="checkbox" name="ids"' not in page
     assert visitor.post("/evaluations/marked/judge-again", {"ids": ids[0]}).status_code == 403

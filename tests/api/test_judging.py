@@ -20,7 +20,7 @@ from app.core.runtime import Runtime
 from app.evaluations import jobs, service
 from app.evaluations.enums import FailureCode
 from app.evaluations.judging import judgements
-from app.evaluations.models import Evaluation, EvaluationJob
+from app.evaluations.models import Evaluation, EvaluationJob, StoredTranscript
 from app.operations.background_work import JOB_QUEUES
 from tests.caller import Caller
 from tests.contacts import get, judge, put_call, put_chat
@@ -156,6 +156,40 @@ def test_a_scorecard_that_is_gone_fails_what_asked_for_it(client: Caller, runtim
     judge()
     shown = get(client, f"/evaluations/{made['evaluationId']}")
     assert (shown["status"], shown["error"]["code"]) == ("failed", "INTERNAL")
+
+
+def test_an_evaluation_that_fails_in_a_batch_stops_no_other(
+    client: Caller, runtime: Runtime
+) -> None:
+    broken, *others = [put_chat(client, f"c{n}")["evaluationId"] for n in range(3)]
+    with runtime.db.writing() as session:
+        transcript_id = session.get_one(Evaluation, broken).transcript_id
+        session.execute(
+            update(StoredTranscript)
+            .where(StoredTranscript.id == transcript_id)
+            .values(erased_at=utc_now())
+        )
+    judge()
+    assert [get(client, f"/evaluations/{one}")["status"] for one in others] == ["completed"] * 2
+    failed = get(client, f"/evaluations/{broken}")
+    assert (failed["status"], failed["error"]["message"]) == (
+        "failed",
+        "The transcript has been erased.",
+    )
+    assert happened(runtime).count("evaluation.completed") == 2
+    assert waiting(runtime) == []
+
+
+def test_a_batch_that_was_abandoned_is_judged_one_by_one(client: Caller, runtime: Runtime) -> None:
+    for number in range(3):
+        put_chat(client, f"c{number}")
+    with runtime.db.writing() as session:
+        assert len(judgements.begin_batch(session, limit=20)) == 3
+    left_by(runtime, "a host that is gone", lease_until=utc_now() - timedelta(seconds=1))
+    with runtime.db.writing() as session:
+        assert judgements.begin_batch(session, limit=20) == []
+    judge()
+    assert happened(runtime).count("evaluation.completed") == 3
 
 
 def test_a_stop_leaves_the_rest_to_the_next(

@@ -17,6 +17,7 @@ from app.core.runtime import Runtime
 from app.evaluations.judging import model_answers
 from app.evaluations.judging.model_answers import ModelAnswer
 from app.evaluations.transcripts import store as transcripts
+from app.evaluations.transcripts.store import NewTranscript
 from app.system.checks import Verdict, examine
 from tests import receiver as answers
 from tests.caller import Caller
@@ -179,12 +180,8 @@ def test_a_recording_is_heard_while_the_model_is_asked_about_another(
     server.answer_with(slow)
     asked_about, silent = (upload(client, SILENCE.read_bytes()) for _ in range(2))
     with runtime.db.writing() as session:
-        transcripts.store_transcript(
-            session,
-            source_type="audio_file",
-            source_id=asked_about,
-            transcript=replace(GOOD_CALL, redacted=True),
-        )
+        masked = replace(GOOD_CALL, redacted=True)
+        transcripts.store_transcript(session, NewTranscript("audio_file", asked_about, masked))
     job_id = ask(client, asked_about)
     ask(client, silent)
     work = threading.Thread(target=process_audio, args=(running_runtime(), job_id))

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +16,14 @@ from app.audio_files.models import AudioFile
 from app.conversations.models import Conversation
 from app.core.clock import utc_now
 from app.core.database.session import Table
+from app.core.ids import new_id
 from app.core.jobs.leases import JobState, Lease
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.evaluations.judging.model_answers import StoredAnswers
-from app.privacy import jobs, retention, service
+from app.privacy import jobs, records, retention, service
 from app.privacy.models import Erasure
+from app.privacy.records import ErasedSources
 from app.redaction.models import RawText
 from tests.caller import Caller
 from tests.contacts import judge
@@ -351,3 +354,18 @@ def test_records_older_than_the_retention_period_are_erased(
     ]
     assert shown == [days > 0, False]
     assert (runtime.storage.size_of(audio_file_id) is None) == (days > 0)
+
+
+def test_of_two_records_of_an_erasure_the_longer_stays(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    erasure_id = new_id("era")
+    records.append(one, erasure_id, ErasedSources("conversations", ["conv_1"]))
+    records.add_copies(other, one)
+    records.append(one, erasure_id, ErasedSources("audioFiles", ["aud_1"]))
+    records.add_copies(one, other)
+    assert [erased.source_type for erased in records.read(one, erasure_id)] == [
+        "conversations",
+        "audioFiles",
+    ]
+    (one / "notes.txt").write_text("not a record")
+    assert records.erasure_ids(one) == [erasure_id]

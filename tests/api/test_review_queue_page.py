@@ -111,6 +111,10 @@ def test_opening_sets_in_review_and_the_next_is_one_click_away(
     assert saved.headers["Location"].startswith("/review?")
     assert ids_of(visitor.get("/review?tab=mine").text) == chats
     assert place_of(visitor.get(f"/evaluations/{chats[1]}?queue=tab%3Dmine").text) == "2 of 3"
+    # What was reviewed is opened again as it is.
+    path = f"/evaluations/{chats[0]}/reviews?queue=tab%3Dmine"
+    assert visitor.post(path, {"action": "confirm", "andNext": "1"}).status_code == 303
+    assert get(client, f"/evaluations/{chats[1]}")["reviewStatus"] == "reviewed"
 
 
 def test_previous_and_next_walk_along_the_queue(
@@ -121,6 +125,35 @@ def test_previous_and_next_walk_along_the_queue(
     assert place_of(page) == "2 of 3"
     neighbours = re.findall(r'href="/evaluations/(\w+)\?[^"]+" data-key="([pn])"', page)
     assert neighbours == [(chats[0], "p"), (chats[2], "n")]
+
+
+def test_a_dispute_waits_until_it_is_accepted(
+    client: Caller, base: str, runtime: Runtime, chats: list[str]
+) -> None:
+    chat = chats[0]
+    before = get(client, f"/evaluations/{chat}")["score"]
+    visitor = signed_in(base, runtime, "reviewer")
+    visitor.get("/review")
+    path = f"/evaluations/{chat}/reviews?queue=tab%3Ddisputes"
+    wished = {"reason": "No greeting.", "answer.opening.greeting": "answer:no"}
+    assert visitor.post(path, {"action": "dispute", **wished}).status_code == 303
+    assert "1 open dispute" in visitor.get("/").text
+    queue = visitor.get("/review").text
+    assert tabs_of(queue)["Disputes"] == 1
+    assert ids_of(queue) == [chat]
+    assert visitor.post(f"/review/{chat}", {"queue": "tab=disputes"}).status_code == 303
+    shown = get(client, f"/evaluations/{chat}")
+    assert (shown["reviewStatus"], shown["score"]) == ("disputed", before)
+    accepted = visitor.post(path, {"action": "accept_dispute", "andNext": "1", **wished})
+    assert accepted.headers["Location"] == "/review?tab=disputes"
+    shown = get(client, f"/evaluations/{chat}")
+    assert shown["reviewStatus"] == "dispute_accepted"
+    assert shown["score"] < before
+    assert "open dispute" not in visitor.get("/").text
+    assert tabs_of(visitor.get("/review").text)["Disputes"] == 0
+    page = visitor.get(f"/evaluations/{chat}").text
+    for line in ("disputed,", "accepted the dispute,", f"{before} → {shown['score']}"):
+        assert line in page
 
 
 def test_a_review_of_the_list_stays_at_its_place(

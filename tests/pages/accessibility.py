@@ -29,7 +29,8 @@ def check_narrow_screens(page: Page) -> None:
         page.set_viewport_size(size)  # type: ignore[arg-type]
         for direction in ("rtl", "ltr"):
             page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-            assert page.evaluate(_CUT) == [], f"{page.url}, {size['width']}, {direction}"
+            cut = page.evaluate(_CUT)
+            assert cut == [], f"{page.url}, {size['width']}, {direction}: {cut}"
     page.emulate_media(forced_colors="none")
     page.set_viewport_size(_WIDE)  # type: ignore[arg-type]
 
@@ -41,4 +42,5 @@ def check_accessibility(page: Page) -> None:
         page.evaluate(_AXE)
     for scheme, options in (("light", _ALL), ("dark", _COLOURS)):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        assert page.evaluate(_RUN, options) == [], f"{page.url}, {scheme}"
+        violations = page.evaluate(_RUN, options)
+        assert violations == [], f"{page.url}, {scheme}: {violations}"

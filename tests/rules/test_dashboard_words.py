@@ -14,8 +14,7 @@ from app.directory.enums import ExecutiveKind
 from app.evaluations import enums
 from app.evaluations.schemas import results
 from app.evaluations.schemas.trials import TRIAL_STATUSES
-from app.imports.formats.catalogue import FORMATS
-from app.imports.schemas.requests import STATUSES
+from app.imports.schemas.requests import STATUSES, UPLOAD_FORMATS
 from app.usage.metrics import UsageMetric
 from app.voice_calls.enums import OUTCOMES
 from app.webhooks.enums import DeliveryState
@@ -58,7 +57,7 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("dataset", Dataset),
         ("exportFormat", Format),
         ("exportStatus", ExportStatus),
-        ("importFormat", FORMATS),
+        ("importFormat", UPLOAD_FORMATS),
         ("importStatus", STATUSES),
         ("trialStatus", TRIAL_STATUSES),
         ("metric", TrendMetric),

@@ -4,7 +4,7 @@ import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from sqlalchemy import select
 from app.webhooks.models import Attempt, Delivery
 from tests import delivery_audit
 from tests import receiver as answers
-from tests.receiver import Received, Receiver, Visit
+from tests.receiver import Receiver, Visit
 from tests.sender_process import environment_of
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess
@@ -22,24 +22,9 @@ from tests.webhook_harness import WebhookHarness
 
 _KILLS = 10
 _REFUSED = 0.4
-_EVENTS_PER_S = 15
+_EVENTS_EACH_TIME = 12
 
 StartUp = Callable[[], ServiceProcess]
-
-
-class RefusingAnswer:
-    """Answers 500 to some requests, at random but the same in each run; notes which."""
-
-    def __init__(self) -> None:
-        self.refused: list[bool] = []
-        self._random = random.Random(12)
-        self._lock = threading.Lock()
-
-    def __call__(self, visit: Visit) -> bool:
-        with self._lock:
-            refuses = self._random.random() < _REFUSED
-            self.refused.append(refuses)
-        return answers.status(500 if refuses else 200, b"", after_s=0.05)(visit)
 
 
 @dataclass
@@ -48,6 +33,26 @@ class Seen:
 
     requests: int = 0
     refused: set[int] = field(default_factory=set)
+
+
+class RefusingAnswer:
+    """Answers 500 to every request of the first delivery, and to some of the others at random."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, Seen] = defaultdict(Seen)
+        self._random = random.Random(12)
+        self._lock = threading.Lock()
+
+    def __call__(self, visit: Visit) -> bool:
+        headers = visit.request.headers
+        with self._lock:
+            delivery = self.seen[headers["x-webhook-delivery"]]
+            is_first = delivery is next(iter(self.seen.values()))
+            refuses = is_first or self._random.random() < _REFUSED
+            delivery.requests += 1
+            if refuses:
+                delivery.refused.add(int(headers["x-webhook-attempt"]))
+        return answers.status(500 if refuses else 200, b"", after_s=0.05)(visit)
 
 
 @pytest.fixture
@@ -71,62 +76,30 @@ def start_up(harness: WebhookHarness) -> Iterator[StartUp]:
         service.end()
 
 
-@pytest.fixture
-def events(harness: WebhookHarness) -> Iterator[Callable[[], None]]:
-    """Publish events until the returned function is called."""
-    over = threading.Event()
-
-    def publish() -> None:
-        while not over.wait(1 / _EVENTS_PER_S):
-            harness.publish()
-
-    publisher = threading.Thread(target=publish)
-
-    def stop() -> None:
-        over.set()
-        publisher.join()
-
-    publisher.start()
-    yield stop
-    stop()
-
-
-def kill_again_and_again(start_up: StartUp, receiver: Receiver) -> None:
+def kill_again_and_again(start_up: StartUp, harness: WebhookHarness, receiver: Receiver) -> None:
     """Kill `up` each time after it has sent a few requests, at moments of no pattern."""
     for _ in range(_KILLS):
         up = start_up()
-        goal = len(receiver.received()) + random.randint(1, 10)
-        wait_until(lambda goal=goal: len(receiver.received()) >= goal)  # type: ignore[misc]
+        harness.publish(_EVENTS_EACH_TIME)
+        goal = len(receiver.received()) + random.randint(1, _EVENTS_EACH_TIME)
+        receiver.wait_for(goal)
         time.sleep(random.uniform(0, 0.1))
         up.process.kill()
         up.process.wait()
-
-
-def seen_by_delivery(requests: Sequence[Received], refused: Sequence[bool]) -> dict[str, Seen]:
-    seen: dict[str, Seen] = defaultdict(Seen)
-    for request, was_refused in zip(requests, refused, strict=True):
-        delivery = seen[request.headers["x-webhook-delivery"]]
-        delivery.requests += 1
-        if was_refused:
-            delivery.refused.add(int(request.headers["x-webhook-attempt"]))
-    return seen
 
 
 def test_a_delivery_fails_only_after_three_refusals_however_often_up_is_killed(
     harness: WebhookHarness,
     receiver: Receiver,
     start_up: StartUp,
-    events: Callable[[], None],
 ) -> None:
     answer = RefusingAnswer()
     receiver.script("/hook", answer)
     harness.subscribe(receiver.url())
-    kill_again_and_again(start_up, receiver)
-    events()
+    kill_again_and_again(start_up, harness, receiver)
     start_up()
     wait_until(lambda: delivery_audit.open_deliveries(harness.runtime.db) == 0)
 
-    seen = seen_by_delivery(receiver.received(), answer.refused)
     with harness.runtime.db.reading() as session:
         deliveries = session.scalars(select(Delivery)).all()
         attempts: dict[str, list[Attempt]] = defaultdict(list)
@@ -134,7 +107,7 @@ def test_a_delivery_fails_only_after_three_refusals_however_often_up_is_killed(
             attempts[attempt.delivery_id].append(attempt)
     assert {delivery.state for delivery in deliveries} == {"succeeded", "failed"}
     for delivery in deliveries:
-        recorded, requests = attempts[delivery.id], seen[delivery.id]
+        recorded, requests = attempts[delivery.id], answer.seen[delivery.id]
         refused = [attempt.number for attempt in recorded if attempt.outcome == "http_error"]
         assert {attempt.outcome for attempt in recorded} <= {"success", "http_error"}
         assert [attempt.number for attempt in recorded] == [*range(1, delivery.attempts + 1)]

@@ -40,6 +40,11 @@ def show(session: Session, selection: Selection) -> dict[str, Any]:
     of one do not count as several conversations. A statistic of fewer than 20 pairs is None.
     """
     ratings = latest_ratings(session, _conditions(selection))
+    return {"period": selection.period.shown(), **compare(ratings)}
+
+
+def compare(ratings: Sequence[LatestRatings]) -> dict[str, Any]:
+    """Return the statistics of `show` for these ratings."""
     by_evaluation = [
         list(group)
         for _, group in groupby(
@@ -47,7 +52,6 @@ def show(session: Session, selection: Selection) -> dict[str, Any]:
         )
     ]
     return {
-        "period": selection.period.shown(),
         "least_pairs": LEAST_PAIRS,
         "evaluations": len(by_evaluation),
         "reviewers": len({rating.rater for rating in ratings}),

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.analytics.engine import layouts
+from app.analytics.engine.layouts import LayoutIds
 from app.analytics.models import EvaluationFact
 from app.core.database.upserts import upsert_into
 from app.evaluations.enums import Status
@@ -42,16 +43,20 @@ METRICS = {
 }
 
 
-def record(session: Session, evaluation: Evaluation) -> None:
-    """Write the fact of an evaluation that is current for its source.
+def record(session: Session, evaluations: Sequence[Evaluation]) -> None:
+    """Write the facts of evaluations that are current for their sources.
 
-    Call it in every transaction that makes an evaluation current or changes it.
+    Call it in every transaction that makes evaluations current or changes them.
     """
-    document: Mapping[str, Any] = {}
-    if evaluation.status == Status.COMPLETED:
-        result = session.get(EvaluationResult, evaluation.id)
-        document = result.document if result else {}
-    write(session, [fact_of(session, evaluation, document)])
+    layout_ids = LayoutIds(session)
+    written = []
+    for evaluation in evaluations:
+        document: Mapping[str, Any] = {}
+        if evaluation.status == Status.COMPLETED:
+            result = session.get(EvaluationResult, evaluation.id)
+            document = result.document if result else {}
+        written.append(fact_of(layout_ids, evaluation, document))
+    write(session, written)
 
 
 def write(session: Session, facts: Sequence[Mapping[str, Any]]) -> None:
@@ -64,7 +69,7 @@ def write(session: Session, facts: Sequence[Mapping[str, Any]]) -> None:
     )
 
 
-def fact_of(session: Session, evaluation: Any, document: Mapping[str, Any]) -> dict[str, Any]:
+def fact_of(layout_ids: LayoutIds, evaluation: Any, document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a fact.
 
     Args:
@@ -77,6 +82,6 @@ def fact_of(session: Session, evaluation: Any, document: Mapping[str, Any]) -> d
         **{name: metrics.get(key) for name, key in METRICS.items()},
         "evaluation_id": evaluation.id,
         "topics": list(evaluation.topics or ()),
-        "score_layout_id": layouts.layout_id(session, layouts.columns_of(document)),
+        "score_layout_id": layout_ids.of(layouts.columns_of(document)),
         "scores": layouts.scores_of(document),
     }

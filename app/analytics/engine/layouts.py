@@ -38,18 +38,30 @@ def scores_of(document: Mapping[str, Any]) -> list[float | None]:
     ]
 
 
-def layout_id(session: Session, columns: Columns) -> int | None:
-    """Return the id of the layout with these columns, creating it if new; None without columns."""
-    if not columns:
-        return None
-    digest = hashlib.sha256(orjson.dumps(columns)).hexdigest()
-    statement = select(ScoreLayout.id).where(ScoreLayout.digest == digest)
-    known = session.scalar(statement)
-    if known is None:
-        new = upsert_into(session, ScoreLayout).values(digest=digest, columns=columns)
-        session.execute(new.on_conflict_do_nothing())
-        known = session.scalar(statement)
-    return known
+class LayoutIds:
+    """Ids of layouts within one transaction; each is looked up once, and created if it is new."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._ids: dict[str, int | None] = {}
+
+    def of(self, columns: Columns) -> int | None:
+        """Return the id of the layout with these columns; None without columns."""
+        if not columns:
+            return None
+        digest = hashlib.sha256(orjson.dumps(columns)).hexdigest()
+        if digest not in self._ids:
+            self._ids[digest] = self._stored_id(digest, columns)
+        return self._ids[digest]
+
+    def _stored_id(self, digest: str, columns: Columns) -> int | None:
+        statement = select(ScoreLayout.id).where(ScoreLayout.digest == digest)
+        known = self._session.scalar(statement)
+        if known is None:
+            new = upsert_into(self._session, ScoreLayout).values(digest=digest, columns=columns)
+            self._session.execute(new.on_conflict_do_nothing())
+            known = self._session.scalar(statement)
+        return known
 
 
 def all_layouts(session: Session) -> dict[int, Columns]:

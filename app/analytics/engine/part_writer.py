@@ -18,6 +18,7 @@ from app.analytics.engine.database import FactDatabase, spill_folder
 from app.analytics.engine.parts import Part
 from app.analytics.models import EvaluationFact
 from app.core.database.session import Database
+from app.core.private_files import sync
 
 if TYPE_CHECKING:
     import duckdb
@@ -133,8 +134,8 @@ def _write(
     if not count:
         path.unlink()
         return None
-    _sync(path)
-    _sync(folder)
+    sync(path)
+    sync(folder)
     return Part(
         month,
         path,
@@ -154,11 +155,3 @@ def _is_current(
         session.execute(text("SET LOCAL lock_timeout = '500ms'"))
     now = {part.month: part for part in parts.registered(session, folder)}
     return all(now.get(month) == former.get(month) for month in months)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.analytics.engine import facts, layouts, loading, parts
 from app.analytics.engine.database import FactDatabase
+from app.analytics.engine.layouts import LayoutIds
 from app.analytics.engine.parts import Part
 from app.analytics.models import EvaluationFact
 from app.evaluations.models import Evaluation, EvaluationResult
@@ -67,8 +68,9 @@ def differences_after(
     )
     by_source = {fact.source_id: fact._asdict() for fact in known}
     differences = []
+    layout_ids = LayoutIds(session)
     for row in rows:
-        expected = facts.fact_of(session, row, row.document or {})
+        expected = facts.fact_of(layout_ids, row, row.document or {})
         fact = by_source.get(row.source_id, {})
         wrong = [name for name, value in expected.items() if fact.get(name, ...) != value]
         if wrong:

@@ -130,10 +130,9 @@ class AgreementScoreSchema(AgreementNumbersSchema):
     share_within5 = _estimate("Share of pairs at most 5 points apart, 0 to 1.")
 
 
-class AnalyticsAgreementSchema(CamelSchema):
+class AgreementSchema(CamelSchema):
     """Agreement of the engine's original answers with people's reviews."""
 
-    period = Nested(AnalyticsPeriodSchema, required=True)
     least_pairs = fields.Integer(required=True, metadata={"example": 20})
     evaluations = fields.Integer(
         required=True, metadata={"description": "Reviewed current evaluations."}
@@ -143,3 +142,9 @@ class AnalyticsAgreementSchema(CamelSchema):
     score = Nested(AgreementScoreSchema, required=True)
     satisfaction = Nested(AgreementNumbersSchema, required=True)
     resolution = Nested(AgreementCategoriesSchema, required=True)
+
+
+class AnalyticsAgreementSchema(AgreementSchema):
+    """Agreement over a period."""
+
+    period = Nested(AnalyticsPeriodSchema, required=True)

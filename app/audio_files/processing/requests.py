@@ -109,14 +109,14 @@ def _queue(
         channel=Channel.VOICE,
     )
     retranscribe = _apply(audio, options)
-    evaluation = evaluations.open_evaluation(
-        session,
+    opening = evaluations.Opening(
         **references.named(session, audio),
         **_source(audio),
         scorecard_id=scorecard.id,
         scorecard_version=scorecard.version,
         scorecard_name=scorecard.name,
     )
+    evaluation = evaluations.open_evaluation(session, opening)
     job = ProcessingJob(
         id=new_id("job"),
         audio_file_id=audio.id,

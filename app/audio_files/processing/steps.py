@@ -21,6 +21,7 @@ from app.core.jobs.leases import JobState, Lease, end
 from app.evaluations import service as evaluations
 from app.evaluations.enums import SourceType, Status
 from app.evaluations.transcripts import store as transcripts
+from app.evaluations.transcripts.store import NewTranscript
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import AudioProcessed, AudioTranscribed
@@ -146,14 +147,14 @@ def complete(
     """
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
-    evaluation = evaluations.complete(
-        session,
+    completion = evaluations.EvaluationCompletion(
         job.evaluation_id,
-        judgement=judgement,
+        judgement,
         language=transcript.language,
         duration_seconds=audio.duration_seconds,
         turn_count=len(transcript.segments),
     )
+    evaluation = evaluations.complete(session, completion)
     if evaluation.score is None:
         _fail(job, audio, evaluation.error or {})
         return
@@ -205,13 +206,9 @@ def _store_transcript(
 ) -> AudioFile:
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
-    transcripts.store_transcript(
-        session,
-        source_type=SourceType.AUDIO_FILE,
-        source_id=audio.id,
-        transcript=transcript,
-        raw_text_id=raw_texts.store(session, audio.id, raw),
-    )
+    raw_text_id = raw_texts.store(session, audio.id, raw)
+    new = NewTranscript(SourceType.AUDIO_FILE, audio.id, transcript, raw_text_id)
+    transcripts.store_transcript(session, new)
     audio.has_transcript = True
     audio.detected_language = transcript.language
     if transcript.duration_ms is not None:

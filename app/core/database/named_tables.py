@@ -1,6 +1,6 @@
 """Lookups in tables whose rows have an id and a name."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -38,13 +38,27 @@ class NamedTable(Generic[Row]):
             select(self.model).where(columns.name == name).order_by(columns.id).limit(1)
         )
 
+    def ids_of_names(self, session: Session, names: Collection[str]) -> dict[str, str]:
+        """Map names to the ids of their rows, the oldest if several have one."""
+        columns = self.model.__table__.c
+        rows = session.execute(
+            select(columns.name, columns.id)
+            .where(columns.name.in_(names))
+            .order_by(columns.id.desc())
+        )
+        return {row.name: row.id for row in rows}
+
     def require(self, session: Session, row_id: str | None) -> None:
         """Check a reference; None is allowed.
 
         Raises:
             InvalidInput: the row does not exist; the error names the field.
         """
-        if row_id is not None and session.get(self.model, row_id) is None:
+        self.require_all(session, {row_id} if row_id is not None else set())
+
+    def require_all(self, session: Session, row_ids: Set[str]) -> None:
+        """Check references, as `require` does."""
+        if row_ids and len(self.names(session, row_ids)) < len(row_ids):
             raise InvalidInput.field(self.field, self._missing)
 
     def names(self, session: Session, row_ids: Collection[str]) -> dict[str, str]:

@@ -54,7 +54,7 @@ def find_or_create(
 
     Of two transactions that create the same row, the later waits and finds the earlier one's.
     """
-    row = _find(session, table, external_id)
+    row = find(session, table, external_id)
     if row is not None:
         return row, False
     now = utc_now()
@@ -65,7 +65,7 @@ def find_or_create(
         with session.begin_nested():
             session.add(row)
     except IntegrityError:
-        row = _find(session, table, external_id)
+        row = find(session, table, external_id)
         if row is None:
             raise
         return row, False
@@ -83,7 +83,8 @@ def update_row(session: Session, row: ExternallyKeyed, values: Mapping[str, Any]
     session.flush()
 
 
-def _find(session: Session, table: type[Row], external_id: str) -> Row | None:
+def find(session: Session, table: type[Row], external_id: str) -> Row | None:
+    """Return the row of an external id, locked."""
     return session.scalar(
         select(table).where(table.external_id == external_id).with_for_update(of=table)
     )

@@ -74,14 +74,25 @@ class Lease(Generic[Job]):
     attempt: int
 
 
-def due(session: Session, table: type[Job], now: datetime, *, limit: int = 100) -> list[Job]:
+def due(
+    session: Session,
+    table: type[Job],
+    now: datetime,
+    *,
+    limit: int = 100,
+    started_before: bool = False,
+) -> list[Job]:
     """List the jobs that may start now: high priority first, then the oldest.
 
     They include running jobs whose lease has expired, or whose process on this host has ended.
+
+    Args:
+        started_before: only jobs that were started at least once.
     """
     queued = session.scalars(
         select(table)
         .where(table.state == JobState.QUEUED, table.due_at <= now)
+        .where(table.attempts >= int(started_before))
         .order_by(table.priority.desc(), table.queued_at, table.id)
         .limit(limit)
     ).all()
@@ -97,29 +108,45 @@ def due_ids(session: Session, table: type[LeasedJob]) -> Sequence[str]:
     return [job.id for job in due(session, table, utc_now())]
 
 
-def claim(session: Session, table: type[Job], job_id: str) -> Lease[Job] | None:
+def claim(
+    session: Session, table: type[Job], job_id: str, *, started_before: bool = False
+) -> Lease[Job] | None:
     """Claim the job, or a due one of higher priority, or the next due one if it is taken.
 
     None when nothing is due.
+
+    Args:
+        started_before: only a job that was started at least once; `job_id` is ignored.
     """
     now = utc_now()
-    first = next(iter(due(session, table, now, limit=1)), None)
+    first = next(iter(due(session, table, now, limit=1, started_before=started_before)), None)
     if first is None:
         return None
+    if started_before:
+        job_id = first.id
     asked = session.get(table, job_id)
     chosen = asked if asked is not None and _may_start(asked, first, now) else first
     job = _locked(session, table, chosen)
     if job is None:
         return None
-    lease = Lease(table, job.id, token=uuid4().hex, attempt=job.attempts + 1)
-    job.state = JobState.RUNNING
-    job.attempts = lease.attempt
-    job.lease_token = lease.token
-    job.lease_owner = owner.this_process()
-    job.lease_until = now + LEASE
-    job.started_at = job.started_at or now
+    lease = _leased(table, job, now)
     session.flush()
     return lease
+
+
+def claim_new(session: Session, table: type[Job], *, limit: int) -> list[Lease[Job]]:
+    """Claim the next few due jobs that were never started."""
+    now = utc_now()
+    jobs = session.scalars(
+        select(table)
+        .where(table.state == JobState.QUEUED, table.due_at <= now, table.attempts == 0)
+        .order_by(table.priority.desc(), table.queued_at, table.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    ).all()
+    leases = [_leased(table, job, now) for job in jobs]
+    session.flush()
+    return leases
 
 
 def renew(session: Session, lease: Lease[Job]) -> bool:
@@ -152,6 +179,16 @@ def held(session: Session, lease: Lease[Job]) -> Job:
     return job
 
 
+def held_among(session: Session, leases: Sequence[Lease[Job]]) -> list[Job]:
+    """Return those of these claimed jobs that are still held, locked for this transaction."""
+    if not leases:
+        return []
+    tokens = {lease.job_id: lease.token for lease in leases}
+    table = leases[0].table
+    jobs = session.scalars(select(table).where(table.id.in_(tokens)).with_for_update())
+    return [job for job in jobs if job.lease_token == tokens[job.id]]
+
+
 def release(session: Session, lease: Lease[Job], due_at: datetime, counts: bool) -> Job:
     """Return a claimed job to its queue, due at `due_at`; return its row.
 
@@ -179,6 +216,17 @@ def end(job: LeasedJob, state: JobState, now: datetime) -> None:
     job.state = state
     job.completed_at = now
     _clear_lease(job)
+
+
+def _leased(table: type[Job], job: Job, now: datetime) -> Lease[Job]:
+    lease = Lease(table, job.id, token=uuid4().hex, attempt=job.attempts + 1)
+    job.state = JobState.RUNNING
+    job.attempts = lease.attempt
+    job.lease_token = lease.token
+    job.lease_owner = owner.this_process()
+    job.lease_until = now + LEASE
+    job.started_at = job.started_at or now
+    return lease
 
 
 def _clear_lease(job: LeasedJob) -> None:

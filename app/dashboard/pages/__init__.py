@@ -13,7 +13,14 @@ from app.dashboard.pages import (
     work,
 )
 from app.dashboard.pages.admin import audit, keys, people, system, usage, webhooks
-from app.dashboard.pages.figures import agreement, executive, leaderboards, overview, trends
+from app.dashboard.pages.figures import (
+    agreement,
+    calibration,
+    executive,
+    leaderboards,
+    overview,
+    trends,
+)
 from app.dashboard.pages.lists import evaluation_list, marked, review_queue, saved_views
 from app.dashboard.pages.scorecards import editor, trial
 from app.dashboard.pages.scorecards import shown as scorecards
@@ -29,6 +36,7 @@ PAGES: tuple[PageBlueprint, ...] = (
     sound.blp,
     review_queue.blp,
     agreement.blp,
+    calibration.blp,
     leaderboards.blp,
     executive.blp,
     trends.blp,

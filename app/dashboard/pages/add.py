@@ -95,6 +95,8 @@ def check() -> Response:
             "content": file.filename,
             "defaults": defaults,
             "createMissing": request.form.get("createMissing") == "true",
+            "columns": _columns(request.form.get("columns", "")),
+            "timezone": request.form.get("timezone", ""),
             "dryRun": True,
         },
     )
@@ -107,6 +109,18 @@ def check() -> Response:
         )
         audit.record(session, current_actor(), Action.IMPORT_REQUESTED, started["id"])
     return redirect(url_for(".show_import", import_id=started["id"]), 303)
+
+
+def _columns(text: str) -> dict[str, str]:
+    """Read `column = field` pairs, separated by semicolons."""
+    columns = {}
+    for pair in filter(None, map(str.strip, text.split(";"))):
+        column, _, field = pair.rpartition("=")
+        if not column.strip() or not field.strip():
+            message = f"{pair[:80]!r} is no pair of a column and a field, such as Queue=campaign."
+            raise InvalidInput.field("columns", message)
+        columns[column.strip()] = field.strip()
+    return columns
 
 
 @blp.get("/imports/<id:import_id>")

@@ -146,6 +146,7 @@ def render_blind(
         ),
         sound=_sound(details),
         questions=scored.open_questions(details.scorecard),
+        place_arguments=places.arguments(),
         form=_sent_form(typed, refused),
     )
 

@@ -48,6 +48,8 @@ def review(evaluation_id: str) -> Response | tuple[str, int]:
         return render(evaluation_id, typed=typed, refused=refused), refused.status
     if places.is_in_queue() and typed.get("andNext"):
         return _next_of_queue(evaluation_id)
+    if round_id := places.round_id():
+        return redirect_with("review-saved", "calibration.show", round_id=round_id)
     return redirect_with(
         "review-saved", "evaluation.show", evaluation_id=evaluation_id, **places.arguments()
     )
@@ -80,11 +82,12 @@ def judge_again(evaluation_id: str) -> Response:
 
 
 def _next_of_queue(evaluation_id: str) -> Response:
-    """Set the next evaluation of the queue in review and open it; at the end, show the queue."""
+    """Open the next evaluation of the queue, in review if it waited; at the end, show the queue."""
     with current_runtime().db.reading() as session:
         evaluation = service.get(session, evaluation_id)
     place = places.place_of(evaluation)
-    if place is None or place.next_id is None or place.next_url is None:
+    if place is None or place.next_url is None:
         return redirect(places.queue_url(), 303)
-    review_queue.claim(place.next_id)
+    if place.next_to_claim is not None:
+        review_queue.claim(place.next_to_claim)
     return redirect(place.next_url, 303)

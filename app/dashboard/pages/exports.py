@@ -121,6 +121,7 @@ def _page(texts: Mapping[str, str], errors: Mapping[str, str], problem: str = ""
         errors=errors,
         problem=problem,
         fields=list_filters.FIELDS,
+        is_filtered=any(texts.get(field.name) for field in list_filters.FIELDS),
         options=options,
         datasets=listing.readable_datasets(scopes),
         formats=list(Format),

@@ -7,28 +7,31 @@ from urllib.parse import parse_qsl
 
 from flask import request
 
+from app.core.ids import is_id
 from app.dashboard.counts import LIST_PATH
 from app.dashboard.pages import queued
 from app.dashboard.queries import filters_of
 from app.dashboard.views import filters
+from app.evaluations.enums import ReviewStatus
 from app.web.current import current_runtime
 
 # Parameters that say what led to the page: the query of a tab of the queue, or the query of a list
-# with the place of the evaluation in it and the length of the list.
-_QUEUE, _LIST, _AT, _OF = "queue", "in", "at", "of"
+# with the place of the evaluation in it and the length of the list, or a calibration round.
+_QUEUE, _LIST, _AT, _OF, _ROUND = "queue", "in", "at", "of", "round"
+_UNCLAIMED = (ReviewStatus.NONE, ReviewStatus.REQUESTED)
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceInList:
     """Place of an evaluation: `3 of 41`, and the addresses of its neighbours.
 
-    `next_id` is the next evaluation of the queue; None at its end and in a list.
+    `next_to_claim` is the next evaluation of the queue, if nobody has started to review it.
     """
 
     text: str
     previous_url: str | None
     next_url: str | None
-    next_id: str | None = None
+    next_to_claim: str | None = None
 
 
 def place_of(evaluation: Mapping[str, Any]) -> PlaceInList | None:
@@ -41,12 +44,22 @@ def place_of(evaluation: Mapping[str, Any]) -> PlaceInList | None:
 
 def arguments() -> dict[str, str]:
     """Return the parameters of this request that say what led to the page."""
-    return {name: request.args[name] for name in (_QUEUE, _LIST, _AT, _OF) if name in request.args}
+    return {
+        name: request.args[name]
+        for name in (_QUEUE, _LIST, _AT, _OF, _ROUND)
+        if name in request.args
+    }
 
 
 def is_in_queue() -> bool:
     """Whether the queue of reviews led to the page."""
     return _QUEUE in request.args
+
+
+def round_id() -> str | None:
+    """Return the calibration round that led to the page, if one did."""
+    given = request.args.get(_ROUND, "")
+    return given if is_id(given, "round") else None
 
 
 def queue_url() -> str:
@@ -65,22 +78,18 @@ def url_in_list(evaluation_id: str, query: str, at: int, count: int) -> str:
     return filters.url(f"{LIST_PATH}/{evaluation_id}", place)
 
 
-def _in_queue(evaluation: Mapping[str, Any]) -> PlaceInList | None:
+def _in_queue(evaluation: Mapping[str, Any]) -> PlaceInList:
     with current_runtime().db.reading() as session:
-        found = queued.read_around(session, filters_of(_queue_query()), evaluation)
-    if found is None:
-        return None
-    queue, at = found
+        queue, at = queued.read_around(session, filters_of(_queue_query()), evaluation)
     before, after = (
-        queue.rows[place]["id"] if 0 <= place < len(queue.rows) else None
-        for place in (at - 1, at + 1)
+        queue.rows[place] if 0 <= place < len(queue.rows) else None for place in (at - 1, at + 1)
     )
     tab = request.args[_QUEUE]
     return PlaceInList(
         text=f"{at + 1} of {queue.count:,}",
-        previous_url=before and url_in_queue(before, tab),
-        next_url=after and url_in_queue(after, tab),
-        next_id=after,
+        previous_url=url_in_queue(before["id"], tab) if before else None,
+        next_url=url_in_queue(after["id"], tab) if after else None,
+        next_to_claim=after["id"] if after and after["review_status"] in _UNCLAIMED else None,
     )
 
 

@@ -10,6 +10,7 @@ from app.dashboard.counts import listed
 from app.dashboard.queries import PageFilters
 from app.dashboard.views import review_queue
 from app.dashboard.views.review_queue import MINE, SAMPLE, QueueTab, tab_of
+from app.evaluations.enums import ReviewStatus
 from app.people.gate.admission import current_person
 
 # Rows that a person can go through without reviewing one.
@@ -32,19 +33,22 @@ def read(session: Any, tab: QueueTab, chosen: PageFilters) -> Queue:
 
 def read_around(
     session: Any, chosen: PageFilters, evaluation: Mapping[str, Any]
-) -> tuple[Queue, int] | None:
+) -> tuple[Queue, int]:
     """Read a tab with the place of an evaluation in it, counted from 0.
 
-    An evaluation that has left the tab, because it is in review or was reviewed, keeps its place.
-    None where it never was among the first rows.
+    What the person has set in review keeps its place until it is reviewed, and so does the
+    evaluation itself.
     """
     tab = tab_of(chosen.texts.get("tab", ""))
-    page = listed(session, {**query_of(tab, chosen), "pageSize": str(_MOST)})
-    rows = review_queue.with_row(tab, page.items, evaluation)
+    query = {**query_of(tab, chosen), "pageSize": str(_MOST)}
+    page = listed(session, query)
+    own = [evaluation]
+    if query.get("reviewStatus") == ReviewStatus.NONE:
+        claimed = {"reviewStatus": ReviewStatus.IN_REVIEW, "reviewedBy": current_person().user_id}
+        own += listed(session, {**query, **claimed}).items
+    rows = review_queue.with_rows(tab, page.items, own)
     queue = Queue(review_queue.in_order(tab, rows), page.total_count + len(rows) - len(page.items))
     places = [row["id"] for row in queue.rows]
-    if evaluation["id"] not in places:
-        return None
     return queue, places.index(evaluation["id"])
 
 

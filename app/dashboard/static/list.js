@@ -2,10 +2,20 @@
 import { onKeys } from "./keys.js";
 
 const rows = [...document.querySelectorAll("[data-row]")];
+const boxes = [...document.querySelectorAll("[data-row] [type=checkbox]")];
+const all = document.querySelector("#mark-all");
 const status = document.querySelector("#marked");
 
 function count() {
-  if (status) status.textContent = `${document.querySelectorAll("[data-row] :checked").length} ${status.dataset.text}`;
+  if (!status) return;
+  const marked = boxes.filter(box => box.checked).length;
+  status.textContent = `${marked} ${status.dataset.text}`;
+  all.checked = marked === boxes.length;
+  all.indeterminate = marked > 0 && !all.checked;
+}
+
+function markAll() {
+  for (const box of boxes) box.checked = all.checked;
 }
 
 function here() {
@@ -23,6 +33,10 @@ function mark() {
   count();
 }
 
+if (all) {
+  all.hidden = false;
+  all.addEventListener("change", markAll);
+}
 document.addEventListener("change", count);
 onKeys({ j: () => move(1), k: () => move(-1), x: mark });
 count();

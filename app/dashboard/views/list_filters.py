@@ -79,6 +79,7 @@ FIELDS: tuple[FilterField, ...] = (
     _choices("sourceType", "Source"),
     FilterField("topic", "Topic", Control.TEXT),
     FilterField("language", "Language", Control.TEXT),
+    FilterField("ids", "Ids, separated by commas", Control.TEXT),
     FilterField("sourceId", "Id of the source", Control.TEXT),
     FilterField(
         "current",

@@ -83,17 +83,15 @@ def in_order(tab: QueueTab, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[s
     return dealt(rows) if tab.key == SAMPLE else list(rows)
 
 
-def with_row(
-    tab: QueueTab, rows: Sequence[Mapping[str, Any]], row: Mapping[str, Any]
+def with_rows(
+    tab: QueueTab, rows: Sequence[Mapping[str, Any]], more: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Put a row that has left a tab back to its place among the others, in the order of the list."""
-    if any(other["id"] == row["id"] for other in rows):
-        return list(rows)
+    """Put rows that have left a tab back to their places among the others, in the list's order."""
     sort = tab.query.get("sort", "-createdAt")
     column = _SORTED_BY[sort.removeprefix("-")]
     return sorted(
-        [*rows, row],
-        key=lambda each: (each[column] is None, each[column], each["id"]),
+        {row["id"]: row for row in (*rows, *more)}.values(),
+        key=lambda row: (row[column] is None, row[column], row["id"]),
         reverse=sort.startswith("-"),
     )
 

@@ -103,8 +103,7 @@ def open_again(
     if transcript.erased_at is not None:
         raise Conflict("The transcript has been erased.")
     carried_over: dict[str, Any] = {name: getattr(former, name) for name in _CARRIED_OVER}
-    evaluation = service.open_evaluation(
-        session,
+    opening = service.Opening(
         **carried_over,
         scorecard_id=scorecard.id,
         scorecard_version=scorecard.version,
@@ -112,6 +111,7 @@ def open_again(
         transcript_id=transcript.id,
         re_evaluation_id=re_evaluation_id,
     )
+    evaluation = service.open_evaluation(session, opening)
     now = utc_now()
     session.add(EvaluationJob(id=evaluation.id, priority=priority, due_at=now, queued_at=now))
     session.flush()

@@ -1,5 +1,6 @@
 """Evaluation requests: the transcript is stored as it is now, and a job waits for a worker."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,6 +9,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from app.ai.context import Context
+from app.ai.cpu_limit import CpuLimitExceeded
 from app.ai.judge import Judgement
 from app.ai.transcript import Transcript
 from app.core.clock import utc_now
@@ -18,9 +20,12 @@ from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.evaluations import contexts, references, service
-from app.evaluations.enums import FailureCode, Status
+from app.evaluations.enums import ENDED, FailureCode, Status
 from app.evaluations.models import Evaluation, EvaluationJob
+from app.evaluations.service import EvaluationCompletion, Opening
 from app.evaluations.transcripts import store as transcripts
+from app.evaluations.transcripts.store import NewTranscript
+from app.scorecards.service import ResolvedScorecard
 
 QUEUE = "evaluations"
 _SORTABLE = {"created_at": EvaluationJob.queued_at}
@@ -34,6 +39,15 @@ class Task:
     scorecard_id: str
     scorecard_version: int
     context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTask:
+    """A claimed evaluation with what was judged and found."""
+
+    lease: Lease[EvaluationJob]
+    transcript: Transcript
+    judgement: Judgement
 
 
 def bell() -> Bell:
@@ -50,60 +64,136 @@ def list_open(session: Session, request: PageRequest) -> Page[Any]:
     return select_page(session, statement, request, sortable=_SORTABLE, tail=EvaluationJob.id)
 
 
-def request(
-    session: Session,
-    *,
-    transcript: Transcript,
-    context: Context,
-    scorecard_id: str | None = None,
-    raw_text_id: str | None = None,
-    **source: Any,
-) -> Evaluation:
+@dataclass(frozen=True, slots=True)
+class JudgementRequest:
+    """A request to judge a source.
+
+    `raw_text_id` is the row with the originals of masked texts, `source` the other fields of
+    `service.Opening`.
+    """
+
+    transcript: Transcript
+    context: Context
+    scorecard_id: str | None
+    raw_text_id: str | None
+    source: Mapping[str, Any]
+
+    def new_transcript(self) -> NewTranscript:
+        """Return what to store of its words."""
+        source_type, source_id = self.source["source_type"], self.source["source_id"]
+        return NewTranscript(source_type, source_id, self.transcript, self.raw_text_id)
+
+    def opening(self, scorecard: ResolvedScorecard, transcript_id: str) -> Opening:
+        """Return the columns of its evaluation."""
+        return Opening(
+            **self.source,
+            scorecard_id=scorecard.id,
+            scorecard_version=scorecard.version,
+            scorecard_name=scorecard.name,
+            transcript_id=transcript_id,
+            context=contexts.document_of(self.context),
+        )
+
+
+def request(session: Session, requested: JudgementRequest) -> Evaluation:
     """Open the next revision of a source's evaluation and queue its judgement.
 
     A queued evaluation of the same source is canceled: its transcript is outdated.
 
-    Args:
-        raw_text_id: the row with the originals of masked texts.
-        source: the other arguments of `service.open_evaluation`.
-
     Raises:
         InvalidInput: the scorecard does not exist or is for another channel.
     """
-    scorecard = references.scorecard_for(
-        session,
-        scorecard_id=scorecard_id,
-        campaign_id=source.get("campaign_id"),
-        channel=source["channel"],
+    [scorecard] = _scorecards_for(session, [requested])
+    _cancel_waiting(session, requested.source["source_type"], requested.source["source_id"])
+    transcript_id = transcripts.store_transcript(session, requested.new_transcript())
+    opening = requested.opening(scorecard, transcript_id)
+    evaluation = service.open_evaluation(session, opening)
+    _queue(session, [evaluation])
+    return evaluation
+
+
+def request_first(session: Session, requests: Sequence[JudgementRequest]) -> list[Evaluation]:
+    """Open the first evaluations of their sources and queue their judgements.
+
+    Raises:
+        InvalidInput: a scorecard does not exist or is for another channel.
+    """
+    scorecards = _scorecards_for(session, requests)
+    transcript_ids = transcripts.store_first(
+        session, [requested.new_transcript() for requested in requests]
     )
-    source_type, source_id = source["source_type"], source["source_id"]
-    _cancel_waiting(session, source_type, source_id)
-    transcript_id = transcripts.store_transcript(
+    opened = service.open_first(
         session,
-        source_type=source_type,
-        source_id=source_id,
-        transcript=transcript,
-        raw_text_id=raw_text_id,
+        [
+            requested.opening(scorecard, transcript_id)
+            for requested, scorecard, transcript_id in zip(
+                requests, scorecards, transcript_ids, strict=True
+            )
+        ],
     )
-    evaluation = service.open_evaluation(
-        session,
-        **source,
-        scorecard_id=scorecard.id,
-        scorecard_version=scorecard.version,
-        scorecard_name=scorecard.name,
-        transcript_id=transcript_id,
-        context=contexts.document_of(context),
-    )
+    _queue(session, opened)
+    return opened
+
+
+def _scorecards_for(
+    session: Session, requests: Sequence[JudgementRequest]
+) -> list[ResolvedScorecard]:
+    """Return the scorecard of each request; each is looked up once."""
+    keys = [
+        (requested.scorecard_id, requested.source["campaign_id"], requested.source["channel"])
+        for requested in requests
+    ]
+    scorecards = {
+        key: references.scorecard_for(
+            session, scorecard_id=key[0], campaign_id=key[1], channel=key[2]
+        )
+        for key in dict.fromkeys(keys)
+    }
+    return [scorecards[key] for key in keys]
+
+
+def _queue(session: Session, opened: Sequence[Evaluation]) -> None:
     now = utc_now()
-    session.add(EvaluationJob(id=evaluation.id, due_at=now, queued_at=now))
+    session.add_all(
+        EvaluationJob(id=evaluation.id, due_at=now, queued_at=now) for evaluation in opened
+    )
     session.flush()
     ring_after_commit(session, bell())
-    return evaluation
 
 
 def claim(session: Session, job_id: str) -> Lease[EvaluationJob] | None:
     """Claim this evaluation, or the one that waits longest."""
     return leases.claim(session, EvaluationJob, job_id)
+
+
+def claim_started_before(session: Session, _: str) -> Lease[EvaluationJob] | None:
+    """Claim the evaluation that waits longest of those that no batch takes."""
+    return leases.claim(session, EvaluationJob, "", started_before=True)
+
+
+def begin_batch(session: Session, *, limit: int) -> list[tuple[Lease[EvaluationJob], Task]]:
+    """Claim evaluations that were never started, of different sources, and read their inputs."""
+    claimed = {
+        lease.job_id: lease for lease in leases.claim_new(session, EvaluationJob, limit=limit)
+    }
+    sources: set[tuple[str, str]] = set()
+    begun = []
+    now = utc_now()
+    evaluations = service.find_all(session, list(claimed))
+    jobs = {job.id: job for job in leases.held_among(session, list(claimed.values()))}
+    for evaluation in evaluations:
+        job = jobs[evaluation.id]
+        source = evaluation.source_type, evaluation.source_id
+        if evaluation.status in ENDED:
+            session.delete(job)
+        elif source in sources:
+            leases.requeue(job, due_at=now, counts=False)
+        else:
+            sources.add(source)
+            evaluation.status = Status.EVALUATING
+            evaluation.updated_at = now
+            begun.append((claimed[evaluation.id], _task_of(evaluation)))
+    return begun
 
 
 def begin(session: Session, lease: Lease[EvaluationJob]) -> Task | None:
@@ -114,6 +204,10 @@ def begin(session: Session, lease: Lease[EvaluationJob]) -> Task | None:
     except (Conflict, NotFound):
         session.delete(job)
         return None
+    return _task_of(evaluation)
+
+
+def _task_of(evaluation: Evaluation) -> Task:
     return Task(
         transcript_id=evaluation.transcript_id or "",
         scorecard_id=evaluation.scorecard_id,
@@ -129,15 +223,42 @@ def finish(
     job = leases.held(session, lease)
     evaluation = service.find(session, lease.job_id)
     if evaluation.status != Status.CANCELED:
-        known = evaluation.duration_seconds
-        service.complete(
-            session,
-            lease.job_id,
-            judgement=judgement,
-            language=transcript.language,
-            duration_seconds=judgement.duration_seconds if known is None else known,
-        )
+        service.complete(session, completion_of(evaluation, transcript, judgement))
     session.delete(job)
+
+
+def finish_batch(session: Session, judged: Sequence[JudgedTask]) -> None:
+    """Complete the evaluations whose leases are still held, as `finish` does."""
+    jobs = leases.held_among(session, [item.lease for item in judged])
+    held = {job.id for job in jobs}
+    evaluations = {row.id: row for row in service.find_all(session, list(held))}
+    service.complete_all(
+        session,
+        [
+            completion_of(evaluations[item.lease.job_id], item.transcript, item.judgement)
+            for item in judged
+            if item.lease.job_id in held
+            and evaluations[item.lease.job_id].status != Status.CANCELED
+        ],
+    )
+    session.execute(
+        delete(EvaluationJob)
+        .where(EvaluationJob.id.in_(held))
+        .execution_options(synchronize_session=False)
+    )
+
+
+def completion_of(
+    evaluation: Evaluation, transcript: Transcript, judgement: Judgement
+) -> EvaluationCompletion:
+    """Return what completes an evaluation; a duration that its source gave is kept."""
+    known = evaluation.duration_seconds
+    return EvaluationCompletion(
+        evaluation.id,
+        judgement,
+        language=transcript.language,
+        duration_seconds=judgement.duration_seconds if known is None else known,
+    )
 
 
 def fail(session: Session, lease: Lease[EvaluationJob], code: FailureCode, message: str) -> None:
@@ -153,6 +274,11 @@ def release(session: Session, lease: Lease[EvaluationJob], due_at: datetime, cou
     leases.release(session, lease, due_at, counts)
     if service.find(session, lease.job_id).status == Status.EVALUATING:
         service.set_status(session, lease.job_id, Status.QUEUED)
+
+
+def is_final(error: Exception) -> bool:
+    """Whether another attempt would only fail in the same way."""
+    return isinstance(error, NotFound | CpuLimitExceeded)
 
 
 def _cancel_waiting(session: Session, source_type: str, source_id: str) -> None:

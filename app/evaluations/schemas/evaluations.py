@@ -15,17 +15,19 @@ from app.evaluations.enums import (
     SourceType,
     Status,
 )
+from app.evaluations.schemas.filters import MOST_IDS
 from app.evaluations.schemas.results import EngineSchema, SummarySchema
 from app.web.schemas.base import CamelSchema, reject
 from app.web.schemas.fields import Choice, LanguageTag, Moment, Nested, Pattern, Reference, Text
 from app.web.schemas.messages import RANGE
 from app.web.schemas.pagination import PeriodQuery, sort_field
-from app.web.schemas.query_fields import Choices, QueryFlag, QueryNumber, QueryWhole
+from app.web.schemas.query_fields import Choices, Ids, QueryFlag, QueryNumber, QueryWhole
 
 
 class EvaluationQuery(PeriodQuery):
     """The filters of the list of evaluations; `from` and `to` bound createdAt."""
 
+    ids = Ids("eval", most=MOST_IDS)
     engagement_id = Reference("eng")
     campaign_id = Reference("camp")
     call_center_id = Reference("cc")

@@ -24,6 +24,9 @@ from app.web.schemas.fields import (
     Whole,
 )
 from app.web.schemas.messages import ENUM, RANGE, TYPE, CodedMessage
+from app.web.schemas.query_fields import Ids
+
+MOST_IDS = 100
 
 
 class Words(fields.Field[list[str]]):
@@ -57,6 +60,7 @@ class Words(fields.Field[list[str]]):
 class EvaluationFilters(CamelSchema):
     """The filters of GET /evaluations except `current` and the period."""
 
+    ids = Ids("eval", most=MOST_IDS)
     engagement_id = Reference("eng")
     campaign_id = Reference("camp")
     call_center_id = Reference("cc")

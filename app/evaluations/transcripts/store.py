@@ -1,6 +1,7 @@
 """Storage of transcripts: written as they were judged, read back for people and the judge."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -17,23 +18,41 @@ from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscrip
 from app.evaluations.transcripts import documents
 
 
-def store_transcript(
-    session: Session,
-    *,
-    source_type: str,
-    source_id: str,
-    transcript: Transcript,
-    raw_text_id: str | None = None,
-) -> str:
+@dataclass(frozen=True, slots=True)
+class NewTranscript:
+    """A transcript to store; `raw_text_id` says where what was masked in it is kept."""
+
+    source_type: str
+    source_id: str
+    transcript: Transcript
+    raw_text_id: str | None = None
+
+
+def store_transcript(session: Session, new: NewTranscript) -> str:
     """Store a transcript as the newest of its source and return its id.
 
     What was stored before stays, for the revisions that were judged on it. The same transcript
     stored again, as by a job that runs twice, is the same row.
-
-    Args:
-        raw_text_id: where what was masked in it is kept.
     """
-    transcript = with_languages(transcript)
+    row = _row_of(new)
+    newest = find(session, source_type=new.source_type, source_id=new.source_id)
+    if newest is not None and newest.digest == row.digest:
+        return newest.id
+    session.add(row)
+    session.flush()
+    return row.id
+
+
+def store_first(session: Session, transcripts: Sequence[NewTranscript]) -> list[str]:
+    """Store the first transcripts of their sources; return their ids."""
+    rows = [_row_of(new) for new in transcripts]
+    session.add_all(rows)
+    session.flush()
+    return [row.id for row in rows]
+
+
+def _row_of(new: NewTranscript) -> StoredTranscript:
+    transcript = with_languages(new.transcript)
     shaped = {
         "language": transcript.language,
         "languages": documents.languages_of(transcript),
@@ -49,22 +68,15 @@ def store_transcript(
         "segments": documents.segments_of(transcript),
         "origin": documents.origin_of(transcript),
     }
-    digest = sha256(orjson.dumps(shaped)).hexdigest()
-    newest = find(session, source_type=source_type, source_id=source_id)
-    if newest is not None and newest.digest == digest:
-        return newest.id
-    row = StoredTranscript(
+    return StoredTranscript(
         id=new_id("tsc"),
-        source_type=source_type,
-        source_id=source_id,
-        raw_text_id=raw_text_id,
-        digest=digest,
+        source_type=new.source_type,
+        source_id=new.source_id,
+        raw_text_id=new.raw_text_id,
+        digest=sha256(orjson.dumps(shaped)).hexdigest(),
         created_at=utc_now(),
         **shaped,
     )
-    session.add(row)
-    session.flush()
-    return row.id
 
 
 def load(session: Session, *, source_type: str, source_id: str) -> Transcript:
@@ -77,11 +89,36 @@ def load_stored(session: Session, transcript_id: str) -> Transcript:
     return _transcript(stored(session, transcript_id))
 
 
+def load_all(session: Session, transcript_ids: Collection[str]) -> dict[str, Transcript]:
+    """Load stored transcripts by their ids, without those that are missing or erased."""
+    rows = session.scalars(
+        select(StoredTranscript)
+        .options(undefer(StoredTranscript.segments))
+        .where(StoredTranscript.id.in_(transcript_ids), StoredTranscript.erased_at.is_(None))
+    )
+    return {row.id: _transcript(row) for row in rows}
+
+
 def judged_by(session: Session, evaluation: Evaluation) -> StoredTranscript | None:
     """Return the transcript of an evaluation, or the newest one of its source."""
     if evaluation.transcript_id is not None:
         return session.get(StoredTranscript, evaluation.transcript_id)
     return find(session, source_type=evaluation.source_type, source_id=evaluation.source_id)
+
+
+def judged_by_all(
+    session: Session, evaluations: Sequence[Evaluation]
+) -> dict[str, StoredTranscript]:
+    """Return the transcripts of evaluations (see `judged_by`) by the evaluations' ids."""
+    wanted = [evaluation.transcript_id for evaluation in evaluations if evaluation.transcript_id]
+    rows = session.scalars(select(StoredTranscript).where(StoredTranscript.id.in_(wanted)))
+    by_id = {row.id: row for row in rows}
+    transcripts = {}
+    for evaluation in evaluations:
+        row = by_id.get(evaluation.transcript_id or "") or judged_by(session, evaluation)
+        if row is not None:
+            transcripts[evaluation.id] = row
+    return transcripts
 
 
 def message_sentiments(session: Session, evaluation_id: str) -> dict[str, tuple[str, float]]:

@@ -1,6 +1,6 @@
 """Counts of an import by outcome, and its first errors."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -37,8 +37,12 @@ class ImportCounts:
         """Count a record and the evaluation that was requested for it."""
         self.by_outcome[outcome] += 1
         if evaluation_id is not None:
-            self.evaluations_queued += 1
-            self.evaluation_ids.append(evaluation_id)
+            self.count_evaluations([evaluation_id])
+
+    def count_evaluations(self, evaluation_ids: Sequence[str]) -> None:
+        """Count requested evaluations."""
+        self.evaluations_queued += len(evaluation_ids)
+        self.evaluation_ids += evaluation_ids
 
     def count_failure(self, bad_line: BadLine, file: str | None = None) -> None:
         """Count a failed record; the first hundred errors are kept."""

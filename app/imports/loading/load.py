@@ -2,13 +2,16 @@
 
 import logging
 from collections.abc import Sequence
+from itertools import groupby
 
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
+from app.conversations import service as conversations
+from app.conversations.service import GivenConversation
 from app.core.database.transaction_lock import one_at_a_time
-from app.core.errors import Conflict, InvalidInput, NotFound
-from app.imports.formats.records import BadLine, Fault
+from app.core.errors import AppError, Conflict, InvalidInput, NotFound
+from app.imports.formats.records import BadLine, Fault, Kind
 from app.imports.loading.import_counts import ImportCounts, RecordOutcome
 from app.imports.loading.named_references import NameResolver
 from app.imports.loading.normalise import (
@@ -51,23 +54,76 @@ def load_batch(
     names = NameResolver(
         session, create=options.create_missing, engagement_type=options.engagement_type
     )
-    for record in batch:
-        if isinstance(record, RefusedRecord):
-            counts.count_failure(record.error, record.file)
-        else:
-            _load(session, record, options, names, counts)
+    for kind, group in groupby(batch, key=_kind_of):
+        records = list(group)
+        if kind != Kind.CONVERSATION or not _load_new(session, records, options, names, counts):
+            for record in records:
+                _load(session, record, options, names, counts)
     if options.dry_run:
         raise DryRunRollback(counts)
     return counts
 
 
+def _kind_of(record: NormalisedRecord) -> str:
+    return record.kind if isinstance(record, LoadableRecord) else ""
+
+
+def _load_new(
+    session: Session,
+    records: Sequence[NormalisedRecord],
+    options: ImportOptions,
+    names: NameResolver,
+    counts: ImportCounts,
+) -> bool:
+    """Create conversations that are all new in a few statements.
+
+    Return False without any change if one of them exists or cannot be created: each is then loaded
+    in its own savepoint, which tells them apart.
+    """
+    loadable = [record for record in records if isinstance(record, LoadableRecord)]
+    external_ids = [record.valid.external_id for record in loadable]
+    if conversations.known_external_ids(session, external_ids):
+        return False
+    names.look_up(record.valid.names for record in loadable)
+    try:
+        with session.begin_nested():
+            created = conversations.create_all(
+                session,
+                [
+                    GivenConversation(
+                        record.valid.external_id,
+                        {**record.valid.values, **names.ids_of(record.valid.names)},
+                    )
+                    for record in loadable
+                ],
+            )
+            evaluations = (
+                conversations.request_first_evaluations(
+                    session, created, scorecard_id=options.scorecard_id
+                )
+                if options.evaluate
+                else []
+            )
+    except (AppError, IntegrityError, DataError):
+        names.forget()
+        return False
+    for _ in created:
+        counts.count(RecordOutcome.CREATED)
+    counts.count_evaluations([evaluation.id for evaluation in evaluations])
+    return True
+
+
 def _load(
     session: Session,
-    record: LoadableRecord,
+    record: NormalisedRecord,
     options: ImportOptions,
     names: NameResolver,
     counts: ImportCounts,
 ) -> None:
+    if isinstance(record, RefusedRecord):
+        counts.count_failure(record.error, record.file)
+        return
+
     def count_failure(code: Fault, message: str) -> None:
         error = BadLine(record.line, code, message, record.external_id)
         counts.count_failure(error, record.file)

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
@@ -69,6 +69,16 @@ class NameResolver:
             NAMED_REFERENCES[field].column: self._id_of(field, name)
             for field, name in names.items()
         }
+
+    def look_up(self, records: Iterable[Mapping[str, str]]) -> None:
+        """Look the names of many records up at once; `ids_of` then asks for no known name."""
+        names: dict[str, set[str]] = {}
+        for record in records:
+            for field, name in record.items():
+                names.setdefault(field, set()).add(name)
+        for field, wanted in names.items():
+            known = NAMED_REFERENCES[field].table.ids_of_names(self._session, wanted)
+            self._ids.update({(field, name): row_id for name, row_id in known.items()})
 
     def forget(self) -> None:
         """Forget the ids: a savepoint that created some of these rows was rolled back."""

@@ -13,8 +13,8 @@ from app.imports.options import ImportOptions
 
 _MAX_FIELDS_IN_MESSAGE = 3
 # The limits of a batch keep its transaction short, so that other writers wait only a moment.
-_BATCH_RECORDS = 10
-_BATCH_MESSAGES = 120
+_BATCH_RECORDS = 25
+_BATCH_MESSAGES = 300
 # The references of each kind that take a default.
 _DEFAULT_REFERENCES: Mapping[str, tuple[str, ...]] = {
     Kind.CONVERSATION: tuple(NAMED_REFERENCES),

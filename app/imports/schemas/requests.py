@@ -4,6 +4,7 @@ from typing import Any
 
 from marshmallow import fields, validates_schema
 
+from app.imports.files import AUTO
 from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.roles import ROLES
 from app.imports.options import ON_CONFLICT
@@ -15,15 +16,26 @@ from app.web.schemas.fields import (
     LanguageTag,
     Moment,
     Nested,
+    Pattern,
     Reference,
     Text,
+    Whole,
     Zone,
 )
 from app.web.schemas.messages import REQUIRED
 from app.web.schemas.pagination import PageQuery, sort_field
 from app.web.schemas.query_fields import Choices
 
-STATUSES = ("queued", "running", "completed", "completed_with_errors", "failed")
+_IMPORT_ID = "imp_01k9zr0b3de6g8j1m4q7s9vxzc"
+UPLOAD_FORMATS = (AUTO, *FORMATS)
+STATUSES = (
+    "awaiting_upload",
+    "queued",
+    "running",
+    "completed",
+    "completed_with_errors",
+    "failed",
+)
 _MAX_ITEMS = 10_000
 _MAX_ROLES = 100
 
@@ -53,7 +65,34 @@ class ImportDefaults(CamelSchema):
             raise reject("roles", f"roles must have at most {_MAX_ROLES} members.", code="LENGTH")
 
 
-class ImportCreate(CamelSchema):
+class ImportSettings(CamelSchema):
+    """Options of an import, whatever it reads."""
+
+    defaults = Nested(ImportDefaults, load_default=dict)
+    evaluate = Flag(load_default=True)
+    scorecard_id = Reference("sc", allow_none=True, load_default=None)
+    on_conflict = Choice(ON_CONFLICT, load_default="update")
+    create_missing = Flag(
+        load_default=False, metadata={"description": "Create named rows that do not exist."}
+    )
+    dry_run = Flag(
+        load_default=False,
+        metadata={"description": "Only count; POST /imports/{id} then imports the same."},
+    )
+    columns = fields.Dict(
+        keys=Text(200, low=1),
+        values=Text(100, low=1),
+        load_default=dict,
+        metadata={"description": "Maps columns of CSV to fields, or to `ignore`."},
+    )
+    timezone = Zone(
+        load_default=None,
+        allow_none=True,
+        metadata={"description": "IANA name; the time zone of times in CSV without an offset."},
+    )
+
+
+class ImportCreate(ImportSettings):
     """Records of other systems, as `items` or as the `content` of a file."""
 
     format = Choice(FORMATS, load_default="native")
@@ -67,29 +106,6 @@ class ImportCreate(CamelSchema):
         },
     )
     content = fields.String(metadata={"description": "The content of a file in the format."})
-    defaults = Nested(ImportDefaults, load_default=dict)
-    evaluate = Flag(load_default=True)
-    scorecard_id = Reference("sc", allow_none=True, load_default=None)
-    on_conflict = Choice(ON_CONFLICT, load_default="update")
-    create_missing = Flag(
-        load_default=False, metadata={"description": "Create named rows that do not exist."}
-    )
-    dry_run = Flag(
-        load_default=False,
-        metadata={"description": "Only count; POST /imports/{id} then imports the same."},
-    )
-
-    columns = fields.Dict(
-        keys=Text(200, low=1),
-        values=Text(100, low=1),
-        load_default=dict,
-        metadata={"description": "Maps columns of CSV to fields, or to `ignore`."},
-    )
-    timezone = Zone(
-        load_default=None,
-        allow_none=True,
-        metadata={"description": "IANA name; the time zone of times in CSV without an offset."},
-    )
 
     @validates_schema
     def _check_source(self, data: dict[str, Any], **_: Any) -> None:
@@ -97,6 +113,35 @@ class ImportCreate(CamelSchema):
             raise reject("items", "Give either items or content.", code=REQUIRED)
         if "items" in data and data["format"] == "csv":
             raise reject("items", "For CSV use content instead of items.")
+
+
+class ImportUploadCreate(ImportSettings):
+    """A file to import; its upload needs no memory, so that it may be large."""
+
+    format = Choice(
+        UPLOAD_FORMATS,
+        load_default=AUTO,
+        metadata={"description": "By default detected in the file."},
+    )
+    file_name = Text(255, low=1, required=True, metadata={"example": "march.ndjson"})
+    size_bytes = Whole(low=1, required=True)
+    sha256 = Pattern(
+        "[0-9a-fA-F]{64}", "sha256 must be 64 hex digits.", allow_none=True, load_default=None
+    )
+
+
+class ImportUploadSchema(CamelSchema):
+    """A signed link for the file: send it once; the import then starts by itself."""
+
+    import_id = fields.String(
+        required=True,
+        metadata={"description": "The import that reads the file.", "example": _IMPORT_ID},
+    )
+    upload_url = fields.String(required=True, metadata={"format": "uri"})
+    method = Choice(("PUT",), required=True)
+    headers = fields.Dict(keys=fields.String(), values=fields.String(), required=True)
+    expires_at = Moment(required=True)
+    max_size_bytes = fields.Integer(required=True)
 
 
 class ImportQuery(PageQuery):
@@ -136,9 +181,9 @@ class ImportFailureSchema(CamelSchema):
 class ImportSchema(CamelSchema):
     """An import and its counts so far."""
 
-    id = fields.String(required=True, metadata={"example": "imp_01k9zr0b3de6g8j1m4q7s9vxzc"})
+    id = fields.String(required=True, metadata={"example": _IMPORT_ID})
     status = Choice(STATUSES, required=True)
-    format = Choice(FORMATS, required=True)
+    format = Choice(UPLOAD_FORMATS, required=True)
     evaluate = fields.Boolean(required=True)
     on_conflict = Choice(ON_CONFLICT, required=True)
     dry_run = fields.Boolean(required=True)

@@ -27,6 +27,7 @@ from app.system import last_backup
 from app.wiring import build_runtime
 
 _SQLITE, _POSTGRESQL = "sqlite", "postgresql"
+_ERASURES = "erasures"
 _KEPT_BACKUPS = 5
 
 
@@ -105,9 +106,9 @@ def restore(
             write_private_file(settings.data_dir / KEY_FILE, f"{keys}\n")
         # Parts of analytics are a cache, and these belong to the former database.
         shutil.rmtree(parts_folder(settings), ignore_errors=True)
-        for folder in (source / "erasures", later_erasures):
-            if folder is not None and folder.is_dir():
-                shutil.copytree(folder, records.folder_of(settings), dirs_exist_ok=True)
+        for copies in (source / _ERASURES, later_erasures):
+            if copies is not None:
+                records.add_copies(records.folder_of(settings), copies)
         _, revision = migrating.upgrade(settings)
         return Restored(described, old, object_count, repeat_erasures(settings), revision)
     finally:
@@ -149,8 +150,7 @@ def _write(settings: Settings, folder: Path, *, database_only: bool, passphrase:
     storage = None if database_only else storage_folder(settings)
     if storage is not None:
         count, size_bytes = objects.copy_out(storage, folder, settings)
-    if records.folder_of(settings).is_dir():
-        shutil.copytree(records.folder_of(settings), folder / "erasures")
+    records.add_copies(folder / _ERASURES, records.folder_of(settings))
     written = Manifest(
         created_at=iso_utc(utc_now()),
         version=__version__,

@@ -10,7 +10,7 @@ from functools import partial
 
 from app.core.errors import AppError
 from app.core.process import stopping
-from app.core.queue import Bell
+from app.core.queue import NICENESS, Bell
 from app.core.runtime import Runtime
 from app.operations.processes.fork import fork, reap, signal_group, signal_process
 
@@ -93,6 +93,7 @@ class Sweeper:
 
 
 def _run_job(queue: JobQueue, runtime: Runtime, row_id: str) -> None:
+    os.nice(NICENESS)
     stopping.listen()
     # A job that outlived its parent would run next to the one that reclaims its row.
     stopping.follow(os.getppid(), with_signal=signal.SIGKILL)

@@ -6,8 +6,9 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
+from app.core.ids import is_id
 from app.web.schemas.fields import BASE_MESSAGES, Flag, Number, Whole
-from app.web.schemas.messages import ENUM, TYPE, CodedMessage
+from app.web.schemas.messages import ENUM, FORMAT, LENGTH, TYPE, CodedMessage
 
 
 class QueryWhole(Whole):
@@ -59,3 +60,26 @@ class Choices(fields.String):
                     CodedMessage(ENUM, f"{word!r} must be one of {', '.join(self._names)}.")
                 )
         return words
+
+
+class Ids(fields.String):
+    """A comma-separated list of ids of one kind; loads as a list without repetitions."""
+
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": CodedMessage(TYPE, "This must be a text."),
+    }
+
+    def __init__(self, prefix: str, *, most: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._prefix, self._most = prefix, most
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        ids = list(dict.fromkeys(super()._deserialize(value, attr, data, **kwargs).split(",")))
+        for each in ids:
+            if not is_id(each, self._prefix):
+                message = f"{each!r} must be an id such as {self._prefix}_01jd…."
+                raise ValidationError(CodedMessage(FORMAT, message))
+        if len(ids) > self._most:
+            raise ValidationError(CodedMessage(LENGTH, f"This may name at most {self._most} ids."))
+        return ids

@@ -162,20 +162,23 @@ class Client:
             "/audio-files/upload-url",
             {"fileName": path.name, "sizeBytes": path.stat().st_size, **fields},
         )
-
-        def send() -> requests.Response:
-            with path.open("rb") as content:
-                upload = requests.Request(
-                    reserved["method"],
-                    reserved["uploadUrl"],
-                    headers=reserved["headers"],
-                    data=content,
-                )
-                return self._transmit(upload.prepare())
-
-        # A link takes one upload.
-        self._with_retries(send, repeat_lost=False)
+        self._send_file(path, reserved)
         return str(reserved["audioFileId"])
+
+    def import_file(self, file: str | os.PathLike[str], **fields: Any) -> str:
+        """Upload a file of conversations, whose import then starts, and return its `importId`.
+
+        Args:
+            file: a file in one of the formats of imports, of up to 2 GiB.
+            fields: fields of `POST /imports/files/upload-url`, such as `defaults` and `dryRun`.
+        """
+        path = Path(file)
+        reserved = self.post(
+            "/imports/files/upload-url",
+            {"fileName": path.name, "sizeBytes": path.stat().st_size, **fields},
+        )
+        self._send_file(path, reserved)
+        return str(reserved["importId"])
 
     def wait(
         self,
@@ -220,6 +223,21 @@ class Client:
         """Upload a recording, wait until it is evaluated, and return its last status."""
         audio_file_id = self.upload(file, **{"autoProcess": True, **fields})
         return self.wait(audio_file_id, on_progress=on_progress, timeout_s=timeout_s)
+
+    def _send_file(self, path: Path, reserved: Mapping[str, Any]) -> None:
+        """Send a file by a signed link, which takes one upload."""
+
+        def send() -> requests.Response:
+            with path.open("rb") as content:
+                upload = requests.Request(
+                    reserved["method"],
+                    reserved["uploadUrl"],
+                    headers=reserved["headers"],
+                    data=content,
+                )
+                return self._transmit(upload.prepare())
+
+        self._with_retries(send, repeat_lost=False)
 
     def _answer(
         self,

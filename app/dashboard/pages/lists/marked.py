@@ -1,19 +1,22 @@
-"""Actions on rows of the list of evaluations: request reviews, and judge again after a count."""
+"""Actions on rows of the list of evaluations: request reviews, judge again after a count, export."""
 
 from typing import Any
 from urllib.parse import parse_qsl
 
-from flask import render_template, request
+from flask import redirect, render_template, request
 from werkzeug.wrappers import Response
 
+from app.analytics.enums import Dataset
 from app.core.errors import Conflict, InvalidInput
 from app.core.ids import is_id
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.counts import LIST_SCHEMA
 from app.dashboard.notices import redirect_with
 from app.dashboard.queries import filters_of
+from app.dashboard.views.filters import url
 from app.evaluations.enums import ReviewAction
 from app.evaluations.judging import again, bulk
+from app.evaluations.schemas.filters import MOST_IDS
 from app.people import audit
 from app.people.audit import Action
 from app.people.gate.admission import current_actor, current_person
@@ -23,8 +26,6 @@ from app.web.current import current_runtime
 from app.web.principal import EXPENSIVE, require_scope
 
 blp = PageBlueprint("marked", __name__)
-
-_MOST = 100
 
 
 @blp.post("/evaluations/marked/request-review")
@@ -52,17 +53,33 @@ def request_review() -> Response:
 @blp.post("/evaluations/marked/judge-again")
 @require_scope("evaluations:review")
 def count() -> str:
-    """Tell how many evaluations would be judged again: the marked ones, or else all of the list."""
+    """Tell how many evaluations would be judged again: of the marked ones, or else of the list."""
     marked = request.form.getlist("ids")
     query = request.form.get("query", "")
-    if marked:
-        counted = len(_marked())
-    else:
-        with current_runtime().db.reading() as session:
-            counted = bulk.count(session, filters=_list_filters(query))
+    chosen = {"ids": _marked()} if marked else _list_filters(query)
+    with current_runtime().db.reading() as session:
+        counted = bulk.count(session, filters=chosen)
     return render_template(
         "evaluations/judge_again.html", marked=marked, query=query, count=counted
     )
+
+
+@blp.post("/evaluations/marked/calibration")
+@require_scope("evaluations:review")
+def calibrate() -> Response:
+    """Open the form of a calibration round with the marked evaluations."""
+    return redirect(url("/review/calibration/new", {"ids": ",".join(_marked())}), 303)
+
+
+@blp.post("/evaluations/marked/export")
+@require_scope("analytics:export")
+def export() -> Response:
+    """Open the form of a new export with the marked evaluations, or else with all of the list."""
+    if request.form.getlist("ids"):
+        filters = {"ids": ",".join(_marked())}
+    else:
+        filters = filters_of(dict(parse_qsl(request.form.get("query", "")))).moments()
+    return redirect(url("/exports", {"dataset": Dataset.EVALUATIONS, **filters}) + "#new", 303)
 
 
 @blp.post("/evaluations/judge-again")
@@ -94,8 +111,8 @@ def _marked() -> list[str]:
         InvalidInput: there are none or too many, or one is no id.
     """
     ids = request.form.getlist("ids")
-    if not 1 <= len(ids) <= _MOST or not all(is_id(each, "eval") for each in ids):
-        raise InvalidInput.field("ids", f"Mark 1 to {_MOST} evaluations.", location="form")
+    if not 1 <= len(ids) <= MOST_IDS or not all(is_id(each, "eval") for each in ids):
+        raise InvalidInput.field("ids", f"Mark 1 to {MOST_IDS} evaluations.", location="form")
     return ids
 
 

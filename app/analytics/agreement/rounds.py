@@ -1,0 +1,162 @@
+"""Calibration rounds: created, listed, and shown with what people have answered so far."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.analytics.agreement import report
+from app.analytics.models import CalibrationRound
+from app.core.clock import utc_now
+from app.core.database.paging import Page, PageRequest, select_page
+from app.core.errors import InvalidInput, NotFound
+from app.core.ids import new_id
+from app.evaluations.enums import Status
+from app.evaluations.models import Evaluation
+from app.reviews.latest_ratings import LatestRatings, latest_ratings
+from app.reviews.models import Review
+
+_SORTABLE = {"created_at": CalibrationRound.created_at}
+
+
+def create(
+    session: Session,
+    *,
+    name: str,
+    evaluation_ids: Sequence[str],
+    reviewers: Sequence[str],
+    created_by: str,
+) -> dict[str, Any]:
+    """Create a round; repeated ids and reviewers count once.
+
+    Raises:
+        InvalidInput: an evaluation is not completed and current, or there are fewer than two
+            reviewers.
+    """
+    wanted = list(dict.fromkeys(evaluation_ids))
+    reviewable = set(
+        session.scalars(
+            select(Evaluation.id).where(
+                Evaluation.id.in_(wanted),
+                Evaluation.status == Status.COMPLETED,
+                Evaluation.is_current.is_not(False),
+            )
+        )
+    )
+    for index, evaluation_id in enumerate(wanted):
+        if evaluation_id not in reviewable:
+            raise InvalidInput.field(
+                f"evaluationIds[{index}]", "This must be a completed, current evaluation."
+            )
+    people: dict[str, str] = {}
+    for reviewer in reviewers:
+        people.setdefault(reviewer.casefold(), reviewer)
+    if len(people) < 2:
+        raise InvalidInput.field("reviewers", "A round needs at least two reviewers.")
+    row = CalibrationRound(
+        id=new_id("round"),
+        name=name,
+        evaluation_ids=wanted,
+        reviewers=list(people.values()),
+        created_by=created_by,
+        created_at=utc_now(),
+    )
+    session.add(row)
+    session.flush()
+    return _shown(row)
+
+
+def list_page(session: Session, request: PageRequest) -> Page[Any]:
+    """List the rounds, the newest first."""
+    return select_page(
+        session,
+        select(*CalibrationRound.__table__.c),
+        request,
+        sortable=_SORTABLE,
+        tail=CalibrationRound.id,
+    )
+
+
+def show(session: Session, round_id: str) -> dict[str, Any]:
+    """Show a round: who has rated what, where answers differ, and the agreement.
+
+    Only ratings count that a reviewer of the round has given since it was created.
+
+    Raises:
+        NotFound: there is no such round.
+    """
+    row = session.get(CalibrationRound, round_id)
+    if row is None:
+        raise NotFound("There is no such calibration round.")
+    name_of = {reviewer.casefold(): reviewer for reviewer in row.reviewers}
+    conditions = [
+        Evaluation.id.in_(row.evaluation_ids),
+        Review.rater.in_(name_of),
+        Review.created_at >= row.created_at,
+    ]
+    ratings = sorted(
+        latest_ratings(session, conditions),
+        key=lambda given: (row.evaluation_ids.index(given.evaluation_id), given.rater),
+    )
+    return {
+        **_shown(row),
+        "ratings": [
+            {
+                "evaluation_id": given.evaluation_id,
+                "reviewer": name_of[given.rater],
+                "score": given.score,
+                "judge_score": given.judged["score"],
+                "answer_count": len(given.ratings),
+            }
+            for given in ratings
+        ],
+        "differences": list(_differences(ratings, name_of)),
+        "agreement": report.compare(ratings),
+    }
+
+
+def _shown(row: CalibrationRound) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "evaluation_ids": row.evaluation_ids,
+        "reviewers": row.reviewers,
+        "created_by": row.created_by,
+        "created_at": row.created_at,
+    }
+
+
+def _differences(
+    ratings: Sequence[LatestRatings], name_of: dict[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the criteria of each conversation that people have answered differently."""
+    for evaluation_id, group in groupby(ratings, key=attrgetter("evaluation_id")):
+        by_criterion: dict[str, list[tuple[str, Any]]] = {}
+        for given in group:
+            for key, pair in given.ratings.items():
+                by_criterion.setdefault(key, []).append((name_of[given.rater], pair))
+        for key, answers in by_criterion.items():
+            values = {(pair["human"]["applicable"], pair["human"]["score"]) for _, pair in answers}
+            if len(values) > 1:
+                judge = answers[0][1]
+                yield {
+                    "evaluation_id": evaluation_id,
+                    "key": key,
+                    "title": judge["title"],
+                    "judge": _answer(judge["judge"]),
+                    "answers": [
+                        {"reviewer": reviewer, **_answer(pair["human"])}
+                        for reviewer, pair in answers
+                    ],
+                }
+
+
+def _answer(side: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "applicable": side["applicable"],
+        "answer": side["answer"],
+        "normalized_score": side["score"],
+    }

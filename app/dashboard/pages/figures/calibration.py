@@ -1,0 +1,115 @@
+"""Calibration rounds: several people rate the same conversations blind, then compare."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flask import redirect, render_template, request, url_for
+from werkzeug.wrappers import Response
+
+from app.analytics.agreement import rounds
+from app.analytics.schemas.rounds import CalibrationRoundCreate, CalibrationRoundQuery
+from app.core.errors import InvalidInput
+from app.dashboard import forms
+from app.dashboard.blueprint import PageBlueprint
+from app.dashboard.counts import listed
+from app.dashboard.views.figures import agreement as agreement_views
+from app.dashboard.views.figures import calibration
+from app.evaluations.schemas.filters import MOST_IDS
+from app.people import service as people
+from app.people.gate.admission import current_person
+from app.people.roles import ROLES
+from app.web.current import current_runtime
+from app.web.principal import require_scope
+
+blp = PageBlueprint("calibration", __name__, url_prefix="/review/calibration")
+
+_SCOPE = "evaluations:review"
+
+
+@blp.get("")
+@require_scope(_SCOPE)
+def list_page() -> str:
+    """List the rounds, the newest first."""
+    query = forms.load(CalibrationRoundQuery(), {"page": request.args.get("page", "1")})
+    with current_runtime().db.reading() as session:
+        page = rounds.list_page(session, query["page_request"])
+        names = _names(session, page.items)
+    return render_template(
+        "reviews/rounds.html",
+        page=page,
+        names=names,
+        page_url=lambda number: url_for(".list_page", page=number),
+    )
+
+
+@blp.get("/new")
+@require_scope(_SCOPE)
+def form() -> str:
+    """Show the form of a new round with the conversations that were marked."""
+    return _form(request.args.get("ids", ""), {}, {})
+
+
+@blp.post("/new")
+@require_scope(_SCOPE)
+def create() -> Response | tuple[str, int]:
+    """Create a round and show it."""
+    typed = {"name": request.form.get("name", ""), "ids": request.form.get("ids", "")}
+    body = {
+        "name": typed["name"],
+        "evaluationIds": [each for each in typed["ids"].split(",") if each],
+        "reviewers": request.form.getlist("reviewers"),
+    }
+    try:
+        given = forms.load(CalibrationRoundCreate(), body)
+        with current_runtime().db.writing() as session:
+            made = rounds.create(session, **given, created_by=current_person().user_id)
+    except InvalidInput as error:
+        return _form(typed["ids"], {**typed, **body}, forms.field_errors(error)), 422
+    return redirect(url_for(".show", round_id=made["id"]), 303)
+
+
+@blp.get("/<id:round_id>")
+@require_scope(_SCOPE)
+def show(round_id: str) -> str:
+    """Show a round; its people see answers and scores once they have rated everything."""
+    with current_runtime().db.reading() as session:
+        shown = rounds.show(session, round_id)
+        query = {"ids": ",".join(shown["evaluation_ids"]), "current": "false"}
+        page = listed(session, {**query, "pageSize": str(MOST_IDS)})
+        names = _names(session, [shown])
+    left = calibration.to_rate(shown, current_person().user_id)
+    return render_template(
+        "reviews/round.html",
+        shown=shown,
+        names=names,
+        left=left,
+        rows=calibration.rows_of(shown, {row["id"]: row for row in page.items}, left),
+        differences=[] if left else calibration.differences_of(shown),
+        criteria=[] if left else agreement_views.agreement_rows(shown["agreement"]),
+    )
+
+
+def _form(ids: str, typed: Mapping[str, Any], errors: Mapping[str, str]) -> str:
+    with current_runtime().db.reading() as session:
+        reviewers = [
+            user
+            for user in people.list_all(session)
+            if user.disabled_at is None and _SCOPE in ROLES[user.role]
+        ]
+    return render_template(
+        "reviews/new_round.html",
+        ids=ids,
+        count=len(set(filter(None, ids.split(",")))),
+        reviewers=reviewers,
+        typed=typed,
+        errors=errors,
+    )
+
+
+def _names(session: Any, shown: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Map the references of people to their names; one of no account stays as it is."""
+    references = {reviewer for each in shown for reviewer in each["reviewers"]}
+    return {
+        **{reference: reference for reference in references},
+        **people.display_names(session, references),
+    }

@@ -1,0 +1,100 @@
+"""Calibration round as one person may see it: blind until their own answers are saved."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.dashboard.views.formatting import MISSING
+from app.dashboard.views.scored import NOT_APPLICABLE, answer_text
+
+RATED = "rated"
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRow:
+    """One conversation of a round.
+
+    Attributes:
+        evaluation: the row of the list; None where it is not kept any more.
+        cells: a text for each person: a score, or whether they have rated it.
+        spread: the distance between the highest and the lowest score of people.
+        is_to_rate: whether the signed-in person has yet to rate it.
+    """
+
+    evaluation_id: str
+    evaluation: Mapping[str, Any] | None
+    cells: Sequence[str]
+    judge: str
+    spread: str
+    is_to_rate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDifference:
+    """A criterion of a conversation that people have answered differently."""
+
+    evaluation_id: str
+    title: str
+    judge: str
+    cells: Sequence[str]
+
+
+def to_rate(shown: Mapping[str, Any], user_id: str) -> list[str]:
+    """Return the conversations that a person of the round has yet to rate; none for others."""
+    if user_id not in shown["reviewers"]:
+        return []
+    rated = {
+        rating["evaluation_id"] for rating in shown["ratings"] if rating["reviewer"] == user_id
+    }
+    return [each for each in shown["evaluation_ids"] if each not in rated]
+
+
+def rows_of(
+    shown: Mapping[str, Any], evaluations: Mapping[str, Mapping[str, Any]], left: Sequence[str]
+) -> list[RoundRow]:
+    """Return a row for each conversation; while any is left to rate, no score is in them."""
+    ratings = {(rating["evaluation_id"], rating["reviewer"]): rating for rating in shown["ratings"]}
+    rows = []
+    for evaluation_id in shown["evaluation_ids"]:
+        given = [ratings.get((evaluation_id, reviewer)) for reviewer in shown["reviewers"]]
+        scores = [rating["score"] for rating in given if rating and rating["score"] is not None]
+        judged = next((rating["judge_score"] for rating in given if rating), None)
+        rows.append(
+            RoundRow(
+                evaluation_id=evaluation_id,
+                evaluation=evaluations.get(evaluation_id),
+                cells=[_cell(rating, is_blind=bool(left)) for rating in given],
+                judge=MISSING if left or judged is None else f"{judged:g}",
+                spread=MISSING if left or len(scores) < 2 else f"{max(scores) - min(scores):g}",
+                is_to_rate=evaluation_id in left,
+            )
+        )
+    return rows
+
+
+def differences_of(shown: Mapping[str, Any]) -> list[ShownDifference]:
+    """Return the answers that differ, a text for each person of the round."""
+    differences = []
+    for each in shown["differences"]:
+        answers = {answer["reviewer"]: _answer(answer) for answer in each["answers"]}
+        differences.append(
+            ShownDifference(
+                evaluation_id=each["evaluation_id"],
+                title=each["title"],
+                judge=_answer(each["judge"]),
+                cells=[answers.get(reviewer, MISSING) for reviewer in shown["reviewers"]],
+            )
+        )
+    return differences
+
+
+def _cell(rating: Mapping[str, Any] | None, *, is_blind: bool) -> str:
+    if rating is None:
+        return MISSING
+    return RATED if is_blind or rating["score"] is None else f"{rating['score']:g}"
+
+
+def _answer(answer: Mapping[str, Any]) -> str:
+    if not answer["applicable"]:
+        return NOT_APPLICABLE
+    return answer_text({**answer, "normalizedScore": answer["normalized_score"]})

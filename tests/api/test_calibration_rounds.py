@@ -1,0 +1,122 @@
+"""Calibration rounds over the API and on their pages: blind first, then compared."""
+
+import re
+from typing import Any
+
+import pytest
+
+from app.core.ids import new_id
+from app.core.runtime import Runtime
+from tests.caller import Caller
+from tests.contacts import get, judge, put_chat
+from tests.visitor import Visitor, add_user
+
+ROUNDS = "/analytics/calibration-rounds"
+GREETING = "answer.opening.greeting"
+
+
+@pytest.fixture
+def chats(client: Caller) -> list[str]:
+    """Two judged chats."""
+    made = [put_chat(client, f"chat-{number}")["evaluationId"] for number in range(2)]
+    judge()
+    return made
+
+
+def rate(client: Caller, evaluation_id: str, reviewer: str, answer: str) -> None:
+    rating = {"key": "opening.greeting", "answer": answer}
+    body = {"action": "comment", "reviewer": reviewer, "reason": "Blind.", "criteria": [rating]}
+    assert client.call("POST", f"/evaluations/{evaluation_id}/reviews", body).status_code == 201
+
+
+def test_a_round_shows_who_rated_what_and_where_people_differ(
+    client: Caller, chats: list[str]
+) -> None:
+    rate(client, chats[0], "Nora", "no")
+    body = {"name": "Week 47", "evaluationIds": chats, "reviewers": ["Nora", "omar", "nora"]}
+    made = client.post(ROUNDS, body)
+    assert made.status_code == 201, made.text
+    created = made.json()["data"]
+    assert (created["reviewers"], created["evaluationIds"]) == (["Nora", "omar"], chats)
+    assert [each["id"] for each in get(client, ROUNDS)] == [created["id"]]
+    # What was rated before the round was not rated for it.
+    assert get(client, f"{ROUNDS}/{created['id']}")["ratings"] == []
+    for chat, reviewer, answer in (
+        (chats[0], "NORA", "no"),
+        (chats[0], "Omar", "yes"),
+        (chats[1], "Nora", "yes"),
+        (chats[1], "Omar", "yes"),
+        (chats[1], "Somebody else", "no"),
+    ):
+        rate(client, chat, reviewer, answer)
+    shown = get(client, f"{ROUNDS}/{created['id']}")
+    assert [(each["evaluationId"], each["reviewer"]) for each in shown["ratings"]] == [
+        (chats[0], "Nora"),
+        (chats[0], "omar"),
+        (chats[1], "Nora"),
+        (chats[1], "omar"),
+    ]
+    (difference,) = shown["differences"]
+    assert (difference["evaluationId"], difference["key"]) == (chats[0], "opening.greeting")
+    assert difference["judge"]["answer"] == "yes"
+    assert [each["answer"] for each in difference["answers"]] == ["no", "yes"]
+    (criterion,) = shown["agreement"]["criteria"]
+    assert (criterion["pairs"], criterion["humanHuman"]["pairs"]) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"evaluationIds": [new_id("eval")]}, "evaluationIds[0]"),
+        ({"evaluationIds": []}, "evaluationIds"),
+        ({"reviewers": ["Nora"]}, "reviewers"),
+        ({"reviewers": ["Nora", "NORA"]}, "reviewers"),
+        ({"name": ""}, "name"),
+    ],
+    ids=["unknown", "none", "one person", "one person twice", "no name"],
+)
+def test_a_round_needs_conversations_and_two_people(
+    client: Caller, chats: list[str], changes: dict[str, Any], field: str
+) -> None:
+    body = {"name": "Week 47", "evaluationIds": chats, "reviewers": ["Nora", "Omar"], **changes}
+    refused = client.post(ROUNDS, body)
+    assert refused.status_code == 422
+    assert [detail["field"] for detail in refused.json()["error"]["details"]] == [field]
+
+
+def test_people_see_the_results_once_they_have_rated_everything(
+    client: Caller, base: str, runtime: Runtime, chats: list[str]
+) -> None:
+    ids = {name: add_user(runtime, "reviewer", name) for name in ("nora", "omar", "eve")}
+    nora, omar, eve = (Visitor(base) for _ in ids)
+    for visitor, name in ((nora, "nora"), (omar, "omar"), (eve, "eve")):
+        assert visitor.sign_in(name).status_code == 303
+    form = nora.post("/evaluations/marked/calibration", {"ids": chats}).headers["Location"]
+    assert "2 conversations" in nora.get(form).text
+    given = {"name": "Week 47", "ids": ",".join(chats)}
+    alone = nora.post("/review/calibration/new", {**given, "reviewers": ids["nora"]})
+    assert alone.status_code == 422
+    assert 'value="Week 47"' in alone.text
+    both = [ids["nora"], ids["omar"]]
+    path = nora.post("/review/calibration/new", {**given, "reviewers": both}).headers["Location"]
+    assert "Week 47" in nora.get("/review/calibration").text
+    for visitor, answer in ((nora, "answer:no"), (omar, "answer:yes")):
+        for number, chat in enumerate(chats):
+            page = visitor.get(path).text
+            assert f"{2 - number} conversation" in page
+            assert "Different answers" not in page
+            assert f"/evaluations/{chat}?" not in page
+            blind = f"/evaluations/{chat}/blind?round={path.rpartition('/')[2]}"
+            assert blind in page
+            [save] = re.findall(
+                r'method="post" action="(/evaluations/[^"]+)"', visitor.get(blind).text
+            )
+            form = {"blind": "1", "action": "comment", "reason": "Mine.", GREETING: answer}
+            saved = visitor.post(save, form)
+            assert saved.headers["Location"].startswith(path)
+    page = nora.get(path).text
+    assert "conversations left to you" not in page
+    assert len(re.findall("<td>No</td><td>Yes</td><td>Yes</td>", page)) == 2
+    # A person who does not rate is not kept in the dark.
+    assert "Different answers" in eve.get(path).text
+    assert eve.get(f"/review/calibration/{new_id('round')}").status_code == 404

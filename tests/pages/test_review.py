@@ -1,0 +1,117 @@
+"""Reviewing by keys alone in a browser: from the sign-in to a saved review, and to the next one."""
+
+import os
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from app.evaluations import service
+from app.evaluations.enums import ReviewStatus
+from tests.pages.accessibility import check_accessibility
+from tests.pages.conftest import DEMO_WITHIN_S, Demo
+from tests.visitor import PASSWORD, add_user
+from tests.walks.service_process import wait_until
+
+FOCUS_IS_VISIBLE = """() => {
+    const style = getComputedStyle(document.activeElement);
+    return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+}"""
+FOCUSED_TEXT = "document.activeElement.innerText.trim()"
+MOST_STOPS = 60
+
+
+def tab_to(page: Page, text: str) -> None:
+    """Press the tab key until what has the focus begins with a text; the focus is visible all along."""
+    for _ in range(MOST_STOPS):
+        page.keyboard.press("Tab")
+        assert page.evaluate(FOCUS_IS_VISIBLE), page.evaluate("document.activeElement.outerHTML")
+        if page.evaluate(FOCUSED_TEXT).startswith(text):
+            return
+    raise AssertionError(f"no stop of the tab key begins with {text}")
+
+
+def test_from_the_sign_in_to_a_saved_review_by_keys_alone(
+    demo: Demo, page_of: Callable[..., Page]
+) -> None:
+    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    name = f"keys-{os.getpid()}"
+    add_user(demo.runtime, "reviewer", name)
+    page = page_of()
+    page.goto("/sign-in")
+    page.keyboard.type(name)
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url("/")
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Review")
+    tab_to(page, "Unsure")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Unsure")).to_have_attribute("aria-current", "page")
+    check_accessibility(page)
+    page.keyboard.press("j")
+    assert page.evaluate(FOCUS_IS_VISIBLE)
+    tab_to(page, "Review")
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: "/evaluations/" in url)
+    neighbours = page.get_by_role("navigation", name="Neighbours in the queue")
+    expect(neighbours).to_contain_text("1 of ")
+    first = page.url
+    page.keyboard.press("n")
+    page.wait_for_url(lambda url: url != first)
+    expect(neighbours).to_contain_text("2 of ")
+    second = page.url
+    page.keyboard.press("p")
+    page.wait_for_url(first)
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(FOCUS_IS_VISIBLE)
+    page.keyboard.press("c")
+    expect(page.get_by_label("What you do")).to_have_value("confirm")
+    expect(page.get_by_role("textbox", name="Reason")).to_be_focused()
+    assert page.evaluate(FOCUS_IS_VISIBLE)
+    page.keyboard.type("Checked by ear.")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(second)
+    expect(page.get_by_role("region", name="Revisions and reviews")).to_contain_text(
+        "Started a review", ignore_case=True
+    )
+    with demo.runtime.db.reading() as session:
+        saved, opened = (
+            service.find(session, url.split("/")[-1].partition("?")[0]).review_status
+            for url in (first, second)
+        )
+    assert (saved, opened) == (ReviewStatus.REVIEWED, ReviewStatus.IN_REVIEW)
+
+
+def test_marked_conversations_become_a_calibration_round(
+    demo: Demo, page_of: Callable[..., Page]
+) -> None:
+    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
+    names = [f"round-{who}-{os.getpid()}" for who in ("nora", "omar")]
+    for name in names:
+        add_user(demo.runtime, "reviewer", name)
+    page = page_of("reviewer")
+    page.goto("/evaluations?channel=chat&status=completed&pageSize=3")
+    page.get_by_label("Mark all of this page").check()
+    expect(page.get_by_text("3 marked")).to_be_visible()
+    page.locator("[data-row] [type=checkbox]").first.uncheck()
+    expect(page.get_by_text("2 marked")).to_be_visible()
+    expect(page.get_by_label("Mark all of this page")).not_to_be_checked()
+    page.get_by_role("button", name="Calibration round").click()
+    expect(page.get_by_text("2 conversations, at most 50.")).to_be_visible()
+    page.get_by_label("Name").fill("Week 47")
+    for name in names:
+        page.get_by_label(name).check()
+    check_accessibility(page)
+    page.get_by_role("button", name="Create the round").click()
+    expect(page.get_by_text("Rate the 2 conversations left to you")).to_be_visible()
+    check_accessibility(page)
+    page.get_by_role("link", name="Rate").first.click()
+    expect(page.get_by_text("You give a second opinion")).to_be_visible()
+    page.get_by_role("combobox").first.select_option(index=1)
+    page.get_by_role("button", name="Save and compare").click()
+    expect(page.get_by_text("Rate the 1 conversation left to you")).to_be_visible()
+    check_accessibility(page)
+    page.get_by_role("link", name="All rounds").click()
+    check_accessibility(page)
