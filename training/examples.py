@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ class Example:
     family: str
     label: bool
     features: dict[str, float]
-    grams: set[str]
+    grams: Collection[str]
 
 
 def records_in(file: Path) -> list[dict[str, Any]]:

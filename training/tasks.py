@@ -38,7 +38,7 @@ def tasks_of(examples: list[Example], documents: int) -> dict[str, Any]:
     }
 
 
-def _weights(words: list[set[str]], rarity: dict[str, float]) -> dict[str, float]:
+def _weights(words: list[list[str]], rarity: dict[str, float]) -> dict[str, float]:
     counts = Counter(word for found in words for word in found if word in rarity)
     mean = {word: rarity[word] * count / len(words) for word, count in sorted(counts.items())}
     length = math.sqrt(math.fsum(value**2 for value in mean.values())) or 1.0

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Any, TypeAlias
+from struct import Struct
+from typing import Any
 
 from app.ai.conduct.sentences import Sentence
 from app.ai.shipped_models import document_of
@@ -23,35 +24,51 @@ _PIECES = (4, 5)
 _SHORT = 3
 _WORDS_REMEMBERED = 20_000
 
-_Weights: TypeAlias = tuple[int, Sequence[int]]
+
+class _Columns:
+    """Packs a row of integers into one, 32 bits for each, so that one addition adds up whole rows."""
+
+    def __init__(self, count: int) -> None:
+        self._struct = Struct(f"<{count}i")
+        self._signs = int.from_bytes(b"\0\0\0\x80" * count, "little")
+
+    def pack(self, row: Sequence[int]) -> int:
+        packed = int.from_bytes(self._struct.pack(*row), "little")
+        # A negative number borrows from the next column, as it does in a sum.
+        return (packed ^ self._signs) - self._signs
+
+    def unpack(self, total: int) -> tuple[int, ...]:
+        packed = (total + self._signs) ^ self._signs
+        return self._struct.unpack(packed.to_bytes(self._struct.size, "little"))
 
 
 @dataclass(frozen=True, slots=True)
 class Classifier:
     """The labels of one side, with a bias each, and the weights of every known feature.
 
-    `of_word` returns how many features a word by itself has, and the sums of their weights.
+    The weights of a feature for all labels are packed into one number, which `unpack` takes apart.
+    `of_word` returns how many features a word by itself has, and the sum of their weights.
     """
 
     labels: tuple[str, ...]
     biases: tuple[float, ...]
-    weights: Mapping[str, Sequence[int]]
-    of_word: Callable[[str], _Weights]
+    weights: Mapping[str, int]
+    of_word: Callable[[str], tuple[int, int]]
+    unpack: Callable[[int], tuple[int, ...]]
 
     def logits(self, sentence: Sentence) -> list[float]:
         """Return the logit of each label, in the order of the labels."""
-        known, rows = 0, []
+        known = total = 0
         for word in dict.fromkeys(sentence.words):
             count, row = self.of_word(word)
-            if count:
-                known += count
-                rows.append(row)
+            known += count
+            total += row
         phrases = [row for row in map(self.weights.get, _phrases(sentence)) if row is not None]
         known += len(phrases)
         if not known:
             return list(self.biases)
         scale = SCALE * math.sqrt(known)
-        sums = map(sum, zip(*rows, *phrases, strict=True))
+        sums = self.unpack(total + sum(phrases))
         return [bias + total / scale for bias, total in zip(self.biases, sums, strict=True)]
 
 
@@ -98,23 +115,20 @@ def _phrases(sentence: Sentence) -> Iterable[str]:
 
 def classifier_from(document: Mapping[str, Any]) -> Classifier:
     """Read a classifier from its JSON document."""
-    # Equal numbers are one object: there are a few hundred different ones in a million.
-    known: dict[int, int] = {}
-    weights: dict[str, Sequence[int]] = {
-        gram: tuple(map(known.setdefault, row, row)) for gram, row in document["weights"].items()
-    }
-    nothing = (0,) * len(document["labels"])
+    columns = _Columns(len(document["labels"]))
+    weights = {gram: columns.pack(row) for gram, row in document["weights"].items()}
 
     @lru_cache(maxsize=_WORDS_REMEMBERED)
-    def of_word(word: str) -> _Weights:
+    def of_word(word: str) -> tuple[int, int]:
         rows = [weights[gram] for gram in word_features(word) if gram in weights]
-        return (len(rows), tuple(map(sum, zip(*rows, strict=True)))) if rows else (0, nothing)
+        return len(rows), sum(rows)
 
     return Classifier(
         labels=tuple(document["labels"]),
         biases=tuple(document["biases"]),
         weights=weights,
         of_word=of_word,
+        unpack=columns.unpack,
     )
 
 

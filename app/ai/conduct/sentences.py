@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-_SENTENCE = re.compile(r"\S(?:[^.!?\n]|[.!?](?!\s|$))*(?:[.!?]+(?=\s|$))?")
+_SENTENCE = re.compile(r"\S(?:[^.!?\n]++|[.!?](?!\s|$))*(?:[.!?]+(?=\s|$))?")
 # A mask of personal data, a word, or what ends a sentence.
 _TOKEN = re.compile(r"\[[A-Z_]{2,20}\]|[A-Za-z0-9']+|[.!?\n]")
 _WRITTEN = re.compile(r"\S+")
@@ -110,7 +110,6 @@ def _is_name(token: str) -> bool:
 
 
 def _is_shouted(tokens: Sequence[str]) -> bool:
-    shouted = sum(token.isupper() and len(token) >= _LEAST_LETTERS for token in tokens)
-    if shouted < _LEAST_SHOUTED:
-        return False
-    return 2 * shouted >= sum(len(token) >= _LEAST_LETTERS for token in tokens)
+    longer = [token for token in tokens if len(token) >= _LEAST_LETTERS]
+    shouted = sum(map(str.isupper, longer))
+    return shouted >= _LEAST_SHOUTED and 2 * shouted >= len(longer)

@@ -7,7 +7,7 @@ _LEAST_WORDS = 5
 _BEFORE = 10
 # A dot within a number or an address ends nothing.
 _SENTENCE = re.compile(
-    r"(?:[^.!?\u0964\u3002\uff01\uff1f\n]|\.(?=\w))+[.!?\u0964\u3002\uff01\uff1f]*"
+    r"(?:[^.!?\u0964\u3002\uff01\uff1f\n]++|\.(?=\w))+[.!?\u0964\u3002\uff01\uff1f]*"
 )
 # Scripts without spaces have no words to count; 24 signs count as one.
 _WORD = re.compile(r"\S{1,24}")
@@ -17,10 +17,10 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     """List where the sentences of a text begin and end, without the white space around them."""
     found = []
     for match in _SENTENCE.finditer(text):
-        sentence = match.group()
-        start = match.start() + len(sentence) - len(sentence.lstrip())
-        if sentence.strip():
-            found.append((start, match.start() + len(sentence.rstrip())))
+        sentence = match[0].lstrip()
+        if sentence:
+            start = match.end() - len(sentence)
+            found.append((start, start + len(sentence.rstrip())))
     return found
 
 
@@ -56,13 +56,13 @@ def opening_span(text: str) -> tuple[int, int]:
 
 
 def _words(text: str, start: int, end: int) -> int:
-    return sum(1 for _ in _WORD.finditer(text, start, end))
+    return len(_WORD.findall(text, start, end))
 
 
 def _within_words(text: str, span: tuple[int, int], shown: int) -> tuple[int, int]:
-    words = [(match.start(), match.end()) for match in _WORD.finditer(text, *span)]
-    if len(words) <= MOST_WORDS:
+    if _words(text, *span) <= MOST_WORDS:
         return span
+    words = [match.span() for match in _WORD.finditer(text, *span)]
     at = next((index for index, (_, end) in enumerate(words) if end > shown), 0)
     first = max(0, min(at - _BEFORE, len(words) - MOST_WORDS))
     return words[first][0], words[first + MOST_WORDS - 1][1]

@@ -6,7 +6,7 @@ whether a text was masked before.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, KeysView
 
 from app.ai.dialogue.turns import Dialogue
 
@@ -17,16 +17,17 @@ _STARTS = re.compile(r"(?:^|[.!?:\n]\s{0,3})$")
 _MOST_CHARS = 1_000
 
 
-def grams_of(dialogue: Dialogue, end: Collection[int]) -> set[str]:
+def grams_of(dialogue: Dialogue, end: Collection[int]) -> KeysView[str]:
     """Return the distinct grams of both sides; `end` holds the positions of their last lines."""
-    found: set[str] = set()
+    # Kept in their order: reading strings in the order of a hash is twice as slow.
+    found: dict[str, None] = {}
     for letter, lines in (("a", dialogue.service), ("c", dialogue.customer)):
         for line in lines:
             words = tokens_of(line.text)
-            found.update(_grams(letter, words))
+            found |= dict.fromkeys(_grams(letter, words))
             if line.position in end:
-                found.update(_grams(letter.upper(), words))
-    return found
+                found |= dict.fromkeys(_grams(letter.upper(), words))
+    return found.keys()
 
 
 def tokens_of(text: str) -> list[str]:

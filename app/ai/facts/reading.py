@@ -1,5 +1,6 @@
 """A dialogue as the linear models and the outcome read it: exchanges, friction, features, grams."""
 
+from collections.abc import KeysView
 from dataclasses import dataclass, replace
 
 from app.ai.dialogue.cues import Cues
@@ -22,7 +23,7 @@ class Reading:
     exchanges: Exchanges
     friction: Friction
     features: dict[str, float]
-    grams: set[str]
+    grams: KeysView[str]
 
 
 def reading_of(dialogue: Dialogue, cues: Cues) -> Reading:

@@ -64,10 +64,10 @@ class ConversationModel:
         logit = self.bias
         for name, mean, scale, weight in self.features:
             logit += weight * min(LIMIT, max(-LIMIT, (values[name] - mean) / scale))
-        known = self.ngrams.keys() & grams
+        known = [weight for weight in map(self.ngrams.get, grams) if weight is not None]
         if known:
-            # fsum is exact, whatever the order of a set: the same input gives the same sum.
-            logit += math.fsum(map(self.ngrams.__getitem__, known)) / math.sqrt(len(known))
+            # fsum is exact, whatever the order: the same grams give the same sum.
+            logit += math.fsum(known) / math.sqrt(len(known))
         return logit
 
 

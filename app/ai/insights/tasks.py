@@ -23,17 +23,17 @@ class Tasks:
     def likeness(self, grams: Collection[str]) -> float:
         """Return the cosine, 0 to 1, between a conversation and the task that is most like it."""
         words = words_of(grams)
-        known = self.rarity.keys() & words
-        # fsum is exact, whatever the order of a set: the same input gives the same sum.
+        known = [word for word in words if word in self.rarity]
+        # fsum is exact, whatever the order: the same words give the same sum.
         squares = math.fsum([self.rarity[word] ** 2 for word in known])
         squares += (len(words) - len(known)) * self.unknown**2
         sums = map(math.fsum, zip(*map(self.weights.__getitem__, known), strict=True))
         return max(sums) / math.sqrt(squares) if known else 0.0
 
 
-def words_of(grams: Collection[str]) -> set[str]:
+def words_of(grams: Collection[str]) -> list[str]:
     """Pick the grams of one word, wherever a side says it."""
-    return {gram for gram in grams if " " not in gram and gram[0] in _SIDES}
+    return [gram for gram in grams if gram[0] in _SIDES and " " not in gram]
 
 
 def tasks_from(document: Mapping[str, Any]) -> Tasks:
