@@ -1,4 +1,4 @@
-"""Files of imports: uploaded by signed URLs, read by the worker, deleted when the import ends."""
+"""Files of imports: uploaded by signed URLs, read by the worker, deleted after the import."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

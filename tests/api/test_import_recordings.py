@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +164,14 @@ def test_an_import_that_was_cut_off_continues(
 def test_a_watched_folder_takes_what_arrives(base: str, data_dir: Path, folder: Path) -> None:
     watch = [sys.executable, "-m", "app.cli", "import", str(folder), "--watch", "--no-evaluate"]
     environment = {**os.environ, "CQE_DATA_DIR": str(data_dir), "CQE_REDIS_URL": "none"}
-    with subprocess.Popen(watch, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        watch,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        # A background process may have been started without Ctrl-C.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    ) as process:
         assert process.stdout is not None
         shutil.copy(SPEECH, folder / "first.mp3")
         assert process.stdout.readline() == (

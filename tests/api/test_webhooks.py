@@ -309,7 +309,6 @@ def test_a_rotation_shows_the_new_secret_once(client: Caller, made: dict[str, An
             signing_secrets.decrypt(runtime.keyring, row.id, row.previous_secret)
             == made["signing_secret"]
         )
-        assert signing_secrets.unreadable_key_ids(session, runtime.keyring) == set()
     client.post(path, {"overlap_seconds": 0})
     with runtime.db.reading() as session:
         assert session.scalars(select(Subscription.previous_secret)).one() is None
@@ -321,8 +320,6 @@ def test_lists_answer_when_the_master_key_is_gone(client: Caller, made: dict[str
     publish()
     assert client.get("/webhooks").status_code == 200
     assert len(deliveries(client, made)) == 1
-    with running_runtime().db.reading() as session:
-        assert signing_secrets.unreadable_key_ids(session, running_runtime().keyring) == {"gone"}
 
 
 def test_the_catalogue_shows_each_type_with_schema_and_example(client: Caller) -> None:

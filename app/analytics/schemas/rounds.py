@@ -19,7 +19,8 @@ class CalibrationRoundCreate(CamelSchema):
         high=20,
         required=True,
         metadata={
-            "description": "The `reviewerRef`, or the name, that each person's reviews have."
+            "description": "The `reviewerRef`, or the name, that each person's reviews have.",
+            "example": ["mara", "tom"],
         },
     )
 

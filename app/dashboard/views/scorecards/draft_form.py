@@ -115,8 +115,9 @@ def _set(tree: dict[str | int, Any], name: str, text: str) -> None:
 
 def _value(name: str, text: str) -> Any:
     if name in _LINES:
-        separator = r"[\s,]+" if name == "languages" else r"\n"
-        return [line.strip() for line in re.split(separator, text) if line.strip()]
+        words = name == "languages"
+        lines = text.replace(",", " ").split() if words else text.split("\n")
+        return [line.strip() for line in lines if line.strip()]
     if name in _YES_NO:
         return text == "true" if text in ("true", "false") else text
     if name in _NUMBERS and _WHOLE.fullmatch(text.strip()):
