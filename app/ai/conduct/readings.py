@@ -187,7 +187,7 @@ def _with_doubt(lines: Sequence[SpokenLine]) -> tuple[SpokenLine, ...]:
     for before, line, after in _with_neighbours(lines):
         tension = _tension_around(before, after)
         calm = tension is not None and tension < _CALM
-        if isinstance(line, AgentLine) and line.rude < _CERTAIN and calm:
+        if isinstance(line, AgentLine) and 0 < line.rude < _CERTAIN and calm:
             found.append(replace(line, rude=_DOUBTED * line.rude))
         else:
             found.append(line)

@@ -13,6 +13,13 @@ from app.ai.languages.sounds import sounds_of
 
 _SENTENCE_END = re.compile("[.!?\u0964\n]")
 _LOOK_BACK_CHARS = 200
+# Whose phrases each side may say. Where it is not known who speaks, that is anybody's.
+_SPEAKERS = {
+    Side.SERVICE: (Speaker.ANYONE, Speaker.SERVICE),
+    Side.CUSTOMER: (Speaker.ANYONE, Speaker.CUSTOMER),
+    Side.OTHER: (Speaker.ANYONE,),
+    Side.UNKNOWN: tuple(Speaker),
+}
 # What the service side says before it knows what the customer wants.
 _OPENING = ("greeting", "purpose")
 
@@ -111,9 +118,10 @@ def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
     if sounds:
         words |= stems_in(sounds.text)
     tried = {index for word in words for index in lexicon.of_trigger.get(word, ())}
+    speakers = _SPEAKERS[line.side]
     for index in sorted(tried):
         phrase = lexicon.phrases[index]
-        if not _may_say(phrase, line.side):
+        if phrase.speaker not in speakers:
             continue
         if sounds and phrase.sounded:
             for cue in _matches(phrase, sounds.text, line):
@@ -142,11 +150,3 @@ def _excluded(unless: re.Pattern[str], text: str, start: int, end: int) -> bool:
     before = text[max(0, start - _LOOK_BACK_CHARS) : start]
     sentence = _SENTENCE_END.split(before)[-1]
     return unless.search(sentence) is not None or unless.search(text[start:end]) is not None
-
-
-def _may_say(phrase: Phrase, side: Side) -> bool:
-    return (
-        phrase.speaker is Speaker.ANYONE
-        or side is Side.UNKNOWN
-        or (side.value == phrase.speaker.value)
-    )

@@ -159,8 +159,8 @@ def _repeats(
             continue
         for earlier in reversed(lines[max(0, index - _RECENT) : index]):
             before = content[earlier.position]
-            common = len(words & before)
-            if common >= _SAME_SHARE * max(len(words), len(before)):
+            fewer, more = sorted((len(words), len(before)))
+            if fewer >= _SAME_SHARE * more and len(words & before) >= _SAME_SHARE * more:
                 found.append((line, earlier))
                 break
     return tuple(found)

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from app.ai.facts.gathering import Facts
 from app.ai.facts.phrase_index import PhraseIndex
@@ -55,7 +55,7 @@ def topics_of(facts: Facts, own: Iterable[Topic], issue: str | None) -> tuple[st
     if facts.dialogue.readable:
         # The issue is a line already, and says the same as one more.
         texts = [folded(line) for line in (*lines, issue or "")]
-        holding = _holding(texts)
+        holding = _holding(texts, _first_words())
         counted = [(topic.name, _lines_with(topic, texts, holding)) for topic in DEFAULTS]
         ranked = sorted(counted, key=lambda pair: -pair[1])
         found += [name for name, count in ranked if count >= _LEAST_LINES]
@@ -70,13 +70,19 @@ def _named_in(lines: Sequence[str], own: Sequence[Topic]) -> Iterator[str]:
             yield topic.name
 
 
-def _holding(texts: Sequence[str]) -> dict[str, list[int]]:
-    # Which of the texts hold a word.
+def _holding(texts: Sequence[str], words: frozenset[str]) -> dict[str, list[int]]:
+    # Which of the texts hold each of the words.
     found = defaultdict(list)
     for index, text in enumerate(texts):
-        for word in words_in(text):
+        for word in words.intersection(words_in(text)):
             found[word].append(index)
     return found
+
+
+@cache
+def _first_words() -> frozenset[str]:
+    begins = (_patterns(topic.any_of)[0] for topic in DEFAULTS)
+    return frozenset[str]().union(*filter(None, begins))
 
 
 def _lines_with(topic: Topic, texts: Sequence[str], holding: Mapping[str, list[int]]) -> int:

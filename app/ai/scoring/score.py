@@ -158,12 +158,15 @@ def _with_points(scorecard: Scorecard, answers: Mapping[str, Answer]) -> tuple[J
         for item in plain
         if item.failed and item.criterion.criticality == "section"
     }
-    return tuple(replace(item, share=_share(item, failed_sections)) for item in plain)
+    return tuple(
+        Judged(item.criterion, item.answer, _share(item, failed_sections)) for item in plain
+    )
 
 
 def _as_shown(answer: Answer) -> Answer:
     # To the places that results show, so that a score follows exactly from what can be read.
-    return answer if answer.score is None else replace(answer, score=round(answer.score, 4))
+    shown = None if answer.score is None else round(answer.score, 4)
+    return answer if shown == answer.score else replace(answer, score=shown)
 
 
 def _share(item: Judged, failed_sections: set[str]) -> float | None:
