@@ -8,7 +8,6 @@ from app.ai.language_model.endpoint import ANSWER_BODY, Endpoint
 from app.ai.language_model.endpoint_memory import EndpointMemory
 from app.ai.language_model.judge import Access, LanguageModelJudge
 from app.ai.language_model.kept_answers import AnswerStore
-from app.ai.languages.lexicon import lexicon_of
 from app.ai.rule_judge import RuleJudge
 from app.core.outgoing_http.addresses import ANYWHERE
 from app.core.outgoing_http.reply import HttpClient
@@ -55,7 +54,3 @@ def open_sender(settings: Settings) -> HttpClient:
 def requests_at_once(settings: Settings) -> int:
     """Say how many conversations a process judges at once: rules compute, models are waited for."""
     return 1 if settings.judge == EMBEDDED else settings.judge_concurrency
-
-
-# The usual lexicon is there before a worker forks a process for each job.
-lexicon_of("en")

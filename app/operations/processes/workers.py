@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
+from app.ai.languages.lexicon import lexicon_of
 from app.core.database.schema_revision import is_at_head
 from app.core.process import stopping
 from app.core.queue import redis_url, work
@@ -24,6 +25,8 @@ def services(
     runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQueue]
 ) -> list[Service]:
     """List the worker's processes; without a queue server the sweep runs all jobs."""
+    # The usual lexicon is loaded before the workers are forked, so that they share it.
+    lexicon_of("en")
     url = redis_url(runtime.settings)
     listed = [
         Service("sender", partial(_send_webhooks, runtime)),
