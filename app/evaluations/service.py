@@ -182,7 +182,7 @@ def _complete(session: Session, judged: Sequence[JudgedEvaluation]) -> None:
     completed = [item.evaluation for item in judged]
     with session.no_autoflush:
         of_sources = _of_sources(session, completed)
-        # The session forgets rows that nobody refers to; the hooks find these there.
+        # Keeping these rows in a variable keeps them in the session, where the hooks find them.
         results = outcome.store(session, judged)
         outcome.count(session, completed, of_sources)
     now = utc_now()

@@ -49,7 +49,7 @@ class CalibrationRoundSchema(CamelSchema):
 
 
 class RoundRatingSchema(CamelSchema):
-    """What one person has rated: null scores follow from too few answers."""
+    """Rating of one person; scores are null if too few criteria were answered."""
 
     evaluation_id = fields.String(required=True)
     reviewer = fields.String(required=True)

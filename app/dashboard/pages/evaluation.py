@@ -199,7 +199,7 @@ def _sent_form(typed: Mapping[str, str] | None, refused: AppError | None) -> Sen
 
 
 def _trend_until(evaluation: Mapping[str, Any]) -> TrendChart | None:
-    """Draw the scores of the executive up to this evaluation; None where nobody is named."""
+    """Draw the scores of the executive up to this evaluation; None if it names no executive."""
     executive_id, opened = evaluation["executive_id"], evaluation["created_at"]
     if executive_id is None:
         return None

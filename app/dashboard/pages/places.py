@@ -25,7 +25,7 @@ _UNCLAIMED = (ReviewStatus.NONE, ReviewStatus.REQUESTED)
 class PlaceInList:
     """Place of an evaluation: `3 of 41`, and the addresses of its neighbours.
 
-    `next_to_claim` is the next evaluation of the queue, if nobody has started to review it.
+    `next_to_claim` is the next evaluation of the queue, unless somebody is reviewing it.
     """
 
     text: str

@@ -48,7 +48,7 @@ class ShownAdvice:
 
 @dataclass(frozen=True, slots=True)
 class ShownJudgement:
-    """What was judged, and what was noticed."""
+    """Judgement of one evaluation, as the page shows it."""
 
     card: ScoredCard
     moments: Sequence[ShownMoment]
@@ -59,7 +59,7 @@ class ShownJudgement:
 
 @dataclass(frozen=True, slots=True)
 class AllowedActions:
-    """What the person may do with an evaluation.
+    """Actions that a person may take on an evaluation.
 
     Attributes:
         reviews: the actions that a review may take; none where no review is allowed.

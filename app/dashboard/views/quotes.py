@@ -35,7 +35,7 @@ class PlayWindow:
 
     @property
     def lead_in_ms(self) -> int:
-        """Where to begin so as to hear what led to it: 5 seconds before."""
+        """Start of playback 5 seconds before the quote, to hear what led to it."""
         return max(0, self.start_ms - _LEAD_IN_MS)
 
 

@@ -51,7 +51,7 @@ TABS: tuple[QueueTab, ...] = (
             "sort": "confidence",
         },
         is_dated=True,
-        when_empty="The judge was more than 50 % sure of every evaluation that nobody has reviewed.",
+        when_empty="No evaluation is waiting here: the judge was more than 50 % sure of all unreviewed ones.",
     ),
     QueueTab(
         SAMPLE,

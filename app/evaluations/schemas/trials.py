@@ -68,7 +68,7 @@ class TrialSideSchema(CamelSchema):
 
 
 class TrialResultSchema(CamelSchema):
-    """What the two scorecards say of the same conversations."""
+    """Results of the two scorecards on the same conversations."""
 
     judged = fields.Integer(
         required=True, metadata={"description": "Conversations that were judged."}

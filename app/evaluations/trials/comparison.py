@@ -25,7 +25,7 @@ class TriedConversation:
 
     @property
     def change(self) -> int:
-        """How much the score rises; 0 where one of them is missing."""
+        """Rise of the score; 0 if either score is missing."""
         return (self.after or 0) - (self.before or 0) if self.is_compared else 0
 
 

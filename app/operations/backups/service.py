@@ -33,7 +33,7 @@ _KEPT_BACKUPS = 5
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What a restore has done; `old_database` is the file of the former SQLite database."""
+    """Outcome of a restore; `old_database` is the file of the replaced SQLite database."""
 
     manifest: Manifest
     old_database: Path | None

@@ -11,7 +11,7 @@ from app.dashboard.words import text_of
 
 @dataclass(frozen=True, slots=True)
 class AgreementRow:
-    """What one question says about the judge and people, as texts.
+    """Agreement of the judge with people on one question, as texts.
 
     `reason` says why statistics are missing; then they are dashes.
     """
