@@ -7,7 +7,8 @@ from app.core.database import key_checks, schema_check
 from app.core.database.schema_revision import is_at_head, needed_revision
 from app.core.errors import ServiceUnavailable
 from app.core.runtime import Runtime
-from app.operations import storage_marker, stored_secrets
+from app.core.storage import marker
+from app.operations import stored_secrets
 from app.operations.failure import CannotRun
 
 _MOST_SHOWN = 5
@@ -20,7 +21,8 @@ def require_usable(runtime: Runtime) -> None:
     worker, which waits for it.
 
     Raises:
-        CannotRun: tables or columns are not those of this version, or the storage is another's.
+        CannotRun: tables or columns are not those of this version.
+        ForeignStorage: the storage is another deployment's, or not mounted.
         UnknownMasterKey: a master key is missing or is another one.
     """
     try:
@@ -34,7 +36,7 @@ def require_usable(runtime: Runtime) -> None:
             with runtime.db.writing() as session:
                 stored_secrets.require_readable(session, runtime.keyring)
                 key_checks.record_current(session, runtime.keyring)
-        storage_marker.require_own(runtime)
+        marker.require_own(runtime.db, runtime.storage)
     except ServiceUnavailable:
         return
     finally:

@@ -12,8 +12,8 @@ from app.analytics import jobs as exports
 from app.audio_files import jobs
 from app.core.runtime import Runtime
 from app.core.settings import Settings
+from app.core.storage.objects import ForeignStorage
 from app.operations import first_start, orphans
-from app.operations.failure import CannotRun
 from app.privacy import jobs as erasures
 from app.privacy import service as privacy
 from tests import object_stores
@@ -62,7 +62,7 @@ def test_a_container_belongs_to_one_deployment(
     assert not first_start.prepare(settings, access_file=None)["api_key"]
     other = make_settings(**store.settings, data_dir=tmp_path / "other", database_url="")
     other.data_dir.mkdir(mode=0o700)
-    with pytest.raises(CannotRun, match=r"the marker dep_.* of another deployment"):
+    with pytest.raises(ForeignStorage, match=r"the marker dep_.* of another deployment"):
         first_start.prepare(other, access_file=None)
 
 

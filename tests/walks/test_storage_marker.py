@@ -11,10 +11,9 @@ from sqlalchemy import update
 
 from app.core.database.deployment import Deployment, recorded
 from app.core.settings import Settings
-from app.core.storage.objects import MARKER
+from app.core.storage.objects import MARKER, ForeignStorage
 from app.operations import first_start
 from app.operations.backups import service as backups
-from app.operations.failure import CannotRun
 from app.wiring import build_runtime
 from tests.conftest import POSTGRES_URL
 from tests.walks.service_process import environment
@@ -91,11 +90,11 @@ def test_a_process_with_a_folder_of_its_own_does_not_start(
 def test_the_storage_of_another_deployment_is_refused(
     settings: Settings, make_settings: Callable[..., Settings], tmp_path: Path
 ) -> None:
-    with pytest.raises(CannotRun, match="has no marker"):
+    with pytest.raises(ForeignStorage, match="has no marker"):
         first_start.prepare(make_settings(storage_url=""), access_file=None)
     marker = tmp_path / "shared" / MARKER
     marker.write_text("dep_of_another\n")
-    with pytest.raises(CannotRun, match="the marker dep_of_another of another deployment"):
+    with pytest.raises(ForeignStorage, match="the marker dep_of_another of another deployment"):
         first_start.prepare(settings, access_file=None)
     assert marker.read_text() == "dep_of_another\n"
 

@@ -30,6 +30,10 @@ class DiskFull(ServiceUnavailable):
         super().__init__(retry_after_s=60)
 
 
+class ForeignStorage(Exception):
+    """The storage is not the one of this database; the text says what to do."""
+
+
 class StorageAway(ServiceUnavailable):
     """The storage does not answer, or refuses; whether an object exists is not known."""
 
