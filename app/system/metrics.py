@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app import __version__
 from app.analytics.engine.part_writer import pending_count
 from app.core.clock import utc_now
-from app.core.errors import AppError
+from app.core.errors import AppError, ServiceUnavailable
 from app.core.runtime import Runtime
 from app.system import backlog, last_backup
 from app.webhooks.backlog import SUBSCRIPTION_STATUSES, SubscriptionBacklog, by_subscription
@@ -49,7 +49,7 @@ class ServiceMetrics(Collector):
         runtime = self._runtime
         yield _gauge("cqe_host_info", "This host.", {__version__: 1}, "version")
         yield _gauge(
-            "cqe_storage_up", "Whether objects can be stored.", float(runtime.storage.writable())
+            "cqe_storage_up", "Whether the storage answers.", float(_storage_answers(runtime))
         )
         if runtime.doorbell.configured:
             yield _gauge(
@@ -63,6 +63,14 @@ class ServiceMetrics(Collector):
                 "Time of the last backup that this host made.",
                 backup.made_at.timestamp(),
             )
+
+
+def _storage_answers(runtime: Runtime) -> bool:
+    try:
+        runtime.storage.marker()
+    except ServiceUnavailable:
+        return False
+    return True
 
 
 def _of_database(session: Session, now: datetime) -> Iterator[Metric]:
