@@ -1,5 +1,6 @@
 """Checks of drafts: what the API would refuse, and what the linter warns of."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from app.scorecards import authoring
 from app.scorecards.schemas.scorecards import ScorecardCreate
 
 _SCHEMA = ScorecardCreate()
+# Where the path of a part ends within the path of a field.
+_PART_END = re.compile(r"[.\[]|$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,16 @@ class DraftCheck:
     errors: list[dict[str, str]]
     warnings: list[dict[str, str]]
     weights: str
+
+    @property
+    def messages(self) -> dict[str, str]:
+        """The messages of the errors by path: at their fields, and at every part around these."""
+        messages: dict[str, list[str]] = {}
+        for error in self.errors:
+            path = error["field"]
+            for part in _PART_END.finditer(path):
+                messages.setdefault(path[: part.start()], []).append(error["message"])
+        return {path: " ".join(texts) for path, texts in messages.items()}
 
 
 def loaded_document(document: Mapping[str, Any]) -> dict[str, Any]:
