@@ -72,22 +72,22 @@ def condition_controls(
     metrics = {"": MISSING, **_metrics(channel)}
     return [
         FormControl(f"{path}.languages", "Languages, such as en hi", "text", languages),
-        *_checks(path, "directions", "Directions", "direction", conditions),
         *_campaigns(f"{path}.campaignIds", conditions.get("campaignIds", []), campaigns),
         FormControl(f"{path}.labels", "Labels, one a line, such as team=north", "lines", lines),
-        *_said(f"{path}.said", "is said", conditions.get("said", {})),
-        *_said(f"{path}.notSaid", "is not said", conditions.get("notSaid", {})),
+        *_checks(path, "directions", "Directions", "direction", conditions),
         *_checks(path, "events", "One of these happens", "event", conditions),
+        *_said(f"{path}.said", "Said", conditions.get("said", {})),
+        *_said(f"{path}.notSaid", "Not said", conditions.get("notSaid", {})),
         FormControl(
             f"{path}.metric.metric",
-            "Metric that is measured",
+            "Metric",
             "choice",
             measured.get("metric", ""),
             metrics,
         ),
         *(
             FormControl(
-                f"{path}.metric.{name}", f"Metric: {text}", "number", _text(measured.get(name))
+                f"{path}.metric.{name}", f"Metric {text}", "number", _text(measured.get(name))
             )
             for name, text in _BOUNDS.items()
         ),
@@ -124,11 +124,9 @@ def _campaigns(path: str, ids: Sequence[str], names: Mapping[str, str]) -> Itera
 
 def _said(path: str, label: str, said: Mapping[str, Any]) -> Iterator[FormControl]:
     phrases = "\n".join(said.get("anyOf", []))
-    yield FormControl(
-        f"{path}.anyOf", f"One of these phrases {label}, one a line", "lines", phrases
-    )
+    yield FormControl(f"{path}.anyOf", f"{label}: phrases, one a line", "lines", phrases)
     speakers = {"": MISSING, **WORDS["speaker"]}
-    yield FormControl(f"{path}.by", f"… {label} by", "choice", said.get("by", ""), speakers)
+    yield FormControl(f"{path}.by", f"{label} by", "choice", said.get("by", ""), speakers)
 
 
 def _controls(path: str, name: str, kind: Any, value: Any, channel: str) -> Iterator[FormControl]:
