@@ -54,6 +54,18 @@ def test_a_form_that_is_sent_as_it_is_changes_nothing(
     )
 
 
+@pytest.mark.parametrize("channel", ["voice", "chat", "voice_bot"])
+def test_an_empty_draft_that_is_sent_as_it_is_stays_empty(
+    visit: Callable[[str], Visitor], channel: str
+) -> None:
+    lead = visit("lead")
+    path = begun(lead, channel)
+    before = document_of(lead, path)
+    assert before["criteria"] == []
+    assert before["bands"][-1] == {"key": "critical", "from": 0}
+    assert saved(lead, path) == before
+
+
 def test_parts_are_added_moved_copied_and_removed(visit: Callable[[str], Visitor]) -> None:
     lead = visit("lead")
     path = begun(lead, "chat")
@@ -192,6 +204,15 @@ def test_mistakes_show_at_their_fields_without_a_script(visit: Callable[[str], V
     mended = dict.fromkeys(wrong, "") | {"bands[3].from": "10"}
     saved(lead, path, **mended)
     assert "One band must start at 0" in lead.get(path).text
+    live = f"/live/lint/{path.rpartition('/')[2]}"
+    typed = {**fields_of(lead, path), "criteria[0].appliesWhen.labels": "north"}
+    answer = lead.post(live, typed, {"Accept": "application/json"}).json()
+    assert answer["errors"] == [
+        {
+            "field": "criteria[0].appliesWhen.labels",
+            "message": "Each line must be a name and a value, such as team=north.",
+        }
+    ]
 
 
 def test_a_draft_is_saved_and_checked_while_it_is_typed(visit: Callable[[str], Visitor]) -> None:

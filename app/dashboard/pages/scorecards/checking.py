@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.errors import InvalidInput
+from app.core.errors import Detail, InvalidInput
 from app.dashboard import forms
 from app.dashboard.views.scorecards.draft_changes import weight_text
 from app.scorecards import authoring
@@ -51,7 +51,7 @@ def checked(document: Mapping[str, Any], channel: str) -> DraftCheck:
         loaded = loaded_document(document)
     except InvalidInput as error:
         findings = [
-            {"field": detail["field"], "message": detail["message"]} for detail in error.details
+            {"field": detail["field"], "message": _form_message(detail)} for detail in error.details
         ]
         return DraftCheck(findings, [], weights)
     result = authoring.check(loaded, channel=channel)
@@ -60,3 +60,9 @@ def checked(document: Mapping[str, Any], channel: str) -> DraftCheck:
         [finding.as_json() for finding in result.warnings],
         weights,
     )
+
+
+def _form_message(detail: Detail) -> str:
+    if detail["field"].endswith(".appliesWhen.labels"):
+        return "Each line must be a name and a value, such as team=north."
+    return detail["message"]

@@ -118,8 +118,8 @@ def _checks(
 def _campaigns(path: str, ids: Sequence[str], names: Mapping[str, str]) -> Iterator[FormControl]:
     """Yield the field of each campaign, and of one more to choose."""
     for index, campaign_id in enumerate([*ids, ""]):
-        name = names.get(campaign_id, "not known") if campaign_id else "name or id"
-        yield FormControl(f"{path}[{index}]", f"Campaign: {name}", "campaign", campaign_id)
+        label = f"Campaign: {names.get(campaign_id, 'not known')}" if campaign_id else "Campaign"
+        yield FormControl(f"{path}[{index}]", label, "campaign", campaign_id)
 
 
 def _said(path: str, label: str, said: Mapping[str, Any]) -> Iterator[FormControl]:

@@ -50,7 +50,7 @@ _SEPARATORS = {
 
 def empty_document(shipped: Mapping[str, Any]) -> dict[str, Any]:
     """Return a draft with one section, no criterion, and all else as in a scorecard that ships."""
-    kept = {name: value for name, value in shipped.items() if name not in ("name", "version")}
+    kept = {name: value for name, value in shipped.items() if name not in ("id", "name", "version")}
     section = {"key": "section_1", "title": "First section"}
     return tidy({**kept, "sections": [section], "criteria": []})
 
