@@ -281,6 +281,11 @@ PACKAGES: tuple[Package, ...] = (
                 {"train": "Fit the models to labelled data and write them with a manifest."},
                 standalone=True,
             ),
+            "metrics": Command(
+                "start_commands:metrics",
+                "Answer Prometheus for the processes of this host, where no worker runs.",
+                standalone=True,
+            ),
             "model": Command(
                 "processes.model_server:model",
                 "Run a language model of your own for the judge.",

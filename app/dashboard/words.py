@@ -27,6 +27,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "exports": "Exports",
         "waveforms": "Waveforms",
         "erasures": "Erasures",
+        "trials": "Trials of scorecards",
         "deliveries": "Webhook deliveries",
     },
     "status": {
