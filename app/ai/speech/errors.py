@@ -55,6 +55,13 @@ class ProviderUnavailable(TranscriptionError):
     retryable = True
 
 
+class TextWithoutTimes(TranscriptionError):
+    message = (
+        "The transcription server gave a text without times: choose a model or a server that"
+        " answers verbose_json with segments."
+    )
+
+
 class ServerAway(ServiceUnavailable):
     """The transcription server cannot be used right now; recordings wait until it can."""
 

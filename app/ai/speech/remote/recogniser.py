@@ -7,7 +7,12 @@ from functools import partial
 
 from app.ai.model_server.endpoint import ModelError, Reason
 from app.ai.model_server.endpoint_memory import OPEN_S
-from app.ai.speech.errors import ProviderUnavailable, ServerAway, TranscriptionError
+from app.ai.speech.errors import (
+    ProviderUnavailable,
+    ServerAway,
+    TextWithoutTimes,
+    TranscriptionError,
+)
 from app.ai.speech.recogniser import Recognition, Run, Speech, Utterance, language_code
 from app.ai.speech.remote.access import GRANULARITIES, ServerAccess
 from app.ai.speech.remote.answers import AnsweredTranscription, NotATranscription, read_answer
@@ -25,11 +30,6 @@ _MOST_PATIENCE_S = 30.0
 _LONGEST_WAIT_S = 900
 # What a server refuses because of the recording; anything else is no fault of it.
 _ABOUT_THE_RECORDING = frozenset({400, 413, 415, 422})
-
-NO_TIMES = TranscriptionError(
-    "The transcription server gave a text without times: choose a model or a server that answers"
-    " verbose_json with segments."
-)
 
 
 class RemoteRecogniser:
@@ -125,7 +125,7 @@ def _usable(body: bytes) -> AnsweredTranscription:
         told = "The transcription server's answer is not a transcription."
         raise ProviderUnavailable(told) from error
     if not answer.has_times:
-        raise NO_TIMES
+        raise TextWithoutTimes
     return answer
 
 
