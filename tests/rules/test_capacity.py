@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from pytest import approx
+import pytest
 
 from bench.capacity import Costs, Load, cost_table, load_table
 
@@ -18,9 +18,9 @@ def test_the_page_has_the_tables_that_the_command_prints() -> None:
 def test_needs_grow_with_the_load_and_with_their_costs() -> None:
     costs = Costs()
     one, ten = Load(1_000, costs), Load(10_000, costs)
-    assert ten.speech_cores() == approx(10 * one.speech_cores())
-    assert one.speech_cores() == approx(1_000 * 5 * 9 / 86_400 * 3 / 0.6)
+    assert ten.speech_cores() == pytest.approx(10 * one.speech_cores())
+    assert one.speech_cores() == pytest.approx(1_000 * 5 * 9 / 86_400 * 3 / 0.6)
     assert one.night_cores() < one.speech_cores()
     longer = Load(1_000, replace(costs, call_minutes=10))
-    assert longer.recording_bytes() == approx(2 * one.recording_bytes())
+    assert longer.recording_bytes() == pytest.approx(2 * one.recording_bytes())
     assert longer.other_cores() > one.other_cores()
