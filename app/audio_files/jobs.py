@@ -25,6 +25,7 @@ from app.core.jobs.leases import Lease
 from app.core.jobs.leases import due_ids as due_ids_of
 from app.core.jobs.runner import JobType, RunningJob, run_next
 from app.core.jobs.thread_pool import TryLock, run_in_threads
+from app.core.metrics.catalogue import TRANSCRIBED_SECONDS
 from app.core.runtime import Runtime
 from app.evaluations import contexts
 from app.evaluations import service as evaluations
@@ -189,7 +190,7 @@ def _transcript(
         if copy.sha256 is not None:
             with job.transaction() as session:
                 steps.check_digest(session, job.lease, copy.sha256)
-        return engines.transcriber.transcribe(
+        transcript = engines.transcriber.transcribe(
             copy.path,
             task.options,
             progress=lambda share: job.report_progress(
@@ -198,6 +199,8 @@ def _transcript(
             on_decoded=store_decoded,
             should_stop=job.should_stop,
         )
+    job.runtime.counts.count(TRANSCRIBED_SECONDS, by=(transcript.duration_ms or 0) / 1000)
+    return transcript
 
 
 def _scorecard_and_context(runtime: Runtime, task: ProcessingTask) -> tuple[Scorecard, Context]:

@@ -117,9 +117,14 @@ def run_next(runtime: Runtime, job_type: JobType[Job], job_id: str) -> Lease[Job
     """
     with runtime.db.writing() as session:
         lease = job_type.claim(session, job_id)
-    if lease is None:
-        return None
-    job = RunningJob(runtime, lease)
+    if lease is not None:
+        _run(RunningJob(runtime, lease), job_type)
+    runtime.counts.write()
+    return lease
+
+
+def _run(job: RunningJob[Job], job_type: JobType[Job]) -> None:
+    lease = job.lease
     try:
         if lease.attempt > MAX_ATTEMPTS:
             with job.transaction() as session:
@@ -128,7 +133,6 @@ def run_next(runtime: Runtime, job_type: JobType[Job], job_id: str) -> Lease[Job
             _attempt(job, job_type)
     except LeaseLost:
         logger.warning("the lease on %s was lost; another worker has the job", lease.job_id)
-    return lease
 
 
 def _attempt(job: RunningJob[Job], job_type: JobType[Job]) -> None:
