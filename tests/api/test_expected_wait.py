@@ -26,7 +26,22 @@ def base(serve: Callable[..., str]) -> Iterator[str]:
     """A service whose recordings are transcribed at once, by a server of the test."""
     server = TranscriptionServer()
     words = enumerate(
-        "Thank you for calling, how may I help you with your order today?".split() * 3
+        [
+            "Thank",
+            "you",
+            "for",
+            "calling,",
+            "how",
+            "may",
+            "I",
+            "help",
+            "you",
+            "with",
+            "your",
+            "order",
+            "today?",
+        ]
+        * 3
     )
     server.answer_with(heard(*(word(text, 0.2 * at, 0.2 * at + 0.2) for at, text in words)))
     yield serve(**server.settings())

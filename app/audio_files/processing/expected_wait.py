@@ -1,9 +1,7 @@
 """Expected wait of recordings: how much audio waits, and how fast the last ones were transcribed."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -64,7 +62,7 @@ def expected_wait(session: Session) -> ExpectedWait:
         .where(ProcessingJob.state.in_(OPEN_STATES), ProcessingJob.transcribe)
         .group_by(AudioFile.content_type)
     ).all()
-    lengths = [_length(row._mapping, last) for row in rows]
+    lengths = [_length(row.seconds, row.unknown_bytes, row.content_type, last) for row in rows]
     known = [length for length in lengths if length is not None]
     return ExpectedWait(
         recordings=sum(row.recordings for row in rows),
@@ -108,16 +106,18 @@ def _last_transcribed(session: Session) -> list[_Transcribed]:
     ][:_LAST]
 
 
-def _length(waiting: Mapping[str, Any], last: Iterable[_Transcribed]) -> timedelta | None:
-    """Return the length of the waiting recordings of one content type."""
-    seconds = float(waiting["seconds"] or 0)
-    if unknown_bytes := waiting["unknown_bytes"]:
-        alike = [each for each in last if each.content_type == waiting["content_type"]]
-        if not alike:
-            return None
-        bytes_per_second = sum(e.size_bytes for e in alike) / sum(e.seconds for e in alike)
-        seconds += int(unknown_bytes) / bytes_per_second
-    return timedelta(seconds=seconds)
+def _length(
+    known_s: int | None, unknown_bytes: int | None, content_type: str, last: list[_Transcribed]
+) -> timedelta | None:
+    """Return the length of recordings of one content type; None if it cannot be estimated."""
+    length = timedelta(seconds=int(known_s or 0))
+    if not unknown_bytes:
+        return length
+    alike = [each for each in last if each.content_type == content_type]
+    if not alike:
+        return None
+    seconds_per_byte = sum(e.seconds for e in alike) / sum(e.size_bytes for e in alike)
+    return length + timedelta(seconds=int(unknown_bytes) * seconds_per_byte)
 
 
 def _pace(last: list[_Transcribed]) -> float | None:
