@@ -26,6 +26,7 @@ from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from app.core.database.commit_flush import CommitFlush
 from app.core.errors import ServiceUnavailable
 from app.core.hooks import Hooks
 from app.core.process.file_lock import WriteLock
@@ -87,6 +88,8 @@ class Database:
         self.write_lock = (
             WriteLock(self.engine.url.database) if settings.is_sqlite else nullcontext()
         )
+        waits = settings.is_sqlite and settings.sqlite_synchronous == "FULL"
+        self._commit_flush = CommitFlush(self.engine.url.database) if waits else None
         _dispose_in_children(self.engine)
 
     @contextmanager
@@ -135,7 +138,19 @@ class Database:
             self.write_lock,
             session.begin(),
         ):
+            unchanged = self._change_count(session)
             yield session
+            session.flush()
+            is_changed = self._change_count(session) != unchanged
+        if is_changed and self._commit_flush is not None:
+            self._commit_flush.wait()
+
+    def _change_count(self, session: Session) -> int:
+        """Return how many rows this connection has changed so far; 0 where commits need no flush."""
+        if self._commit_flush is None:
+            return 0
+        connection: Any = session.connection().connection.driver_connection
+        return int(connection.total_changes)
 
     def _after_commit(self, session: Session) -> None:
         for action in session.info.pop("after_commit", []):
@@ -215,7 +230,7 @@ def _make_engine(settings: Settings) -> Engine:
         connection.isolation_level = None
         for pragma in (
             "journal_mode=WAL",
-            f"synchronous={settings.sqlite_synchronous}",
+            "synchronous=NORMAL",  # what FULL adds, `CommitFlush` does
             "busy_timeout=10000",
             "foreign_keys=ON",
             "journal_size_limit=67108864",
