@@ -121,7 +121,7 @@ def retry_import(import_id: str) -> Response:
     runtime = current_runtime()
     imports.require_disk_space(runtime.settings)
     with runtime.db.writing() as session:
-        imports.retry(session, import_id)
+        imports.proceed(session, runtime.keyring, import_id)
         audit.record(session, current_actor(), Action.IMPORT_REQUESTED, import_id)
     return redirect_with("tried-again", "work.show")
 
