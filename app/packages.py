@@ -225,7 +225,16 @@ PACKAGES: tuple[Package, ...] = (
             )
         },
     ),
-    Package("core", ("database.deployment", "database.idempotency", "database.key_checks")),
+    Package(
+        "core",
+        (
+            "database.deployment",
+            "database.idempotency",
+            "database.key_checks",
+            "hosts.duties",
+            "hosts.heartbeats",
+        ),
+    ),
     Package("dashboard", _MODELS),
     Package("directory", _MODELS),
     Package("events", _MODELS),
