@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
 
+from app.core.database.engine import postgresql_parameters
 from app.core.database.schema_revision import is_known, needed_revision, stored_revision
 from app.core.settings import Settings
 from app.operations.failure import CannotRun
@@ -53,9 +54,9 @@ def current(settings: Settings) -> str:
 
 def migration_engine(settings: Settings) -> Engine:
     """Create an engine in which SQLite can rebuild tables and runs a migration as one transaction."""
-    engine = create_engine(
-        settings.effective_database_url, poolclass=NullPool, hide_parameters=True
-    )
+    url = settings.effective_database_url
+    parameters = {} if settings.is_sqlite else postgresql_parameters(url)
+    engine = create_engine(url, poolclass=NullPool, connect_args=parameters, hide_parameters=True)
     if settings.is_sqlite:
 
         @event.listens_for(engine, "connect")

@@ -7,13 +7,18 @@ from typing import Any
 from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 
+from app.core.database.engine import limit_statements
 from app.core.process import stopping
 from app.core.settings import Settings
 from app.dashboard.install import compile_templates
+from app.web.current import runtime_of
+
+_TIMEOUT_S = 30
 
 
 def _prepare_worker(server: Any, worker: Any) -> None:
     stopping.follow(worker.ppid)
+    limit_statements(runtime_of(server.app.wsgi()).db.engine, _TIMEOUT_S)
     # In the background: requests come first, also while the worker starts.
     Thread(target=compile_templates, args=(server.app.wsgi(),), daemon=True).start()
 
@@ -24,7 +29,7 @@ GUNICORN_OPTIONS: dict[str, Any] = {
     "worker_connections": 500,
     # Answers go through the buffers of the worker's sockets.
     "sendfile": False,
-    "timeout": 30,
+    "timeout": _TIMEOUT_S,
     "graceful_timeout": 20,
     "keepalive": 5,
     "max_requests": 20_000,

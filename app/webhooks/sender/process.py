@@ -29,9 +29,9 @@ def run_sender(runtime: Runtime, should_stop: Callable[[], bool]) -> None:
 
     Call it in a process of its own, after the fork.
     """
+    settings = runtime.settings
     # A lost result only causes a repetition: the sender need not wait for the disk at each commit.
-    settings = replace(runtime.settings, sqlite_synchronous="NORMAL")
-    db = Database(settings, runtime.doorbell.ring, runtime.hooks)
+    db = Database(settings, runtime.doorbell.ring, runtime.hooks, waits_for_disk=False)
     client = RequestsClient(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
     wake = threading.Event()
     listener = BellListener(SENDER_BELL.queue, redis_url(settings), wake.set)
