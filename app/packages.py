@@ -225,7 +225,7 @@ PACKAGES: tuple[Package, ...] = (
             )
         },
     ),
-    Package("core", ("database.idempotency", "database.key_checks")),
+    Package("core", ("database.idempotency", "database.key_checks", "database.schema_revision")),
     Package("dashboard", _MODELS),
     Package("directory", _MODELS),
     Package("events", _MODELS),

@@ -23,7 +23,7 @@ from app.ai.language_model.endpoint import ModelError
 from app.core import queue
 from app.core.clock import iso_utc, utc_now
 from app.core.database import key_checks
-from app.core.database.schema_revision import is_at_head, needed_revision, stored_revision
+from app.core.database.schema_revision import is_usable, stored_revision
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
 from app.core.private_files import is_private
@@ -147,7 +147,7 @@ def _keys(settings: Settings) -> Outcome:
         return Verdict.FAIL, str(error)
     place = "CQE_MASTER_KEYS" if settings.master_keys else "a file in the data folder"
     with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
-        if session is not None and is_at_head(session):
+        if session is not None and is_usable(session):
             try:
                 key_checks.require_matching(session, keyring)
             except UnknownMasterKey as error:
@@ -161,12 +161,12 @@ def _database(settings: Settings) -> Outcome:
         with _reading(settings) as session:
             if session is None:
                 return Verdict.WARN, f"{kind}, not created yet: run `./run`"
-            revision = stored_revision(session)
+            revision, usable = stored_revision(session), is_usable(session)
     except (ServiceUnavailable, OSError) as error:
         return Verdict.FAIL, f"{kind} cannot be used: {error.__cause__ or error}"
-    if revision != needed_revision():
+    if not usable:
         return Verdict.FAIL, f"{kind} is at {revision or 'no revision'}: run `./run db upgrade`"
-    return Verdict.OK, f"{kind}, migrations at head ({revision})"
+    return Verdict.OK, f"{kind}, tables at revision {revision}"
 
 
 @contextmanager

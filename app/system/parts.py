@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.core.database import key_checks
-from app.core.database.schema_revision import is_at_head
+from app.core.database.schema_revision import is_usable
 from app.core.errors import ServiceUnavailable
 from app.core.process import heartbeat
 from app.core.runtime import Runtime
@@ -32,7 +32,7 @@ def failing(runtime: Runtime) -> list[ServicePart]:
 def _database_is_ready(runtime: Runtime) -> bool:
     try:
         with runtime.db.reading() as session:
-            return is_at_head(session)
+            return is_usable(session)
     except ServiceUnavailable:
         return False
 
@@ -40,7 +40,7 @@ def _database_is_ready(runtime: Runtime) -> bool:
 def _master_keys_match(runtime: Runtime) -> bool:
     try:
         with runtime.db.reading() as session:
-            if not is_at_head(session):
+            if not is_usable(session):
                 return False
             key_checks.require_matching(session, runtime.keyring)
     except (ServiceUnavailable, UnknownMasterKey):
