@@ -53,6 +53,13 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what is about SQLite alone; the marker says why."""
+    marker = item.get_closest_marker("sqlite_only")
+    if marker is not None and POSTGRES_URL:
+        pytest.skip(marker.args[0])
+
+
 def make_tables(engine: sqlalchemy.Engine) -> None:
     """Make the tables of the models; `test_layout` checks that the migrations make the same."""
     Table.metadata.create_all(engine)
