@@ -44,6 +44,7 @@ TRANSACTIONS = frozenset(
         "app/operations/first_start.py",
         "app/operations/background_work.py",
         "app/operations/start_checks.py",
+        "app/core/storage/marker.py",
         "app/operations/stored_secrets.py",
         "app/people/gate/admission.py",
         "app/privacy/retention.py",

@@ -101,6 +101,7 @@ class ExportJob(LeasedJob):
     when the state is `succeeded`, and not after `expires_at`.
     """
 
+    kind = "exports"
     __tablename__ = "export_jobs"
     __table_args__ = (
         Index("ix_export_jobs_due", "state", "priority", "queued_at", "id"),

@@ -21,12 +21,14 @@ class Hooks:
         on_publish: receives published events, so that their deliveries commit with them.
         on_evaluation_changed: receives the current evaluations of sources after they were opened,
             have ended or got another score.
+        on_job_ended: receives jobs that end, for the metrics of the host.
         late_metrics: each returns a metric that only time decides, when results are read.
         check_import_record: validates a record of an import before any transaction is open.
     """
 
     on_publish: tuple[SessionHook, ...] = ()
     on_evaluation_changed: tuple[SessionHook, ...] = ()
+    on_job_ended: tuple[SessionHook, ...] = ()
     late_metrics: tuple[SessionHook, ...] = ()
     check_import_record: Callable[[str, Mapping[str, Any]], Any] = _no_record_check
 

@@ -100,6 +100,18 @@ def confirm_import(import_id: str) -> Any:
         return service.confirm(session, runtime.keyring, import_id)
 
 
+@blp.post("/<id:import_id>/retry", tags=["imports", "extension"])
+@require_scope("ingest:write")
+@blp.response(202, ImportSchema)
+@blp.alt_response(409, description="It has not failed, or its documents are deleted.")
+def retry_import(import_id: str) -> Any:
+    """Try a failed import again, after the records that it has loaded; it is kept for an hour."""
+    runtime = current_runtime()
+    service.require_disk_space(runtime.settings)
+    with runtime.db.writing() as session:
+        return service.retry(session, import_id)
+
+
 @blp.get("/<id:import_id>", tags=["imports", "extension"])
 @require_scope("ingest:write")
 @blp.response(200, ImportSchema)

@@ -25,8 +25,9 @@ from app.imports import service as importing
 from app.operations import data_dir, orphans
 from app.operations.backups import sqlite
 from app.operations.environment import settings_here, warn_of_unknown
-from app.operations.failure import plain_errors
+from app.operations.failure import CannotRun, plain_errors
 from app.operations.processes import workers
+from app.operations.processes.metrics import serve_metrics
 from app.operations.processes.scheduler import PeriodicTask
 from app.operations.processes.sweep import JobQueue
 from app.people import audit, sessions
@@ -129,9 +130,22 @@ def run_worker(
 ) -> None:
     """Run the worker, without a web server, until SIGTERM."""
     with plain_errors():
-        settings = settings_here()
-        log.configure(settings.log_level)
-        data_dir.prepare(settings.data_dir)
-        data_dir.lock_shared(settings.data_dir)
-        warn_of_unknown()
-        workers.run(build_runtime(settings), tasks, queues)
+        workers.run(_prepared_runtime(), tasks, queues)
+
+
+def run_metrics() -> None:
+    """Answer Prometheus until SIGTERM."""
+    with plain_errors():
+        runtime = _prepared_runtime()
+        if runtime.settings.metrics_listen is None:
+            raise CannotRun("set CQE_METRICS_LISTEN to the address for Prometheus, as host:port")
+        serve_metrics(runtime)
+
+
+def _prepared_runtime() -> Runtime:
+    settings = settings_here()
+    log.configure(settings.log_level)
+    data_dir.prepare(settings.data_dir)
+    data_dir.lock_shared(settings.data_dir)
+    warn_of_unknown()
+    return build_runtime(settings)

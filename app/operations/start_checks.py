@@ -7,6 +7,7 @@ from app.core.database import key_checks, schema_check
 from app.core.database.schema_revision import is_usable, needed_revision, stored_revision
 from app.core.errors import ServiceUnavailable
 from app.core.runtime import Runtime
+from app.core.storage import marker
 from app.operations import stored_secrets
 from app.operations.failure import CannotRun
 
@@ -14,13 +15,14 @@ _MOST_SHOWN = 5
 
 
 def require_usable(runtime: Runtime) -> None:
-    """Check the tables and the master keys against the database, and record the current key.
+    """Check tables, master keys and storage against the database; record the current key.
 
     A database that does not answer, or waits for `db upgrade`, is left to /health and to the
     worker, which waits for it.
 
     Raises:
         CannotRun: tables or columns are not those of this version.
+        ForeignStorage: the storage is another deployment's, or not mounted.
         UnknownMasterKey: a master key is missing or is another one.
     """
     try:
@@ -34,6 +36,7 @@ def require_usable(runtime: Runtime) -> None:
             with runtime.db.writing() as session:
                 stored_secrets.require_readable(session, runtime.keyring)
                 key_checks.record_current(session, runtime.keyring)
+        marker.require_own(runtime.db, runtime.storage)
     except ServiceUnavailable:
         return
     finally:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.core.database import key_checks
+from app.core.database import deployment, key_checks
 from app.core.database.schema_revision import is_usable
 from app.core.errors import ServiceUnavailable
 from app.core.process import heartbeat
@@ -48,6 +48,16 @@ def _master_keys_match(runtime: Runtime) -> bool:
     return True
 
 
+def _storage_is_own(runtime: Runtime) -> bool:
+    try:
+        marker = runtime.storage.marker()
+        with runtime.db.reading() as session:
+            row = deployment.recorded(session)
+    except ServiceUnavailable:
+        return False
+    return marker == (row.id if row and row.marked_at else None)
+
+
 PARTS = (
     ServicePart("database", "The database does not answer", _database_is_ready, is_vital=True),
     ServicePart("masterKeys", "The master keys are not those of the database", _master_keys_match),
@@ -61,9 +71,7 @@ PARTS = (
         "The worker does not answer",
         lambda runtime: heartbeat.is_alive(runtime.settings.data_dir),
     ),
-    ServicePart(
-        "storage", "The storage does not answer", lambda runtime: runtime.storage.writable()
-    ),
+    ServicePart("storage", "The storage does not answer, or is another's", _storage_is_own),
 )
 # With the part that /health leaves out.
 ALL = (

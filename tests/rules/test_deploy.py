@@ -5,21 +5,24 @@ import re
 import shutil
 import subprocess
 from configparser import ConfigParser
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import promql_parser
 import pytest
 import yaml
 from prometheus_client.core import Metric
 
-from app.core.metrics.request_metrics import RequestMetrics
+from app.core.queue import Doorbell
 from app.core.runtime import Runtime
 from app.core.settings import Settings
-from app.webhooks.sender.metrics import SenderMetrics
+from app.operations.processes.metrics import registry_of
+from app.system import last_backup
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
+OBSERVABILITY = DEPLOY / "observability"
 UNITS = sorted(DEPLOY.glob("*.service"))
 
 
@@ -27,6 +30,14 @@ def services_of(name: str) -> dict[str, Any]:
     return dict(yaml.safe_load((DEPLOY / name).read_text())["services"])
 
 
+def expressions() -> list[str]:
+    panels = json.loads((OBSERVABILITY / "board.json").read_text())["panels"]
+    shown = [target["expr"] for panel in panels for target in panel["targets"]]
+    return [rule["expr"] for rule in ALERTS] + shown
+
+
+ALERTS = yaml.safe_load((OBSERVABILITY / "alerts.yaml").read_text())["groups"][0]["rules"]
+EXPRESSIONS = expressions()
 COMPOSE = services_of("compose.yaml")
 PARTS = services_of("compose-parts.yaml")
 
@@ -157,11 +168,11 @@ def test_caddy_accepts_its_configuration() -> None:
 
 @pytest.fixture
 def exposed(runtime: Runtime) -> list[Metric]:
-    """The metric families that the listener exposes."""
-    metrics = SenderMetrics()
-    metrics.watch(runtime.db, lambda: 0)
-    metrics.registry.register(RequestMetrics(runtime.settings.data_dir))
-    return list(metrics.registry.collect())
+    """The metric families that a host exposes which has made a backup and has a queue server."""
+    folder = runtime.settings.data_dir
+    last_backup.note(folder, folder, 1)
+    runtime = replace(runtime, doorbell=Doorbell("redis://127.0.0.1:1/0"))
+    return list(registry_of(runtime).collect())
 
 
 def samples_of(metric: Metric) -> set[str]:
@@ -172,27 +183,31 @@ def samples_of(metric: Metric) -> set[str]:
 
 def test_alerts_and_board_ask_for_metrics_that_exist(exposed: list[Metric]) -> None:
     known = {name for metric in exposed for name in samples_of(metric)}
-    rules = yaml.safe_load((DEPLOY / "monitoring/alerts.yaml").read_text())["groups"][0]["rules"]
-    panels = json.loads((DEPLOY / "monitoring/board.json").read_text())["panels"]
-    asked = [rule["expr"] for rule in rules]
-    asked += [target["expr"] for panel in panels for target in panel["targets"]]
-    names = set(re.findall(r"\b(?:cqe|process)_[a-z_]+\b", " ".join(asked)))
+    names = set(re.findall(r"\bcqe_[a-z_]+\b", " ".join(EXPRESSIONS)))
     assert names <= known
-    # Nothing is exposed in vain, but for the numbers that every process has.
-    ours = [metric for metric in exposed if metric.name.startswith("cqe_")]
-    assert [metric.name for metric in ours if not samples_of(metric) & names] == []
+    # Nothing is exposed in vain.
+    assert [metric.name for metric in exposed if not samples_of(metric) & names] == []
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_expressions_of_alerts_and_board_are_valid(expression: str) -> None:
+    promql_parser.parse(expression.replace("$__rate_interval", "5m"))
+
+
+def test_every_alert_says_what_to_do() -> None:
+    page = (ROOT / "docs" / "monitoring.md").read_text()
+    assert [rule["alert"] for rule in ALERTS if f"`{rule['alert']}`" not in page] == []
 
 
 def test_every_metric_is_documented(exposed: list[Metric]) -> None:
     page = (ROOT / "docs" / "monitoring.md").read_text()
     for metric in exposed:
-        if metric.name.startswith("cqe_"):
-            name = metric.name + ("_total" if metric.type == "counter" else "")
-            assert f"| `{name}` |" in page
+        name = metric.name + ("_total" if metric.type == "counter" else "")
+        assert f"| `{name}` |" in page
 
 
 def test_alerts_name_label_values_that_exist(exposed: list[Metric]) -> None:
     [subscriptions] = [each for each in exposed if each.name == "cqe_webhook_subscriptions"]
     known = {sample.labels["status"] for sample in subscriptions.samples} | {"5xx"}
-    text = (DEPLOY / "monitoring/alerts.yaml").read_text()
+    text = (OBSERVABILITY / "alerts.yaml").read_text()
     assert set(re.findall(r'status="([^"]+)"', text)) <= known

@@ -16,6 +16,7 @@ from app.core.settings import Settings
 
 _SQLITE_PRAGMAS = (
     "journal_mode=WAL",
+    "synchronous=NORMAL",  # what FULL adds, `CommitFlush` does
     "busy_timeout=10000",
     "foreign_keys=ON",
     "journal_size_limit=67108864",
@@ -38,8 +39,7 @@ def make_engine(settings: Settings, *, waits_for_disk: bool = True) -> Engine:
     """Create the engine of a process; it connects on first use.
 
     Args:
-        waits_for_disk: whether a commit returns only when it is safe from a power failure. By
-            default CQE_SQLITE_SYNCHRONOUS or the PostgreSQL server decides.
+        waits_for_disk: whether a commit of PostgreSQL is safe from a power failure when it returns.
     """
     url = settings.effective_database_url
     shared: dict[str, Any] = {
@@ -50,7 +50,7 @@ def make_engine(settings: Settings, *, waits_for_disk: bool = True) -> Engine:
         "hide_parameters": True,
     }
     if settings.is_sqlite:
-        engine = _sqlite(url, settings.sqlite_synchronous if waits_for_disk else "NORMAL", shared)
+        engine = _sqlite(url, shared)
     else:
         engine = _postgresql(url, shared)
         if not waits_for_disk:
@@ -97,13 +97,13 @@ def _postgresql(url: str, shared: dict[str, Any]) -> Engine:
     return engine
 
 
-def _sqlite(url: str, synchronous: str, shared: dict[str, Any]) -> Engine:
+def _sqlite(url: str, shared: dict[str, Any]) -> Engine:
     engine = create_engine(url, connect_args={"timeout": 10, "check_same_thread": False}, **shared)
 
     @event.listens_for(engine, "connect")
     def set_pragmas(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
         connection.isolation_level = None
-        for pragma in (*_SQLITE_PRAGMAS, f"synchronous={synchronous}"):
+        for pragma in _SQLITE_PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

@@ -11,6 +11,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from app.core.database.commit_flush import CommitFlush
 from app.core.database.engine import make_engine
 from app.core.errors import ServiceUnavailable
 from app.core.hooks import Hooks
@@ -78,6 +79,8 @@ class Database:
         self.write_lock = (
             WriteLock(self.engine.url.database) if settings.is_sqlite else nullcontext()
         )
+        waits = waits_for_disk and settings.is_sqlite and settings.sqlite_synchronous == "FULL"
+        self._commit_flush = CommitFlush(self.engine.url.database) if waits else None
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -125,7 +128,19 @@ class Database:
             self.write_lock,
             session.begin(),
         ):
+            unchanged = self._change_count(session)
             yield session
+            session.flush()
+            is_changed = self._change_count(session) != unchanged
+        if is_changed and self._commit_flush is not None:
+            self._commit_flush.wait()
+
+    def _change_count(self, session: Session) -> int:
+        """Return how many rows this connection has changed so far; 0 where commits need no flush."""
+        if self._commit_flush is None:
+            return 0
+        connection: Any = session.connection().connection.driver_connection
+        return int(connection.total_changes)
 
     def _after_commit(self, session: Session) -> None:
         for action in session.info.pop("after_commit", []):

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 from uuid import uuid4
 
 from sqlalchemy import JSON, Select, exists, select, update
-from sqlalchemy.orm import Mapped, Session, aliased, mapped_column
+from sqlalchemy.orm import Mapped, Session, aliased, mapped_column, object_session
 
 from app.core.clock import utc_now
 from app.core.database.session import Table, UtcDateTime
+from app.core.hooks import hooks_of
 from app.core.process import owner
 
 LEASE = timedelta(seconds=25)
@@ -42,10 +43,12 @@ OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 class LeasedJob(Table):
     """Columns that all tables of jobs share; each indexes `state, priority, queued_at, id`.
 
-    `attempts` counts every start, also one that a crash cut off.
+    `attempts` counts every start, also one that a crash cut off. `kind` names the jobs of a table
+    in metrics and in the dashboard.
     """
 
     __abstract__ = True
+    kind: ClassVar[str]
 
     id: Mapped[str] = mapped_column(primary_key=True)
     state: Mapped[str] = mapped_column(default=JobState.QUEUED)
@@ -72,6 +75,17 @@ class Lease(Generic[Job]):
     job_id: str
     token: str
     attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndedJob:
+    """A job that has just ended; `started_at` is None if it never ran."""
+
+    kind: str
+    outcome: JobState
+    queued_at: datetime
+    started_at: datetime | None
+    ended_at: datetime
 
 
 def due(session: Session, table: type[Job], now: datetime, *, limit: int = 100) -> list[Job]:
@@ -181,6 +195,16 @@ def end(job: LeasedJob, state: JobState, now: datetime) -> None:
     job.state = state
     job.completed_at = now
     _clear_lease(job)
+    announce_end(job, state, now)
+
+
+def announce_end(job: LeasedJob, state: JobState, now: datetime) -> None:
+    """Call the hooks for a job that ends; `end` does so, and those that delete a job's row."""
+    session = object_session(job)
+    if session is not None:
+        ended = EndedJob(job.kind, state, job.queued_at, job.started_at, now)
+        for hook in hooks_of(session).on_job_ended:
+            hook(session, ended)
 
 
 def _leased(table: type[Job], job: Job, now: datetime) -> Lease[Job]:

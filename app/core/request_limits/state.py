@@ -1,7 +1,7 @@
 """Request state besides the database: nonces, limits, call counts and the key version.
 
-One round trip does it all, atomically, in Redis or in a small SQLite file shared by the processes
-of this host. With Redis away the file takes over at once.
+One round trip does it all, atomically: in a small SQLite file shared by the processes of this host,
+or in Redis where several hosts may share one. With Redis away the file takes over at once.
 """
 
 import logging
@@ -43,7 +43,11 @@ class CountStore:
 
 
 class RequestState:
-    """The request state: Redis while it answers, otherwise the file."""
+    """The request state: Redis while it answers, otherwise the file.
+
+    Args:
+        redis_url: the server that hosts share; empty for the file alone.
+    """
 
     def __init__(self, redis_url: str, data_dir: Path) -> None:
         self._redis = RedisState(redis_url) if redis_url else None

@@ -155,14 +155,20 @@ def origins(value: str) -> tuple[str, ...]:
     return listed
 
 
-def model_url(value: str) -> str:
-    """Parse the base address of an OpenAI-compatible endpoint."""
-    address = http_url(value)
-    if "@" in urlsplit(address).netloc:
-        raise ValueError("must not contain a user name or password: set CQE_JUDGE_API_KEY instead")
-    if address.endswith("/chat/completions"):
-        raise ValueError("must be the base address, without /chat/completions")
-    return address
+def model_url(path: str, key_variable: str) -> Callable[[str], str]:
+    """Make a parser of base addresses of OpenAI-compatible endpoints, to which `path` is added."""
+
+    def parse(value: str) -> str:
+        address = http_url(value)
+        if "@" in urlsplit(address).netloc:
+            raise ValueError(
+                f"must not contain a user name or password: set {key_variable} instead"
+            )
+        if address.endswith(path):
+            raise ValueError(f"must be the base address, without {path}")
+        return address
+
+    return parse
 
 
 def header_token(value: str) -> str:

@@ -105,6 +105,28 @@ def retry_export(job_id: str) -> Response:
     return redirect_with("tried-again", "work.show")
 
 
+@blp.post("/imports/<id:import_id>/retry")
+@require_scope("ingest:write", policy=EXPENSIVE)
+def retry_import(import_id: str) -> Response:
+    """Continue a failed import, whose input is kept for an hour."""
+    runtime = current_runtime()
+    imports.require_disk_space(runtime.settings)
+    with runtime.db.writing() as session:
+        imports.retry(session, import_id)
+        audit.record(session, current_actor(), Action.IMPORT_REQUESTED, import_id)
+    return redirect_with("tried-again", "work.show")
+
+
+@blp.post("/re-evaluations/<id:re_evaluation_id>/retry")
+@require_scope("evaluations:review", policy=EXPENSIVE)
+def retry_re_evaluation(re_evaluation_id: str) -> Response:
+    """Continue a failed re-evaluation."""
+    with current_runtime().db.writing() as session:
+        bulk.retry(session, re_evaluation_id)
+        audit.record(session, current_actor(), Action.RE_EVALUATED, re_evaluation_id)
+    return redirect_with("tried-again", "work.show")
+
+
 def _parts(session: Any, *, is_open: bool) -> Iterator[WorkPart]:
     """Yield a part for each kind of work that the person may see."""
     scopes = current_principal().scopes
@@ -164,16 +186,18 @@ def _re_evaluation(row: Any) -> WorkRow:
     counts = row["counts"]
     text = f"{counts['completed'] + counts['failed']:,} of {counts['selected']:,} judged again"
     text = _with_reason(text, row["error"])
-    return WorkRow(
-        row["id"], "Judging again", f"{row['count']:,} evaluations", text, row["created_at"]
-    )
+    has_failed = row["status"] == "failed"
+    retry_url = url_for(".retry_re_evaluation", re_evaluation_id=row["id"]) if has_failed else None
+    name = f"{row['count']:,} evaluations"
+    return WorkRow(row["id"], "Judging again", name, text, row["created_at"], retry_url)
 
 
 def _import(row: Any) -> WorkRow:
     text = _with_reason(text_of("importStatus", row["status"]), row["error"])
     name = text_of("importFormat", row["format"])
     kind = "Dry run" if row["dry_run"] else "Import"
-    return WorkRow(row["id"], kind, name, text, row["created_at"])
+    retry_url = url_for(".retry_import", import_id=row["id"]) if row["may_retry"] else None
+    return WorkRow(row["id"], kind, name, text, row["created_at"], retry_url)
 
 
 def _export(job: Any) -> WorkRow:

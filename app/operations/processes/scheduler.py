@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from app.core.metrics.catalogue import PERIODIC_SUCCESS
 from app.core.process import heartbeat, stopping
 from app.core.runtime import Runtime
+from app.operations.processes.metrics import metrics_served
 from app.operations.processes.sweep import JobQueue, Sweeper
 
 logger = logging.getLogger(__name__)
@@ -35,6 +37,8 @@ def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
         sweeper.tick()
         with suppress(OSError):
             heartbeat.beat(runtime.settings.data_dir)
+        runtime.counts.note(PERIODIC_SUCCESS, "sweep")
+        runtime.counts.write()
         _wait_for_next_tick(began_at)
     sweeper.stop(_STOP_WITHIN_S)
     heartbeat.stop(runtime.settings.data_dir)
@@ -47,13 +51,15 @@ def run_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
     """
     stopping.listen()
     due_at = dict.fromkeys(tasks, 0.0)
-    while not stopping.requested():
-        began_at = time.monotonic()
-        for task in tasks:
-            if time.monotonic() >= due_at[task] and not stopping.requested():
-                _run_task(task, runtime)
-                due_at[task] = time.monotonic() + task.every_s
-        _wait_for_next_tick(began_at)
+    with metrics_served(runtime):
+        while not stopping.requested():
+            began_at = time.monotonic()
+            for task in tasks:
+                if time.monotonic() >= due_at[task] and not stopping.requested():
+                    _run_task(task, runtime)
+                    due_at[task] = time.monotonic() + task.every_s
+            runtime.counts.write()
+            _wait_for_next_tick(began_at)
 
 
 def _wait_for_next_tick(began_at: float) -> None:
@@ -64,6 +70,7 @@ def _wait_for_next_tick(began_at: float) -> None:
 def _run_task(task: PeriodicTask, runtime: Runtime) -> None:
     try:
         task.run(runtime)
+        runtime.counts.note(PERIODIC_SUCCESS, task.name)
     except Exception:
         # The failure of one task must not end the others.
         logger.warning(

@@ -12,6 +12,7 @@ from app.core.queue import redis_url, work
 from app.core.runtime import Runtime
 from app.operations import start_checks
 from app.operations.processes import scheduler
+from app.operations.processes.fork import call_in_child
 from app.operations.processes.scheduler import PeriodicTask
 from app.operations.processes.supervisor import Service, Supervisor
 from app.operations.processes.sweep import JobQueue
@@ -56,7 +57,8 @@ def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQue
             is_logged = True
         time.sleep(1)
     if not supervisor.is_stopping:
-        start_checks.require_usable(runtime)
+        # In a child: the client of an object storage has threads, which a fork would lose.
+        call_in_child(partial(start_checks.require_usable, runtime))()
         erasures.repeat_erasures(runtime)
         runtime.db.engine.dispose()
         supervisor.start(services(runtime, tasks, queues))

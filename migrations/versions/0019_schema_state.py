@@ -1,18 +1,18 @@
 """the oldest code that works with the tables
 
-Revision ID: 0018
-Revises: 0017
+Revision ID: 0019
+Revises: 0018
 Created: 2026-11-22 14:50:00
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0018"
-down_revision = "0017"
+revision = "0019"
+down_revision = "0018"
 branch_labels = None
 depends_on = None
-kind = "contract"  # code of 0017 works with its own revision only
+kind = "contract"  # code of 0018 works with its own revision only
 
 
 def upgrade() -> None:
