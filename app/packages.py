@@ -232,6 +232,8 @@ PACKAGES: tuple[Package, ...] = (
             "database.idempotency",
             "database.key_checks",
             "database.schema_revision",
+            "hosts.duties",
+            "hosts.heartbeats",
         ),
     ),
     Package("dashboard", _MODELS),

@@ -28,7 +28,7 @@ def due_ids(runtime: Runtime) -> Sequence[str]:
 
 
 def purge_exports(runtime: Runtime) -> int:
-    """Delete expired files, and spool files of killed workers; return how many files expired."""
+    """Delete expired files; return how many expired."""
     with runtime.db.reading() as session:
         files = service.expired_files(session, utc_now())
     for object_id in files.values():
@@ -36,7 +36,6 @@ def purge_exports(runtime: Runtime) -> int:
     if files:
         with runtime.db.writing() as session:
             service.note_deleted(session, files)
-    work.clear_spool(runtime)
     return len(files)
 
 

@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from app.core import errors
 from app.core.clock import iso_utc
-from app.core.process import heartbeat
+from app.core.hosts import heartbeats
 from app.core.runtime import Runtime
 from app.dashboard import responses, words
 from app.dashboard.assets import Assets
@@ -76,7 +76,7 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
             "navigation": list(sections_for(person)) if person else [],
             "form_token": forgery.form_token(person.token) if person else "",
             "notice": current_notice(),
-            "worker_is_alive": heartbeat.is_alive(runtime.settings.data_dir),
+            "worker_is_alive": heartbeats.is_running(runtime.db, heartbeats.WORKER),
             "is_insecure": not cookie.is_secure(request, runtime.settings),
         }
 

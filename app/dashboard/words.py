@@ -15,6 +15,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "servicePart": {
         "database": "Database",
         "masterKeys": "Master keys",
+        "clock": "Clock",
         "queue": "Queue server",
         "worker": "Worker",
         "storage": "Storage",

@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -28,10 +28,11 @@ from app.core.database import key_checks
 from app.core.database.schema_revision import is_usable, stored_revision
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
+from app.core.hosts import heartbeats
+from app.core.hosts.heartbeats import Host
 from app.core.private_files import is_private
-from app.core.process import heartbeat
 from app.core.secrets.encryption import UnknownMasterKey, load_keyring
-from app.core.settings import EMBEDDED, LOCAL, Settings, SettingsError
+from app.core.settings import EMBEDDED, LOCAL, ROLES, Settings, SettingsError
 from app.system import last_backup, queue_choice
 
 _PACKAGES = ("Flask", "SQLAlchemy", "gunicorn", "rq", "redis", "faster-whisper")
@@ -202,9 +203,21 @@ def _queue(settings: Settings) -> Outcome:
 
 
 def _worker(settings: Settings) -> Outcome:
-    if heartbeat.is_alive(settings.data_dir):
-        return Verdict.OK, "alive"
-    return Verdict.WARN, "no heartbeat: is the service running?"
+    running: Sequence[Host] = ()
+    with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
+        if session is not None and is_usable(session):
+            running = heartbeats.list_running(session)
+    if not any(host.service == heartbeats.WORKER for host in running):
+        return Verdict.WARN, "no heartbeat of a worker: is the service running?"
+    told = "; ".join(
+        f"{host.name}: {host.service} {host.version}"
+        + (f" ({', '.join(host.roles)})" if host.roles else "")
+        + (f", clock {-host.clock_offset_ms / 1000:+.1f} s" if host.clock_offset_ms else "")
+        for host in running
+    )
+    if missing := set(ROLES).difference(*(host.roles for host in running)):
+        return Verdict.WARN, f"no worker has the role {', '.join(sorted(missing))}; {told}"
+    return Verdict.OK, told
 
 
 def _clock(settings: Settings) -> Outcome:

@@ -92,6 +92,25 @@ def one_of(*known: str) -> Callable[[str], str]:
     return parse
 
 
+def some_of(*known: str) -> Callable[[str], tuple[str, ...]]:
+    """Make a parser of a list of these words."""
+
+    def parse(value: str) -> tuple[str, ...]:
+        words = tuple(word.strip() for word in value.split(","))
+        if unknown := [word for word in words if word not in known]:
+            raise ValueError(f"must be of {', '.join(known)}, not {', '.join(unknown)!r}")
+        return words
+
+    return parse
+
+
+def host_id(value: str) -> str:
+    """Parse the name of a host."""
+    if not re.fullmatch(r"[\w.-]{1,64}", value, re.ASCII):
+        raise ValueError("must be 1 to 64 letters, digits, dots, hyphens or underscores")
+    return value
+
+
 def starting_with(*prefixes: str) -> Callable[[str], str]:
     """Make a parser of addresses that start with one of these."""
 

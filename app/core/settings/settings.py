@@ -10,6 +10,9 @@ from app.core.settings import parsers as read
 from app.core.settings.parsers import Network, RateLimit, TokenPrices
 
 EMBEDDED = "embedded"
+# What a worker does; the keeper, one of all hosts, does what must be done once.
+SENDER, KEEPER = "sender", "keeper"
+ROLES = (SENDER, KEEPER, "audio", "evaluations", "imports", "exports", "erasures")
 LOCAL = "local"
 _STORAGE_CREDENTIALS = {
     "azure": ("CQE_STORAGE_SECRET",),
@@ -62,6 +65,8 @@ class Settings:
     worker_processes: int = setting("CQE_WORKER_PROCESSES", 1, read.whole(1))
     analytics_memory_mb: int = setting("CQE_ANALYTICS_MEMORY_MB", 256, read.whole(32))
     analytics_threads: int = setting("CQE_ANALYTICS_THREADS", 2, read.whole(1))
+    host_id: str = setting("CQE_HOST_ID", "", read.host_id)
+    worker_roles: tuple[str, ...] = setting("CQE_WORKER_ROLES", ROLES, read.some_of(*ROLES))
     metrics_listen: tuple[str, int] | None = setting(
         "CQE_METRICS_LISTEN", None, read.listen_address
     )

@@ -13,8 +13,8 @@ from app.audio_files.enums import AudioStatus
 from app.audio_files.processing import status as recordings
 from app.core.clock import utc_now
 from app.core.errors import InvalidInput, NotFound
+from app.core.hosts import heartbeats
 from app.core.ids import is_id
-from app.core.process import heartbeat
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages.scorecards import editor
@@ -109,7 +109,7 @@ def progress() -> Response:
     ids = _asked()
     with runtime.db.reading() as session:
         work = {work_id: _read(session, work_id) for work_id in ids}
-    return jsonify({"worker": heartbeat.is_alive(runtime.settings.data_dir), "work": work})
+    return jsonify({"worker": heartbeats.is_running(runtime.db, heartbeats.WORKER), "work": work})
 
 
 @blp.post("/live/preview/<id:evaluation_id>")

@@ -7,9 +7,11 @@ from functools import partial
 
 from app.ai.languages.lexicon import lexicon_of
 from app.core.database.schema_revision import is_usable
+from app.core.hosts import clock_offset
 from app.core.process import stopping
 from app.core.queue import redis_url, work
 from app.core.runtime import Runtime
+from app.core.settings import SENDER
 from app.operations import start_checks
 from app.operations.processes import scheduler
 from app.operations.processes.fork import call_in_child
@@ -28,9 +30,11 @@ def services(
     """List the worker's processes; without a queue server the sweep runs all jobs."""
     # The usual lexicon is loaded before the workers are forked, so that they share it.
     lexicon_of("en")
+    clock_offset.follow(runtime.db.engine)
     url = redis_url(runtime.settings)
+    roles = runtime.settings.worker_roles
     listed = [
-        Service("sender", partial(_send_webhooks, runtime)),
+        *([Service("sender", partial(_send_webhooks, runtime))] if SENDER in roles else []),
         Service("scheduler", partial(scheduler.run_sweeps, runtime, queues)),
         Service("upkeep", partial(scheduler.run_tasks, runtime, tasks)),
     ]
@@ -41,6 +45,7 @@ def services(
                 partial(work, queue.queue, url, partial(queue.run, runtime)),
             )
             for queue in queues
+            if queue.role in roles
             for number in range(1, runtime.settings.worker_processes + 1)
         ]
     return listed

@@ -8,6 +8,7 @@ from contextlib import suppress
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
+from app.core.hosts import clock_offset
 from app.core.outgoing_http.client import RequestsClient
 from app.core.process import owner
 from app.core.queue import BellListener, redis_url
@@ -27,6 +28,7 @@ def run_sender(runtime: Runtime, should_stop: Callable[[], bool]) -> None:
     settings = runtime.settings
     # A lost result only causes a repetition: the sender need not wait for the disk at each commit.
     db = Database(settings, runtime.doorbell.ring, runtime.hooks, waits_for_disk=False)
+    clock_offset.follow(db.engine)
     client = RequestsClient(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
     wake = threading.Event()
     listener = BellListener(SENDER_BELL.queue, redis_url(settings), wake.set)

@@ -1,18 +1,18 @@
 """the oldest code that works with the tables
 
-Revision ID: 0019
-Revises: 0018
+Revision ID: 0020
+Revises: 0019
 Created: 2026-11-22 14:50:00
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0019"
-down_revision = "0018"
+revision = "0020"
+down_revision = "0019"
 branch_labels = None
 depends_on = None
-kind = "contract"  # code of 0018 works with its own revision only
+kind = "contract"  # code of 0019 works with its own revision only
 
 
 def upgrade() -> None:

@@ -1,15 +1,15 @@
 """64-bit integers on PostgreSQL, as everywhere else
 
-Revision ID: 0020
-Revises: 0019
+Revision ID: 0021
+Revises: 0020
 Created: 2026-11-22 14:55:00
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0020"
-down_revision = "0019"
+revision = "0021"
+down_revision = "0020"
 branch_labels = None
 depends_on = None
 kind = "expand"
