@@ -26,6 +26,13 @@ def _prepare_worker(server: Any, worker: Any) -> None:
     # In the background: requests come first, also while the worker starts.
     Thread(target=compile_templates, args=(application,), daemon=True).start()
     runtime = runtime_of(application)
+    if runtime.traces.enabled:
+        # An extra, which is imported only where it is used.
+        from opentelemetry.instrumentation.flask import FlaskInstrumentor  # noqa: PLC0415
+
+        runtime.traces.start("web", runtime.db.engine)
+        instrument: Any = FlaskInstrumentor()
+        instrument.instrument_app(application)
     limit_statements(runtime.db.engine, _TIMEOUT_S)
     if not runtime.settings.is_sqlite:
         clock_offset.follow(runtime.db.engine)
