@@ -76,14 +76,14 @@ def test_requests_and_jobs_are_traced_with_their_statements(
     try:
         client = service.wait_ready().caller()
         put_chat(client)
-        client.plain("GET", "/storage/v1/aud_x?sig=secret")
+        client.plain("GET", "/storage/v1/aud_x?sig=hush0123")
         wait_until(lambda: collector.find("cqe-worker", "job evaluations"))
-        wait_until(lambda: collector.find("cqe-web", "PUT /api/v1/conversations"))
+        wait_until(lambda: collector.find("cqe-web", "PUT /api/v1/imports/conversations"))
         wait_until(lambda: collector.find("cqe-web", "GET /storage"))
     finally:
         service.end()
     for name, span in (
-        ("cqe-web", collector.find("cqe-web", "PUT /api/v1/conversations")[0]),
+        ("cqe-web", collector.find("cqe-web", "PUT /api/v1/imports/conversations")[0]),
         ("cqe-worker", collector.find("cqe-worker", "job evaluations")[0]),
     ):
         statements = [
@@ -92,7 +92,7 @@ def test_requests_and_jobs_are_traced_with_their_statements(
             if service_name == name and child.trace_id == span.trace_id and child != span
         ]
         assert any(child.name.startswith(("SELECT", "INSERT")) for child in statements)
-    assert "secret" not in str(collector.spans)
+    assert "hush0123" not in str(collector.spans)
     lines = [json.loads(line) for line in service.text.splitlines() if line.startswith("{")]
     own = [line for line in lines if line["logger"].startswith("app.")]
     assert any(line["host"] and line["role"] == "prepare" for line in own)

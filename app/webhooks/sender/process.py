@@ -29,7 +29,6 @@ def run_sender(runtime: Runtime, should_stop: Callable[[], bool]) -> None:
     # A lost result only causes a repetition: the sender need not wait for the disk at each commit.
     db = Database(settings, runtime.doorbell.ring, runtime.hooks, waits_for_disk=False)
     clock_offset.follow(db.engine)
-    runtime.traces.start("sender", db.engine)
     client = RequestsClient(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
     wake = threading.Event()
     listener = BellListener(SENDER_BELL.queue, redis_url(settings), wake.set)
