@@ -6,6 +6,7 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.session import Reader
 from app.core.database.upserts import upsert_into
 from app.core.hooks import hooks_of
 from app.evaluations.enums import Status
@@ -69,6 +70,6 @@ def count_opened(session: Session, number: int, *, first_of_source: int) -> None
     )
 
 
-def total(session: Session, kind: str) -> int:
+def total(session: Reader, kind: str) -> int:
     """Return the number of evaluations: `ALL` revisions, or the `CURRENT` ones."""
     return session.scalar(_TOTAL, {"wanted": kind}) or 0
