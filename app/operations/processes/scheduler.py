@@ -1,4 +1,4 @@
-"""Scheduler: one process sweeps the job queues every second, another runs periodic tasks."""
+"""Scheduler: one process starts queue workers and sweeps the queues, another runs periodic tasks."""
 
 import logging
 import time
@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from app.core.metrics.catalogue import PERIODIC_SUCCESS
 from app.core.process import heartbeat, stopping
 from app.core.runtime import Runtime
+from app.operations.processes.fork import Children
 from app.operations.processes.metrics import metrics_served
-from app.operations.processes.sweep import JobQueue, Sweeper
+from app.operations.processes.sweep import JobQueue, QueueWorkers, Sweeper
 
 logger = logging.getLogger(__name__)
 
@@ -29,9 +30,11 @@ class PeriodicTask:
 
 
 def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
-    """Sweep until SIGTERM; the sweeper's own jobs are then finished or released."""
+    """Start workers where a bell rings, and sweep, until SIGTERM; jobs are then released."""
     stopping.listen()
-    sweeper = Sweeper(runtime, queues)
+    children = Children()
+    sweeper = Sweeper(runtime, queues, children)
+    workers = QueueWorkers(runtime, queues, children)
     while not stopping.requested():
         began_at = time.monotonic()
         sweeper.tick()
@@ -39,8 +42,11 @@ def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
             heartbeat.beat(runtime.settings.data_dir)
         runtime.counts.note(PERIODIC_SUCCESS, "sweep")
         runtime.counts.write()
-        _wait_for_next_tick(began_at)
-    sweeper.stop(_STOP_WITHIN_S)
+        while time.monotonic() - began_at < _TICK_S and not stopping.requested():
+            children.reap()
+            workers.tick()
+            time.sleep(_STEP_S)
+    children.stop(_STOP_WITHIN_S)
     heartbeat.stop(runtime.settings.data_dir)
 
 
@@ -59,12 +65,8 @@ def run_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
                     _run_task(task, runtime)
                     due_at[task] = time.monotonic() + task.every_s
             runtime.counts.write()
-            _wait_for_next_tick(began_at)
-
-
-def _wait_for_next_tick(began_at: float) -> None:
-    while time.monotonic() - began_at < _TICK_S and not stopping.requested():
-        time.sleep(_STEP_S)
+            while time.monotonic() - began_at < _TICK_S and not stopping.requested():
+                time.sleep(_STEP_S)
 
 
 def _run_task(task: PeriodicTask, runtime: Runtime) -> None:

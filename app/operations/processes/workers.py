@@ -1,4 +1,4 @@
-"""Worker processes: the webhook sender, the queue workers and the scheduler."""
+"""Worker processes: the webhook sender, the scheduler with its queue workers, and upkeep."""
 
 import logging
 import time
@@ -8,7 +8,6 @@ from functools import partial
 from app.ai.languages.lexicon import lexicon_of
 from app.core.database.schema_revision import is_at_head
 from app.core.process import stopping
-from app.core.queue import redis_url, work
 from app.core.runtime import Runtime
 from app.operations import start_checks
 from app.operations.processes import scheduler
@@ -25,25 +24,14 @@ logger = logging.getLogger(__name__)
 def services(
     runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQueue]
 ) -> list[Service]:
-    """List the worker's processes; without a queue server the sweep runs all jobs."""
+    """List the worker's processes; the scheduler starts those that do the jobs."""
     # The usual lexicon is loaded before the workers are forked, so that they share it.
     lexicon_of("en")
-    url = redis_url(runtime.settings)
-    listed = [
+    return [
         Service("sender", partial(_send_webhooks, runtime)),
         Service("scheduler", partial(scheduler.run_sweeps, runtime, queues)),
         Service("upkeep", partial(scheduler.run_tasks, runtime, tasks)),
     ]
-    if url:
-        listed += [
-            Service(
-                f"{queue.queue} {number}",
-                partial(work, queue.queue, url, partial(queue.run, runtime)),
-            )
-            for queue in queues
-            for number in range(1, runtime.settings.worker_processes + 1)
-        ]
-    return listed
 
 
 def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQueue]) -> None:
