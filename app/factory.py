@@ -62,5 +62,6 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
 def _health(runtime: Runtime) -> Health:
     return Health(
         {part.name: partial(part.works, runtime) for part in PARTS},
-        vital=[part.name for part in PARTS if part.is_vital],
+        vital={part.name for part in PARTS if part.is_vital},
+        of_host={part.name for part in PARTS if part.is_of_host},
     )

@@ -225,7 +225,17 @@ PACKAGES: tuple[Package, ...] = (
             )
         },
     ),
-    Package("core", ("database.deployment", "database.idempotency", "database.key_checks")),
+    Package(
+        "core",
+        (
+            "database.deployment",
+            "database.idempotency",
+            "database.key_checks",
+            "database.schema_revision",
+            "hosts.duties",
+            "hosts.heartbeats",
+        ),
+    ),
     Package("dashboard", _MODELS),
     Package("directory", _MODELS),
     Package("events", _MODELS),

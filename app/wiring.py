@@ -14,6 +14,7 @@ from app.core.settings import Settings
 from app.imports.schemas.validate import validate_record
 from app.packages import load_tables
 from app.redaction.redactor import Redactor
+from app.reviews.rounds import sealed_reviews
 from app.voice_calls import evaluation_requests
 from app.webhooks.deliveries import fan_out
 
@@ -32,6 +33,7 @@ def build_runtime(settings: Settings) -> Runtime:
         ),
         on_job_ended=(partial(count_ended, counts),),
         late_metrics=(first_contact_resolution,),
+        sealed_reviews=sealed_reviews,
         check_import_record=partial(validate_record, Redactor(settings.redaction, keyring)),
     )
     return open_runtime(settings, keyring, hooks, counts)

@@ -275,7 +275,7 @@ class WaitingBells:
 
     def queues(self) -> list[str]:
         """Return the queues in which a bell waits; none while the server is away."""
-        if self._client is None or self._breaker.open:
+        if self._client is None or self._breaker.open or not self._lists:
             return []
         try:
             if not self._client.exists(*self._lists):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from app.core.database.session import Database
 from app.core.hooks import Hooks
 from app.core.metrics.counts import ProcessCounts
+from app.core.process import owner
 from app.core.queue import Doorbell, is_shared_by_hosts, redis_url
 from app.core.request_limits.state import RequestState
 from app.core.secrets.encryption import Keyring
@@ -33,6 +34,7 @@ def open_runtime(
     settings: Settings, keyring: Keyring, hooks: Hooks, counts: ProcessCounts
 ) -> Runtime:
     """Build the runtime of a process with these hooks (see `app.wiring`)."""
+    owner.set_host_id(settings.host_id)
     url = redis_url(settings)
     doorbell = Doorbell(url)
     return Runtime(

@@ -15,6 +15,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "servicePart": {
         "database": "Database",
         "masterKeys": "Master keys",
+        "clock": "Clock",
         "queue": "Queue server",
         "worker": "Worker",
         "storage": "Storage",
@@ -270,7 +271,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "section": "Sections",
         "topic": "Topics",
     },
-    "usageMetric": {"calls": "API calls", "webhooks": "Webhooks", "storage_gb": "Storage"},
+    "usageMetric": {"calls": "API calls", "webhooks": "Webhooks", "storage_gb": "Storage, GB"},
     "rule": {
         "abuse": "No abuse by the agent",
         "bot_identity": "The bot says who it is",

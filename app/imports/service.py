@@ -146,21 +146,26 @@ def require_disk_space(settings: Settings) -> None:
     require_space(settings.data_dir, _DOCUMENTS_BYTES, settings.min_free_bytes)
 
 
-def confirm(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any]:
-    """Import what a dry run has read, with the same options; return the new import.
+def proceed(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any]:
+    """Import what a dry run has read, as a new import; or continue a failed import.
+
+    A failed import continues after the records that it has counted.
 
     Raises:
         NotFound: there is no such import.
-        Conflict: it is no dry run that has ended, or its documents are deleted.
+        Conflict: it is neither a dry run that has ended nor failed, or its documents are deleted.
     """
     row = session.get(Import, import_id, with_for_update=True)
     if row is None:
         raise NotFound("There is no such import.")
     options = ImportOptions.from_document(row.options)
-    if not options.dry_run or row.state != JobState.SUCCEEDED:
-        raise Conflict("Only a dry run that has ended can be confirmed.")
+    has_failed = row.state == JobState.FAILED
+    if not has_failed and not (options.dry_run and row.state == JobState.SUCCEEDED):
+        raise Conflict("Only a dry run that has ended, or a failed import, can proceed.")
     if row.sealed_documents is None and row.file_id is None:
-        raise Conflict("The documents of this dry run are deleted: send them again.")
+        raise Conflict("The documents of this import are deleted: send them again.")
+    if has_failed:
+        return _try_again(session, row)
     documents = sealed_documents.unseal(keyring, row.id, row.sealed_documents)
     file_id = row.file_id
     _forget_input(row)
@@ -175,20 +180,7 @@ def confirm(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any
     )
 
 
-def retry(session: Session, import_id: str) -> dict[str, Any]:
-    """Queue a failed import once more; it continues after the records that were counted.
-
-    Raises:
-        NotFound: there is no such import.
-        Conflict: it has not failed, or its documents are deleted.
-    """
-    row = session.get(Import, import_id, with_for_update=True)
-    if row is None:
-        raise NotFound("There is no such import.")
-    if row.state != JobState.FAILED:
-        raise Conflict("Only a failed import can be tried again.")
-    if row.sealed_documents is None and row.file_id is None:
-        raise Conflict("The documents of this import are deleted: send them again.")
+def _try_again(session: Session, row: Import) -> dict[str, Any]:
     row.error = row.completed_at = None
     row.attempts = 0
     leases.requeue(row, due_at=utc_now(), counts=True)

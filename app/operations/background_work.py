@@ -8,12 +8,14 @@ from sqlalchemy.orm import Session
 
 from app.analytics import jobs as exports
 from app.analytics.exports import service as export_service
+from app.analytics.exports import work as export_work
 from app.audio_files import jobs as audio_files
 from app.audio_files.playback import jobs as playback
 from app.audio_files.playback import requests as drawings
 from app.audio_files.processing import requests as processing
 from app.core.clock import utc_now
 from app.core.database import idempotency
+from app.core.hosts import heartbeats
 from app.core.process import log
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
@@ -54,6 +56,11 @@ def _purge_request_state(runtime: Runtime) -> None:
     runtime.state.purge(time.time())
 
 
+def _purge_hosts(runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
+        heartbeats.purge(session)
+
+
 def _purge_idempotency_answers(runtime: Runtime) -> None:
     with runtime.db.writing() as session:
         idempotency.purge(session, utc_now())
@@ -90,19 +97,21 @@ def _purge_in_batches(runtime: Runtime, purge: Callable[[Session], int]) -> None
 
 
 TASKS: tuple[PeriodicTask, ...] = (
-    PeriodicTask("meter", 5, usage.flush_meter),
+    PeriodicTask("meter", 5, usage.flush_meter, on_each_host=True),
     PeriodicTask("quotas", 5, usage.check_quotas),
     PeriodicTask("storage", 300, audio_files.measure_storage),
     PeriodicTask("counted batches", 3600, usage.purge_batches),
     PeriodicTask("uploads", 10, audio_files.expire_uploads),
     PeriodicTask("expired uploads", 3600, audio_files.purge_expired_uploads),
-    PeriodicTask("request state", 60, _purge_request_state),
+    PeriodicTask("request state", 60, _purge_request_state, on_each_host=True),
     PeriodicTask("checkpoint", 60, lambda runtime: sqlite.checkpoint(runtime.settings)),
     PeriodicTask("exports", 60, exports.purge_exports),
+    PeriodicTask("files of killed exports", 60, export_work.clear_spool, on_each_host=True),
+    PeriodicTask("hosts", 3600, _purge_hosts),
     PeriodicTask("export rows", 3600, exports.purge_export_rows),
     PeriodicTask("analytics parts", 5, exports.write_parts),
     PeriodicTask("replaced analytics parts", 300, exports.tidy_parts),
-    PeriodicTask("partial uploads", 3600, _purge_partial_uploads),
+    PeriodicTask("partial uploads", 3600, _purge_partial_uploads, on_each_host=True),
     PeriodicTask("orphaned files", 3600, _delete_orphans),
     PeriodicTask("idempotency answers", 3600, _purge_idempotency_answers),
     PeriodicTask("deliveries", 3600, _purge_deliveries),
@@ -115,13 +124,13 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("retention", 3600, retention.run),
 )
 JOB_QUEUES: tuple[JobQueue, ...] = (
-    JobQueue(processing.QUEUE, audio_files.process_audio, audio_files.due_ids),
-    JobQueue(drawings.QUEUE, playback.draw_waveform, playback.due_ids),
-    JobQueue(judgements.QUEUE, evaluations.judge, evaluations.due_ids),
-    JobQueue(trials.QUEUE, trial_jobs.run_trial, trial_jobs.due_ids),
-    JobQueue(importing.QUEUE, imports.run_import, imports.due_ids),
-    JobQueue(export_service.QUEUE, exports.run_export, exports.due_ids),
-    JobQueue(erasing.QUEUE, erasures.run_erasure, erasures.due_ids),
+    JobQueue(processing.QUEUE, "audio", audio_files.process_audio, audio_files.due_ids),
+    JobQueue(drawings.QUEUE, "audio", playback.draw_waveform, playback.due_ids),
+    JobQueue(judgements.QUEUE, "evaluations", evaluations.judge, evaluations.due_ids),
+    JobQueue(trials.QUEUE, "evaluations", trial_jobs.run_trial, trial_jobs.due_ids),
+    JobQueue(importing.QUEUE, "imports", imports.run_import, imports.due_ids),
+    JobQueue(export_service.QUEUE, "exports", exports.run_export, exports.due_ids),
+    JobQueue(erasing.QUEUE, "erasures", erasures.run_erasure, erasures.due_ids),
 )
 
 

@@ -358,14 +358,14 @@ def test_a_failed_import_continues_when_it_is_tried_again(
     client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import_id = send(client, *(chat(f"c{n}") for n in range(120)))["id"]
-    assert client.post(f"/imports/{import_id}/retry").status_code == 409
+    assert client.post(f"/imports/{import_id}").status_code == 409
     asked: list[bool] = []
     with monkeypatch.context() as patched:
         patched.setattr(stopping, "requested", lambda: bool(asked.append(True)) or len(asked) > 1)
         jobs.run_import(running_runtime(), import_id)
     interrupted(runtime, import_id)
     assert 0 < show(client, import_id)["counts"]["received"] < 120
-    retried = client.post(f"/imports/{import_id}/retry")
+    retried = client.post(f"/imports/{import_id}")
     assert retried.status_code == 202
     assert (retried.json()["data"]["status"], retried.json()["data"]["error"]) == ("queued", None)
     jobs.run_import(running_runtime(), import_id)
@@ -374,7 +374,7 @@ def test_a_failed_import_continues_when_it_is_tried_again(
         "created": 120,
         "evaluationsQueued": 120,
     }
-    assert client.post(f"/imports/imp_{NO_ID}/retry").status_code == 404
+    assert client.post(f"/imports/imp_{NO_ID}").status_code == 404
 
 
 def test_the_documents_of_a_failed_import_are_kept_for_an_hour(
@@ -384,7 +384,7 @@ def test_the_documents_of_a_failed_import_are_kept_for_an_hour(
     interrupted(runtime, import_id)
     with time_machine.travel(utc_now() + timedelta(minutes=61)):
         jobs.forget_documents(runtime)
-    refused = client.post(f"/imports/{import_id}/retry")
+    refused = client.post(f"/imports/{import_id}")
     assert refused.status_code == 409
     assert "send them again" in refused.json()["error"]["message"]
 

@@ -3,12 +3,14 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
+from app.core.hosts.duties import TASKS, Duty
+from app.core.hosts.heartbeats import WORKER, Heartbeat
 from app.core.metrics.catalogue import PERIODIC_SUCCESS
-from app.core.process import heartbeat, stopping
+from app.core.process import stopping
 from app.core.runtime import Runtime
+from app.core.settings import KEEPER
 from app.operations.processes.fork import Children
 from app.operations.processes.metrics import metrics_served
 from app.operations.processes.sweep import JobQueue, QueueWorkers, Sweeper
@@ -22,11 +24,16 @@ _STOP_WITHIN_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class PeriodicTask:
-    """A short task that runs every so many seconds; a failure is logged and tried again."""
+    """A short task that runs every so many seconds; a failure is logged and tried again.
+
+    Attributes:
+        on_each_host: whether it is about the data folder, and not for the keeper alone.
+    """
 
     name: str
     every_s: float
     run: Callable[[Runtime], object]
+    on_each_host: bool = False
 
 
 def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
@@ -35,19 +42,23 @@ def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
     children = Children()
     sweeper = Sweeper(runtime, queues, children)
     workers = QueueWorkers(runtime, queues, children)
+    heartbeat = Heartbeat(runtime.db, WORKER, runtime.settings.worker_roles)
+    duty = _keeping(runtime, "sweeps")
     while not stopping.requested():
         began_at = time.monotonic()
-        sweeper.tick()
-        with suppress(OSError):
-            heartbeat.beat(runtime.settings.data_dir)
-        runtime.counts.note(PERIODIC_SUCCESS, "sweep")
+        heartbeat.beat()
+        is_keeper = duty.is_mine()
+        sweeper.tick(is_keeper=is_keeper)
+        if is_keeper:
+            runtime.counts.note(PERIODIC_SUCCESS, "sweep")
         runtime.counts.write()
         while time.monotonic() - began_at < _TICK_S and not stopping.requested():
             children.reap()
             workers.tick()
             time.sleep(_STEP_S)
+    duty.give_up()
     children.stop(_STOP_WITHIN_S)
-    heartbeat.stop(runtime.settings.data_dir)
+    heartbeat.stop()
 
 
 def run_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
@@ -56,17 +67,24 @@ def run_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
     The process does not fork: the client of an object storage has threads, which a fork would lose.
     """
     stopping.listen()
+    duty = _keeping(runtime, TASKS)
     due_at = dict.fromkeys(tasks, 0.0)
     with metrics_served(runtime):
         while not stopping.requested():
             began_at = time.monotonic()
             for task in tasks:
-                if time.monotonic() >= due_at[task] and not stopping.requested():
+                is_due = time.monotonic() >= due_at[task] and not stopping.requested()
+                if is_due and (task.on_each_host or duty.is_mine()):
                     _run_task(task, runtime)
                     due_at[task] = time.monotonic() + task.every_s
             runtime.counts.write()
             while time.monotonic() - began_at < _TICK_S and not stopping.requested():
                 time.sleep(_STEP_S)
+    duty.give_up()
+
+
+def _keeping(runtime: Runtime, name: str) -> Duty:
+    return Duty(runtime.db, name, is_allowed=KEEPER in runtime.settings.worker_roles)
 
 
 def _run_task(task: PeriodicTask, runtime: Runtime) -> None:

@@ -26,10 +26,11 @@ class JobQueue:
 
     `due_ids` returns the ids of rows that may start now: due, and under no valid lease; the
     longest waiting first, at most about a hundred. The sweep rings for such a row after
-    `ring_after_s`, and again every `ring_every_s`.
+    `ring_after_s`, and again every `ring_every_s`. `role` is that of the workers that run it.
     """
 
     queue: str
+    role: str
     run: Callable[[Runtime, str], object]
     due_ids: Callable[[Runtime], Sequence[str]]
     ring_after_s: float = 2.0
@@ -44,7 +45,8 @@ class QueueWorkers:
 
     def __init__(self, runtime: Runtime, queues: Sequence[JobQueue], children: Children) -> None:
         self._runtime = runtime
-        self._queues = {queue.queue: queue for queue in queues}
+        roles = runtime.settings.worker_roles
+        self._queues = {queue.queue: queue for queue in queues if queue.role in roles}
         self._children = children
         self._url = redis_url(runtime.settings)
         self._bells = WaitingBells(self._url, list(self._queues))
@@ -70,8 +72,13 @@ class Sweeper:
         self._children = children
         self._ring_at: dict[Bell, float] = {}
 
-    def tick(self) -> None:
-        """Ring for rows that wait without a bell, or start their jobs."""
+    def tick(self, *, is_keeper: bool = True) -> None:
+        """Ring for rows that wait without a bell, or start their jobs.
+
+        The keeper rings for all hosts. Each host that the queue server does not answer starts jobs.
+        """
+        if not is_keeper and self._runtime.doorbell.answers:
+            return
         waiting: set[Bell] = set()
         for queue in self._queues:
             try:
@@ -99,7 +106,8 @@ class Sweeper:
 
     def _run_here(self, queue: JobQueue, bell: Bell) -> None:
         name = f"{bell.queue} job"
-        if not self._children.count(name):
+        is_ours = queue.role in self._runtime.settings.worker_roles
+        if is_ours and not self._children.count(name):
             self._children.start(name, partial(_run_job, queue, self._runtime, bell.row_id))
 
 

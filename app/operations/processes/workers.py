@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from app.ai.languages.lexicon import lexicon_of
-from app.core.database.schema_revision import is_at_head
+from app.core.database.schema_revision import is_usable
+from app.core.hosts import clock_offset
 from app.core.process import stopping
 from app.core.runtime import Runtime
+from app.core.settings import SENDER
 from app.operations import start_checks
 from app.operations.processes import scheduler
 from app.operations.processes.fork import call_in_child
@@ -27,8 +29,10 @@ def services(
     """List the worker's processes; the scheduler starts those that do the jobs."""
     # The usual lexicon is loaded before the workers are forked, so that they share it.
     lexicon_of("en")
+    clock_offset.follow(runtime.db.engine)
+    sender = Service("sender", partial(_send_webhooks, runtime))
     return [
-        Service("sender", partial(_send_webhooks, runtime)),
+        *([sender] if SENDER in runtime.settings.worker_roles else []),
         Service("scheduler", partial(scheduler.run_sweeps, runtime, queues)),
         Service("upkeep", partial(scheduler.run_tasks, runtime, tasks)),
     ]
@@ -60,4 +64,4 @@ def _send_webhooks(runtime: Runtime) -> None:
 
 def _tables_are_ready(runtime: Runtime) -> bool:
     with runtime.db.reading() as session:
-        return is_at_head(session)
+        return is_usable(session)

@@ -15,6 +15,7 @@ from typing import Protocol
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
+from app.core.hosts.heartbeats import SENDER, Heartbeat
 from app.core.metrics.catalogue import (
     ATTEMPT_SECONDS,
     ATTEMPTS,
@@ -23,7 +24,7 @@ from app.core.metrics.catalogue import (
 )
 from app.core.metrics.counts import ProcessCounts
 from app.core.outgoing_http.reply import HttpClient
-from app.core.process import heartbeat, owner
+from app.core.process import owner
 from app.core.settings import Settings
 from app.webhooks.sender import claims, reclaim
 from app.webhooks.sender.claims import Claim, Receiver
@@ -76,7 +77,7 @@ class SenderLoop:
         self._wake = wake
         self._counts = counts
         self._owner = owner.this_process()
-        self._data_dir = settings.data_dir
+        self._heartbeat = Heartbeat(db, SENDER)
         self._lease = timedelta(seconds=settings.webhook_timeout_s + _LEASE_BEYOND_TIMEOUT_S)
         self._queues = ReceiverQueues()
         self._threads = ThreadPoolExecutor(_MOST_THREADS, "webhook")
@@ -101,7 +102,7 @@ class SenderLoop:
             self._finish()
         finally:
             # Requests that are cut off now have no result: they are not the receiver's failures.
-            heartbeat.stop(self._data_dir, heartbeat.SENDER)
+            self._heartbeat.stop()
             self._results.close()
             self._client.close()
             self._threads.shutdown(wait=False, cancel_futures=True)
@@ -113,13 +114,16 @@ class SenderLoop:
         now = utc_now()
         with self._db.reading() as session:
             receivers = claims.list_receivers(session)
+            taken = claims.served_by_others(session, owner=self._owner)
         versions = {receiver.id: receiver.version for receiver in receivers}
         self._to_release += self._queues.withdraw(versions)
         self._release_withdrawn()
         if time.monotonic() >= self._next_maintenance:
             self._maintain(receivers, now)
         wanted = [
-            (receiver, count) for receiver in receivers if (count := self._wanted(receiver, now))
+            (receiver, count)
+            for receiver in receivers
+            if receiver.id not in taken and (count := self._wanted(receiver, now))
         ]
         while wanted:
             self._queues.add(self._claim(wanted[:_RECEIVERS_PER_TRANSACTION], now))
@@ -175,7 +179,7 @@ class SenderLoop:
                 reclaim.reclaim(session, orphaned, now=now)
             self._counts.count(RECLAIMED_DELIVERIES, by=len(orphaned))
         self._client.close_idle()
-        heartbeat.beat(self._data_dir, heartbeat.SENDER)
+        self._heartbeat.beat()
         self._queues.forget_others(receiver.id for receiver in receivers)
         self._next_maintenance = time.monotonic() + _MAINTENANCE_EVERY_S
 

@@ -1,5 +1,6 @@
 """Waiting that ends when the work has to: for a call that runs aside, or for a moment to pass."""
 
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from app.core.process.stopping import Stopped
 
 Result = TypeVar("Result")
 _LOOK_EVERY_S = 0.1
+_FIRST_PAUSE_S = 0.5
 
 
 def wait_for(
@@ -38,6 +40,11 @@ def wait_for(
     if errors:
         raise errors[0]
     return results[0]
+
+
+def backoff_s(retries: int, *, at_least_s: float) -> float:
+    """Return how long to wait before the next attempt: longer after each retry, with jitter."""
+    return max(_FIRST_PAUSE_S * (1 << retries) * random.uniform(0.5, 1.5), at_least_s)  # noqa: S311
 
 
 def pause(seconds: float, should_stop: Callable[[], bool]) -> None:

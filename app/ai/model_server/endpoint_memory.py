@@ -18,7 +18,6 @@ import orjson
 
 logger = logging.getLogger(__name__)
 
-FILE = "judge.endpoint"
 FAILURES_TO_OPEN = 5
 OPEN_S = 30.0
 # What a server refuses may change with its next version.
@@ -38,10 +37,8 @@ class _State:
 class EndpointMemory:
     """A circuit breaker, and the memory of what the endpoint does not take."""
 
-    def __init__(
-        self, data_dir: Path, endpoint: str, *, now: Callable[[], float] = time.time
-    ) -> None:
-        self._file = data_dir / FILE
+    def __init__(self, file: Path, endpoint: str, *, now: Callable[[], float] = time.time) -> None:
+        self._file = file
         self._endpoint = hashlib.sha256(endpoint.encode()).hexdigest()
         self._now = now
         self._lock = threading.Lock()
@@ -60,6 +57,12 @@ class EndpointMemory:
                 return False
             self._write(replace(state, open_until=self._now() + trial_s))
             return True
+
+    def is_open(self) -> bool:
+        """Whether the circuit is open, so that no request may be sent."""
+        with self._lock:
+            state = self._read()
+        return state.failures >= FAILURES_TO_OPEN and self._now() < state.open_until
 
     def succeeded(self) -> None:
         """Close the circuit."""
@@ -123,6 +126,6 @@ class EndpointMemory:
             beside.write_bytes(orjson.dumps(asdict(state)))
             beside.replace(self._file)
         except OSError as error:
-            logger.warning("what is known of the judge's endpoint was not kept: %s", error)
+            logger.warning("what is known of an endpoint was not kept: %s", error)
             with suppress(OSError):
                 beside.unlink()
