@@ -231,6 +231,7 @@ PACKAGES: tuple[Package, ...] = (
             "database.deployment",
             "database.idempotency",
             "database.key_checks",
+            "database.schema_revision",
             "hosts.duties",
             "hosts.heartbeats",
         ),

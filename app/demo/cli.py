@@ -6,7 +6,7 @@ import time
 import click
 
 from app.audio_files import jobs as audio_files
-from app.core.database.schema_revision import is_at_head
+from app.core.database.schema_revision import is_usable
 from app.core.errors import AppError
 from app.core.hosts import heartbeats
 from app.core.runtime import Runtime
@@ -46,7 +46,7 @@ def demo(*, wait: bool) -> None:
 
 def _require_tables(runtime: Runtime) -> None:
     with runtime.db.reading() as session:
-        ready = is_at_head(session)
+        ready = is_usable(session)
     if not ready:
         raise click.ClickException(
             "The tables are not up to date: start the service once, or run `./run db upgrade`."

@@ -4,7 +4,7 @@ from sqlalchemy import Connection
 from sqlalchemy.orm import Session
 
 from app.core.database import key_checks, schema_check
-from app.core.database.schema_revision import is_at_head, needed_revision
+from app.core.database.schema_revision import is_usable, needed_revision, stored_revision
 from app.core.errors import ServiceUnavailable
 from app.core.runtime import Runtime
 from app.core.storage import marker
@@ -27,7 +27,7 @@ def require_usable(runtime: Runtime) -> None:
     """
     try:
         with runtime.db.reading() as session:
-            if not is_at_head(session):
+            if not is_usable(session):
                 return
             require_tables(session)
             stored_secrets.require_readable(session, runtime.keyring)
@@ -45,12 +45,18 @@ def require_usable(runtime: Runtime) -> None:
 
 
 def require_tables(database: Session | Connection) -> None:
-    """Raise `CannotRun` if tables or columns are not those of this version's revision."""
+    """Raise `CannotRun` if tables or columns are not those that this version needs."""
+    revision = stored_revision(database)
+    if not is_usable(database):
+        raise CannotRun(
+            f"the tables are at {revision or 'no revision'}, this version needs "
+            f"{needed_revision()}: run `./run db upgrade`"
+        )
     problems = schema_check.differences(database)
     if problems:
         more = f", and {len(problems) - _MOST_SHOWN} more" if len(problems) > _MOST_SHOWN else ""
         raise CannotRun(
-            f"the database says that it has revision {needed_revision()}, but "
+            f"the database says that it has revision {revision}, but "
             f"{'; '.join(problems[:_MOST_SHOWN])}{more}. Something other than `db upgrade` changed "
             "it: undo that, or restore a backup"
         )

@@ -25,7 +25,7 @@ from app.ai.transcribers import server_of
 from app.core import queue
 from app.core.clock import iso_utc, utc_now
 from app.core.database import key_checks
-from app.core.database.schema_revision import is_at_head, needed_revision, stored_revision
+from app.core.database.schema_revision import is_usable, stored_revision
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
 from app.core.hosts import heartbeats
@@ -156,7 +156,7 @@ def _keys(settings: Settings) -> Outcome:
         return Verdict.FAIL, str(error)
     place = "CQE_MASTER_KEYS" if settings.master_keys else "a file in the data folder"
     with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
-        if session is not None and is_at_head(session):
+        if session is not None and is_usable(session):
             try:
                 key_checks.require_matching(session, keyring)
             except UnknownMasterKey as error:
@@ -170,12 +170,12 @@ def _database(settings: Settings) -> Outcome:
         with _reading(settings) as session:
             if session is None:
                 return Verdict.WARN, f"{kind}, not created yet: run `./run`"
-            revision = stored_revision(session)
+            revision, usable = stored_revision(session), is_usable(session)
     except (ServiceUnavailable, OSError) as error:
         return Verdict.FAIL, f"{kind} cannot be used: {error.__cause__ or error}"
-    if revision != needed_revision():
+    if not usable:
         return Verdict.FAIL, f"{kind} is at {revision or 'no revision'}: run `./run db upgrade`"
-    return Verdict.OK, f"{kind}, migrations at head ({revision})"
+    return Verdict.OK, f"{kind}, tables at revision {revision}"
 
 
 @contextmanager
@@ -205,7 +205,7 @@ def _queue(settings: Settings) -> Outcome:
 def _worker(settings: Settings) -> Outcome:
     running: Sequence[Host] = ()
     with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
-        if session is not None and is_at_head(session):
+        if session is not None and is_usable(session):
             running = heartbeats.list_running(session)
     if not any(host.service == heartbeats.WORKER for host in running):
         return Verdict.WARN, "no heartbeat of a worker: is the service running?"

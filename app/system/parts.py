@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.core import clock
 from app.core.database import deployment, key_checks
-from app.core.database.schema_revision import is_at_head
+from app.core.database.schema_revision import is_usable
 from app.core.errors import ServiceUnavailable
 from app.core.hosts import heartbeats
 from app.core.runtime import Runtime
@@ -43,7 +43,7 @@ def _in_database(runtime: Runtime, look: Callable[[Session], bool]) -> bool:
     """Return what a look into up-to-date tables gives; False where that is not possible."""
     try:
         with runtime.db.reading() as session:
-            return is_at_head(session) and look(session)
+            return is_usable(session) and look(session)
     except ServiceUnavailable:
         return False
 

@@ -247,3 +247,9 @@ def test_redis_holds_the_state_only_where_hosts_may_share_it(
 
     assert sources("none") == sources("unix:///run/queue.sock?db=0") == ["file"]
     assert sources("redis://queue:6379/0") == ["file", "redis"]
+
+
+def test_without_the_shared_server_no_key_is_taken_from_memory(tmp_path: Path) -> None:
+    state = RequestState("redis://127.0.0.1:1", tmp_path)
+    versions = [state.visit(Visit(now=NOW)).key_version for _ in range(3)]
+    assert len(set(versions)) == 3

@@ -8,6 +8,7 @@ import logging
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Protocol
 
 from redis.exceptions import RedisError
@@ -65,8 +66,10 @@ class RequestState:
             StateUnavailable: the nonce cannot be spent in the file, or neither store answers.
         """
         try:
-            if self._redis is None or self._breaker.open:
+            if self._redis is None:
                 return self._file.visit(visit)
+            if self._breaker.open:
+                return self._visit_alone(visit)
             if visit.nonce and not self._file.spend_nonce(visit):
                 nothing = Visit(now=visit.now)
                 return replace(self._visit_redis(self._redis, nothing), nonce_fresh=False)
@@ -120,7 +123,11 @@ class RequestState:
             self._away(error)
             # Redis may have counted this call already: losing it is better than billing it twice.
             count = None if may_have_run(error) else visit.count
-            return self._file.visit(replace(visit, nonce="", count=count))
+            return self._visit_alone(replace(visit, nonce="", count=count))
+
+    def _visit_alone(self, visit: Visit) -> Admission:
+        """Visit the file; no other host can say now that a key has changed, so each is loaded."""
+        return replace(self._file.visit(visit), key_version=token_hex(8))
 
     def _away(self, error: Exception) -> None:
         with self._lock:

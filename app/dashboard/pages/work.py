@@ -12,12 +12,14 @@ from app.analytics.exports import listing as exports
 from app.analytics.exports import service as export_jobs
 from app.audio_files import queries as recordings
 from app.audio_files.processing import requests as processing
+from app.audio_files.processing.expected_wait import expected_wait
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import Conflict
 from app.core.jobs.leases import JobState
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
 from app.dashboard.pages.exports import request_export
+from app.dashboard.views.recording_wait import sentences_of
 from app.dashboard.words import text_of
 from app.evaluations import listing as evaluations
 from app.evaluations.enums import SourceType
@@ -66,7 +68,14 @@ def show() -> str:
     with current_runtime().db.reading() as session:
         open_parts = list(_parts(session, is_open=True))
         failed_parts = list(_parts(session, is_open=False))
-    return render_template("work/show.html", open=_joined(open_parts), failed=_joined(failed_parts))
+        may_see_recordings = "audio:read" in current_principal().scopes
+        wait = expected_wait(session) if may_see_recordings else None
+    return render_template(
+        "work/show.html",
+        open=_joined(open_parts),
+        failed=_joined(failed_parts),
+        wait=sentences_of(wait) if wait and wait.recordings else "",
+    )
 
 
 @blp.post("/recordings/<id:audio_file_id>/retry")

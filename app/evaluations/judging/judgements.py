@@ -168,7 +168,7 @@ def claim(session: Session, job_id: str) -> Lease[EvaluationJob] | None:
 
 def claim_started_before(session: Session, _: str) -> Lease[EvaluationJob] | None:
     """Claim the evaluation that waits longest of those that no batch takes."""
-    return leases.claim(session, EvaluationJob, "", started_before=True)
+    return leases.claim_started_before(session, EvaluationJob)
 
 
 def begin_batch(session: Session, *, limit: int) -> list[tuple[Lease[EvaluationJob], Task]]:

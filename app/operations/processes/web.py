@@ -8,6 +8,7 @@ from typing import Any
 from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 
+from app.core.database.engine import limit_statements
 from app.core.database.session import Database
 from app.core.hosts import clock_offset
 from app.core.hosts.heartbeats import BEAT_EVERY_S, WEB, Heartbeat
@@ -16,6 +17,8 @@ from app.core.settings import Settings
 from app.dashboard.install import compile_templates
 from app.web.current import runtime_of
 
+_TIMEOUT_S = 30
+
 
 def _prepare_worker(server: Any, worker: Any) -> None:
     stopping.follow(worker.ppid)
@@ -23,6 +26,7 @@ def _prepare_worker(server: Any, worker: Any) -> None:
     # In the background: requests come first, also while the worker starts.
     Thread(target=compile_templates, args=(application,), daemon=True).start()
     runtime = runtime_of(application)
+    limit_statements(runtime.db.engine, _TIMEOUT_S)
     if not runtime.settings.is_sqlite:
         clock_offset.follow(runtime.db.engine)
         Thread(target=_beat, args=(runtime.db,), daemon=True).start()
@@ -42,7 +46,7 @@ GUNICORN_OPTIONS: dict[str, Any] = {
     "worker_connections": 500,
     # Answers go through the buffers of the worker's sockets.
     "sendfile": False,
-    "timeout": 30,
+    "timeout": _TIMEOUT_S,
     "graceful_timeout": 20,
     "keepalive": 5,
     "max_requests": 20_000,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from app.ai.languages.lexicon import lexicon_of
-from app.core.database.schema_revision import is_at_head
+from app.core.database.schema_revision import is_usable
 from app.core.hosts import clock_offset
 from app.core.process import stopping
 from app.core.queue import redis_url, work
@@ -77,4 +77,4 @@ def _send_webhooks(runtime: Runtime) -> None:
 
 def _tables_are_ready(runtime: Runtime) -> bool:
     with runtime.db.reading() as session:
-        return is_at_head(session)
+        return is_usable(session)

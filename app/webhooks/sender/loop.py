@@ -114,13 +114,16 @@ class SenderLoop:
         now = utc_now()
         with self._db.reading() as session:
             receivers = claims.list_receivers(session)
+            taken = claims.served_by_others(session, owner=self._owner)
         versions = {receiver.id: receiver.version for receiver in receivers}
         self._to_release += self._queues.withdraw(versions)
         self._release_withdrawn()
         if time.monotonic() >= self._next_maintenance:
             self._maintain(receivers, now)
         wanted = [
-            (receiver, count) for receiver in receivers if (count := self._wanted(receiver, now))
+            (receiver, count)
+            for receiver in receivers
+            if receiver.id not in taken and (count := self._wanted(receiver, now))
         ]
         while wanted:
             self._queues.add(self._claim(wanted[:_RECEIVERS_PER_TRANSACTION], now))

@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 
 from app.core.clock import utc_now
 from app.core.database.session import Database
@@ -26,9 +25,9 @@ def run_sender(runtime: Runtime, should_stop: Callable[[], bool]) -> None:
 
     Call it in a process of its own, after the fork.
     """
+    settings = runtime.settings
     # A lost result only causes a repetition: the sender need not wait for the disk at each commit.
-    settings = replace(runtime.settings, sqlite_synchronous="NORMAL")
-    db = Database(settings, runtime.doorbell.ring, runtime.hooks)
+    db = Database(settings, runtime.doorbell.ring, runtime.hooks, waits_for_disk=False)
     clock_offset.follow(db.engine)
     client = RequestsClient(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
     wake = threading.Event()
