@@ -1,6 +1,5 @@
 """Tables of whole numbers that are looked up and added up together."""
 
-from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from struct import Struct
@@ -20,13 +19,12 @@ class PackedRows(Generic[Key]):
     def __init__(self, *tables: Mapping[Key, Sequence[int]]) -> None:
         widths = [1 + len(next(iter(table.values()), ())) for table in tables]
         self._places = list(pairwise(accumulate(widths, initial=0)))
-        self._struct = Struct(f"<{sum(widths)}q")
-        self._signs = sum(1 << (_BITS * place + _BITS - 1) for place in range(sum(widths)))
-        packed: dict[Key, int] = defaultdict(int)
-        for table, (first, _) in zip(tables, self._places, strict=True):
+        self._all = _Columns(sum(widths))
+        self._packed: dict[Key, int] = {}
+        for table, (first, end) in zip(tables, self._places, strict=True):
+            pack, shift = _Columns(end - first).pack, _BITS * first
             for key, row in table.items():
-                packed[key] += _packed((1, *row)) << (_BITS * first)
-        self._packed = dict(packed)
+                self._packed[key] = self._packed.get(key, 0) + (pack(1, *row) << shift)
 
     def total(self, keys: Iterable[Key]) -> int:
         """Add up the rows of some keys; `columns` takes the sum apart, or that of several sums."""
@@ -34,14 +32,22 @@ class PackedRows(Generic[Key]):
 
     def columns(self, total: int) -> list[tuple[int, ...]]:
         """Return for each table how many keys it knows, and then the sum of each of its columns."""
-        numbers = (total + self._signs) ^ self._signs
-        flat = self._struct.unpack(numbers.to_bytes(self._struct.size, "little"))
-        return [flat[first:end] for first, end in self._places]
+        numbers = self._all.unpack(total)
+        return [numbers[first:end] for first, end in self._places]
 
 
-def _packed(row: Sequence[int]) -> int:
-    # A negative number borrows from the next column, as it does in a sum.
-    packed = 0
-    for number in reversed(row):
-        packed = (packed << _BITS) + number
-    return packed
+class _Columns:
+    """Packs columns into one number; the sum of such numbers holds the sums of the columns."""
+
+    def __init__(self, count: int) -> None:
+        self._struct = Struct(f"<{count}q")
+        self._signs = int.from_bytes(b"\0\0\0\0\0\0\0\x80" * count, "little")
+
+    def pack(self, *numbers: int) -> int:
+        packed = int.from_bytes(self._struct.pack(*numbers), "little")
+        # A negative number borrows from the next column, as it does in a sum.
+        return (packed ^ self._signs) - self._signs
+
+    def unpack(self, total: int) -> tuple[int, ...]:
+        packed = (total + self._signs) ^ self._signs
+        return self._struct.unpack(packed.to_bytes(self._struct.size, "little"))
