@@ -8,7 +8,6 @@ from flask import Flask
 from app.analytics.exports.downloads import ExportFiles
 from app.api_keys.authentication import Authentication
 from app.audio_files.uploads.audio_objects import AudioObjects
-from app.core.metrics.request_counts import RequestCounts
 from app.core.process import log
 from app.core.runtime import Runtime
 from app.core.settings import Settings
@@ -38,8 +37,8 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     current.install(app, runtime)
     app.json = OrjsonProvider(app)
     app.url_map.merge_slashes = False
-    if settings.metrics_listen is not None:
-        request_times.install(app, RequestCounts(settings.data_dir))
+    if runtime.counts.enabled:
+        request_times.install(app, runtime.counts)
     request_id.install(app)
     errors.install(app)
     if settings.cors_origins:
@@ -63,5 +62,6 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
 def _health(runtime: Runtime) -> Health:
     return Health(
         {part.name: partial(part.works, runtime) for part in PARTS},
-        vital=[part.name for part in PARTS if part.is_vital],
+        vital={part.name for part in PARTS if part.is_vital},
+        of_host={part.name for part in PARTS if part.is_of_host},
     )

@@ -225,7 +225,17 @@ PACKAGES: tuple[Package, ...] = (
             )
         },
     ),
-    Package("core", ("database.idempotency", "database.key_checks")),
+    Package(
+        "core",
+        (
+            "database.deployment",
+            "database.idempotency",
+            "database.key_checks",
+            "database.schema_revision",
+            "hosts.duties",
+            "hosts.heartbeats",
+        ),
+    ),
     Package("dashboard", _MODELS),
     Package("directory", _MODELS),
     Package("events", _MODELS),
@@ -279,6 +289,11 @@ PACKAGES: tuple[Package, ...] = (
                 "judge_command:judge",
                 "Train the models of the embedded judge.",
                 {"train": "Fit the models to labelled data and write them with a manifest."},
+                standalone=True,
+            ),
+            "metrics": Command(
+                "start_commands:metrics",
+                "Answer Prometheus for the processes of this host, where no worker runs.",
                 standalone=True,
             ),
             "model": Command(

@@ -6,12 +6,15 @@ from app.analytics.engine import facts
 from app.conversations import service as conversations
 from app.conversations.first_contact import first_contact_resolution
 from app.core.hooks import Hooks
+from app.core.jobs.job_metrics import count_ended
+from app.core.metrics.counts import ProcessCounts
 from app.core.runtime import Runtime, open_runtime
 from app.core.secrets.encryption import load_keyring
 from app.core.settings import Settings
 from app.imports.schemas.validate import validate_record
 from app.packages import load_tables
 from app.redaction.redactor import Redactor
+from app.reviews.rounds import sealed_reviews
 from app.voice_calls import evaluation_requests
 from app.webhooks.deliveries import fan_out
 
@@ -20,6 +23,7 @@ def build_runtime(settings: Settings) -> Runtime:
     """Build the runtime of this process; every process of the service begins with it."""
     load_tables()
     keyring = load_keyring(settings)
+    counts = ProcessCounts(settings.data_dir, enabled=settings.metrics_listen is not None)
     hooks = Hooks(
         on_publish=(fan_out,),
         on_evaluation_changed=(
@@ -27,7 +31,9 @@ def build_runtime(settings: Settings) -> Runtime:
             evaluation_requests.note_evaluations,
             facts.record,
         ),
+        on_job_ended=(partial(count_ended, counts),),
         late_metrics=(first_contact_resolution,),
+        sealed_reviews=sealed_reviews,
         check_import_record=partial(validate_record, Redactor(settings.redaction, keyring)),
     )
-    return open_runtime(settings, keyring, hooks)
+    return open_runtime(settings, keyring, hooks, counts)

@@ -130,7 +130,7 @@ def stage(folder: Path, shares: CpuShares) -> Runtime:
     runtime = build_runtime(Settings(data_dir=folder, redis_url="none"))
     on_publish = tuple(shares.timed("announce", hook) for hook in runtime.hooks.on_publish)
     hooks = replace(runtime.hooks, on_publish=on_publish)
-    runtime = open_runtime(runtime.settings, runtime.keyring, hooks)
+    runtime = open_runtime(runtime.settings, runtime.keyring, hooks, runtime.counts)
     Table.metadata.create_all(runtime.db.engine)
     with runtime.db.writing() as session:
         events = [EventType.EVALUATION_COMPLETED]

@@ -9,7 +9,7 @@ from sqlalchemy.types import TypeDecorator
 from app.core.database.session import Table
 from app.operations import data_dir
 from app.operations.environment import settings_here
-from app.operations.migrating import migration_engine
+from app.operations.migrating import migration_engine, note_step
 from app.packages import load_tables
 
 load_tables()
@@ -23,13 +23,15 @@ def render_item(kind: str, item: Any, _: AutogenContext) -> str | Literal[False]
 
 
 def run(connection: Any) -> None:
-    """Run every outstanding migration in the transaction that is open."""
+    """Run every outstanding migration in the transaction that is open, or in one each."""
     context.configure(
         connection=connection,
         target_metadata=Table.metadata,
         render_as_batch=True,
         render_item=render_item,
         transactional_ddl=True,
+        transaction_per_migration=True,
+        on_version_apply=note_step,
     )
     with context.begin_transaction():
         context.run_migrations()
@@ -41,5 +43,5 @@ if given is not None:
 else:
     settings = settings_here()
     data_dir.prepare(settings.data_dir)
-    with migration_engine(settings).begin() as own:
+    with migration_engine(settings).connect() as own:
         run(own)

@@ -13,6 +13,8 @@ revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}
 branch_labels = ${repr(branch_labels)}
 depends_on = ${repr(depends_on)}
+# "expand" only adds, so that older code works on. "contract" ends that; see docs/upgrading.md.
+kind = "expand"
 
 
 def upgrade() -> None:

@@ -6,6 +6,7 @@ import shutil
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,13 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what is about SQLite alone; the marker says why."""
+    marker = item.get_closest_marker("sqlite_only")
+    if marker is not None and POSTGRES_URL:
+        pytest.skip(marker.args[0])
+
+
 def make_tables(engine: sqlalchemy.Engine) -> None:
     """Make the tables of the models; `test_layout` checks that the migrations make the same."""
     Table.metadata.create_all(engine)
@@ -80,24 +88,38 @@ def data_dir(tmp_path: Path, empty_database: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def postgresql_template() -> Iterator[tuple[sqlalchemy.Engine, str]]:
+    """An engine that creates databases, and the name of one with every table and no row."""
+    admin = sqlalchemy.create_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT")
+    with new_database(admin) as template:
+        engine = sqlalchemy.create_engine(admin.url.set(database=template))
+        make_tables(engine)
+        engine.dispose()
+        yield admin, template
+    admin.dispose()
+
+
+@contextmanager
+def new_database(admin: sqlalchemy.Engine, template: str = "template1") -> Iterator[str]:
+    """Create a PostgreSQL database as a copy of another; drop it in the end."""
+    name = f"cqe_{uuid.uuid4().hex}"
+    with admin.connect() as connection:
+        # A copy of the files takes a third of the time that a copy through the log takes.
+        connection.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+        yield name
+        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.fixture
-def database_url() -> Iterator[str]:
+def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """Empty for SQLite; with CQE_TEST_POSTGRES_URL, a fresh PostgreSQL database."""
     if not POSTGRES_URL:
         yield ""
         return
-    admin = sqlalchemy.create_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT")
-    name = f"cqe_{uuid.uuid4().hex}"
-    with admin.connect() as connection:
-        connection.exec_driver_sql(f"CREATE DATABASE {name}")
-    url = admin.url.set(database=name).render_as_string(hide_password=False)
-    engine = sqlalchemy.create_engine(url)
-    make_tables(engine)
-    engine.dispose()
-    yield url
-    with admin.connect() as connection:
-        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
-    admin.dispose()
+    admin, template = request.getfixturevalue("postgresql_template")
+    with new_database(admin, template) as name:
+        yield admin.url.set(database=name).render_as_string(hide_password=False)
 
 
 @pytest.fixture

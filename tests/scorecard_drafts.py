@@ -22,7 +22,8 @@ class FormReader(HTMLParser):
         if tag == "form":
             self._is_inside = given.get("id") == "draft"
         name = given.get("name")
-        if self._is_inside and tag in ("input", "select", "textarea") and name:
+        is_off = given.get("type") == "checkbox" and "checked" not in given
+        if self._is_inside and tag in ("input", "select", "textarea") and name and not is_off:
             self.fields[name] = given.get("value") or ""
             self._name = name
         if self._is_inside and tag == "option" and "selected" in given:

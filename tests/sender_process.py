@@ -8,6 +8,7 @@ from typing import Any
 
 from app.core.process import log, stopping
 from app.core.settings import Settings
+from app.operations.processes.metrics import serve_metrics
 from app.webhooks.sender.process import run_sender
 from app.wiring import build_runtime
 from tests import commit_halts
@@ -72,6 +73,11 @@ def environment_of(settings: Settings, **more: Any) -> dict[str, str]:
         **more,
     }
     return {name: str(value) for name, value in values.items() if str(value)}
+
+
+def serve() -> None:
+    """Answer Prometheus until SIGTERM."""
+    serve_metrics(build_runtime(Settings.from_env(os.environ)))
 
 
 def send() -> None:

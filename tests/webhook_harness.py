@@ -22,8 +22,9 @@ from app.webhooks.models import Subscription
 from app.webhooks.sender import claims
 from app.wiring import build_runtime
 from tests import commit_halts
+from tests.forked import ForkedProcess
 from tests.receiver import Receiver, write_ca_bundle
-from tests.sender_process import SenderProcess, environment_of
+from tests.sender_process import SenderProcess, environment_of, serve
 from tests.waiting import wait_until
 from tests.web_process import WebProcess
 
@@ -39,6 +40,7 @@ class WebhookHarness:
     folder: Path
     senders: list[SenderProcess] = field(default_factory=list)
     webs: list[WebProcess] = field(default_factory=list)
+    metrics: list[ForkedProcess] = field(default_factory=list)
 
     def start_sender(self, **variables: Any) -> SenderProcess:
         environment = environment_of(self.runtime.settings, **variables)
@@ -51,6 +53,13 @@ class WebhookHarness:
         web = WebProcess(environment, self.folder / "web.log")
         self.webs.append(web)
         return web
+
+    def start_metrics(self, listen: str) -> ForkedProcess:
+        """Start a process that answers Prometheus."""
+        environment = environment_of(self.runtime.settings, CQE_METRICS_LISTEN=listen)
+        process = ForkedProcess(serve, environment=environment, output=self.folder / "metrics.log")
+        self.metrics.append(process)
+        return process
 
     def wait_for_halt(self, log: str) -> None:
         """Wait until a process has halted where its `HALT_AT` says."""
@@ -141,8 +150,8 @@ class WebhookHarness:
     def close(self) -> None:
         for sender in self.senders:
             sender.kill()
-        for web in self.webs:
-            web.kill()
+        for process in [*self.webs, *self.metrics]:
+            process.kill()
         self.runtime.db.engine.dispose()
 
 

@@ -4,13 +4,12 @@ from functools import partial
 
 from app.ai.judge import Judge
 from app.ai.language_model.asking import Limits
-from app.ai.language_model.endpoint import ANSWER_BODY, Endpoint
-from app.ai.language_model.endpoint_memory import EndpointMemory
+from app.ai.language_model.completions import ANSWER_BODY
 from app.ai.language_model.judge import Access, LanguageModelJudge
 from app.ai.language_model.kept_answers import AnswerStore
+from app.ai.model_server.endpoint import Endpoint
+from app.ai.model_server.endpoint_memory import EndpointMemory
 from app.ai.rule_judge import RuleJudge
-from app.core.outgoing_http.addresses import ANYWHERE
-from app.core.outgoing_http.reply import HttpClient
 from app.core.settings import EMBEDDED, Settings
 
 
@@ -21,13 +20,15 @@ def build_judge(settings: Settings, store: AnswerStore) -> Judge:
     endpoint = endpoint_of(settings)
     access = Access(
         endpoint=endpoint,
-        memory=EndpointMemory(settings.data_dir, f"{endpoint.url} {endpoint.model}"),
+        memory=EndpointMemory(
+            settings.data_dir / "judge.endpoint", f"{endpoint.url} {endpoint.model}"
+        ),
         limits=Limits(
             timeout_s=settings.judge_timeout_s,
             deadline_s=settings.judge_deadline_s,
             output_tokens=settings.judge_output_tokens,
         ),
-        open_sender=partial(open_sender, settings),
+        open_sender=partial(endpoint.open_client, ca_bundle=settings.judge_ca_bundle),
         store=store,
         input_tokens=settings.judge_input_tokens,
         prices=settings.judge_prices,
@@ -40,15 +41,7 @@ def build_judge(settings: Settings, store: AnswerStore) -> Judge:
 
 def endpoint_of(settings: Settings) -> Endpoint:
     """Name the model that the settings ask for."""
-    return Endpoint(settings.judge_url, settings.judge_model, settings.judge_api_key)
-
-
-def open_sender(settings: Settings) -> HttpClient:
-    """Make the sender of one conversation's requests; the operator's own machines may be reached."""
-    # Not at the top: the library takes long to import, and only these judges send requests.
-    from app.core.outgoing_http.client import RequestsClient  # noqa: PLC0415
-
-    return RequestsClient(ANYWHERE, ca_bundle=settings.judge_ca_bundle, body=ANSWER_BODY)
+    return Endpoint(settings.judge_url, settings.judge_model, settings.judge_api_key, ANSWER_BODY)
 
 
 def requests_at_once(settings: Settings) -> int:

@@ -17,12 +17,15 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A spoken word; times in ms from the start of the recording, confidence 0 to 1."""
+    """A spoken word; times in ms from the start of the recording.
+
+    `confidence` is 0 to 1, or None where the model gives none.
+    """
 
     text: str
     start_ms: int
     end_ms: int
-    confidence: float
+    confidence: float | None
 
 
 class Redaction(NamedTuple):

@@ -101,6 +101,7 @@ class ExportJob(LeasedJob):
     when the state is `succeeded`, and not after `expires_at`.
     """
 
+    kind = "exports"
     __tablename__ = "export_jobs"
     __table_args__ = (
         Index("ix_export_jobs_due", "state", "priority", "queued_at", "id"),
@@ -118,20 +119,3 @@ class ExportJob(LeasedJob):
     file_size_bytes: Mapped[int | None] = mapped_column(BigInteger)
     sha256: Mapped[str | None]
     expires_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-
-
-class CalibrationRound(Table):
-    """Conversations that several people rate without seeing each other's answers.
-
-    `reviewers` holds the reference of each person, or the name, as reviews give it.
-    """
-
-    __tablename__ = "calibration_rounds"
-    __table_args__ = (Index("ix_calibration_rounds_created", "created_at", "id"),)
-
-    id: Mapped[str] = mapped_column(primary_key=True)
-    name: Mapped[str]
-    evaluation_ids: Mapped[list[str]] = mapped_column(JSON)
-    reviewers: Mapped[list[str]] = mapped_column(JSON)
-    created_by: Mapped[str]
-    created_at: Mapped[datetime] = mapped_column(UtcDateTime)

@@ -30,6 +30,7 @@ from app.analytics.schemas.rounds import (
     CalibrationRoundDetailSchema,
     CalibrationRoundQuery,
     CalibrationRoundSchema,
+    CalibrationRoundView,
 )
 from app.core.clock import utc_now
 from app.core.database.paging import Page
@@ -139,11 +140,13 @@ def list_calibration_rounds(query: dict[str, Any]) -> Any:
 
 @blp.get("/calibration-rounds/<id:round_id>", tags=["analytics", "extension"])
 @require_scope("evaluations:review")
+@blp.arguments(CalibrationRoundView, location="query")
 @blp.response(200, CalibrationRoundDetailSchema)
-def get_calibration_round(round_id: str) -> Any:
-    """Show who has rated what in a round, where answers differ, and the agreement."""
+def get_calibration_round(query: dict[str, Any], round_id: str) -> Any:
+    """Show who has rated what in a round and, once everybody has, answers and agreement."""
     with current_runtime().db.reading() as session:
-        return rounds.show(session, round_id)
+        shown = rounds.show(session, round_id)
+    return rounds.sealed(shown, query.get("reviewer"))
 
 
 @blp.post("/export")

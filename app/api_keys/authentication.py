@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 PUBLIC_ENDPOINTS = frozenset(
     {
         "health",
+        "health.live",
+        "health.ready",
         "docs.document",
         "docs.page",
         "docs.collection",

@@ -4,13 +4,12 @@ import threading
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import cached_property, partial
-from pathlib import Path
 
 from app.ai.context import Context
 from app.ai.judges import build_judge, requests_at_once
 from app.ai.scorecard.values import Scorecard
-from app.ai.speech.factory import build_transcriber
 from app.ai.speech.transcriber import DecodedSound, Transcriber
+from app.ai.transcribers import transcriber_of
 from app.ai.transcript import Transcript
 from app.audio_files.enums import Stage
 from app.audio_files.models import ProcessingJob
@@ -26,8 +25,8 @@ from app.core.jobs.leases import Lease
 from app.core.jobs.leases import due_ids as due_ids_of
 from app.core.jobs.runner import JobType, RunningJob, run_next
 from app.core.jobs.thread_pool import TryLock, run_in_threads
+from app.core.metrics.catalogue import TRANSCRIBED_SECONDS
 from app.core.runtime import Runtime
-from app.core.settings import Settings
 from app.evaluations import contexts
 from app.evaluations import service as evaluations
 from app.evaluations.enums import SourceType
@@ -136,7 +135,7 @@ class _Engines:
     @cached_property
     def transcriber(self) -> Transcriber:
         """Transcriber, built when the first recording needs it."""
-        return _transcriber(self._settings)
+        return transcriber_of(self._settings, spool_dir=objects.spool_dir(self._settings))
 
 
 def _process_recording(
@@ -191,7 +190,7 @@ def _transcript(
         if copy.sha256 is not None:
             with job.transaction() as session:
                 steps.check_digest(session, job.lease, copy.sha256)
-        return engines.transcriber.transcribe(
+        transcript = engines.transcriber.transcribe(
             copy.path,
             task.options,
             progress=lambda share: job.report_progress(
@@ -200,6 +199,8 @@ def _transcript(
             on_decoded=store_decoded,
             should_stop=job.should_stop,
         )
+    job.runtime.counts.count(TRANSCRIBED_SECONDS, by=(transcript.duration_ms or 0) / 1000)
+    return transcript
 
 
 def _scorecard_and_context(runtime: Runtime, task: ProcessingTask) -> tuple[Scorecard, Context]:
@@ -211,13 +212,3 @@ def _scorecard_and_context(runtime: Runtime, task: ProcessingTask) -> tuple[Scor
         except NotFound as error:
             raise failures.ScorecardGone from error
         return version.scorecard, contexts.context_of(evaluation)
-
-
-def _transcriber(settings: Settings) -> Transcriber:
-    """Build the transcriber in the process that uses it: its threads do not survive a fork."""
-    return build_transcriber(
-        model_dir=Path(settings.speech_model_dir) if settings.speech_model_dir else None,
-        cpu_threads=settings.speech_threads,
-        spool_dir=objects.spool_dir(settings),
-        min_free_bytes=settings.min_free_bytes,
-    )

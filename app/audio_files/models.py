@@ -97,6 +97,7 @@ class ProcessingJob(LeasedJob):
     transcribed, even if it has a transcript; `redact`: the transcript is masked.
     """
 
+    kind = "recordings"
     __tablename__ = "processing_jobs"
     __table_args__ = (
         Index(
@@ -124,6 +125,7 @@ class ProcessingJob(LeasedJob):
 class WaveformJob(LeasedJob):
     """One drawing of a recording that was processed without a waveform; its id is the waveform's."""
 
+    kind = "waveforms"
     __tablename__ = "waveform_jobs"
     __table_args__ = (Index("ix_waveform_jobs_due", "state", "priority", "queued_at", "id"),)
 

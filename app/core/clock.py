@@ -1,11 +1,29 @@
 """Clock: the only place that reads the current time."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+_offset = timedelta()
 
 
 def utc_now() -> datetime:
-    """Return the present moment, aware, in UTC."""
+    """Return the present moment, aware, in UTC; where hosts share a database, by its clock."""
+    return datetime.now(UTC) + _offset
+
+
+def host_now() -> datetime:
+    """Return the present moment by the clock of this host."""
     return datetime.now(UTC)
+
+
+def offset() -> timedelta:
+    """Return how far `utc_now` is ahead of the clock of this host."""
+    return _offset
+
+
+def set_offset(ahead: timedelta) -> None:
+    """Set how far `utc_now` is ahead of the clock of this host, from now on in this process."""
+    global _offset
+    _offset = ahead
 
 
 def as_utc(moment: datetime) -> datetime:

@@ -1,6 +1,6 @@
 """Hooks: functions of higher packages that lower packages call inside their own transactions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,10 @@ def _no_record_check(kind: str, fields: Mapping[str, Any]) -> Any:
     raise RuntimeError(f"this runtime imports no records, so it cannot check a {kind}")
 
 
+def _nothing_sealed(session: Session, evaluation_id: str) -> Sequence[str]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """The hooks of a process, set once by `app.wiring`; each tuple is called in its order.
@@ -21,13 +25,17 @@ class Hooks:
         on_publish: receives published events, so that their deliveries commit with them.
         on_evaluation_changed: receives the current evaluations of sources after they were opened,
             have ended or got another score.
+        on_job_ended: receives jobs that end, for the metrics of the host.
         late_metrics: each returns a metric that only time decides, when results are read.
+        sealed_reviews: returns the ids of an evaluation's reviews whose answers may not be shown.
         check_import_record: validates a record of an import before any transaction is open.
     """
 
     on_publish: tuple[SessionHook, ...] = ()
     on_evaluation_changed: tuple[SessionHook, ...] = ()
+    on_job_ended: tuple[SessionHook, ...] = ()
     late_metrics: tuple[SessionHook, ...] = ()
+    sealed_reviews: Callable[[Session, str], Sequence[str]] = _nothing_sealed
     check_import_record: Callable[[str, Mapping[str, Any]], Any] = _no_record_check
 
 

@@ -82,6 +82,11 @@ def redis_url(settings: Settings) -> str:
     return file.read_text().strip() if file.is_file() else ""
 
 
+def is_shared_by_hosts(url: str) -> bool:
+    """Whether other hosts may use this server as well; a Unix socket serves one host."""
+    return bool(url) and not url.startswith("unix:")
+
+
 def connect(url: str, *, read_timeout_s: float = 0.5) -> "Redis":
     """Make a client that fails at once when the server is unreachable."""
     return Redis.from_url(

@@ -10,14 +10,14 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from app.core import errors
 from app.core.clock import iso_utc
-from app.core.process import heartbeat
+from app.core.hosts import heartbeats
 from app.core.runtime import Runtime
 from app.dashboard import responses, words
 from app.dashboard.assets import Assets
 from app.dashboard.navigation import sections_for
 from app.dashboard.notices import current_notice
 from app.dashboard.pages import PAGES
-from app.dashboard.views import times
+from app.dashboard.views import formatting, times
 from app.people.gate import cookie, forgery
 from app.people.gate.admission import Gate, find_person
 from app.web.api import is_under_a_base
@@ -60,6 +60,8 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
     app.jinja_env.globals["asset"] = assets.url
     app.jinja_env.globals["zip"] = zip
     app.jinja_env.globals["words"] = words.text_of
+    app.jinja_env.filters["percent"] = formatting.percent
+    app.jinja_env.filters["amount"] = formatting.amount
     app.jinja_env.filters["iso"] = iso_utc
     app.jinja_env.filters["age"] = times.age
     app.jinja_env.filters["duration"] = times.duration
@@ -76,7 +78,7 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
             "navigation": list(sections_for(person)) if person else [],
             "form_token": forgery.form_token(person.token) if person else "",
             "notice": current_notice(),
-            "worker_is_alive": heartbeat.is_alive(runtime.settings.data_dir),
+            "worker_is_alive": heartbeats.is_running(runtime.db, heartbeats.WORKER),
             "is_insecure": not cookie.is_secure(request, runtime.settings),
         }
 

@@ -15,6 +15,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "servicePart": {
         "database": "Database",
         "masterKeys": "Master keys",
+        "clock": "Clock",
         "queue": "Queue server",
         "worker": "Worker",
         "storage": "Storage",
@@ -27,6 +28,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "exports": "Exports",
         "waveforms": "Waveforms",
         "erasures": "Erasures",
+        "trials": "Trials of scorecards",
         "deliveries": "Webhook deliveries",
     },
     "status": {
@@ -269,7 +271,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "section": "Sections",
         "topic": "Topics",
     },
-    "usageMetric": {"calls": "API calls", "webhooks": "Webhooks", "storage_gb": "Storage"},
+    "usageMetric": {"calls": "API calls", "webhooks": "Webhooks", "storage_gb": "Storage, GB"},
     "rule": {
         "abuse": "No abuse by the agent",
         "bot_identity": "The bot says who it is",
@@ -336,6 +338,22 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "metric": "Metric",
         "full": "Full score",
         "half": "Half the score",
+    },
+    "threshold": {
+        "nonTalkGapMs": "Gap that counts as no talk, above, in ms",
+        "deadAirMs": "Dead air from, in ms",
+        "longHoldMs": "Long hold from, in ms",
+        "holdLookbackSegments": "Segments before a hold that may announce it",
+        "interruptionOverlapMs": "Overlap of an interruption from, in ms",
+        "interruptionWords": "Words of an interruption from",
+        "backChannels": "Words that are no interruption, with commas",
+        "fillers": "Filler words, with commas",
+        "paceWords": "Words that a pace needs",
+        "monologueGapMs": "Gaps in a monologue below, in ms",
+        "sentimentNeutral": "Neutral sentiment below",
+        "trendFlat": "Steady sentiment: change below",
+        "trendClear": "Clear trend of sentiment: change above",
+        "trendSegments": "Segments that a trend needs",
     },
     "speaker": {"agent": "the agent", "customer": "the customer", "anyone": "anyone"},
     "dimension": {

@@ -6,9 +6,9 @@ import time
 import click
 
 from app.audio_files import jobs as audio_files
-from app.core.database.schema_revision import is_at_head
+from app.core.database.schema_revision import is_usable
 from app.core.errors import AppError
-from app.core.process import heartbeat
+from app.core.hosts import heartbeats
 from app.core.runtime import Runtime
 from app.demo import loading, messages, service
 from app.demo.service import DemoProgress
@@ -46,7 +46,7 @@ def demo(*, wait: bool) -> None:
 
 def _require_tables(runtime: Runtime) -> None:
     with runtime.db.reading() as session:
-        ready = is_at_head(session)
+        ready = is_usable(session)
     if not ready:
         raise click.ClickException(
             "The tables are not up to date: start the service once, or run `./run db upgrade`."
@@ -61,7 +61,7 @@ def _progress(runtime: Runtime) -> DemoProgress:
 def _print_pending(runtime: Runtime) -> None:
     progress = _progress(runtime)
     waiting = progress.total - progress.ended
-    if waiting and heartbeat.is_alive(runtime.settings.data_dir):
+    if waiting and heartbeats.is_running(runtime.db, heartbeats.WORKER):
         click.echo(f"The worker evaluates the demo: {waiting} evaluations are left.")
     elif waiting:
         click.echo("No worker is running: start `./run worker`, or run `./run demo --wait`.")
@@ -71,7 +71,7 @@ def _wait(runtime: Runtime) -> None:
     """Wait until the evaluations have ended; without a worker, run them here."""
     while (progress := _progress(runtime)).ended < progress.total:
         _print_progress(progress)
-        if not heartbeat.is_alive(runtime.settings.data_dir):
+        if not heartbeats.is_running(runtime.db, heartbeats.WORKER):
             _work(runtime)
         time.sleep(_POLL_S)
     if sys.stderr.isatty():

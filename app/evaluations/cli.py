@@ -14,7 +14,7 @@ from marshmallow import ValidationError
 from app.core.clock import iso_utc
 from app.core.database.paging import PageRequest
 from app.core.errors import AppError, InvalidInput
-from app.core.process import heartbeat
+from app.core.hosts import heartbeats
 from app.core.runtime import Runtime
 from app.evaluations import jobs, listing, results, service
 from app.evaluations.enums import ENDED
@@ -229,7 +229,7 @@ def _wait(runtime: Runtime, started: dict[str, Any]) -> dict[str, Any]:
 
 
 def _work_here(runtime: Runtime) -> None:
-    if not heartbeat.is_alive(runtime.settings.data_dir):
+    if not heartbeats.is_running(runtime.db, heartbeats.WORKER):
         jobs.judge(runtime)
 
 

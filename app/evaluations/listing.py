@@ -103,6 +103,7 @@ _FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
     "review_status": _review_status,
     "reviewed_by": _reviewed_by,
     "scorecard_id": _equal(_OF.scorecard_id),
+    "scorecard_version": _equal(_OF.scorecard_version),
     "min_score": lambda score: _OF.score >= score,
     "max_score": lambda score: _OF.score <= score,
     "max_confidence": lambda confidence: _OF.confidence <= confidence,
@@ -166,10 +167,17 @@ def list_page(
 
 def count_by_scorecard(
     session: Session, **filters: str | int | bool | datetime | Sequence[str]
-) -> dict[str, int]:
-    """Count the current evaluations of each scorecard; the filters are those of `list_page`."""
-    counted = select(_OF.scorecard_id, func.count()).where(*conditions(current=True, **filters))
-    return dict(session.execute(counted.group_by(_OF.scorecard_id)).all())
+) -> dict[str, dict[int, int]]:
+    """Count the current evaluations by each version of each scorecard.
+
+    The filters are those of `list_page`.
+    """
+    version = (_OF.scorecard_id, _OF.scorecard_version)
+    counted = select(*version, func.count()).where(*conditions(current=True, **filters))
+    counts: dict[str, dict[int, int]] = {}
+    for scorecard_id, number, count in session.execute(counted.group_by(*version)):
+        counts.setdefault(scorecard_id, {})[number] = count
+    return counts
 
 
 def conditions(

@@ -244,6 +244,7 @@ class EvaluationJob(LeasedJob):
     Its id is that of the evaluation.
     """
 
+    kind = "evaluations"
     __tablename__ = "evaluation_jobs"
     __table_args__ = (Index("ix_evaluation_jobs_due", "state", "priority", "queued_at", "id"),)
 
@@ -281,6 +282,7 @@ class ScorecardTrial(LeasedJob):
     the two scores of each conversation, and none of its words.
     """
 
+    kind = "trials"
     __tablename__ = "scorecard_trials"
     __table_args__ = (Index("ix_scorecard_trials_due", "state", "priority", "queued_at", "id"),)
 

@@ -1,6 +1,6 @@
 """Results of an evaluation: the stored document, completed with what only time can tell."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,16 @@ _EMPTY_RESULTS: dict[str, Any] = {
     "reviews": [],
 }
 
+_SEALED: Mapping[str, Any] = {
+    "reason": None,
+    "criteria": [],
+    "confirmsOthers": False,
+    "score": None,
+    "resolution": None,
+    "satisfaction": None,
+    "sealed": True,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class LateMetric:
@@ -59,6 +69,9 @@ def results_of(
     document: dict[str, Any] = result.document if result else {}
     if result is not None and as_judged:
         document = {**(result.as_judged or result.document), "reviews": []}
+    if document.get("reviews"):
+        reviews = unsealed(session, evaluation.id, document["reviews"])
+        document = {**document, "reviews": reviews}
     late: list[LateMetric | None] = []
     if document:
         late = [metric_of(session, evaluation) for metric_of in hooks_of(session).late_metrics]
@@ -75,6 +88,14 @@ def results_of(
         "generatedAt": evaluation.completed_at,
         "revision": evaluation.revision,
     }
+
+
+def unsealed(
+    session: Session, evaluation_id: str, reviews: Iterable[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Return the reviews of an evaluation, without the answers of those that are sealed."""
+    sealed = hooks_of(session).sealed_reviews(session, evaluation_id)
+    return [{**review, **_SEALED} if review["id"] in sealed else review for review in reviews]
 
 
 def _with_late_metrics(document: dict[str, Any], late: Iterable[LateMetric]) -> dict[str, Any]:

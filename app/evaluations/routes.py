@@ -104,6 +104,16 @@ def get_re_evaluation(re_evaluation_id: str) -> Any:
         return bulk.show(session, re_evaluation_id)
 
 
+@blp.post("/re-evaluations/<id:re_evaluation_id>/retry")
+@require_scope("evaluations:review", policy=EXPENSIVE)
+@blp.response(202, re_evaluations.ReEvaluationSchema)
+@blp.alt_response(409, description="It has not failed, or too many re-evaluations wait.")
+def retry_re_evaluation(re_evaluation_id: str) -> Any:
+    """Try a failed bulk re-evaluation again, with the evaluations that it has not opened yet."""
+    with current_runtime().db.writing() as session:
+        return bulk.retry(session, re_evaluation_id)
+
+
 @blp.post("/scorecard-trials")
 @require_scope("scorecards:manage", policy=EXPENSIVE)
 @blp.arguments(trials.ScorecardTrialCreate)

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from app.audio_files import jobs as audio_files
 from app.audio_files import queries as recordings
 from app.core.errors import ServiceUnavailable
-from app.core.process import heartbeat
+from app.core.hosts import heartbeats
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
 from app.imports import files, service
@@ -95,7 +95,11 @@ class FileImport:
             results = recordings.results_among(session, audio_file_ids) if audio_file_ids else []
         self._awaited.remove(ended)
         self._awaited_recordings.remove(row["id"] for row in results)
-        if not ended and not results and not heartbeat.is_alive(self._runtime.settings.data_dir):
+        if (
+            not ended
+            and not results
+            and not heartbeats.is_running(self._runtime.db, heartbeats.WORKER)
+        ):
             evaluations.judge(self._runtime)
             audio_files.process_audio(self._runtime, "")
         return [

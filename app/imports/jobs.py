@@ -26,7 +26,6 @@ from app.imports.options import ImportOptions
 from app.imports.service import ImportTask
 
 _KEPT_FOR = timedelta(days=90)
-_DRY_RUNS_KEPT_FOR = timedelta(hours=1)
 _BETWEEN_BATCHES_S = 0.05
 
 
@@ -66,8 +65,8 @@ def purge(runtime: Runtime) -> None:
 
 
 def forget_documents(runtime: Runtime) -> None:
-    """Delete the input of dry runs that ended over an hour ago, and imports without their file."""
-    before = utc_now() - _DRY_RUNS_KEPT_FOR
+    """Delete the input of imports that ended over an hour ago, and imports without their file."""
+    before = utc_now() - service.INPUT_KEPT_FOR
     with runtime.db.writing() as session:
         file_ids = service.forget_documents(session, before=before)
         uploads.expire(session, before=before)
@@ -130,7 +129,8 @@ def _fail(session: Session, lease: Lease[Import], error: Exception) -> None:
         code, reason = "INTERRUPTED", "was interrupted too often"
     else:
         code, reason = "INTERNAL", "failed because of an internal error"
-    service.fail(session, lease, code, f"The import {reason}; send the remaining records again.")
+    message = f"The import {reason}; try it again within an hour, or send the rest again."
+    service.fail(session, lease, code, message)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ class Import(LeasedJob):
     `error` says why the import as a whole failed, `errors` why single records failed.
     """
 
+    kind = "imports"
     __tablename__ = "imports"
     __table_args__ = (
         Index("ix_imports_due", "state", "priority", "queued_at", "id"),

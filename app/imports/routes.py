@@ -91,13 +91,15 @@ def list_imports(query: dict[str, Any]) -> Any:
 @blp.post("/<id:import_id>", tags=["imports", "extension"])
 @require_scope("ingest:write")
 @blp.response(202, ImportSchema)
-@blp.alt_response(409, description="It is no dry run that has ended, or its documents are deleted.")
+@blp.alt_response(
+    409, description="It is no dry run that has ended and has not failed, or its input is deleted."
+)
 def confirm_import(import_id: str) -> Any:
-    """Import what a dry run has read; its documents are kept for an hour."""
+    """Import what a dry run has read, or continue a failed import; input is kept for an hour."""
     runtime = current_runtime()
     service.require_disk_space(runtime.settings)
     with runtime.db.writing() as session:
-        return service.confirm(session, runtime.keyring, import_id)
+        return service.proceed(session, runtime.keyring, import_id)
 
 
 @blp.get("/<id:import_id>", tags=["imports", "extension"])

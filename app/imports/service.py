@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, or_, select, update
@@ -31,6 +31,10 @@ from app.imports.options import ImportOptions
 from app.imports.sealed_documents import Documents
 
 QUEUE = "imports"
+# How long the input of a dry run waits to be confirmed, and that of a failed import to be tried again.
+INPUT_KEPT_FOR = timedelta(hours=1)
+# Codes of failures that the input has not caused.
+RETRYABLE = ("INTERRUPTED", "INTERNAL")
 # Disk space for the documents of one import in the database.
 _DOCUMENTS_BYTES = 1024 * 1024
 
@@ -142,21 +146,26 @@ def require_disk_space(settings: Settings) -> None:
     require_space(settings.data_dir, _DOCUMENTS_BYTES, settings.min_free_bytes)
 
 
-def confirm(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any]:
-    """Import what a dry run has read, with the same options; return the new import.
+def proceed(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any]:
+    """Import what a dry run has read, as a new import; or continue a failed import.
+
+    A failed import continues after the records that it has counted.
 
     Raises:
         NotFound: there is no such import.
-        Conflict: it is no dry run that has ended, or its documents are deleted.
+        Conflict: it is neither a dry run that has ended nor failed, or its documents are deleted.
     """
     row = session.get(Import, import_id, with_for_update=True)
     if row is None:
         raise NotFound("There is no such import.")
     options = ImportOptions.from_document(row.options)
-    if not options.dry_run or row.state != JobState.SUCCEEDED:
-        raise Conflict("Only a dry run that has ended can be confirmed.")
+    has_failed = row.state == JobState.FAILED
+    if not has_failed and not (options.dry_run and row.state == JobState.SUCCEEDED):
+        raise Conflict("Only a dry run that has ended, or a failed import, can proceed.")
     if row.sealed_documents is None and row.file_id is None:
-        raise Conflict("The documents of this dry run are deleted: send them again.")
+        raise Conflict("The documents of this import are deleted: send them again.")
+    if has_failed:
+        return _try_again(session, row)
     documents = sealed_documents.unseal(keyring, row.id, row.sealed_documents)
     file_id = row.file_id
     _forget_input(row)
@@ -169,6 +178,14 @@ def confirm(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any
         file_id=file_id,
         file_name=row.file_name,
     )
+
+
+def _try_again(session: Session, row: Import) -> dict[str, Any]:
+    row.error = row.completed_at = None
+    row.attempts = 0
+    leases.requeue(row, due_at=utc_now(), counts=True)
+    ring_after_commit(session, bell(row.id))
+    return _record(row)
 
 
 def claim(session: Session, import_id: str) -> Lease[Import] | None:
@@ -217,9 +234,10 @@ def _forget_input(row: Import) -> None:
 
 
 def fail(session: Session, lease: Lease[Import], code: str, message: str) -> None:
-    """End the import as failed and delete its documents; loaded records stay."""
+    """End the import as failed; loaded records stay, its documents only if it can be tried again."""
     row = leases.held(session, lease)
-    _forget_input(row)
+    if code not in RETRYABLE:
+        _forget_input(row)
     row.error = {"code": code, "message": message}
     leases.end(row, JobState.FAILED, utc_now())
 
@@ -237,7 +255,7 @@ def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
 
 
 def forget_documents(session: Session, *, before: datetime) -> Sequence[str]:
-    """Delete the documents of dry runs that ended before a time and were not confirmed.
+    """Delete the documents of dry runs and failed imports that ended before a time.
 
     Return the ids of their files, which the caller deletes after the commit.
     """
@@ -276,10 +294,18 @@ def _record(row: Import) -> dict[str, Any]:
         "counts": {name: getattr(row, name) for name in ImportCounts().as_dict()},
         "errors": row.errors,
         "error": row.error,
+        "may_retry": _may_retry(row),
         "created_at": row.queued_at,
         "started_at": row.started_at,
         "completed_at": row.completed_at,
     }
+
+
+def _may_retry(row: Import) -> bool:
+    """Whether a failed import keeps its input, without reading that."""
+    if row.error is None or row.completed_at is None:
+        return False
+    return row.error["code"] in RETRYABLE and row.completed_at > utc_now() - INPUT_KEPT_FOR
 
 
 def _status(row: Import) -> str:

@@ -8,12 +8,14 @@ from sqlalchemy.orm import Session
 
 from app.analytics import jobs as exports
 from app.analytics.exports import service as export_service
+from app.analytics.exports import work as export_work
 from app.audio_files import jobs as audio_files
 from app.audio_files.playback import jobs as playback
 from app.audio_files.playback import requests as drawings
 from app.audio_files.processing import requests as processing
 from app.core.clock import utc_now
 from app.core.database import idempotency
+from app.core.hosts import heartbeats
 from app.core.process import log
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
@@ -25,8 +27,9 @@ from app.imports import service as importing
 from app.operations import data_dir, orphans
 from app.operations.backups import sqlite
 from app.operations.environment import settings_here, warn_of_unknown
-from app.operations.failure import plain_errors
+from app.operations.failure import CannotRun, plain_errors
 from app.operations.processes import workers
+from app.operations.processes.metrics import serve_metrics
 from app.operations.processes.scheduler import PeriodicTask
 from app.operations.processes.sweep import JobQueue
 from app.people import audit, sessions
@@ -51,6 +54,11 @@ def _delete_orphans(runtime: Runtime) -> None:
 
 def _purge_request_state(runtime: Runtime) -> None:
     runtime.state.purge(time.time())
+
+
+def _purge_hosts(runtime: Runtime) -> None:
+    with runtime.db.writing() as session:
+        heartbeats.purge(session)
 
 
 def _purge_idempotency_answers(runtime: Runtime) -> None:
@@ -89,19 +97,21 @@ def _purge_in_batches(runtime: Runtime, purge: Callable[[Session], int]) -> None
 
 
 TASKS: tuple[PeriodicTask, ...] = (
-    PeriodicTask("meter", 5, usage.flush_meter),
+    PeriodicTask("meter", 5, usage.flush_meter, on_each_host=True),
     PeriodicTask("quotas", 5, usage.check_quotas),
     PeriodicTask("storage", 300, audio_files.measure_storage),
     PeriodicTask("counted batches", 3600, usage.purge_batches),
     PeriodicTask("uploads", 10, audio_files.expire_uploads),
     PeriodicTask("expired uploads", 3600, audio_files.purge_expired_uploads),
-    PeriodicTask("request state", 60, _purge_request_state),
+    PeriodicTask("request state", 60, _purge_request_state, on_each_host=True),
     PeriodicTask("checkpoint", 60, lambda runtime: sqlite.checkpoint(runtime.settings)),
     PeriodicTask("exports", 60, exports.purge_exports),
+    PeriodicTask("files of killed exports", 60, export_work.clear_spool, on_each_host=True),
+    PeriodicTask("hosts", 3600, _purge_hosts),
     PeriodicTask("export rows", 3600, exports.purge_export_rows),
     PeriodicTask("analytics parts", 5, exports.write_parts),
     PeriodicTask("replaced analytics parts", 300, exports.tidy_parts),
-    PeriodicTask("partial uploads", 3600, _purge_partial_uploads),
+    PeriodicTask("partial uploads", 3600, _purge_partial_uploads, on_each_host=True),
     PeriodicTask("orphaned files", 3600, _delete_orphans),
     PeriodicTask("idempotency answers", 3600, _purge_idempotency_answers),
     PeriodicTask("deliveries", 3600, _purge_deliveries),
@@ -114,13 +124,13 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("retention", 3600, retention.run),
 )
 JOB_QUEUES: tuple[JobQueue, ...] = (
-    JobQueue(processing.QUEUE, audio_files.process_audio, audio_files.due_ids),
-    JobQueue(drawings.QUEUE, playback.draw_waveform, playback.due_ids),
-    JobQueue(judgements.QUEUE, evaluations.judge, evaluations.due_ids),
-    JobQueue(trials.QUEUE, trial_jobs.run_trial, trial_jobs.due_ids),
-    JobQueue(importing.QUEUE, imports.run_import, imports.due_ids),
-    JobQueue(export_service.QUEUE, exports.run_export, exports.due_ids),
-    JobQueue(erasing.QUEUE, erasures.run_erasure, erasures.due_ids),
+    JobQueue(processing.QUEUE, "audio", audio_files.process_audio, audio_files.due_ids),
+    JobQueue(drawings.QUEUE, "audio", playback.draw_waveform, playback.due_ids),
+    JobQueue(judgements.QUEUE, "evaluations", evaluations.judge, evaluations.due_ids),
+    JobQueue(trials.QUEUE, "evaluations", trial_jobs.run_trial, trial_jobs.due_ids),
+    JobQueue(importing.QUEUE, "imports", imports.run_import, imports.due_ids),
+    JobQueue(export_service.QUEUE, "exports", exports.run_export, exports.due_ids),
+    JobQueue(erasing.QUEUE, "erasures", erasures.run_erasure, erasures.due_ids),
 )
 
 
@@ -129,9 +139,22 @@ def run_worker(
 ) -> None:
     """Run the worker, without a web server, until SIGTERM."""
     with plain_errors():
-        settings = settings_here()
-        log.configure(settings.log_level)
-        data_dir.prepare(settings.data_dir)
-        data_dir.lock_shared(settings.data_dir)
-        warn_of_unknown()
-        workers.run(build_runtime(settings), tasks, queues)
+        workers.run(_prepared_runtime(), tasks, queues)
+
+
+def run_metrics() -> None:
+    """Answer Prometheus until SIGTERM."""
+    with plain_errors():
+        runtime = _prepared_runtime()
+        if runtime.settings.metrics_listen is None:
+            raise CannotRun("set CQE_METRICS_LISTEN to the address for Prometheus, as host:port")
+        serve_metrics(runtime)
+
+
+def _prepared_runtime() -> Runtime:
+    settings = settings_here()
+    log.configure(settings.log_level)
+    data_dir.prepare(settings.data_dir)
+    data_dir.lock_shared(settings.data_dir)
+    warn_of_unknown()
+    return build_runtime(settings)

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from app.core.errors import AppError
 from app.core.secrets.encryption import UnknownMasterKey
 from app.core.settings import SettingsError
+from app.core.storage.objects import ForeignStorage
 
 
 class CannotRun(Exception):
@@ -20,6 +21,7 @@ EXPECTED = (
     AppError,
     CannotRun,
     DBAPIError,
+    ForeignStorage,
     OSError,
     SettingsError,
     UnknownMasterKey,

@@ -6,7 +6,7 @@ from typing import TypedDict
 from sqlalchemy.orm import Session
 
 from app.api_keys.service import any_key, create_key
-from app.core.database.schema_revision import needed_revision, stored_revision
+from app.core.database.schema_revision import is_usable, stored_revision
 from app.core.private_files import write_private_file
 from app.core.runtime import Runtime
 from app.core.settings import Settings
@@ -44,8 +44,8 @@ def prepare(settings: Settings, *, access_file: Path | None) -> FirstAccess:
     stored_secrets.create_first_key(settings)
     runtime = build_runtime(settings)
     with runtime.db.reading() as session:
-        revision = stored_revision(session)
-    if revision != needed_revision():
+        revision, usable = stored_revision(session), is_usable(session)
+    if not usable:
         if revision and settings.is_sqlite:
             backups.backup_before_upgrade(settings, revision)
         migrating.upgrade(settings)

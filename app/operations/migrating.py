@@ -3,44 +3,77 @@
 import fcntl
 import logging
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
+from sqlalchemy import (
+    Connection,
+    Engine,
+    NullPool,
+    create_engine,
+    event,
+    func,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.exc import OperationalError
 
-from app.core.database.schema_revision import is_known, needed_revision, stored_revision
+from app.core.database.engine import postgresql_parameters, set_on_connect
+from app.core.database.schema_revision import (
+    SchemaState,
+    is_known,
+    is_usable,
+    needed_revision,
+    stored_revision,
+)
 from app.core.settings import Settings
 from app.operations.failure import CannotRun
+
+if TYPE_CHECKING:
+    from alembic.runtime.migration import MigrationContext, MigrationInfo
 
 logger = logging.getLogger(__name__)
 
 _POSTGRESQL_LOCK = 7_365_210_415
+_LOCK_NOT_AVAILABLE = "55P03"
+_LOCK_TIMEOUT = "2s"
+_PAUSE_S = 1.0
+_PATIENCE_S = 300.0
 
 
 def upgrade(settings: Settings) -> tuple[str, str]:
-    """Run the missing migrations in one transaction; return the revisions before and after.
+    """Run the missing migrations; return the revisions before and after.
+
+    On SQLite they are one transaction. On PostgreSQL each is one, because its locks hold up the
+    service; an interrupted upgrade goes on where it stopped.
 
     Raises:
-        CannotRun: the tables are of a newer version.
+        CannotRun: the tables are of a newer version, or in use for too long.
     """
-    with _file_lock(settings), migration_engine(settings).begin() as connection:
-        if not settings.is_sqlite:
-            lock = text("SELECT pg_advisory_xact_lock(:number)")
-            connection.execute(lock, {"number": _POSTGRESQL_LOCK})
-        before = stored_revision(connection)
-        if before and not is_known(before):
+    engine = migration_engine(settings)
+    with _one_at_a_time(settings, engine):
+        with engine.connect() as connection:
+            before, usable = stored_revision(connection), is_usable(connection)
+        if before and not is_known(before) and not usable:
             raise CannotRun(
                 f"the database has revision {before}, which this version does not know: "
                 "install the newer version again, or restore a backup"
             )
-        if before != needed_revision():
-            logger.info("upgrading the tables from %s to %s", before or "none", needed_revision())
-            logging.getLogger("alembic").setLevel(logging.WARNING)
-            _to_head(connection)
-            _check_references(settings, connection)
-        return before, stored_revision(connection)
+        if usable:
+            return before, before
+        logger.info("upgrading the tables from %s to %s", before or "none", needed_revision())
+        logging.getLogger("alembic").setLevel(logging.WARNING)
+        if settings.is_sqlite:
+            with engine.begin() as connection:
+                _to_head(connection)
+                _check_references(connection)
+        else:
+            _to_head_in_steps(engine)
+        return before, needed_revision()
 
 
 def current(settings: Settings) -> str:
@@ -53,9 +86,9 @@ def current(settings: Settings) -> str:
 
 def migration_engine(settings: Settings) -> Engine:
     """Create an engine in which SQLite can rebuild tables and runs a migration as one transaction."""
-    engine = create_engine(
-        settings.effective_database_url, poolclass=NullPool, hide_parameters=True
-    )
+    url = settings.effective_database_url
+    parameters = {} if settings.is_sqlite else postgresql_parameters(url)
+    engine = create_engine(url, poolclass=NullPool, connect_args=parameters, hide_parameters=True)
     if settings.is_sqlite:
 
         @event.listens_for(engine, "connect")
@@ -85,9 +118,52 @@ def _to_head(connection: Connection) -> None:
     command.upgrade(config, "head")
 
 
-def _check_references(settings: Settings, connection: Connection) -> None:
-    if settings.is_sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").first():
+def _to_head_in_steps(engine: Engine) -> None:
+    """Try again while others use the tables: who waits for a lock holds up all who come later."""
+    set_on_connect(engine, f"lock_timeout={_LOCK_TIMEOUT}")
+    until = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            with engine.connect() as connection:
+                _to_head(connection)
+            return
+        except OperationalError as error:
+            if getattr(error.orig, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
+                raise
+            if time.monotonic() > until:
+                raise CannotRun(
+                    "the upgrade found a table in use for minutes: end long transactions, such as "
+                    "exports or backups, and run `./run db upgrade` again, which goes on from here"
+                ) from error
+        time.sleep(_PAUSE_S)
+
+
+def _check_references(connection: Connection) -> None:
+    if connection.exec_driver_sql("PRAGMA foreign_key_check").first():
         raise CannotRun("the migration would leave references to missing rows; nothing was changed")
+
+
+def note_step(*, ctx: "MigrationContext", step: "MigrationInfo", **_: object) -> None:
+    """Lock older code out of the tables after a step of the kind "contract"."""
+    script, connection = step.up_revision, ctx.connection
+    if script is None or connection is None or not step.is_upgrade:
+        return
+    if getattr(script.module, "kind", "") == "contract":  # type: ignore[attr-defined]
+        connection.execute(update(SchemaState).values(oldest_code=script.revision))
+
+
+@contextmanager
+def _one_at_a_time(settings: Settings, engine: Engine) -> Iterator[None]:
+    """Let one process migrate: of this host by a file, of all hosts by a lock of PostgreSQL."""
+    with _file_lock(settings):
+        if settings.is_sqlite:
+            yield
+            return
+        # A transaction's lock, unlike a session's, holds behind a pooler too.
+        with engine.begin() as connection:
+            connection.execute(text("SET LOCAL lock_timeout = 0"))
+            connection.execute(select(func.pg_advisory_xact_lock(_POSTGRESQL_LOCK)))
+            yield
 
 
 @contextmanager

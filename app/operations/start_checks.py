@@ -4,9 +4,10 @@ from sqlalchemy import Connection
 from sqlalchemy.orm import Session
 
 from app.core.database import key_checks, schema_check
-from app.core.database.schema_revision import is_at_head, needed_revision
+from app.core.database.schema_revision import is_usable, needed_revision, stored_revision
 from app.core.errors import ServiceUnavailable
 from app.core.runtime import Runtime
+from app.core.storage import marker
 from app.operations import stored_secrets
 from app.operations.failure import CannotRun
 
@@ -14,18 +15,19 @@ _MOST_SHOWN = 5
 
 
 def require_usable(runtime: Runtime) -> None:
-    """Check the tables and the master keys against the database, and record the current key.
+    """Check tables, master keys and storage against the database; record the current key.
 
     A database that does not answer, or waits for `db upgrade`, is left to /health and to the
     worker, which waits for it.
 
     Raises:
         CannotRun: tables or columns are not those of this version.
+        ForeignStorage: the storage is another deployment's, or not mounted.
         UnknownMasterKey: a master key is missing or is another one.
     """
     try:
         with runtime.db.reading() as session:
-            if not is_at_head(session):
+            if not is_usable(session):
                 return
             require_tables(session)
             stored_secrets.require_readable(session, runtime.keyring)
@@ -34,6 +36,7 @@ def require_usable(runtime: Runtime) -> None:
             with runtime.db.writing() as session:
                 stored_secrets.require_readable(session, runtime.keyring)
                 key_checks.record_current(session, runtime.keyring)
+        marker.require_own(runtime.db, runtime.storage)
     except ServiceUnavailable:
         return
     finally:
@@ -42,12 +45,18 @@ def require_usable(runtime: Runtime) -> None:
 
 
 def require_tables(database: Session | Connection) -> None:
-    """Raise `CannotRun` if tables or columns are not those of this version's revision."""
+    """Raise `CannotRun` if tables or columns are not those that this version needs."""
+    revision = stored_revision(database)
+    if not is_usable(database):
+        raise CannotRun(
+            f"the tables are at {revision or 'no revision'}, this version needs "
+            f"{needed_revision()}: run `./run db upgrade`"
+        )
     problems = schema_check.differences(database)
     if problems:
         more = f", and {len(problems) - _MOST_SHOWN} more" if len(problems) > _MOST_SHOWN else ""
         raise CannotRun(
-            f"the database says that it has revision {needed_revision()}, but "
+            f"the database says that it has revision {revision}, but "
             f"{'; '.join(problems[:_MOST_SHOWN])}{more}. Something other than `db upgrade` changed "
             "it: undo that, or restore a backup"
         )

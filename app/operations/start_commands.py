@@ -1,4 +1,4 @@
-"""Commands that start processes: up, worker. What they run is imported when they run."""
+"""Commands that start processes: up, worker, metrics. What they run is imported when they run."""
 
 from pathlib import Path
 from typing import Any
@@ -30,3 +30,11 @@ def worker() -> None:
     from app.operations.background_work import run_worker
 
     run_worker()
+
+
+@click.command("metrics")
+def metrics() -> None:
+    """Answer Prometheus for the processes of this host, where no worker runs."""
+    from app.operations.background_work import run_metrics
+
+    run_metrics()

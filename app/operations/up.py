@@ -75,6 +75,8 @@ def run(settings: Settings, *, with_worker: bool, with_demo: bool = False) -> No
             runtime = _start_web(supervisor, settings, listener)
             if with_worker:
                 _start_worker(supervisor, runtime, listener)
+            elif settings.metrics_listen is not None:
+                _start_metrics(supervisor, runtime, listener)
             if _await_web(supervisor, settings):
                 _print_ready(settings, choice, first_access, with_worker=with_worker)
                 if with_demo:
@@ -176,6 +178,13 @@ def _start_worker(supervisor: Supervisor, runtime: "Runtime", listener: socket.s
     ]
     _share_memory()
     supervisor.start(services)
+
+
+def _start_metrics(supervisor: Supervisor, runtime: "Runtime", listener: socket.socket) -> None:
+    from app.operations.processes.metrics import serve_metrics
+
+    serve = partial(_run_without, listener, partial(serve_metrics, runtime))
+    supervisor.start([Service("metrics", serve)])
 
 
 def _share_memory() -> None:

@@ -14,6 +14,7 @@ class Erasure(LeasedJob):
     `counts` is the number of erased records by type.
     """
 
+    kind = "erasures"
     __tablename__ = "erasures"
     __table_args__ = (Index("ix_erasures_due", "state", "priority", "queued_at", "id"),)
 

@@ -1,4 +1,7 @@
-"""Table of reviews. Rows are added and never changed, except for the erasure of texts."""
+"""Tables of reviews and calibration rounds.
+
+Rows are added and never changed, except for the erasure of texts.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -42,5 +45,22 @@ class Review(Table):
     ratings: Mapped[dict[str, Any]] = mapped_column(JSON)
     rated_score: Mapped[float | None]
     judged: Mapped[dict[str, Any]] = mapped_column(JSON)
+    created_by: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+class CalibrationRound(Table):
+    """Conversations that several people rate without seeing each other's answers.
+
+    `reviewers` holds the reference of each person, or the name, as reviews give it.
+    """
+
+    __tablename__ = "calibration_rounds"
+    __table_args__ = (Index("ix_calibration_rounds_created", "created_at", "id"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    evaluation_ids: Mapped[list[str]] = mapped_column(JSON)
+    reviewers: Mapped[list[str]] = mapped_column(JSON)
     created_by: Mapped[str]
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)

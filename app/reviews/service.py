@@ -13,12 +13,12 @@ from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.ids import new_id
-from app.evaluations import amending, outcome
+from app.evaluations import amending, outcome, results
 from app.evaluations import service as evaluations
 from app.evaluations.enums import ReviewAction, ReviewStatus
 from app.evaluations.models import Evaluation, EvaluationResult
 from app.evaluations.transcripts import store as transcripts
-from app.reviews import rating_pairs
+from app.reviews import rating_pairs, rounds
 from app.reviews.models import Review
 from app.reviews.ratings import Rating, ratings_of
 from app.reviews.transitions import status_after
@@ -45,7 +45,8 @@ def add(
     Raises:
         NotFound: there is no such evaluation.
         Conflict: it is not completed or not the current revision, its review status does not allow
-            the action, it has other reviews than `reviews_seen`, or too many.
+            the action, it has other reviews than `reviews_seen`, or too many, or the reviewer has
+            to rate it blind.
         InvalidInput: the ratings do not fit the scorecard or the transcript, or leave no score.
     """
     evaluation, result = amending.find_reviewable(session, evaluation_id, for_update=True)
@@ -53,6 +54,8 @@ def add(
     action = ReviewAction(given["action"])
     before = ReviewStatus(evaluation.review_status)
     after = status_after(action, before)
+    rater = (given.get("reviewer_ref") or given["reviewer"]).casefold()
+    rounds.require_blind(session, evaluation_id, rater, action)
     scorecard = _scorecard(session, evaluation)
     ratings, scored = _rated(session, evaluation, result, given, scorecard)
     # A person who disputes a judgement is not neutral, so their answers do not measure agreement.
@@ -78,7 +81,7 @@ def add(
         action=action,
         reviewer=given["reviewer"],
         reviewer_ref=given.get("reviewer_ref"),
-        rater=(given.get("reviewer_ref") or given["reviewer"]).casefold(),
+        rater=rater,
         reason=given.get("reason"),
         criteria=[rating.as_json() for rating in ratings],
         confirms_others=given["confirms_others"],
@@ -139,7 +142,7 @@ def list_page(session: Session, evaluation_id: str, request: PageRequest) -> Pag
         sortable=_SORTABLE,
         tail=Review.id,
     )
-    items = [shown(row) for row in page.items]
+    items = results.unsealed(session, evaluation_id, map(shown, page.items))
     return Page(items, page.page, page.page_size, page.total_count)
 
 

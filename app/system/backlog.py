@@ -9,19 +9,20 @@ from sqlalchemy.orm import Session
 from app.analytics.models import ExportJob
 from app.audio_files.models import ProcessingJob, WaveformJob
 from app.core.jobs.leases import OPEN_STATES, JobState, LeasedJob
-from app.evaluations.models import EvaluationJob
+from app.evaluations.models import EvaluationJob, ScorecardTrial
 from app.imports.models import Import
 from app.privacy.models import Erasure
 from app.webhooks import backlog as webhooks
 
-_JOBS: dict[str, type[LeasedJob]] = {
-    "recordings": ProcessingJob,
-    "evaluations": EvaluationJob,
-    "imports": Import,
-    "exports": ExportJob,
-    "waveforms": WaveformJob,
-    "erasures": Erasure,
-}
+_JOBS: tuple[type[LeasedJob], ...] = (
+    ProcessingJob,
+    EvaluationJob,
+    Import,
+    ExportJob,
+    WaveformJob,
+    Erasure,
+    ScorecardTrial,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +35,39 @@ class OpenWork:
     oldest_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class DueJobs:
+    """Jobs of one kind for metrics; `oldest_due_at` is None where none waits."""
+
+    kind: str
+    due: int
+    running: int
+    oldest_due_at: datetime | None
+
+
 def open_work(session: Session, now: datetime) -> list[OpenWork]:
     """Return the open work of every kind, webhook deliveries that are due last."""
-    listed = [_of_jobs(session, kind, table) for kind, table in _JOBS.items()]
+    listed = [_of_jobs(session, table) for table in _JOBS]
     due = webhooks.due(session, now)
     return [*listed, OpenWork("deliveries", due.waiting, due.running, due.oldest_at)]
 
 
-def _of_jobs(session: Session, kind: str, table: type[LeasedJob]) -> OpenWork:
+def due_jobs(session: Session, now: datetime) -> list[DueJobs]:
+    """Return the jobs of every kind that a worker could take now, and those at work."""
+    return [_due_of(session, table, now) for table in _JOBS]
+
+
+def _due_of(session: Session, table: type[LeasedJob], now: datetime) -> DueJobs:
+    due_count, oldest = session.execute(
+        select(func.count(), func.min(table.due_at))
+        .where(table.state == JobState.QUEUED)
+        .where(table.due_at <= now)
+    ).one()
+    running = select(func.count()).where(table.state == JobState.RUNNING)
+    return DueJobs(table.kind, due_count, session.scalar(running) or 0, oldest)
+
+
+def _of_jobs(session: Session, table: type[LeasedJob]) -> OpenWork:
     rows = session.execute(
         select(table.state, func.count().label("number"), func.min(table.queued_at).label("oldest"))
         .where(table.state.in_(OPEN_STATES))
@@ -49,7 +75,7 @@ def _of_jobs(session: Session, kind: str, table: type[LeasedJob]) -> OpenWork:
     ).all()
     counts = {row.state: row.number for row in rows}
     return OpenWork(
-        kind,
+        table.kind,
         waiting=counts.get(JobState.QUEUED, 0),
         running=counts.get(JobState.RUNNING, 0),
         oldest_at=min((row.oldest for row in rows), default=None),

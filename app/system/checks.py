@@ -7,9 +7,9 @@ import shutil
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -18,18 +18,21 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from app import __version__
-from app.ai.judges import endpoint_of, open_sender
-from app.ai.language_model.endpoint import ModelError
+from app.ai.judges import endpoint_of
+from app.ai.language_model.completions import complete
+from app.ai.model_server.endpoint import ModelError
+from app.ai.transcribers import server_of
 from app.core import queue
 from app.core.clock import iso_utc, utc_now
 from app.core.database import key_checks
-from app.core.database.schema_revision import is_at_head, needed_revision, stored_revision
+from app.core.database.schema_revision import is_usable, stored_revision
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
+from app.core.hosts import heartbeats
+from app.core.hosts.heartbeats import Host
 from app.core.private_files import is_private
-from app.core.process import heartbeat
 from app.core.secrets.encryption import UnknownMasterKey, load_keyring
-from app.core.settings import EMBEDDED, Settings, SettingsError
+from app.core.settings import EMBEDDED, LOCAL, ROLES, Settings, SettingsError
 from app.system import last_backup, queue_choice
 
 _PACKAGES = ("Flask", "SQLAlchemy", "gunicorn", "rq", "redis", "faster-whisper")
@@ -60,8 +63,12 @@ Check = Callable[[Settings], Outcome]
 
 
 def examine(settings: Settings) -> list[CheckResult]:
-    """Run all checks, which may ask the language model."""
-    return [*examine_here(settings), CheckResult("judge", *_outcome(_judge, settings))]
+    """Run all checks, which may ask the language model and the transcription server."""
+    return [
+        *examine_here(settings),
+        CheckResult("transcriber", *_outcome(_transcriber, settings)),
+        CheckResult("judge", *_outcome(_judge, settings)),
+    ]
 
 
 def examine_here(settings: Settings) -> list[CheckResult]:
@@ -86,6 +93,8 @@ def speech_problem(settings: Settings) -> str:
     """Return what is missing for transcription, or an empty text."""
     if importlib.util.find_spec("faster_whisper") is None:
         return "the speech engine is missing: install the extra `asr`; recordings will fail"
+    if settings.transcriber != LOCAL and settings.transcriber_fallback != LOCAL:
+        return ""
     if settings.speech_model_dir:
         if not (Path(settings.speech_model_dir) / "model.bin").is_file():
             return "CQE_SPEECH_MODEL_DIR has no faster-whisper model (model.bin)"
@@ -147,7 +156,7 @@ def _keys(settings: Settings) -> Outcome:
         return Verdict.FAIL, str(error)
     place = "CQE_MASTER_KEYS" if settings.master_keys else "a file in the data folder"
     with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
-        if session is not None and is_at_head(session):
+        if session is not None and is_usable(session):
             try:
                 key_checks.require_matching(session, keyring)
             except UnknownMasterKey as error:
@@ -161,12 +170,12 @@ def _database(settings: Settings) -> Outcome:
         with _reading(settings) as session:
             if session is None:
                 return Verdict.WARN, f"{kind}, not created yet: run `./run`"
-            revision = stored_revision(session)
+            revision, usable = stored_revision(session), is_usable(session)
     except (ServiceUnavailable, OSError) as error:
         return Verdict.FAIL, f"{kind} cannot be used: {error.__cause__ or error}"
-    if revision != needed_revision():
+    if not usable:
         return Verdict.FAIL, f"{kind} is at {revision or 'no revision'}: run `./run db upgrade`"
-    return Verdict.OK, f"{kind}, migrations at head ({revision})"
+    return Verdict.OK, f"{kind}, tables at revision {revision}"
 
 
 @contextmanager
@@ -194,9 +203,21 @@ def _queue(settings: Settings) -> Outcome:
 
 
 def _worker(settings: Settings) -> Outcome:
-    if heartbeat.is_alive(settings.data_dir):
-        return Verdict.OK, "alive"
-    return Verdict.WARN, "no heartbeat: is the service running?"
+    running: Sequence[Host] = ()
+    with suppress(ServiceUnavailable, OSError), _reading(settings) as session:
+        if session is not None and is_usable(session):
+            running = heartbeats.list_running(session)
+    if not any(host.service == heartbeats.WORKER for host in running):
+        return Verdict.WARN, "no heartbeat of a worker: is the service running?"
+    told = "; ".join(
+        f"{host.name}: {host.service} {host.version}"
+        + (f" ({', '.join(host.roles)})" if host.roles else "")
+        + (f", clock {-host.clock_offset_ms / 1000:+.1f} s" if host.clock_offset_ms else "")
+        for host in running
+    )
+    if missing := set(ROLES).difference(*(host.roles for host in running)):
+        return Verdict.WARN, f"no worker has the role {', '.join(sorted(missing))}; {told}"
+    return Verdict.OK, told
 
 
 def _clock(settings: Settings) -> Outcome:
@@ -237,10 +258,26 @@ def _judge(settings: Settings) -> Outcome:
     question = {"messages": [{"role": "user", "content": "Answer with the word ok."}]}
     began_at = time.monotonic()
     try:
-        with closing(open_sender(settings)) as sender:
-            reply = endpoint_of(settings).complete(sender, question, timeout_s=_MODEL_WITHIN_S)
+        endpoint = endpoint_of(settings)
+        with closing(endpoint.open_client(ca_bundle=settings.judge_ca_bundle)) as client:
+            reply = complete(endpoint, client, question, timeout_s=_MODEL_WITHIN_S)
     except ModelError as error:
-        detail = f" ({error.detail})" if error.detail else ""
-        return Verdict.FAIL, f"{where}: {error.message}{detail}"
+        return Verdict.FAIL, _failure(where, error)
     took_s = time.monotonic() - began_at
     return Verdict.OK, f"{where}: {reply.model} answers in {took_s:.1f} s"
+
+
+def _transcriber(settings: Settings) -> Outcome:
+    if settings.transcriber == LOCAL:
+        return Verdict.OK, "local"
+    where = f"{settings.transcriber}, {settings.transcriber_model} at {settings.transcriber_url}"
+    began_at = time.monotonic()
+    try:
+        replace(server_of(settings), timeout_s=_MODEL_WITHIN_S).try_out()
+    except ModelError as error:
+        return Verdict.FAIL, _failure(where, error)
+    return Verdict.OK, f"{where}: answers in {time.monotonic() - began_at:.1f} s"
+
+
+def _failure(where: str, error: ModelError) -> str:
+    return f"{where}: {error.message}" + (f" ({error.detail})" if error.detail else "")

@@ -1,27 +1,37 @@
 """Parts that the service needs: whether each works now."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 
-from app.core.database import key_checks
-from app.core.database.schema_revision import is_at_head
+from sqlalchemy.orm import Session
+
+from app.core import clock
+from app.core.database import deployment, key_checks
+from app.core.database.schema_revision import is_usable
 from app.core.errors import ServiceUnavailable
-from app.core.process import heartbeat
+from app.core.hosts import heartbeats
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import UnknownMasterKey
+
+_CLOCK_TOLERANCE = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
 class ServicePart:
     """One part: its name in /health, and what an alert says when it fails.
 
-    Without a vital part the service answers no request.
+    Attributes:
+        is_vital: whether the service answers no request without it.
+        is_of_host: whether this host should get no requests while it fails.
     """
 
     name: str
     alert: str
     works: Callable[[Runtime], bool]
     is_vital: bool = False
+    is_of_host: bool = False
 
 
 def failing(runtime: Runtime) -> list[ServicePart]:
@@ -29,28 +39,60 @@ def failing(runtime: Runtime) -> list[ServicePart]:
     return [part for part in PARTS if not part.works(runtime)]
 
 
-def _database_is_ready(runtime: Runtime) -> bool:
+def _in_database(runtime: Runtime, look: Callable[[Session], bool]) -> bool:
+    """Return what a look into up-to-date tables gives; False where that is not possible."""
     try:
         with runtime.db.reading() as session:
-            return is_at_head(session)
+            return is_usable(session) and look(session)
     except ServiceUnavailable:
         return False
 
 
+def _database_is_ready(runtime: Runtime) -> bool:
+    return _in_database(runtime, lambda _: True)
+
+
 def _master_keys_match(runtime: Runtime) -> bool:
-    try:
-        with runtime.db.reading() as session:
-            if not is_at_head(session):
-                return False
+    def look(session: Session) -> bool:
+        with suppress(UnknownMasterKey):
             key_checks.require_matching(session, runtime.keyring)
-    except (ServiceUnavailable, UnknownMasterKey):
+            return True
         return False
-    return True
+
+    return _in_database(runtime, look)
+
+
+def _clock_is_right(_: Runtime) -> bool:
+    return abs(clock.offset()) <= _CLOCK_TOLERANCE
+
+
+def _storage_is_own(runtime: Runtime) -> bool:
+    try:
+        marker = runtime.storage.marker()
+    except ServiceUnavailable:
+        return False
+
+    def look(session: Session) -> bool:
+        row = deployment.recorded(session)
+        return marker == (row.id if row and row.marked_at else None)
+
+    return _in_database(runtime, look)
 
 
 PARTS = (
-    ServicePart("database", "The database does not answer", _database_is_ready, is_vital=True),
-    ServicePart("masterKeys", "The master keys are not those of the database", _master_keys_match),
+    ServicePart(
+        "database",
+        "The database does not answer",
+        _database_is_ready,
+        is_vital=True,
+        is_of_host=True,
+    ),
+    ServicePart(
+        "masterKeys",
+        "The master keys are not those of the database",
+        _master_keys_match,
+        is_of_host=True,
+    ),
     ServicePart(
         "queue",
         "The queue does not answer",
@@ -59,11 +101,15 @@ PARTS = (
     ServicePart(
         "worker",
         "The worker does not answer",
-        lambda runtime: heartbeat.is_alive(runtime.settings.data_dir),
+        lambda runtime: heartbeats.is_running(runtime.db, heartbeats.WORKER),
     ),
     ServicePart(
-        "storage", "The storage does not answer", lambda runtime: runtime.storage.writable()
+        "clock",
+        "The clock is more than 5 seconds off the database's",
+        _clock_is_right,
+        is_of_host=True,
     ),
+    ServicePart("storage", "The storage does not answer, or is another's", _storage_is_own),
 )
 # With the part that /health leaves out.
 ALL = (
@@ -71,6 +117,6 @@ ALL = (
     ServicePart(
         "sender",
         "The sender of webhooks does not answer",
-        lambda runtime: heartbeat.is_alive(runtime.settings.data_dir, heartbeat.SENDER),
+        lambda runtime: heartbeats.is_running(runtime.db, heartbeats.SENDER),
     ),
 )

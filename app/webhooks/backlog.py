@@ -1,12 +1,18 @@
-"""Backlog of deliveries: those that are due, and those that are being sent."""
+"""Backlog of deliveries: those that are due, those being sent, and those of each subscription."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, literal_column, select
+from sqlalchemy import case, func, literal_column, select
 from sqlalchemy.orm import Session
 
 from app.webhooks.models import Delivery, Subscription
+
+SUBSCRIPTION_STATUSES = ("healthy", "failing", "inactive", "deactivated")
+# Written literally: the partial indexes match no parameter.
+_PENDING = Delivery.state == literal_column("'pending'")
+_OF_SUBSCRIPTION = select(Delivery).where(Delivery.subscription_id == Subscription.id, _PENDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +24,46 @@ class DueDeliveries:
     oldest_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class SubscriptionBacklog:
+    """Pending deliveries of a subscription, those due later included."""
+
+    status: str
+    is_active: bool
+    pending: int
+    oldest_due_at: datetime | None
+
+
 def due(session: Session, now: datetime) -> DueDeliveries:
     """Count the deliveries that wait though they are due, and those in flight."""
     row = session.execute(
         select(func.count().label("waiting"), func.min(Delivery.due_at).label("oldest"))
         .join(Subscription, Subscription.id == Delivery.subscription_id)
-        # Written literally: the partial indexes match no parameter.
-        .where(Subscription.active, Delivery.state == literal_column("'pending'"))
+        .where(Subscription.active, _PENDING)
         .where(Subscription.deleted_at.is_(None), Delivery.due_at <= now)
     ).one()
     running = session.scalar(
         select(func.count(Delivery.id)).where(Delivery.state == literal_column("'delivering'"))
     )
     return DueDeliveries(row.waiting, running or 0, row.oldest)
+
+
+def by_subscription(session: Session) -> Sequence[SubscriptionBacklog]:
+    """Count the pending deliveries of each subscription."""
+    status = case(
+        (Subscription.deactivated_at.is_not(None), "deactivated"),
+        (~Subscription.active, "inactive"),
+        (Subscription.failing_since.is_not(None), "failing"),
+        else_="healthy",
+    )
+    pending = _OF_SUBSCRIPTION.with_only_columns(func.count(), maintain_column_froms=True)
+    oldest = _OF_SUBSCRIPTION.with_only_columns(func.min(Delivery.due_at))
+    rows = session.execute(
+        select(
+            status,
+            Subscription.active,
+            pending.correlate(Subscription).scalar_subquery(),
+            oldest.correlate(Subscription).scalar_subquery(),
+        ).where(Subscription.deleted_at.is_(None))
+    )
+    return [SubscriptionBacklog(*row) for row in rows]

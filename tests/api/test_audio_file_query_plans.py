@@ -14,6 +14,8 @@ from app.core.runtime import Runtime
 from tests.caller import Caller
 from tests.recordings import reserve
 
+pytestmark = pytest.mark.sqlite_only("plans are read as SQLite writes them")
+
 ENGAGEMENT, CAMPAIGN, CALL_CENTER, EXECUTIVE = (
     f"{prefix}_01jd3v8xqkf6r9w2m5t7h4c0pz" for prefix in ("eng", "camp", "cc", "exec")
 )
@@ -21,8 +23,6 @@ ENGAGEMENT, CAMPAIGN, CALL_CENTER, EXECUTIVE = (
 
 def plans_of(runtime: Runtime, ask: Callable[[Session], object]) -> list[str]:
     """Ask, and explain every select on recordings that it took."""
-    if runtime.db.engine.dialect.name != "sqlite":
-        pytest.skip("plans are read as SQLite writes them")
     seen: list[tuple[str, Any]] = []
 
     def collect(_: Any, __: Any, statement: str, given: Any, *___: Any) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from app.core.process import heartbeat
+from app.core.hosts.heartbeats import WORKER, Heartbeat
 from app.core.runtime import Runtime
 from app.core.settings import RateLimit
 from tests.caller import SCHEME, Caller, error_code
@@ -33,11 +33,12 @@ def test_health_is_degraded_without_a_worker(client: Caller, runtime: Runtime) -
     assert absent["checks"] == {
         "database": "ok",
         "masterKeys": "ok",
+        "clock": "ok",
         "queue": "ok",
         "worker": "failing",
         "storage": "ok",
     }
-    heartbeat.beat(runtime.settings.data_dir)
+    Heartbeat(runtime.db, WORKER).beat()
     time.sleep(1.05)  # an answer is kept for a second
     assert client.plain("GET", "/health").json()["status"] == "ok"
 

@@ -1,10 +1,13 @@
 """Calibration rounds over the API and on their pages: blind first, then compared."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
+import time_machine
 
+from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from tests.caller import Caller
@@ -62,6 +65,60 @@ def test_a_round_shows_who_rated_what_and_where_people_differ(
     assert [each["answer"] for each in difference["answers"]] == ["no", "yes"]
     (criterion,) = shown["agreement"]["criteria"]
     assert (criterion["pairs"], criterion["humanHuman"]["pairs"]) == (4, 2)
+
+
+def test_nobody_reads_the_answers_of_others_before_everybody_has_rated(
+    client: Caller, chats: list[str]
+) -> None:
+    body = {"name": "Week 47", "evaluationIds": chats, "reviewers": ["Nora", "Omar"]}
+    path = f"{ROUNDS}/{client.post(ROUNDS, body).json()['data']['id']}"
+    for chat in chats:
+        rate(client, chat, "Nora", "no")
+    rate(client, chats[0], "Somebody else", "no")
+    for asked in (path, f"{path}?reviewer=Omar"):
+        shown = get(client, asked)
+        assert (shown["sealed"], shown["differences"], shown["agreement"]) == (True, [], None)
+        assert [each["score"] for each in shown["ratings"]] == [None, None]
+        assert [each["judgeScore"] for each in shown["ratings"]] == [None, None]
+        assert [each["reviewer"] for each in shown["ratings"]] == ["Nora", "Nora"]
+    assert get(client, f"{path}?reviewer=nora")["sealed"] is False
+    assert client.get(f"{path}?reviewer=Eve").status_code == 422
+    results = get(client, f"/evaluations/{chats[0]}/results")
+    for reviews in (get(client, f"/evaluations/{chats[0]}/reviews"), results["reviews"]):
+        sealed, other = reviews
+        assert (sealed["reviewer"], sealed["criteria"], sealed["reason"]) == ("Nora", [], None)
+        assert sealed["sealed"] is True
+        assert [each["answer"] for each in other["criteria"]] == ["no"]
+    assert get(client, "/analytics/agreement?from=2026-01-01")["reviewers"] == 1
+    rating = {"key": "opening.greeting", "answer": "no"}
+    override = {"action": "override", "reviewer": "omar", "reason": "No.", "criteria": [rating]}
+    refused = client.post(f"/evaluations/{chats[0]}/reviews", override)
+    assert refused.status_code == 409
+    assert "'Week 47' is open" in refused.json()["error"]["message"]
+    for chat in chats:
+        rate(client, chat, "OMAR", "yes")
+    shown = get(client, path)
+    assert (shown["sealed"], len(shown["differences"])) == (False, 2)
+    for reviews in (
+        get(client, f"/evaluations/{chats[0]}/reviews"),
+        get(client, f"/evaluations/{chats[0]}/results")["reviews"],
+    ):
+        assert [len(review["criteria"]) for review in reviews] == [1, 1, 1]
+        assert "sealed" not in reviews[0]
+    assert client.post(f"/evaluations/{chats[0]}/reviews", override).status_code == 201
+
+
+def test_a_round_that_is_never_completed_is_unsealed_after_thirty_days(
+    client: Caller, chats: list[str]
+) -> None:
+    body = {"name": "Week 47", "evaluationIds": chats, "reviewers": ["Nora", "Omar"]}
+    path = f"{ROUNDS}/{client.post(ROUNDS, body).json()['data']['id']}"
+    rate(client, chats[0], "Nora", "no")
+    assert get(client, path)["sealed"] is True
+    with time_machine.travel(utc_now() + timedelta(days=31)):
+        assert get(client, path)["sealed"] is False
+        (review,) = get(client, f"/evaluations/{chats[0]}/reviews")
+    assert [each["answer"] for each in review["criteria"]] == ["no"]
 
 
 @pytest.mark.parametrize(

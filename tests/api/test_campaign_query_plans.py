@@ -11,12 +11,12 @@ from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
 
+pytestmark = pytest.mark.sqlite_only("plans are read as SQLite writes them")
+
 
 @pytest.fixture
 def statements(runtime: Runtime) -> Iterator[list[tuple[str, Any]]]:
     """Collect every select on campaigns with its arguments; only SQLite tells plans this way."""
-    if runtime.db.engine.dialect.name != "sqlite":
-        pytest.skip("plans are read as SQLite writes them")
     seen: list[tuple[str, Any]] = []
 
     def collect(_: Any, __: Any, statement: str, parameters: Any, *___: Any) -> None:

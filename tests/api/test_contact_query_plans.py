@@ -19,6 +19,8 @@ from app.voice_calls import queries as voice_calls
 from app.voice_calls.models import VoiceCall
 from tests.running import running_runtime
 
+pytestmark = pytest.mark.sqlite_only("the plans are SQLite's")
+
 NOW = utc_now()
 SHARED: list[tuple[dict[str, Any], str]] = [
     ({}, "-created_at"),
@@ -54,8 +56,6 @@ OF_CALLS: list[tuple[dict[str, Any], str]] = [
 @pytest.fixture
 def engagement_id(runtime: Runtime) -> str:
     """Two thousand of each, in an engagement and out of it."""
-    if runtime.db.engine.dialect.name != "sqlite":
-        pytest.skip("the plans are SQLite's")
     with runtime.db.writing() as session:
         made = engagements.create(session, name="E", type="qa")["id"]
         for table, prefix, values in (

@@ -40,6 +40,7 @@ def test_lists_have_shape_a_with_pagination(client: Caller) -> None:
         ({"minScore": 80}, [0, 1]),
         ({"minScore": 40, "maxScore": 80}, [1, 2]),
         ({"maxConfidence": "0.5"}, [0, 2]),
+        ({"scorecardVersion": "2"}, [3]),
         ({"maxConfidence": "0.5", "sort": "confidence"}, [2, 0]),
         ({"passed": "true"}, [0, 1]),
         ({"passed": "false"}, [2]),
@@ -77,7 +78,7 @@ def test_each_filter_finds_its_own(
             "language": "hi",
             "confidence": 0.25,
         },
-        {"channel": "voice_bot", "status": "failed", "language": None},
+        {"channel": "voice_bot", "status": "failed", "language": None, "scorecard_version": 2},
     )
     assert found(client, **params) == [ids[index] for index in expected]
 

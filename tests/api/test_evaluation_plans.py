@@ -15,6 +15,8 @@ from app.engagements import service as engagements
 from app.evaluations import listing
 from tests.evaluation_rows import NOW, rows_of
 
+pytestmark = pytest.mark.sqlite_only("the plans are SQLite's")
+
 
 @pytest.fixture
 def many(runtime: Runtime) -> dict[str, list[str]]:
@@ -81,8 +83,6 @@ USUAL: list[tuple[dict[str, Any], str]] = [
 def test_no_usual_filter_reads_the_whole_table(
     runtime: Runtime, many: dict[str, list[str]]
 ) -> None:
-    if runtime.db.engine.dialect.name != "sqlite":
-        pytest.skip("the plans are SQLite's")
     scans: list[Any] = []
     for filters, sort in USUAL:
         given = {
@@ -96,8 +96,6 @@ def test_no_usual_filter_reads_the_whole_table(
 def test_a_count_within_an_engagement_reads_no_row(
     runtime: Runtime, many: dict[str, list[str]]
 ) -> None:
-    if runtime.db.engine.dialect.name != "sqlite":
-        pytest.skip("the plans are SQLite's")
     filters = {"status": ["completed"], "channel": ["chat"], "passed": True, "min_score": 9}
     engagement_id = many["engagement_id"][0]
     counting, _ = plans_of(runtime, PageRequest(), engagement_id=engagement_id, **filters)
@@ -109,8 +107,6 @@ def test_a_count_within_an_engagement_reads_no_row(
 def test_the_queue_of_reviews_reads_the_reviewed_alone(
     runtime: Runtime, many: dict[str, list[str]]
 ) -> None:
-    if runtime.db.engine.dialect.name != "sqlite":
-        pytest.skip("the plans are SQLite's")
     for plan in plans_of(runtime, PageRequest(1, 25, "created_at"), review_status=["disputed"]):
         assert any("ix_evaluations_review_queue" in step for step in plan), plan
 
@@ -118,8 +114,6 @@ def test_the_queue_of_reviews_reads_the_reviewed_alone(
 def test_auto_fails_are_counted_by_an_index_of_their_own(
     runtime: Runtime, many: dict[str, list[str]]
 ) -> None:
-    if runtime.db.engine.dialect.name != "sqlite":
-        pytest.skip("the plans are SQLite's")
     waiting = {"auto_failed": True, "review_status": ["none"], "status": ["completed"]}
     for filters in (waiting, {**waiting, "start": NOW - timedelta(days=30), "end": NOW}):
         for plan in plans_of(runtime, PageRequest(1, 25, "created_at"), **filters):
@@ -129,8 +123,6 @@ def test_auto_fails_are_counted_by_an_index_of_their_own(
 def test_what_the_judge_is_unsure_of_is_counted_and_sorted_by_one_index(
     runtime: Runtime, many: dict[str, list[str]]
 ) -> None:
-    if runtime.db.engine.dialect.name != "sqlite":
-        pytest.skip("the plans are SQLite's")
     unsure = {"max_confidence": 0.5, "review_status": ["none"], "status": ["completed"]}
     period = {"start": NOW - timedelta(days=30), "end": NOW}
     for filters in (unsure, {**unsure, **period}):

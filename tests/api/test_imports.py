@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+import time_machine
 from sqlalchemy import func, select
 
 from app.campaigns.models import Campaign
@@ -18,7 +19,7 @@ from app.core.runtime import Runtime
 from app.engagements.models import Engagement
 from app.evaluations.models import Evaluation
 from app.events.models import Event
-from app.imports import jobs
+from app.imports import jobs, service
 from app.imports.models import Import
 from tests.caller import Caller, error_code, findings
 from tests.running import running_runtime
@@ -343,6 +344,49 @@ def test_a_stopping_worker_leaves_the_rest_to_the_next_one(
         "evaluationsQueued": 120,
     }
     assert rows(runtime, Conversation) == 120
+
+
+def interrupted(runtime: Runtime, import_id: str) -> None:
+    """Fail an import as one that was interrupted too often."""
+    with runtime.db.writing() as session:
+        lease = service.claim(session, import_id)
+        assert lease
+        service.fail(session, lease, "INTERRUPTED", "The import was interrupted too often.")
+
+
+def test_a_failed_import_continues_when_it_is_tried_again(
+    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import_id = send(client, *(chat(f"c{n}") for n in range(120)))["id"]
+    assert client.post(f"/imports/{import_id}").status_code == 409
+    asked: list[bool] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(stopping, "requested", lambda: bool(asked.append(True)) or len(asked) > 1)
+        jobs.run_import(running_runtime(), import_id)
+    interrupted(runtime, import_id)
+    assert 0 < show(client, import_id)["counts"]["received"] < 120
+    retried = client.post(f"/imports/{import_id}")
+    assert retried.status_code == 202
+    assert (retried.json()["data"]["status"], retried.json()["data"]["error"]) == ("queued", None)
+    jobs.run_import(running_runtime(), import_id)
+    assert counted(show(client, import_id)) == {
+        "received": 120,
+        "created": 120,
+        "evaluationsQueued": 120,
+    }
+    assert client.post(f"/imports/imp_{NO_ID}").status_code == 404
+
+
+def test_the_documents_of_a_failed_import_are_kept_for_an_hour(
+    client: Caller, runtime: Runtime
+) -> None:
+    import_id = send(client, chat("c"))["id"]
+    interrupted(runtime, import_id)
+    with time_machine.travel(utc_now() + timedelta(minutes=61)):
+        jobs.forget_documents(runtime)
+    refused = client.post(f"/imports/{import_id}")
+    assert refused.status_code == 409
+    assert "send them again" in refused.json()["error"]["message"]
 
 
 def test_a_job_for_an_unknown_import_does_nothing(runtime: Runtime) -> None:

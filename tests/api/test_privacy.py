@@ -140,11 +140,10 @@ def test_the_number_of_a_hotline_selects_no_calls(client: Caller, runtime: Runti
     assert erase(client, runtime, customer)["counts"]["voiceCalls"] == 3
 
 
+@pytest.mark.sqlite_only("only a file of SQLite keeps what was deleted")
 def test_erased_texts_are_overwritten_in_the_database_file(
     client: Caller, runtime: Runtime
 ) -> None:
-    if not runtime.settings.is_sqlite:
-        pytest.skip("only a file of SQLite keeps what was deleted")
     put(client, "one")
     erase(client, runtime)
     with closing(sqlite3.connect(runtime.settings.data_dir / "cqe.db")) as connection:

@@ -225,13 +225,23 @@ def test_a_re_evaluation_that_cannot_go_on_ends(
     def broken(*_: Any, **__: Any) -> None:
         raise Conflict("No.")
 
-    monkeypatch.setattr(bulk.again, "open_again", broken)
-    for _ in range(3):
-        assert jobs.due_ids(runtime) == [started["id"]]
-        judge()
+    path = f"/re-evaluations/{started['id']}"
+    assert client.post(f"{path}/retry").status_code == 409
+    with monkeypatch.context() as patched:
+        patched.setattr(bulk.again, "open_again", broken)
+        for _ in range(3):
+            assert jobs.due_ids(runtime) == [started["id"]]
+            judge()
     assert jobs.due_ids(runtime) == []
-    shown = get(client, f"/re-evaluations/{started['id']}")
+    shown = get(client, path)
     assert (shown["status"], shown["error"]["code"]) == ("failed", "INTERNAL")
+    retried = client.post(f"{path}/retry")
+    assert retried.status_code == 202
+    assert retried.json()["data"]["error"] is None
+    judge()
+    shown = get(client, path)
+    assert (shown["status"], shown["counts"]["completed"]) == ("completed", 1)
+    assert client.post(f"/re-evaluations/{new_id('reev')}/retry").status_code == 404
 
 
 def test_the_command_waits_for_one_or_many(client: Caller, runtime: Runtime) -> None:

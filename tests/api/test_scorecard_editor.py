@@ -11,7 +11,7 @@ from app.core.runtime import Runtime
 from app.people import audit
 from app.scorecards import service
 from tests.caller import Caller
-from tests.contacts import get
+from tests.contacts import get, put
 from tests.own_scorecards import add_version, create, says
 from tests.scorecard_drafts import FormReader, begun, document_of, fields_of, saved
 from tests.visitor import Visitor, add_user, signed_in
@@ -52,6 +52,18 @@ def test_a_form_that_is_sent_as_it_is_changes_nothing(
     assert meaning(published["definition"]) == meaning(
         {**original, "name": f"Copy of {original['name']}"}
     )
+
+
+@pytest.mark.parametrize("channel", ["voice", "chat", "voice_bot"])
+def test_an_empty_draft_that_is_sent_as_it_is_stays_empty(
+    visit: Callable[[str], Visitor], channel: str
+) -> None:
+    lead = visit("lead")
+    path = begun(lead, channel)
+    before = document_of(lead, path)
+    assert before["criteria"] == []
+    assert before["bands"][-1] == {"key": "critical", "from": 0}
+    assert saved(lead, path) == before
 
 
 def test_parts_are_added_moved_copied_and_removed(visit: Callable[[str], Visitor]) -> None:
@@ -115,6 +127,94 @@ def test_a_rule_and_its_parameters_are_chosen(visit: Callable[[str], Visitor]) -
     assert ruled["criteria"][0]["judge"]["parameters"] == {"fullSeconds": 60, "halfSeconds": 180}
 
 
+def test_conditions_bands_topics_and_thresholds_are_fields_of_the_form(
+    client: Caller, visit: Callable[[str], Visitor]
+) -> None:
+    returns = put(client, "campaigns", "returns", {"name": "Returns & refunds"})["id"]
+    lead = visit("lead")
+    path = begun(lead, service.current_default("chat").id)
+    condition = "criteria[0].appliesWhen"
+    typed = {
+        f"{condition}.languages": "en hi-IN",
+        f"{condition}.directions[1]": "outbound",
+        f"{condition}.campaignIds[0]": returns,
+        f"{condition}.labels": "team = north\r\ntier=gold",
+        f"{condition}.said.anyOf": "send it back\r\nreturn label",
+        f"{condition}.said.by": "customer",
+        f"{condition}.events[1]": "complaint",
+        f"{condition}.metric.metric": "turnCount",
+        f"{condition}.metric.atLeast": "4",
+        "criteria[0].failsAt": "0.5",
+        "criteria[0].dimension": "effort",
+        "bands[1].from": "70",
+        "minimum.verdictWeightPercent": "60",
+        "maxFailedWeightPercent": "25",
+        "metrics.deadAirMs": "8000",
+        "metrics.fillers": "erm, you know",
+        "topics[0].name": "Returns",
+        "topics[0].anyOf": "send it back",
+    }
+    document = saved(lead, path, **typed)
+    criterion = document["criteria"][0]
+    assert criterion["appliesWhen"] == {
+        "languages": ["en", "hi-IN"],
+        "directions": ["outbound"],
+        "campaignIds": [returns],
+        "labels": {"team": "north", "tier": "gold"},
+        "said": {"anyOf": ["send it back", "return label"], "by": "customer"},
+        "events": ["complaint"],
+        "metric": {"metric": "turnCount", "atLeast": 4},
+    }
+    assert (criterion["failsAt"], criterion["dimension"]) == (0.5, "effort")
+    assert document["bands"][1] == {"key": "meets", "from": 70}
+    assert document["minimum"]["verdictWeightPercent"] == 60
+    assert document["maxFailedWeightPercent"] == 25
+    assert document["metrics"]["deadAirMs"] == 8000
+    assert document["metrics"]["fillers"] == ["erm", "you know"]
+    assert document["topics"] == [{"name": "Returns", "anyOf": ["send it back"]}]
+    assert "Campaign: Returns &amp; refunds" in lead.get(path).text
+    assert saved(lead, path) == document
+    bands, options = document["bands"], criterion["options"]
+    assert saved(lead, path, "row-remove:bands[1]")["bands"] == [bands[0], *bands[2:]]
+    fewer = saved(lead, path, "row-remove:criteria[0].options[0]")
+    assert fewer["criteria"][0]["options"] == options[1:]
+    for place in ("bands[9]", "name[0]", "criteria[0].title[0]", "bands", "x.y[0]"):
+        form = {**fields_of(lead, path), "action": f"row-remove:{place}"}
+        assert lead.post(path, form).status_code == 422
+
+
+def test_mistakes_show_at_their_fields_without_a_script(visit: Callable[[str], Visitor]) -> None:
+    lead = visit("lead")
+    path = begun(lead, service.current_default("chat").id)
+    wrong = {
+        "metrics.deadAirMs": "long",
+        "criteria[0].appliesWhen.labels": "north",
+        "criteria[0].appliesWhen.metric.atMost": "5",
+        "criteria[0].failsAt": "2",
+        "bands[3].from": "10",
+    }
+    document = saved(lead, path, **wrong)
+    assert document["criteria"][0]["appliesWhen"]["labels"] == "north"
+    page = lead.get(path).text
+    for name, text in wrong.items():
+        assert fields_of(lead, path)[name] == text
+        if name not in ("criteria[0].appliesWhen.metric.atMost", "bands[3].from"):
+            assert f'id="{name}-problem"' in page
+    assert 'id="criteria[0].appliesWhen.metric.metric-problem"' in page
+    mended = dict.fromkeys(wrong, "") | {"bands[3].from": "10"}
+    saved(lead, path, **mended)
+    assert "One band must start at 0" in lead.get(path).text
+    live = f"/live/lint/{path.rpartition('/')[2]}"
+    typed = {**fields_of(lead, path), "criteria[0].appliesWhen.labels": "north"}
+    answer = lead.post(live, typed, {"Accept": "application/json"}).json()
+    assert answer["errors"] == [
+        {
+            "field": "criteria[0].appliesWhen.labels",
+            "message": "Each line must be a name and a value, such as team=north.",
+        }
+    ]
+
+
 def test_a_draft_is_saved_and_checked_while_it_is_typed(visit: Callable[[str], Visitor]) -> None:
     lead = visit("lead")
     path = begun(lead, service.current_default("chat").id)
@@ -142,6 +242,7 @@ def test_a_draft_is_saved_and_checked_while_it_is_typed(visit: Callable[[str], V
     for hostile in (
         {"colour": "red"},
         {"rest": "5"},
+        {"metrics.colour": "1"},
         {"criteria[0].judge.parameters.requires[0].x": "1"},
         {
             "criteria[0].judge.parameters.requires": "x",
@@ -204,7 +305,7 @@ def test_the_json_of_a_draft_is_edited_in_another_tab(visit: Callable[[str], Vis
     lead = visit("lead")
     path = begun(lead, service.current_default("chat").id)
     document = document_of(lead, path)
-    document["criteria"][0]["appliesWhen"] = {"languages": ["en"]}
+    document["criteria"][0]["appliesWhen"] = {"languages": ["en"], "labels": {"team": "north"}}
     form = {"version": "1", "json": json.dumps(document)}
     assert lead.post(f"{path}/json", form).status_code == 303
     assert saved(lead, path, description="Typed") == {**document, "description": "Typed"}

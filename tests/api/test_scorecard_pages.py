@@ -34,6 +34,13 @@ def test_the_list_shows_each_scorecard_with_its_use(
         assert f'scorecardId={scorecard_id}">1</a>' in page
     assert f'scorecardId={service.current_default("voice").id}">0</a>' in page
     assert "Returns" in lead.get(f"/scorecards/{own}").text
+    add_version(client, own)
+    put_chat(client, "chat-3", campaignId=returns["id"])
+    judge()
+    page = lead.get(f"/scorecards/{own}?days=all").text
+    for version in (1, 2):
+        assert f'scorecardId={own}&amp;scorecardVersion={version}">1</a>' in page
+    assert f'scorecardId={own}">2</a>' in lead.get("/scorecards?days=all").text
 
 
 @pytest.mark.parametrize("channel", ["voice", "chat", "voice_bot"])

@@ -236,6 +236,7 @@ def test_a_disabled_account_is_out_at_the_next_request(nora: Visitor, runtime: R
     assert nora.sign_in("nora").status_code == 401
 
 
+@pytest.mark.sqlite_only("reads the file")
 def test_the_database_has_neither_passwords_nor_cookies(nora: Visitor, runtime: Runtime) -> None:
     dump = (runtime.settings.data_dir / "cqe.db").read_bytes()
     dump += (runtime.settings.data_dir / "cqe.db-wal").read_bytes()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.core.process import heartbeat
+from app.core.hosts.heartbeats import SENDER, WORKER, Heartbeat
 from app.core.runtime import Runtime
 from app.people.roles import ROLES
 from tests.caller import Caller
@@ -29,15 +29,15 @@ def rows_of(page: str, title: str) -> dict[str, str]:
 def test_every_part_says_whether_it_works(admin: Visitor) -> None:
     parts = rows_of(admin.get("/system").text, "Parts of the service")
     assert set(parts) == {
-        *("Database", "Master keys", "Queue server", "Storage"),
+        *("Database", "Master keys", "Clock", "Queue server", "Storage"),
         *("Worker", "Sender of webhooks"),
     }
     assert {name for name, row in parts.items() if "fails" in row} == {
         "Worker",
         "Sender of webhooks",
     }
-    for process in (heartbeat.WORKER, heartbeat.SENDER):
-        heartbeat.beat(running_runtime().settings.data_dir, process)
+    for service in (WORKER, SENDER):
+        Heartbeat(running_runtime().db, service).beat()
     assert "fails" not in str(rows_of(admin.get("/system").text, "Parts of the service"))
 
 

@@ -330,9 +330,8 @@ def test_a_plan_that_includes_nothing_publishes_no_warning(serve: Callable[..., 
     assert quota_warnings(running_runtime()) == []
 
 
+@pytest.mark.sqlite_only("the plan is SQLite's")
 def test_an_index_covers_the_totals(runtime: Runtime) -> None:
-    if not runtime.settings.is_sqlite:
-        pytest.skip("the plan is SQLite's")
     options = {"literal_binds": True}
     statement = reports.totals_of(PAST).compile(dialect=sqlite.dialect(), compile_kwargs=options)
     with runtime.db.reading() as session:

@@ -7,9 +7,12 @@ import pytest
 
 from app.analytics.exports import service as exports
 from app.audio_files import jobs
+from app.core.jobs.leases import TRIES_AFTER_FAILURE
 from app.core.runtime import Runtime
+from app.evaluations.judging import bulk
+from app.imports import service as imports
 from tests.caller import Caller
-from tests.contacts import put_chat
+from tests.contacts import judge, put_chat
 from tests.recordings import ask, upload
 from tests.visitor import Visitor, signed_in
 
@@ -47,6 +50,35 @@ def test_every_kind_of_open_work_is_shown_to_those_who_may_see_it(
     client.post("/imports", {"items": [{"externalId": "c", "name": "C", "kind": "campaign"}]})
     assert "Under way: 3" in visit("reviewer").get("/work").text
     assert "Under way: 1" in visit("viewer").get("/work").text
+
+
+def test_a_failed_import_and_a_failed_re_evaluation_continue(
+    client: Caller, runtime: Runtime, visit: Callable[[str], Visitor]
+) -> None:
+    put_chat(client)
+    judge()
+    sent = client.post(
+        "/imports", {"items": [{"externalId": "c", "name": "C", "kind": "campaign"}]}
+    )
+    import_id = sent.json()["data"]["id"]
+    many = client.post("/re-evaluations", {"filters": {}}).json()["data"]["id"]
+    with runtime.db.writing() as session:
+        lease = imports.claim(session, import_id)
+        assert lease
+        imports.fail(session, lease, "INTERRUPTED", "The import was interrupted too often.")
+    for _ in range(TRIES_AFTER_FAILURE):
+        with runtime.db.writing() as session:
+            bulk.note_failure(session, many)
+    reviewer, viewer = visit("reviewer"), visit("viewer")
+    page = reviewer.get("/work").text
+    retries = [f"/work/imports/{import_id}/retry", f"/work/re-evaluations/{many}/retry"]
+    for retry in retries:
+        assert retry in page
+        assert viewer.post(retry).status_code == 403
+        assert reviewer.post(retry).status_code == 303
+        assert reviewer.post(retry).status_code == 409
+    page = reviewer.get("/work").text
+    assert ("Under way: 2" in page, "Failed: 0" in page) == (True, True)
 
 
 def test_a_failed_export_is_requested_again(

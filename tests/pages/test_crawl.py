@@ -3,7 +3,7 @@
 import re
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from app.dashboard.responses import POLICY
 from tests.pages.accessibility import check_accessibility, check_narrow_screens
@@ -21,6 +21,11 @@ def kind_of(address: str) -> str:
 
 def test_every_page_keeps_the_policy_and_is_accessible(demo: Demo, page: Page) -> None:
     demo.evaluation("demo-chat-parcel-late")
+    page.goto("/scorecards")
+    page.get_by_label("A new scorecard that starts").select_option("as a copy of Chat")
+    page.get_by_role("button", name="Begin a draft").click()
+    page.get_by_role("button", name="Try").click()
+    expect(page.get_by_role("row", name="Mean score")).to_be_visible(timeout=60_000)
     hosts = set()
     page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
     waiting, seen = [f"{demo.base}/"], set()
@@ -38,3 +43,4 @@ def test_every_page_keeps_the_policy_and_is_accessible(demo: Demo, page: Page) -
         waiting += [link for link in page.evaluate(_LINKS) if link.startswith(demo.base)]
     assert hosts == {urlsplit(demo.base).netloc}
     assert {"/", "/evaluations", "/evaluations/<id>", "/people", "/keys", "/webhooks"} <= seen
+    assert {"/scorecards/drafts/<id>", "/scorecards/drafts/<id>/trial"} <= seen

@@ -1,5 +1,7 @@
 """The page of one evaluation in a browser: quotes and sound, keys, reviews, revisions."""
 
+import os
+import signal
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -8,6 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from app.core.clock import utc_now
+from app.evaluations.judging import judgements
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import Demo
 from tests.recordings import AUDIO, upload
@@ -155,8 +159,10 @@ def test_an_override_has_the_score_of_its_preview_and_the_judges_answer_stays(
     }""")
     recap.get_by_role("button", name="Use the selected words").click()
     preview = page.locator(".preview")
-    expect(preview).to_contain_text("1 change: ")
-    scores = preview.inner_text().removeprefix("1 change: ").split(",")[0].split(" → ")
+    expect(preview).to_contain_text("Changed answers: 1. Score ")
+    scores = (
+        preview.inner_text().removeprefix("Changed answers: 1. Score ").split(",")[0].split(" → ")
+    )
     expect(page.get_by_label("What you do")).to_have_value("override")
     page.get_by_role("textbox", name="Reason").fill("The agent did sum it up.")
     page.keyboard.press("Control+Enter")
@@ -199,8 +205,25 @@ def test_judging_again_opens_a_revision_that_compares_itself(
 ) -> None:
     page = page_of("reviewer")
     page.goto(demo.evaluation("demo-chat-invoice"))
-    page.get_by_role("button", name="Judge again").click()
-    expect(page.get_by_role("status").first).to_contain_text("is judged again")
+    bar = page.get_by_role("progressbar", name="Progress")
+    worker = demo.process.child("cqe: evaluation")
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        page.get_by_role("button", name="Judge again").click()
+        expect(page.get_by_role("status").first).to_contain_text("is judged again")
+        expect(bar).to_have_js_property("value", 0)
+        page.evaluate("document.body.dataset.opened = 'once'")
+        with demo.runtime.db.writing() as session:
+            lease = judgements.claim(session, "")
+            assert lease
+            judgements.begin(session, lease)
+        expect(page.get_by_text("Being judged")).to_be_visible()
+        expect(bar).to_have_js_property("value", 50)
+        assert page.evaluate("document.body.dataset.opened") == "once"
+        with demo.runtime.db.writing() as session:
+            judgements.release(session, lease, due_at=utc_now(), counts=False)
+    finally:
+        os.kill(worker, signal.SIGCONT)
     expect(page.get_by_role("heading", name="Changed since revision 1")).to_be_visible()
     expect(page.get_by_text("No answer differs.")).to_be_visible()
     page.get_by_role("link", name="Revision 1").click()

@@ -168,7 +168,7 @@ def ago(**length: float) -> datetime:
         ({"failed": LinkedCount(3, "/list"), "ended_count": 150}, []),
         (
             {"failed": LinkedCount(3, "/list"), "ended_count": 100},
-            ["3 failed, 3% of those that ended"],
+            ["3 failed, 3 % of those that ended"],
         ),
         ({"usage_percents": {"API calls": 79.9}}, []),
         (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from marshmallow import Schema, validate
 
-from app.ai.scorecard.schema import DIMENSIONS, KNOWN_RULES
+from app.ai.scorecard.schema import DIMENSIONS, KNOWN_RULES, METRICS
 from app.ai.scorecard.schema import WORDS as SCHEMA_WORDS
 from app.analytics.enums import Dataset, ExportStatus, Format, Granularity, GroupBy, TrendMetric
 from app.audio_files import enums as audio
@@ -65,6 +65,7 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("groupBy", GroupBy),
         ("usageMetric", UsageMetric),
         ("rule", KNOWN_RULES),
+        ("threshold", METRICS),
         ("speaker", SCHEMA_WORDS["by"]),
         ("dimension", DIMENSIONS),
         ("event", SCHEMA_WORDS["event"]),

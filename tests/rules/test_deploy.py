@@ -4,22 +4,29 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from configparser import ConfigParser
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
+import promql_parser
 import pytest
 import yaml
 from prometheus_client.core import Metric
 
-from app.core.metrics.request_metrics import RequestMetrics
+from app.core.queue import Doorbell
 from app.core.runtime import Runtime
 from app.core.settings import Settings
-from app.webhooks.sender.metrics import SenderMetrics
+from app.operations.processes.metrics import registry_of
+from app.system import last_backup
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
+CHART = DEPLOY / "helm"
+HELM = Path(sys.executable).parent / "helm"
+OBSERVABILITY = DEPLOY / "observability"
 UNITS = sorted(DEPLOY.glob("*.service"))
 
 
@@ -27,8 +34,17 @@ def services_of(name: str) -> dict[str, Any]:
     return dict(yaml.safe_load((DEPLOY / name).read_text())["services"])
 
 
+def expressions() -> list[str]:
+    panels = json.loads((OBSERVABILITY / "board.json").read_text())["panels"]
+    shown = [target["expr"] for panel in panels for target in panel["targets"]]
+    return [rule["expr"] for rule in ALERTS] + shown
+
+
+ALERTS = yaml.safe_load((OBSERVABILITY / "alerts.yaml").read_text())["groups"][0]["rules"]
+EXPRESSIONS = expressions()
 COMPOSE = services_of("compose.yaml")
 PARTS = services_of("compose-parts.yaml")
+HOSTS = services_of("compose-hosts.yaml")
 
 
 def service_section(unit: Path) -> dict[str, str]:
@@ -67,14 +83,14 @@ def test_the_installer_is_valid_shell() -> None:
 
 def test_the_installer_installs_every_unit_and_what_the_project_is_built_of() -> None:
     script = (DEPLOY / "install.sh").read_text()
-    alone, split = re.findall(r"units='?([a-z -]+)'? ;;", script)
-    assert sorted([alone, *split.split()]) == sorted(unit.stem for unit in UNITS)
+    installed = " ".join(re.findall(r"units='?([a-z -]+)'? ;;", script))
+    assert set(installed.split()) == {unit.stem for unit in UNITS}
     [copied] = re.findall(r"^cp -RL (.*?)\"\$sources\"$", script, re.MULTILINE | re.DOTALL)
     for name in re.findall(r'"\$here/([^"]+)"', copied):
         assert (ROOT / name).exists(), name
 
 
-@pytest.mark.parametrize("service", [*COMPOSE.values(), *PARTS.values()])
+@pytest.mark.parametrize("service", [*COMPOSE.values(), *PARTS.values(), *HOSTS.values()])
 def test_every_container_is_confined(service: dict[str, Any]) -> None:
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
@@ -91,12 +107,86 @@ def test_the_service_in_a_container_is_published_on_loopback_only() -> None:
     assert COMPOSE["cqe"]["environment"]["CQE_TRUSTED_PROXIES"] == f"{proxy}/32"
 
 
-def test_the_queue_server_of_the_containers_needs_a_password() -> None:
-    assert "requirepass $$PASSWORD" in PARTS["queue"]["command"][-1]
-    assert "ports" not in PARTS["queue"]
+@pytest.mark.parametrize("services", [PARTS, HOSTS])
+def test_the_queue_server_of_the_containers_needs_a_password(services: dict[str, Any]) -> None:
+    assert "requirepass $$PASSWORD" in services["queue"]["command"][-1]
+    assert "ports" not in services["queue"]
     for name in ("web", "worker"):
-        url = PARTS[name]["environment"]["CQE_REDIS_URL"]
+        url = services[name]["environment"]["CQE_REDIS_URL"]
         assert url.startswith("redis://:${CQE_QUEUE_PASSWORD:?")
+
+
+def test_replicas_share_no_folder_and_settle_on_one_database() -> None:
+    for name in ("web", "worker"):
+        assert "volumes" not in HOSTS[name]
+        assert HOSTS[name]["deploy"] == {"replicas": 2}
+        for shared in ("CQE_DATABASE_URL", "CQE_STORAGE_URL", "CQE_MASTER_KEYS"):
+            assert HOSTS[name]["environment"][shared].startswith(f"${{{shared}:?")
+
+
+needs_helm = pytest.mark.skipif(not HELM.exists(), reason="helm is not installed")
+
+
+@pytest.fixture(scope="module")
+def manifests() -> list[dict[str, Any]]:
+    """What the chart makes of its own values, with KEDA."""
+    values = ["--set", "workers.speech.autoscaling.enabled=true"]
+    rendered = subprocess.run(
+        [HELM, "template", "cqe", CHART, *values], check=True, capture_output=True, text=True
+    )
+    return [manifest for manifest in yaml.safe_load_all(rendered.stdout) if manifest]
+
+
+@needs_helm
+def test_the_chart_is_valid() -> None:
+    checked = subprocess.run(
+        [HELM, "lint", "--strict", CHART], check=False, capture_output=True, text=True
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
+@needs_helm
+def test_manifests_of_the_chart_follow_the_schema_of_kubernetes(
+    manifests: list[dict[str, Any]],
+) -> None:
+    known = [manifest for manifest in manifests if manifest["kind"] != "ScaledObject"]
+    for manifest in known:
+        kubernetes_validate.validate(manifest, "1.37", strict=True)
+    kinds = {manifest["kind"] for manifest in known}
+    assert kinds == {"Deployment", "Service", "PodDisruptionBudget", "Job"}
+
+
+@needs_helm
+def test_every_pod_of_the_chart_is_confined(manifests: list[dict[str, Any]]) -> None:
+    pods = [each["spec"]["template"]["spec"] for each in manifests if "template" in each["spec"]]
+    assert len(pods) == 4
+    for pod in pods:
+        [container] = pod["containers"]
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["automountServiceAccountToken"] is False
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+
+
+@needs_helm
+def test_scaled_pools_ask_prometheus_for_metrics_that_exist(
+    manifests: list[dict[str, Any]], exposed: list[Metric]
+) -> None:
+    [scaled] = [manifest for manifest in manifests if manifest["kind"] == "ScaledObject"]
+    [trigger] = scaled["spec"]["triggers"]
+    query = trigger["metadata"]["query"]
+    promql_parser.parse(query)
+    assert set(re.findall(r"cqe_\w+", query)) <= {metric.name for metric in exposed}
+    [target] = [
+        each
+        for each in manifests
+        if each["metadata"]["name"] == scaled["spec"]["scaleTargetRef"]["name"]
+        and each["kind"] == "Deployment"
+    ]
+    assert "replicas" not in target["spec"]
 
 
 def test_every_setting_in_deploy_exists() -> None:
@@ -157,11 +247,11 @@ def test_caddy_accepts_its_configuration() -> None:
 
 @pytest.fixture
 def exposed(runtime: Runtime) -> list[Metric]:
-    """The metric families that the listener exposes."""
-    metrics = SenderMetrics()
-    metrics.watch(runtime.db, lambda: 0)
-    metrics.registry.register(RequestMetrics(runtime.settings.data_dir))
-    return list(metrics.registry.collect())
+    """The metric families that a host exposes which has made a backup and has a queue server."""
+    folder = runtime.settings.data_dir
+    last_backup.note(folder, folder, 1)
+    runtime = replace(runtime, doorbell=Doorbell("redis://127.0.0.1:1/0"))
+    return list(registry_of(runtime).collect())
 
 
 def samples_of(metric: Metric) -> set[str]:
@@ -172,27 +262,31 @@ def samples_of(metric: Metric) -> set[str]:
 
 def test_alerts_and_board_ask_for_metrics_that_exist(exposed: list[Metric]) -> None:
     known = {name for metric in exposed for name in samples_of(metric)}
-    rules = yaml.safe_load((DEPLOY / "monitoring/alerts.yaml").read_text())["groups"][0]["rules"]
-    panels = json.loads((DEPLOY / "monitoring/board.json").read_text())["panels"]
-    asked = [rule["expr"] for rule in rules]
-    asked += [target["expr"] for panel in panels for target in panel["targets"]]
-    names = set(re.findall(r"\b(?:cqe|process)_[a-z_]+\b", " ".join(asked)))
+    names = set(re.findall(r"\bcqe_[a-z_]+\b", " ".join(EXPRESSIONS)))
     assert names <= known
-    # Nothing is exposed in vain, but for the numbers that every process has.
-    ours = [metric for metric in exposed if metric.name.startswith("cqe_")]
-    assert [metric.name for metric in ours if not samples_of(metric) & names] == []
+    # Nothing is exposed in vain.
+    assert [metric.name for metric in exposed if not samples_of(metric) & names] == []
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_expressions_of_alerts_and_board_are_valid(expression: str) -> None:
+    promql_parser.parse(expression.replace("$__rate_interval", "5m"))
+
+
+def test_every_alert_says_what_to_do() -> None:
+    page = (ROOT / "docs" / "monitoring.md").read_text()
+    assert [rule["alert"] for rule in ALERTS if f"`{rule['alert']}`" not in page] == []
 
 
 def test_every_metric_is_documented(exposed: list[Metric]) -> None:
     page = (ROOT / "docs" / "monitoring.md").read_text()
     for metric in exposed:
-        if metric.name.startswith("cqe_"):
-            name = metric.name + ("_total" if metric.type == "counter" else "")
-            assert f"| `{name}` |" in page
+        name = metric.name + ("_total" if metric.type == "counter" else "")
+        assert f"| `{name}` |" in page
 
 
 def test_alerts_name_label_values_that_exist(exposed: list[Metric]) -> None:
     [subscriptions] = [each for each in exposed if each.name == "cqe_webhook_subscriptions"]
     known = {sample.labels["status"] for sample in subscriptions.samples} | {"5xx"}
-    text = (DEPLOY / "monitoring/alerts.yaml").read_text()
+    text = (OBSERVABILITY / "alerts.yaml").read_text()
     assert set(re.findall(r'status="([^"]+)"', text)) <= known

@@ -13,13 +13,13 @@ from app.ai.dialogue.evidence import beginning
 from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import dialogue_of
 from app.ai.language_model.answers import Source, answers_of, summary_of
-from app.ai.language_model.endpoint_memory import FAILURES_TO_OPEN, OPEN_S, EndpointMemory
 from app.ai.language_model.excerpt import PromptMessage, excerpt_of, tokens_of
 from app.ai.language_model.fusion import answer_of_both
 from app.ai.language_model.masking import Masked, MaskedText
 from app.ai.language_model.prompt import PROMPT_FILE, shipped_prompt
 from app.ai.language_model.questions import answer_schema, questions_of
 from app.ai.language_model.reading import document_in, problems_of
+from app.ai.model_server.endpoint_memory import FAILURES_TO_OPEN, OPEN_S, EndpointMemory
 from app.ai.scoring.answers import Answer, judged, not_applicable, unjudged
 from app.ai.transcript import Role, Segment
 from tests.talks import chat, scorecard
@@ -277,7 +277,7 @@ class Clock:
 
 
 def memory(folder: Path, clock: Clock, name: str = "a") -> EndpointMemory:
-    return EndpointMemory(folder, name, now=clock)
+    return EndpointMemory(folder / "judge.endpoint", name, now=clock)
 
 
 def test_the_circuit_opens_lets_one_try_and_closes(tmp_path: Path) -> None:

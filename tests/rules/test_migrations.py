@@ -7,7 +7,7 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
+from sqlalchemy import Connection, inspect
 
 from app.core.settings import Settings
 from app.operations import migrating
@@ -51,3 +51,31 @@ def test_released_migrations_make_the_same_tables(tmp_path: Path) -> None:
         }
     made = hashlib.sha256(json.dumps(tables, sort_keys=True).encode()).hexdigest()
     assert made == RELEASED_TABLES
+
+
+def test_migrations_say_their_kind_and_expansions_only_add(tmp_path: Path) -> None:
+    scripts = [*ScriptDirectory.from_config(config()).walk_revisions()][::-1]
+    with migrating.migration_engine(Settings(data_dir=tmp_path)).begin() as connection:
+        to = config()
+        to.attributes["connection"] = connection
+        command.upgrade(to, RELEASED[-1])
+        before = columns_of(connection)
+        for script in scripts[len(RELEASED) :]:
+            assert script.module.kind in {"expand", "contract"}
+            command.upgrade(to, script.revision)
+            after = columns_of(connection)
+            if script.module.kind == "expand":
+                assert before.keys() <= after.keys()
+                must_be_filled = {column for column, is_filled in after.items() if is_filled}
+                tables = {table for table, _ in before}
+                assert {each for each in must_be_filled if each[0] in tables} <= before.keys()
+            before = after
+
+
+def columns_of(connection: Connection) -> dict[tuple[str, str], bool]:
+    """Map each table and column to whether old code, which does not know it, fails to fill it."""
+    return {
+        (table, column["name"]): not column["nullable"] and column["default"] is None
+        for (_, table), columns in inspect(connection).get_multi_columns().items()
+        for column in columns
+    }

@@ -21,7 +21,7 @@ from app.ai.speech.transcriber import DecodedSound, TranscriptionOptions
 from app.ai.transcript import AudioInfo, Role, Transcript
 
 WHY = "the asr extra is not installed"
-speech_model = pytest.importorskip("app.ai.speech.speech_model", reason=WHY)
+speech_model = pytest.importorskip("app.ai.speech.local.speech_model", reason=WHY)
 speech_regions = pytest.importorskip("app.ai.speech.speech_regions", reason=WHY)
 recordings = pytest.importorskip("app.ai.speech.recording", reason=WHY)
 np = pytest.importorskip("numpy", reason=WHY)

@@ -54,6 +54,8 @@ def test_starts_at_the_same_moment_migrate_once(tmp_path: Path) -> None:
 def test_a_newer_database_is_left_alone(settings: Settings) -> None:
     file = settings.sqlite_file
     execute(file, "UPDATE alembic_version SET version_num = 'ffffffffffff'")
+    assert migrating.upgrade(settings) == ("ffffffffffff", "ffffffffffff")
+    execute(file, "UPDATE schema_state SET oldest_code = 'ffffffffffff'")
     with pytest.raises(CannotRun, match="does not know"):
         migrating.upgrade(settings)
 

@@ -136,9 +136,8 @@ def test_sender_killed_between_the_answer_and_its_commit_sends_one_duplicate(
     assert (audit.duplicates, audit.most_attempts) == (1, 1)
 
 
+@pytest.mark.sqlite_only("a lock of SQLite")
 def test_a_locked_database_is_waited_for(harness: WebhookHarness, receiver: Receiver) -> None:
-    if not harness.runtime.settings.is_sqlite:
-        pytest.skip("a lock of SQLite")
     harness.subscribe(receiver.url())
     harness.start_sender()
     harness.publish()
@@ -155,12 +154,11 @@ def test_a_locked_database_is_waited_for(harness: WebhookHarness, receiver: Rece
     assert audit.duplicates == 0
 
 
+@pytest.mark.sqlite_only("a lock of SQLite")
 def test_a_lease_runs_from_the_claim_however_long_it_waited_for_a_lock(
     make_harness: MakeHarness, receiver: Receiver
 ) -> None:
     harness = make_harness(webhook_timeout_s=5.0)
-    if not harness.runtime.settings.is_sqlite:
-        pytest.skip("a lock of SQLite")
     harness.subscribe(receiver.script("/hook", answers.hang))
     harness.publish()
     file = harness.runtime.settings.data_dir / "cqe.db"
@@ -193,11 +191,10 @@ def is_locked(file: TextIO) -> bool:
     return False
 
 
+@pytest.mark.sqlite_only("the file size limit of a process that writes the file itself")
 def test_a_full_disk_stops_the_claim_before_the_request(
     harness: WebhookHarness, receiver: Receiver
 ) -> None:
-    if not harness.runtime.settings.is_sqlite:
-        pytest.skip("the file size limit of a process that writes the file itself")
     harness.subscribe(receiver.url())
     sender = harness.start_sender()
     harness.publish()
@@ -214,12 +211,11 @@ def test_a_full_disk_stops_the_claim_before_the_request(
     assert audit.duplicates == 0
 
 
+@pytest.mark.sqlite_only("the file size limit of a process that writes the file itself")
 def test_a_disk_that_is_full_when_the_answer_comes_delays_its_record_alone(
     make_harness: MakeHarness, receiver: Receiver
 ) -> None:
     harness = make_harness(webhook_timeout_s=5.0)
-    if not harness.runtime.settings.is_sqlite:
-        pytest.skip("the file size limit of a process that writes the file itself")
     receiver.script("/hook", answers.status(200, after_s=0.3))
     subscription_id, _ = harness.subscribe(receiver.url())
     harness.publish()

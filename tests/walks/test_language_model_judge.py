@@ -11,7 +11,8 @@ import pytest
 from app.ai.context import Context
 from app.ai.judge import Judgement
 from app.ai.judges import build_judge
-from app.ai.language_model import endpoint, endpoint_memory
+from app.ai.language_model.completions import ANSWER_BODY
+from app.ai.model_server import endpoint_memory
 from app.core.process.stopping import Stopped
 from app.core.settings import TokenPrices
 from tests import receiver as answers
@@ -179,7 +180,7 @@ def test_a_busy_endpoint_is_asked_again_when_it_says(server: ModelServer, ask: A
 def test_three_retries_are_the_end(
     server: ModelServer, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.ai.language_model.asking._FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("app.core.process.waiting._FIRST_PAUSE_S", 0.01)
     server.answer_with(refusal(500, "broken"))
     judgement = ask()
     assert fell_back(judgement) == "http_error"
@@ -210,7 +211,7 @@ def test_every_failure_leaves_the_word_to_the_rules(
     answer: answers.Answer,
     reason: str,
 ) -> None:
-    monkeypatch.setattr("app.ai.language_model.asking._FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("app.core.process.waiting._FIRST_PAUSE_S", 0.01)
     server.answer_with(answer)
     judgement = ask()
     assert fell_back(judgement) == reason
@@ -323,13 +324,13 @@ def test_a_conversation_that_is_refused_spoils_nothing_for_the_next(
 def test_an_outage_is_left_alone_for_a_moment(
     server: ModelServer, ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("app.ai.language_model.asking._FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("app.core.process.waiting._FIRST_PAUSE_S", 0.01)
     server.answer_with(refusal(500, "down"))
     assert fell_back(ask()) == "http_error"
     assert fell_back(ask()) == "http_error"
     assert fell_back(ask()) == "circuit_open"
     assert len(server.prompts) == endpoint_memory.FAILURES_TO_OPEN
-    assert (tmp_path / endpoint_memory.FILE).is_file()
+    assert (tmp_path / "judge.endpoint").is_file()
 
 
 def test_a_long_conversation_is_shown_from_both_ends(server: ModelServer, ask: Ask) -> None:
@@ -416,4 +417,4 @@ def test_too_little_is_no_question_for_anybody(server: ModelServer, ask: Ask) ->
 
 
 def test_a_body_that_does_not_end_is_bounded() -> None:
-    assert endpoint.ANSWER_BODY.max_bytes <= 4 * 1024 * 1024
+    assert ANSWER_BODY.max_bytes <= 4 * 1024 * 1024

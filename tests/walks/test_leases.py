@@ -118,9 +118,8 @@ def test_a_released_delivery_is_as_it_was_before_its_claim(due: WebhookHarness) 
     assert len(claim(due)) == 1
 
 
+@pytest.mark.sqlite_only("the planner of SQLite")
 def test_listing_orphans_reads_no_finished_delivery(due: WebhookHarness) -> None:
-    if not due.runtime.settings.is_sqlite:
-        pytest.skip("the planner of SQLite")
     plans: list[str] = []
 
     def explain(connection: Any, _: Any, statement: str, parameters: Any, *__: Any) -> None:

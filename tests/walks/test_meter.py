@@ -6,7 +6,7 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from multiprocessing.context import ForkProcess
 from typing import Any
@@ -57,16 +57,25 @@ def settings(
     return make_settings(redis_url=server.url if request.param == "redis" else "none")
 
 
+def runtime_of(settings: Settings) -> Runtime:
+    """Build a runtime whose state is in Redis although that serves one host only."""
+    return replace(build_runtime(settings), state=state_of(settings))
+
+
+def state_of(settings: Settings) -> RequestState:
+    return RequestState(settings.redis_url.replace("none", ""), settings.data_dir)
+
+
 @pytest.fixture
 def runtime(settings: Settings) -> Iterator[Runtime]:
-    runtime = build_runtime(settings)
+    runtime = runtime_of(settings)
     yield runtime
     runtime.db.engine.dispose()
 
 
 @pytest.fixture
 def with_redis(server: QueueServer, make_settings: Callable[..., Settings]) -> Iterator[Runtime]:
-    runtime = build_runtime(make_settings(redis_url=server.url))
+    runtime = runtime_of(make_settings(redis_url=server.url))
     yield runtime
     runtime.db.engine.dispose()
 
@@ -114,7 +123,7 @@ def at_work(*tallies: Tally, number: int) -> None:
 
 def hammer(settings: Settings, number: int, asked: Any, answered: Any) -> None:
     """Count calls as a web process does."""
-    state = RequestState(settings.redis_url.replace("none", ""), settings.data_dir)
+    state = state_of(settings)
     for _ in range(number):
         asked.value += 1
         state.visit(Visit(now=utc_now(), count=random.choice(CALLS)))
@@ -122,7 +131,7 @@ def hammer(settings: Settings, number: int, asked: Any, answered: Any) -> None:
 
 
 def flush_again_and_again(settings: Settings, _: Any, flushed: Any) -> None:
-    runtime = build_runtime(settings)
+    runtime = runtime_of(settings)
     while True:
         meter.flush(runtime)
         flushed.value += 1

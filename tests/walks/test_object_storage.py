@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ import requests
 from app.analytics import jobs as exports
 from app.audio_files import jobs
 from app.core.runtime import Runtime
-from app.operations import orphans
+from app.core.settings import Settings
+from app.core.storage.objects import ForeignStorage
+from app.operations import first_start, orphans
 from app.privacy import jobs as erasures
 from app.privacy import service as privacy
 from tests import object_stores
@@ -49,6 +52,18 @@ def reserved_for(client: Caller, body: bytes = BODY, **fields: Any) -> dict[str,
 
 def spool(runtime: Runtime) -> list[str]:
     return [file.name for file in (runtime.settings.data_dir / "spool").glob("*")]
+
+
+def test_a_container_belongs_to_one_deployment(
+    store: ObjectStore, make_settings: Callable[..., Settings], tmp_path: Path
+) -> None:
+    settings = make_settings(**store.settings)
+    assert first_start.prepare(settings, access_file=None)["api_key"]
+    assert not first_start.prepare(settings, access_file=None)["api_key"]
+    other = make_settings(**store.settings, data_dir=tmp_path / "other", database_url="")
+    other.data_dir.mkdir(mode=0o700)
+    with pytest.raises(ForeignStorage, match=r"the marker dep_.* of another deployment"):
+        first_start.prepare(other, access_file=None)
 
 
 def test_a_recording_is_uploaded_judged_and_erased(store: ObjectStore, start: Start) -> None:

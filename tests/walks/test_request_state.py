@@ -2,7 +2,7 @@
 
 import multiprocessing
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +12,8 @@ import pytest
 from app.core.clock import utc_now
 from app.core.request_limits.state import RequestState, StateStore
 from app.core.request_limits.values import CallCount, Limit, Visit
+from app.core.settings import Settings
+from app.wiring import build_runtime
 from tests.queue_server import QueueServer, running_queue_server
 from tests.waiting import PATIENCE_S
 
@@ -234,3 +236,20 @@ def test_an_emptied_redis_has_a_new_key_version(server: QueueServer, tmp_path: P
     with server.client() as client:
         client.flushall()
     assert state.visit(Visit(now=NOW)).key_version != before
+
+
+def test_redis_holds_the_state_only_where_hosts_may_share_it(
+    make_settings: Callable[..., Settings],
+) -> None:
+    def sources(redis_url: str) -> list[str]:
+        runtime = build_runtime(make_settings(redis_url=redis_url))
+        return [source.name for source in runtime.state.sources]
+
+    assert sources("none") == sources("unix:///run/queue.sock?db=0") == ["file"]
+    assert sources("redis://queue:6379/0") == ["file", "redis"]
+
+
+def test_without_the_shared_server_no_key_is_taken_from_memory(tmp_path: Path) -> None:
+    state = RequestState("redis://127.0.0.1:1", tmp_path)
+    versions = [state.visit(Visit(now=NOW)).key_version for _ in range(3)]
+    assert len(set(versions)) == 3

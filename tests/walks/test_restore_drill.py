@@ -17,12 +17,11 @@ from app.operations.database_commands import db
 from app.privacy import jobs as erasures
 from tests.api.test_privacy import REF, erase, everything, put
 from tests.caller import Caller
-from tests.conftest import POSTGRES_URL
 from tests.contacts import judge
 from tests.recordings import SILENCE, upload
 from tests.running import CommandRunner, running_runtime
 
-pytestmark = pytest.mark.skipif(POSTGRES_URL != "", reason="restores a SQLite file")
+pytestmark = pytest.mark.sqlite_only("restores a SQLite file")
 CARD = "4111 1111 1111 1111"
 SAID = [{"role": "customer", "text": f"My card is {CARD}, please help."}]
 PASSPHRASE = "correct horse battery"

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from app.core import queue
+from app.core.hosts import heartbeats
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.operations import migrating
 from app.operations.processes import queue_server
 from app.system import queue_choice
+from app.wiring import build_runtime
 from tests.waiting import wait_until
 from tests.walks.service_process import ServiceProcess, is_running, kill
 
@@ -62,7 +64,7 @@ sys.path.insert(0, sys.argv[1])
 import room
 from app.operations.background_work import run_worker
 from app.operations.processes.sweep import JobQueue
-queue = JobQueue("audio", room.work, room.due_ids, ring_after_s=0.2, ring_every_s=2.0)
+queue = JobQueue("audio", "audio", room.work, room.due_ids, ring_after_s=0.2, ring_every_s=2.0)
 run_worker(queues=[queue])
 """
 
@@ -149,7 +151,9 @@ def test_a_stop_hands_the_running_job_back_and_exits_with_0(alone: Room) -> None
     wait_until(lambda: alone.seen("row-a-300"))
     assert alone.worker.stop() == 0
     assert alone.state("row-a-300") == "waits"
-    assert not (alone.folder / "instance" / "worker.beat").exists()
+    runtime = build_runtime(Settings(data_dir=alone.folder / "instance"))
+    assert not heartbeats.is_running(runtime.db, heartbeats.WORKER)
+    runtime.db.engine.dispose()
 
 
 def test_a_killed_worker_leaves_no_process(alone: Room) -> None:

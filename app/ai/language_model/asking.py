@@ -1,7 +1,6 @@
 """Asking one question of a model until it is answered: retries, other forms, one repair, one deadline."""
 
 import logging
-import random
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -10,12 +9,13 @@ from functools import partial
 from typing import Any
 
 from app.ai.language_model import reading
-from app.ai.language_model.endpoint import Completion, Endpoint, ModelError, Reason
-from app.ai.language_model.endpoint_memory import EndpointMemory
+from app.ai.language_model.completions import Completion, complete
 from app.ai.language_model.prompt import ChatMessages, with_repair
 from app.ai.language_model.questions import Question, answer_schema
-from app.ai.language_model.waiting import pause, wait_for
+from app.ai.model_server.endpoint import Endpoint, ModelError, Reason
+from app.ai.model_server.endpoint_memory import EndpointMemory
 from app.core.outgoing_http.reply import HttpClient
+from app.core.process.waiting import backoff_s, pause, wait_for
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,6 @@ FORMS = ("json_schema", "json_object", "text")
 # What a server may refuse by name and the answer does not need.
 _DISPENSABLE = ("temperature", "seed", "max_tokens")
 _REFUSED = frozenset({400, 404, 415, 422, 501})
-_FIRST_PAUSE_S = 0.5
 _LEAST_TIME_S = 0.05
 
 
@@ -159,7 +158,8 @@ class Asking:
             raise _NotSent(Reason.CIRCUIT_OPEN, told)
         self.usage.requests += 1
         call = partial(
-            self.endpoint.complete,
+            complete,
+            self.endpoint,
             sender,
             self._request(messages, schema),
             timeout_s=min(self.limits.timeout_s, left_s),
@@ -210,8 +210,7 @@ class Asking:
             return self._changes_form(error)
         if not error.retryable or self.usage.retries >= MAX_RETRIES:
             return False
-        wait_s = _FIRST_PAUSE_S * 2**self.usage.retries * random.uniform(0.5, 1.5)  # noqa: S311
-        wait_s = max(wait_s, error.retry_after_s)
+        wait_s = backoff_s(self.usage.retries, at_least_s=error.retry_after_s)
         if time.monotonic() + wait_s + _LEAST_TIME_S > self._until:
             return False
         self.usage.retries += 1

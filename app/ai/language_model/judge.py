@@ -12,13 +12,13 @@ from app.ai.judge import Engine, Fallback, Judgement, ModelUse, Quality
 from app.ai.language_model.answers import BY, answers_of, summary_of
 from app.ai.language_model.asking import Asking, Limits, ModelUsage
 from app.ai.language_model.cost import quality_of
-from app.ai.language_model.endpoint import Endpoint, ModelError, Reason
-from app.ai.language_model.endpoint_memory import EndpointMemory
 from app.ai.language_model.fusion import answer_of_both
 from app.ai.language_model.kept_answers import AnswerStore
 from app.ai.language_model.prompt import shipped_prompt
 from app.ai.language_model.prompt_request import PromptRequest, prompt_request_of
 from app.ai.language_model.reading import problems_of
+from app.ai.model_server.endpoint import Endpoint, ModelError, Reason
+from app.ai.model_server.endpoint_memory import EndpointMemory
 from app.ai.results import judgement_of
 from app.ai.rule_judge import Ruled, checked, ruled_by, score_by_rules, too_little
 from app.ai.rules.applicability import unmet

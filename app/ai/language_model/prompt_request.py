@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from app.ai.dialogue.instructions import lines_with_instructions
 from app.ai.dialogue.turns import Dialogue
 from app.ai.language_model.answers import Source
-from app.ai.language_model.endpoint import Endpoint, ModelError, Reason
 from app.ai.language_model.excerpt import Excerpt, PromptMessage, excerpt_of, tokens_of
 from app.ai.language_model.masking import masked_texts
 from app.ai.language_model.prompt import chat_messages, shipped_prompt, system_text
 from app.ai.language_model.questions import Question, questions_of
+from app.ai.model_server.endpoint import Endpoint, ModelError, Reason
 from app.ai.scorecard.values import Criterion
 from app.core.digests import digest_of
 

@@ -2,6 +2,7 @@
 
 from typing import Self
 
+from app.core.errors import ServiceUnavailable
 from app.core.process import stopping
 
 
@@ -52,6 +53,19 @@ class ProviderUnavailable(TranscriptionError):
     code = "provider_unavailable"
     message = "The transcriber is not available right now."
     retryable = True
+
+
+class TextWithoutTimes(TranscriptionError):
+    message = (
+        "The transcription server gave a text without times: choose a model or a server that"
+        " answers verbose_json with segments."
+    )
+
+
+class ServerAway(ServiceUnavailable):
+    """The transcription server cannot be used right now; recordings wait until it can."""
+
+    message = "The transcription server cannot be used right now."
 
 
 class TranscriptionStopped(TranscriptionError, stopping.Stopped):

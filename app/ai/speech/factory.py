@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from app.ai.speech.errors import ModelMissing
+from app.ai.speech.remote.access import ServerAccess
 from app.ai.speech.transcriber import DecodedSound, Transcriber, TranscriptionOptions
 
 
 def build_transcriber(
     *,
+    server: ServerAccess | None = None,
+    fallback: bool = False,
     model_dir: Path | None = None,
     cpu_threads: int = 2,
     spool_dir: Path | None = None,
@@ -23,6 +26,8 @@ def build_transcriber(
     here and not with the module.
 
     Args:
+        server: transcribes instead of the local model.
+        fallback: whether the local model transcribes where the server does not.
         model_dir: folder of a converted Whisper model; None selects the packaged one.
         spool_dir: folder for decoded sound, 115 MB for an hour of one channel; None selects the
             system's temporary folder.
@@ -31,12 +36,16 @@ def build_transcriber(
     Raises:
         ModelMissing: the asr extra is not installed.
     """
-    whisper = _import("whisper")
-    transcriber: Transcriber = whisper.WhisperTranscriber(
-        model_dir=model_dir,
-        cpu_threads=cpu_threads,
-        spool_dir=spool_dir,
-        min_free_bytes=min_free_bytes,
+    local = _import("local.recogniser").LocalRecogniser(
+        model_dir=model_dir, cpu_threads=cpu_threads
+    )
+    recogniser = local
+    if server is not None:
+        recogniser = _import("remote.recogniser").RemoteRecogniser(server)
+        if fallback:
+            recogniser = _import("fallback").FallbackRecogniser(recogniser, local)
+    transcriber: Transcriber = _import("pipeline").SpeechTranscriber(
+        recogniser, spool_dir=spool_dir, min_free_bytes=min_free_bytes
     )
     return transcriber
 

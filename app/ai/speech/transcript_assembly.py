@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from app.ai.speech.recognition import Utterance
+from app.ai.speech.recogniser import Utterance
 from app.ai.transcript import Participant, Role, Segment
 
 MONO_PARTICIPANT_ID = "speaker_1"
@@ -27,7 +27,7 @@ def participants(
 
 
 def segments(
-    utterances: Iterable[Utterance], speakers: Iterable[Participant], language: str
+    utterances: Iterable[Utterance], speakers: Iterable[Participant], language: str | None
 ) -> tuple[Segment, ...]:
     """Merge the channels by start time, and number the segments from seg_0001."""
     speaker_of = {speaker.channel_index: speaker for speaker in speakers}
@@ -53,11 +53,13 @@ def segments(
 
 
 def overall_confidence(utterances: Sequence[Utterance]) -> float | None:
-    """Return the mean confidence weighted by duration, or None without utterances."""
-    lengths = [max(1, utterance.end_ms - utterance.start_ms) for utterance in utterances]
-    if not utterances:
+    """Return the mean confidence weighted by duration, or None where there is none."""
+    measured = [
+        (utterance.confidence, max(1, utterance.end_ms - utterance.start_ms))
+        for utterance in utterances
+        if utterance.confidence is not None
+    ]
+    if not measured:
         return None
-    weighted = sum(
-        utterance.confidence * ms for utterance, ms in zip(utterances, lengths, strict=True)
-    )
-    return round(weighted / sum(lengths), 4)
+    weighted = sum(confidence * ms for confidence, ms in measured)
+    return round(weighted / sum(ms for _, ms in measured), 4)

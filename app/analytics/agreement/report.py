@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, not_
 from sqlalchemy.orm import Session
 
 from app.agreement import alpha, scores
@@ -24,6 +24,7 @@ from app.analytics.engine.selection import Selection
 from app.evaluations.enums import RESOLUTIONS, Status
 from app.evaluations.models import Evaluation
 from app.reviews.latest_ratings import LatestRatings, latest_ratings
+from app.reviews.rounds import given_in, open_rounds
 
 # Scores at most this far apart count as close.
 CLOSE = 5
@@ -38,8 +39,10 @@ def show(session: Session, selection: Selection) -> dict[str, Any]:
     Each reviewer of a conversation makes a pair with the engine, and pairs with the other reviewers
     of the same conversation. Intervals are drawn from whole conversations, so that several reviews
     of one do not count as several conversations. A statistic of fewer than 20 pairs is None.
+    Ratings of open calibration rounds do not count yet.
     """
-    ratings = latest_ratings(session, _conditions(selection))
+    sealed = [not_(given_in(row)) for row in open_rounds(session)]
+    ratings = latest_ratings(session, [*_conditions(selection), *sealed])
     return {"period": selection.period.shown(), **compare(ratings)}
 
 

@@ -1,6 +1,6 @@
 """Calibration rounds: created, listed, and shown with what people have answered so far."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -9,15 +9,15 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.analytics.agreement import report
-from app.analytics.models import CalibrationRound
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import new_id
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation
-from app.reviews.latest_ratings import LatestRatings, latest_ratings
-from app.reviews.models import Review
+from app.reviews.latest_ratings import LatestRatings
+from app.reviews.models import CalibrationRound
+from app.reviews.rounds import SEALED_FOR, ratings_in
 
 _SORTABLE = {"created_at": CalibrationRound.created_at}
 
@@ -92,17 +92,13 @@ def show(session: Session, round_id: str) -> dict[str, Any]:
     if row is None:
         raise NotFound("There is no such calibration round.")
     name_of = {reviewer.casefold(): reviewer for reviewer in row.reviewers}
-    conditions = [
-        Evaluation.id.in_(row.evaluation_ids),
-        Review.rater.in_(name_of),
-        Review.created_at >= row.created_at,
-    ]
     ratings = sorted(
-        latest_ratings(session, conditions),
+        ratings_in(session, row),
         key=lambda given: (row.evaluation_ids.index(given.evaluation_id), given.rater),
     )
     return {
         **_shown(row),
+        "sealed": False,
         "ratings": [
             {
                 "evaluation_id": given.evaluation_id,
@@ -116,6 +112,43 @@ def show(session: Session, round_id: str) -> dict[str, Any]:
         "differences": list(_differences(ratings, name_of)),
         "agreement": report.compare(ratings),
     }
+
+
+def sealed(shown: Mapping[str, Any], reviewer: str | None) -> dict[str, Any]:
+    """Return a round as a caller of the API sees it: without scores and answers while it is open.
+
+    Args:
+        shown: what `show` has returned.
+        reviewer: the person for whom it is read; one who has rated everything sees all.
+
+    Raises:
+        InvalidInput: the person does not take part.
+    """
+    known = {name.casefold(): name for name in shown["reviewers"]}
+    if reviewer is not None and reviewer.casefold() not in known:
+        raise InvalidInput.field(
+            "reviewer", "This must be a reviewer of the round.", location="query"
+        )
+    waited_for = [known[reviewer.casefold()]] if reviewer is not None else shown["reviewers"]
+    is_over = shown["created_at"] <= utc_now() - SEALED_FOR
+    if is_over or not any(left_to_rate(shown, name) for name in waited_for):
+        return dict(shown)
+    hidden = {"score": None, "judge_score": None}
+    return {
+        **shown,
+        "sealed": True,
+        "ratings": [{**rating, **hidden} for rating in shown["ratings"]],
+        "differences": [],
+        "agreement": None,
+    }
+
+
+def left_to_rate(shown: Mapping[str, Any], reviewer: str) -> list[str]:
+    """Return the conversations of a round that one of its people has yet to rate."""
+    rated = {
+        rating["evaluation_id"] for rating in shown["ratings"] if rating["reviewer"] == reviewer
+    }
+    return [each for each in shown["evaluation_ids"] if each not in rated]
 
 
 def _shown(row: CalibrationRound) -> dict[str, Any]:

@@ -31,6 +31,16 @@ class CalibrationRoundQuery(PageQuery):
     sort = sort_field("createdAt")
 
 
+class CalibrationRoundView(CamelSchema):
+    """The person for whom a round is read."""
+
+    reviewer = Text(
+        200,
+        low=1,
+        metadata={"description": "A reviewer of the round; one who has rated everything sees all."},
+    )
+
+
 class CalibrationRoundSchema(CamelSchema):
     """A calibration round."""
 
@@ -49,7 +59,7 @@ class CalibrationRoundSchema(CamelSchema):
 
 
 class RoundRatingSchema(CamelSchema):
-    """Rating of one person; scores are null if too few criteria were answered."""
+    """Rating of one person; scores are null while sealed, or if too few criteria were answered."""
 
     evaluation_id = fields.String(required=True)
     reviewer = fields.String(required=True)
@@ -97,6 +107,12 @@ class RoundDifferenceSchema(CamelSchema):
 class CalibrationRoundDetailSchema(CalibrationRoundSchema):
     """A calibration round with what people have answered since it was created."""
 
+    sealed = fields.Boolean(
+        required=True,
+        metadata={
+            "description": "Scores, differences and agreement are left out: somebody has yet to rate."
+        },
+    )
     ratings = fields.List(
         Nested(RoundRatingSchema),
         required=True,
@@ -110,5 +126,6 @@ class CalibrationRoundDetailSchema(CalibrationRoundSchema):
     agreement = Nested(
         AgreementSchema,
         required=True,
+        allow_none=True,
         metadata={"description": "Agreement of these people with the judge and each other."},
     )

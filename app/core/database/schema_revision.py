@@ -4,8 +4,20 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from sqlalchemy import Connection, inspect, text
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, inspect, select, text
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from app.core.database.session import Table
+
+
+class SchemaState(Table):
+    """One row: the newest revision that older code cannot work without (docs/upgrading.md)."""
+
+    __tablename__ = "schema_state"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    oldest_code: Mapped[str]
+
 
 _ASSIGNED = re.compile(
     r"^(revision|down_revision)\b[^=\n]*=\s*[\"']([0-9a-z_]+)[\"']", re.MULTILINE
@@ -35,9 +47,14 @@ def stored_revision(database: Session | Connection) -> str:
     return connection.scalar(text("SELECT version_num FROM alembic_version")) or ""
 
 
-def is_at_head(database: Session | Connection) -> bool:
-    """Whether the tables have the revision that this code needs."""
-    return stored_revision(database) == needed_revision()
+def is_usable(database: Session | Connection) -> bool:
+    """Whether this code works with the tables: its own, or newer ones that only add to them."""
+    stored = stored_revision(database)
+    if is_known(stored):
+        return stored == needed_revision()
+    connection = database.connection() if isinstance(database, Session) else database
+    has_state = inspect(connection).has_table(SchemaState.__tablename__)
+    return has_state and is_known(connection.scalar(select(SchemaState.oldest_code)) or "")
 
 
 @cache

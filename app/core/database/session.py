@@ -1,31 +1,18 @@
-"""Database: one engine, reading and writing transactions, and bells after each commit."""
+"""Database: reading and writing transactions, and bells after each commit."""
 
-import os
-import sqlite3
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-import orjson
-from sqlalchemy import (
-    BigInteger,
-    DateTime,
-    Dialect,
-    Engine,
-    Integer,
-    MetaData,
-    create_engine,
-    event,
-)
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy import BigInteger, DateTime, Dialect, Integer, MetaData
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session
-from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from app.core.database.commit_flush import CommitFlush
+from app.core.database.engine import make_engine
 from app.core.errors import ServiceUnavailable
 from app.core.hooks import Hooks
 from app.core.process.file_lock import WriteLock
@@ -74,11 +61,16 @@ class Database:
     """Opens transactions; the only place that commits."""
 
     def __init__(
-        self, settings: Settings, ring: Callable[[Bell], object], hooks: Hooks | None = None
+        self,
+        settings: Settings,
+        ring: Callable[[Bell], object],
+        hooks: Hooks | None = None,
+        *,
+        waits_for_disk: bool = True,
     ) -> None:
         self._ring = ring
         self._info = {"hooks": hooks or Hooks()}
-        self.engine = _make_engine(settings)
+        self.engine = make_engine(settings, waits_for_disk=waits_for_disk)
         # Every statement of a transaction sees the same moment, as is usual in SQLite.
         one_snapshot = {"sqlite_begin": "DEFERRED"}
         if not settings.is_sqlite:
@@ -87,7 +79,8 @@ class Database:
         self.write_lock = (
             WriteLock(self.engine.url.database) if settings.is_sqlite else nullcontext()
         )
-        _dispose_in_children(self.engine)
+        waits = waits_for_disk and settings.is_sqlite and settings.sqlite_synchronous == "FULL"
+        self._commit_flush = CommitFlush(self.engine.url.database) if waits else None
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -135,7 +128,19 @@ class Database:
             self.write_lock,
             session.begin(),
         ):
+            unchanged = self._change_count(session)
             yield session
+            session.flush()
+            is_changed = self._change_count(session) != unchanged
+        if is_changed and self._commit_flush is not None:
+            self._commit_flush.wait()
+
+    def _change_count(self, session: Session) -> int:
+        """Return how many rows this connection has changed so far; 0 where commits need no flush."""
+        if self._commit_flush is None:
+            return 0
+        connection: Any = session.connection().connection.driver_connection
+        return int(connection.total_changes)
 
     def _after_commit(self, session: Session) -> None:
         for action in session.info.pop("after_commit", []):
@@ -191,58 +196,3 @@ def translated_errors() -> Iterator[None]:
                 "The database is unreachable; try again.", retry_after_s=1
             ) from error
         raise
-
-
-def _make_engine(settings: Settings) -> Engine:
-    url = settings.effective_database_url
-    shared: dict[str, Any] = {
-        "json_serializer": lambda value: orjson.dumps(value).decode(),
-        "json_deserializer": orjson.loads,
-        # The text of an error is logged: it must not repeat what callers sent.
-        "hide_parameters": True,
-    }
-    if not settings.is_sqlite:
-        return create_engine(url, pool_pre_ping=True, pool_size=settings.threads + 2, **shared)
-    engine = create_engine(
-        url,
-        connect_args={"timeout": 10, "check_same_thread": False},
-        pool_size=settings.threads + 2,
-        **shared,
-    )
-
-    @event.listens_for(engine, "connect")
-    def set_pragmas(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-        connection.isolation_level = None
-        for pragma in (
-            "journal_mode=WAL",
-            f"synchronous={settings.sqlite_synchronous}",
-            "busy_timeout=10000",
-            "foreign_keys=ON",
-            "journal_size_limit=67108864",
-            "temp_store=MEMORY",
-            # What is erased is overwritten, not only unlinked.
-            "secure_delete=ON",
-        ):
-            connection.execute(f"PRAGMA {pragma}")
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Any) -> None:
-        mode = connection.get_execution_options().get("sqlite_begin", "IMMEDIATE")
-        statement = f"BEGIN {mode}"
-        try:
-            connection.connection.execute(statement)
-        except sqlite3.OperationalError as error:
-            raise OperationalError(statement, None, error) from error
-
-    return engine
-
-
-def _dispose_in_children(engine: Engine) -> None:
-    reference = weakref.ref(engine)
-
-    def forget_connections() -> None:
-        alive = reference()
-        if alive is not None:
-            alive.dispose(close=False)
-
-    os.register_at_fork(after_in_child=forget_connections)

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 from uuid import uuid4
 
-from sqlalchemy import JSON, select, update
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy import JSON, Select, exists, select, update
+from sqlalchemy.orm import Mapped, Session, aliased, mapped_column, object_session
 
 from app.core.clock import utc_now
 from app.core.database.session import Table, UtcDateTime
+from app.core.hooks import hooks_of
 from app.core.process import owner
 
 LEASE = timedelta(seconds=25)
@@ -42,10 +43,12 @@ OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 class LeasedJob(Table):
     """Columns that all tables of jobs share; each indexes `state, priority, queued_at, id`.
 
-    `attempts` counts every start, also one that a crash cut off.
+    `attempts` counts every start, also one that a crash cut off. `kind` names the jobs of a table
+    in metrics and in the dashboard.
     """
 
     __abstract__ = True
+    kind: ClassVar[str]
 
     id: Mapped[str] = mapped_column(primary_key=True)
     state: Mapped[str] = mapped_column(default=JobState.QUEUED)
@@ -74,33 +77,24 @@ class Lease(Generic[Job]):
     attempt: int
 
 
-def due(
-    session: Session,
-    table: type[Job],
-    now: datetime,
-    *,
-    limit: int = 100,
-    started_before: bool = False,
-) -> list[Job]:
+@dataclass(frozen=True, slots=True)
+class EndedJob:
+    """A job that has just ended; `started_at` is None if it never ran."""
+
+    kind: str
+    outcome: JobState
+    queued_at: datetime
+    started_at: datetime | None
+    ended_at: datetime
+
+
+def due(session: Session, table: type[Job], now: datetime, *, limit: int = 100) -> list[Job]:
     """List the jobs that may start now: high priority first, then the oldest.
 
     They include running jobs whose lease has expired, or whose process on this host has ended.
-
-    Args:
-        started_before: only jobs that were started at least once.
     """
-    queued = session.scalars(
-        select(table)
-        .where(table.state == JobState.QUEUED, table.due_at <= now)
-        .where(table.attempts >= int(started_before))
-        .order_by(table.priority.desc(), table.queued_at, table.id)
-        .limit(limit)
-    ).all()
-    running = session.scalars(select(table).where(table.state == JobState.RUNNING))
-    abandoned = [job for job in running if _is_abandoned(job, now)]
-    return sorted([*abandoned, *queued], key=lambda job: (-job.priority, job.queued_at, job.id))[
-        :limit
-    ]
+    queued = session.scalars(_queued(table, now).limit(limit))
+    return sorted([*_abandoned(session, table, now), *queued], key=_in_order)[:limit]
 
 
 def due_ids(session: Session, table: type[LeasedJob]) -> Sequence[str]:
@@ -108,42 +102,27 @@ def due_ids(session: Session, table: type[LeasedJob]) -> Sequence[str]:
     return [job.id for job in due(session, table, utc_now())]
 
 
-def claim(
-    session: Session, table: type[Job], job_id: str, *, started_before: bool = False
-) -> Lease[Job] | None:
+def claim(session: Session, table: type[Job], job_id: str) -> Lease[Job] | None:
     """Claim the job, or a due one of higher priority, or the next due one if it is taken.
 
     None when nothing is due.
-
-    Args:
-        started_before: only a job that was started at least once; `job_id` is ignored.
     """
     now = utc_now()
-    first = next(iter(due(session, table, now, limit=1, started_before=started_before)), None)
-    if first is None:
-        return None
-    if started_before:
-        job_id = first.id
-    asked = session.get(table, job_id)
-    chosen = asked if asked is not None and _may_start(asked, first, now) else first
-    job = _locked(session, table, chosen)
-    if job is None:
-        return None
-    lease = _leased(table, job, now)
-    session.flush()
-    return lease
+    job = _lock_asked(session, table, job_id, now) or _lock_next(session, table, now)
+    return _start(session, table, job, now)
+
+
+def claim_started_before(session: Session, table: type[Job]) -> Lease[Job] | None:
+    """Claim the next due job that was started at least once; None without any."""
+    now = utc_now()
+    return _start(session, table, _lock_next(session, table, now, min_attempts=1), now)
 
 
 def claim_new(session: Session, table: type[Job], *, limit: int) -> list[Lease[Job]]:
     """Claim the next few due jobs that were never started."""
     now = utc_now()
-    jobs = session.scalars(
-        select(table)
-        .where(table.state == JobState.QUEUED, table.due_at <= now, table.attempts == 0)
-        .order_by(table.priority.desc(), table.queued_at, table.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    ).all()
+    unstarted = _queued(table, now).where(table.attempts == 0).limit(limit)
+    jobs = session.scalars(unstarted.with_for_update(skip_locked=True)).all()
     leases = [_leased(table, job, now) for job in jobs]
     session.flush()
     return leases
@@ -216,6 +195,16 @@ def end(job: LeasedJob, state: JobState, now: datetime) -> None:
     job.state = state
     job.completed_at = now
     _clear_lease(job)
+    announce_end(job, state, now)
+
+
+def announce_end(job: LeasedJob, state: JobState, now: datetime) -> None:
+    """Call the hooks for a job that ends; `end` does so, and those that delete a job's row."""
+    session = object_session(job)
+    if session is not None:
+        ended = EndedJob(job.kind, state, job.queued_at, job.started_at, now)
+        for hook in hooks_of(session).on_job_ended:
+            hook(session, ended)
 
 
 def _leased(table: type[Job], job: Job, now: datetime) -> Lease[Job]:
@@ -233,11 +222,21 @@ def _clear_lease(job: LeasedJob) -> None:
     job.lease_token = job.lease_owner = job.lease_until = None
 
 
-def _may_start(job: LeasedJob, first: LeasedJob, now: datetime) -> bool:
-    """Whether a job may start now and none of higher priority is due."""
-    is_open = job.state == JobState.QUEUED and job.due_at <= now
-    was_abandoned = job.state == JobState.RUNNING and _is_abandoned(job, now)
-    return (is_open or was_abandoned) and job.priority == first.priority
+def _queued(table: type[Job], now: datetime) -> Select[Job]:
+    return (
+        select(table)
+        .where(table.state == JobState.QUEUED, table.due_at <= now)
+        .order_by(table.priority.desc(), table.queued_at, table.id)
+    )
+
+
+def _in_order(job: LeasedJob) -> tuple[int, datetime, str]:
+    return -job.priority, job.queued_at, job.id
+
+
+def _abandoned(session: Session, table: type[Job], now: datetime) -> list[Job]:
+    running = session.scalars(select(table).where(table.state == JobState.RUNNING))
+    return [job for job in running if _is_abandoned(job, now)]
 
 
 def _is_abandoned(job: LeasedJob, now: datetime) -> bool:
@@ -246,14 +245,54 @@ def _is_abandoned(job: LeasedJob, now: datetime) -> bool:
     return job.lease_until < now or owner.is_dead(job.lease_owner)
 
 
-def _locked(session: Session, table: type[Job], seen: Job) -> Job | None:
-    """Lock the row, unless another process claimed it after it was read."""
+def _lock_asked(session: Session, table: type[Job], job_id: str, now: datetime) -> Job | None:
+    """Lock this job; None unless it is queued and due, and no job of higher priority is."""
+    higher = aliased(table)
+    is_urgent = exists().where(
+        higher.state == JobState.QUEUED, higher.priority > table.priority, higher.due_at <= now
+    )
+    return session.scalar(
+        _queued(table, now)
+        .where(table.id == job_id, ~is_urgent)
+        .with_for_update(skip_locked=True, of=table)
+    )
+
+
+def _lock_next(
+    session: Session, table: type[Job], now: datetime, *, min_attempts: int = 0
+) -> Job | None:
+    """Lock the first due job that no other transaction has locked."""
+    first = session.scalar(
+        _queued(table, now)
+        .where(table.attempts >= min_attempts)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    for job in sorted(_abandoned(session, table, now), key=_in_order):
+        if first is not None and _in_order(first) < _in_order(job):
+            break
+        locked = _lock_abandoned(session, table, job)
+        if locked is not None:
+            return locked
+    return first
+
+
+def _lock_abandoned(session: Session, table: type[Job], seen: Job) -> Job | None:
+    """Lock the row, unless another process has locked or claimed it."""
     return session.scalar(
         select(table)
         .where(
             table.id == seen.id,
-            table.state == seen.state,
+            table.state == JobState.RUNNING,
             table.lease_token.is_not_distinct_from(seen.lease_token),
         )
         .with_for_update(skip_locked=True)
     )
+
+
+def _start(session: Session, table: type[Job], job: Job | None, now: datetime) -> Lease[Job] | None:
+    if job is None:
+        return None
+    lease = _leased(table, job, now)
+    session.flush()
+    return lease

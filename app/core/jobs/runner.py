@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Generic
 
 from sqlalchemy.orm import Session
@@ -96,7 +96,7 @@ class JobType(Generic[Job]):
         claim: claims the job with this id, or another that is due; None without any.
         handle: does the work and ends the job. It runs outside of any transaction and opens short
             ones; `Stopped` and `ServiceUnavailable` release the job without counting the attempt,
-            any other exception counts.
+            the latter for `retry_after_s` at least; any other exception counts.
         fail: ends the job without its work, because of `Interrupted` or an error of `handle`.
         release: returns the job to its queue, for a later attempt.
         is_final: whether another attempt would only fail in the same way.
@@ -117,9 +117,14 @@ def run_next(runtime: Runtime, job_type: JobType[Job], job_id: str) -> Lease[Job
     """
     with runtime.db.writing() as session:
         lease = job_type.claim(session, job_id)
-    if lease is None:
-        return None
-    job = RunningJob(runtime, lease)
+    if lease is not None:
+        _run(RunningJob(runtime, lease), job_type)
+    runtime.counts.write()
+    return lease
+
+
+def _run(job: RunningJob[Job], job_type: JobType[Job]) -> None:
+    lease = job.lease
     try:
         if lease.attempt > MAX_ATTEMPTS:
             with job.transaction() as session:
@@ -128,7 +133,6 @@ def run_next(runtime: Runtime, job_type: JobType[Job], job_id: str) -> Lease[Job
             _attempt(job, job_type)
     except LeaseLost:
         logger.warning("the lease on %s was lost; another worker has the job", lease.job_id)
-    return lease
 
 
 def _attempt(job: RunningJob[Job], job_type: JobType[Job]) -> None:
@@ -142,7 +146,8 @@ def _attempt(job: RunningJob[Job], job_type: JobType[Job]) -> None:
         _release(job, job_type, due_at=utc_now(), counts=False)
     except ServiceUnavailable as error:
         logger.warning("the job %s has to wait: %s", lease.job_id, error)
-        _release(job, job_type, due_at=utc_now() + RETRY_PAUSE, counts=False)
+        wait = max(RETRY_PAUSE, timedelta(seconds=error.retry_after_s or 0))
+        _release(job, job_type, due_at=utc_now() + wait, counts=False)
     except Exception as error:  # the edge of the process: no job may hang half-way
         logger.exception("the job %s failed", lease.job_id)
         if job_type.is_final(error) or lease.attempt >= TRIES_AFTER_FAILURE:

@@ -1,1 +1,1 @@
-"""Metrics for Prometheus: counts of requests, and the server that exposes them."""
+"""Metrics for Prometheus: counted by every process of a host, served by one of them."""

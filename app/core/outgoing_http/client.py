@@ -18,6 +18,7 @@ from app.core.outgoing_http.exchange import (
     FAILURES,
     Exchanger,
     HttpAnswer,
+    NotConnected,
     classify,
     is_internal,
     is_success,
@@ -63,10 +64,14 @@ class RequestsClient:
                 _ms_since(started),
                 error=str(failure),
                 is_internal=is_internal(failure.__cause__),
+                connected=failure.connected,
             )
         except requests.RequestException:
             return Reply(
-                AttemptOutcome.BLOCKED_URL, _ms_since(started), error="The URL cannot be used."
+                AttemptOutcome.BLOCKED_URL,
+                _ms_since(started),
+                error="The URL cannot be used.",
+                connected=False,
             )
         except Exception:  # a thread holds a delivery here and must hand it back
             logger.exception("an outgoing request failed inside the service")
@@ -88,9 +93,10 @@ class RequestsClient:
 
 
 class _Undelivered(requests.RequestException):
-    def __init__(self, outcome: AttemptOutcome, text: str) -> None:
+    def __init__(self, outcome: AttemptOutcome, text: str, *, connected: bool) -> None:
         super().__init__(text)
         self.outcome = outcome
+        self.connected = connected
 
 
 class _VettedAdapter(BaseAdapter):
@@ -117,8 +123,11 @@ class _VettedAdapter(BaseAdapter):
                 body=request.body if isinstance(request.body, bytes) else b"",
                 timeout_s=timeout,
             )
+        except NotConnected as error:
+            cause = error.__cause__
+            raise _Undelivered(*classify(cause), connected=False) from cause
         except FAILURES as error:
-            raise _Undelivered(*classify(error)) from error
+            raise _Undelivered(*classify(error), connected=True) from error
         response = requests.Response()
         response.status_code = answer.status_code
         response.url = request.url or ""

@@ -48,6 +48,10 @@ class HttpAnswer:
     ip: str
 
 
+class NotConnected(Exception):
+    """No connection was made, for the reason that is its cause."""
+
+
 class Exchanger:
     """Sends requests over kept or new connections, each within its own deadline."""
 
@@ -68,7 +72,7 @@ class Exchanger:
         body: bytes,
         timeout_s: float,
     ) -> HttpAnswer:
-        """Send one request; raise one of `FAILURES` when there is no answer.
+        """Send one request; raise `NotConnected` or one of `FAILURES` when there is no answer.
 
         A kept connection that turns out to be closed is replaced by a new one.
         """
@@ -82,7 +86,10 @@ class Exchanger:
             except (ConnectionError, ssl.SSLError):
                 if kept.timed.received:
                     raise
-        opened = self._pool.open(url, deadline)
+        try:
+            opened = self._pool.open(url, deadline)
+        except FAILURES as error:
+            raise NotConnected from error
         return self._over(opened, target, method, path, fields, body)
 
     def _over(
@@ -125,7 +132,7 @@ def is_internal(error: BaseException | None) -> bool:
     return isinstance(error, OSError) and error.errno in _OUT_OF_RESOURCES
 
 
-def classify(error: Exception) -> tuple[AttemptOutcome, str]:
+def classify(error: BaseException | None) -> tuple[AttemptOutcome, str]:
     """Return the outcome and a sentence for the history, which says nothing about our network."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return AttemptOutcome.TLS_ERROR, f"The certificate was refused: {error.verify_message}."

@@ -45,6 +45,7 @@ class Reply:
         body: the start of the answer's body, within the client's `BodyLimit`.
         truncated: whether the body was longer, or did not arrive in time.
         is_internal: whether the service itself failed; this says nothing of the receiver.
+        connected: whether a connection was made, so that the request may have arrived.
     """
 
     outcome: AttemptOutcome
@@ -56,6 +57,7 @@ class Reply:
     body: bytes = b""
     truncated: bool = False
     is_internal: bool = False
+    connected: bool = True
 
     @property
     def excerpt(self) -> str:

@@ -1,1 +1,1 @@
-"""Process plumbing: stop signals, process identity, heartbeat, logging and file locks."""
+"""Process plumbing: stop signals, process identity, logging and file locks."""

@@ -5,27 +5,45 @@ import os
 import socket
 from pathlib import Path
 
+_host_id = ""
+
 
 def this_process() -> str:
     """Return the unique name of this process, `host:pid:start`."""
-    return f"{_host()}:{os.getpid()}:{_started_at(os.getpid())}"
+    return f"{this_host()}:{os.getpid()}:{_started_at(os.getpid())}"
 
 
 def is_dead(owner: str) -> bool:
     """Whether the owner is a process of this host that has ended; False when unknown."""
     host, pid, started_at = owner.rsplit(":", 2)
-    return host == _host() and _started_at(int(pid)) != started_at
+    return host == this_host() and _started_at(int(pid)) != started_at
+
+
+def is_elsewhere(owner: str) -> bool:
+    """Whether the owner is a process of another host."""
+    return owner.partition(":")[0] != this_host()
 
 
 def is_alive(owner: str) -> bool:
     """Whether the owner is a process of this host that runs."""
     host, pid, started_at = owner.rsplit(":", 2)
-    return host == _host() and _started_at(int(pid)) == started_at
+    return host == this_host() and _started_at(int(pid)) == started_at
 
 
-def _host() -> str:
+def set_host_id(host_id: str) -> None:
+    """Name this host from now on; by default it is called as the machine is."""
+    global _host_id
+    _host_id = host_id
+
+
+def host_name() -> str:
+    """Return the name of this host."""
+    return _host_id or socket.gethostname()
+
+
+def this_host() -> str:
     """Identify the machine since its boot, and the container: each has processes of its own."""
-    parts = [socket.gethostname()]
+    parts = [socket.gethostname(), _host_id]
     try:
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
         parts.append(str(Path("/proc/self/ns/pid").readlink()))

@@ -1,13 +1,14 @@
 """Request state besides the database: nonces, limits, call counts and the key version.
 
-One round trip does it all, atomically, in Redis or in a small SQLite file shared by the processes
-of this host. With Redis away the file takes over at once.
+One round trip does it all, atomically: in a small SQLite file shared by the processes of this host,
+or in Redis where several hosts may share one. With Redis away the file takes over at once.
 """
 
 import logging
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Protocol
 
 from redis.exceptions import RedisError
@@ -43,7 +44,11 @@ class CountStore:
 
 
 class RequestState:
-    """The request state: Redis while it answers, otherwise the file."""
+    """The request state: Redis while it answers, otherwise the file.
+
+    Args:
+        redis_url: the server that hosts share; empty for the file alone.
+    """
 
     def __init__(self, redis_url: str, data_dir: Path) -> None:
         self._redis = RedisState(redis_url) if redis_url else None
@@ -61,8 +66,10 @@ class RequestState:
             StateUnavailable: the nonce cannot be spent in the file, or neither store answers.
         """
         try:
-            if self._redis is None or self._breaker.open:
+            if self._redis is None:
                 return self._file.visit(visit)
+            if self._breaker.open:
+                return self._visit_alone(visit)
             if visit.nonce and not self._file.spend_nonce(visit):
                 nothing = Visit(now=visit.now)
                 return replace(self._visit_redis(self._redis, nothing), nonce_fresh=False)
@@ -116,7 +123,11 @@ class RequestState:
             self._away(error)
             # Redis may have counted this call already: losing it is better than billing it twice.
             count = None if may_have_run(error) else visit.count
-            return self._file.visit(replace(visit, nonce="", count=count))
+            return self._visit_alone(replace(visit, nonce="", count=count))
+
+    def _visit_alone(self, visit: Visit) -> Admission:
+        """Visit the file; no other host can say now that a key has changed, so each is loaded."""
+        return replace(self._file.visit(visit), key_version=token_hex(8))
 
     def _away(self, error: Exception) -> None:
         with self._lock:

@@ -92,6 +92,25 @@ def one_of(*known: str) -> Callable[[str], str]:
     return parse
 
 
+def some_of(*known: str) -> Callable[[str], tuple[str, ...]]:
+    """Make a parser of a list of these words."""
+
+    def parse(value: str) -> tuple[str, ...]:
+        words = tuple(word.strip() for word in value.split(","))
+        if unknown := [word for word in words if word not in known]:
+            raise ValueError(f"must be of {', '.join(known)}, not {', '.join(unknown)!r}")
+        return words
+
+    return parse
+
+
+def host_id(value: str) -> str:
+    """Parse the name of a host."""
+    if not re.fullmatch(r"[\w.-]{1,64}", value, re.ASCII):
+        raise ValueError("must be 1 to 64 letters, digits, dots, hyphens or underscores")
+    return value
+
+
 def starting_with(*prefixes: str) -> Callable[[str], str]:
     """Make a parser of addresses that start with one of these."""
 
@@ -155,14 +174,20 @@ def origins(value: str) -> tuple[str, ...]:
     return listed
 
 
-def model_url(value: str) -> str:
-    """Parse the base address of an OpenAI-compatible endpoint."""
-    address = http_url(value)
-    if "@" in urlsplit(address).netloc:
-        raise ValueError("must not contain a user name or password: set CQE_JUDGE_API_KEY instead")
-    if address.endswith("/chat/completions"):
-        raise ValueError("must be the base address, without /chat/completions")
-    return address
+def model_url(path: str, key_variable: str) -> Callable[[str], str]:
+    """Make a parser of base addresses of OpenAI-compatible endpoints, to which `path` is added."""
+
+    def parse(value: str) -> str:
+        address = http_url(value)
+        if "@" in urlsplit(address).netloc:
+            raise ValueError(
+                f"must not contain a user name or password: set {key_variable} instead"
+            )
+        if address.endswith(path):
+            raise ValueError(f"must be the base address, without {path}")
+        return address
+
+    return parse
 
 
 def header_token(value: str) -> str:

@@ -10,6 +10,10 @@ from app.core.settings import parsers as read
 from app.core.settings.parsers import Network, RateLimit, TokenPrices
 
 EMBEDDED = "embedded"
+# What a worker does; the keeper, one of all hosts, does what must be done once.
+SENDER, KEEPER = "sender", "keeper"
+ROLES = (SENDER, KEEPER, "audio", "evaluations", "imports", "exports", "erasures")
+LOCAL = "local"
 _STORAGE_CREDENTIALS = {
     "azure": ("CQE_STORAGE_SECRET",),
     "s3": ("CQE_STORAGE_ACCESS_KEY", "CQE_STORAGE_SECRET"),
@@ -61,6 +65,8 @@ class Settings:
     worker_processes: int = setting("CQE_WORKER_PROCESSES", 1, read.whole(1))
     analytics_memory_mb: int = setting("CQE_ANALYTICS_MEMORY_MB", 256, read.whole(32))
     analytics_threads: int = setting("CQE_ANALYTICS_THREADS", 2, read.whole(1))
+    host_id: str = setting("CQE_HOST_ID", "", read.host_id)
+    worker_roles: tuple[str, ...] = setting("CQE_WORKER_ROLES", ROLES, read.some_of(*ROLES))
     metrics_listen: tuple[str, int] | None = setting(
         "CQE_METRICS_LISTEN", None, read.listen_address
     )
@@ -118,11 +124,24 @@ class Settings:
     url_ttl_s: int = setting("CQE_URL_TTL_SECONDS", 900, read.whole(1, 86_400))
     speech_model_dir: str = setting("CQE_SPEECH_MODEL_DIR", "", read.existing_dir)
     speech_threads: int = setting("CQE_SPEECH_THREADS", 2, read.whole(1))
+    transcriber: str = setting("CQE_TRANSCRIBER", LOCAL, read.one_of(LOCAL, "openai"))
+    transcriber_url: str = setting(
+        "CQE_TRANSCRIBER_URL", "", read.model_url("/audio/transcriptions", "CQE_TRANSCRIBER_KEY")
+    )
+    transcriber_model: str = setting("CQE_TRANSCRIBER_MODEL", "", str)
+    transcriber_key: str = setting("CQE_TRANSCRIBER_KEY", "", read.header_token, secret=True)
+    transcriber_ca_bundle: str = setting("CQE_TRANSCRIBER_CA_BUNDLE", "", read.existing_file)
+    transcriber_timeout_s: float = setting("CQE_TRANSCRIBER_TIMEOUT_SECONDS", 300.0, read.seconds)
+    transcriber_fallback: str = setting(
+        "CQE_TRANSCRIBER_FALLBACK", "none", read.one_of("none", LOCAL)
+    )
 
     # The judge and its language model
     judge: str = setting("CQE_JUDGE", EMBEDDED, read.one_of(EMBEDDED, "openai", "hybrid"))
     evaluation_cpu_s: float = setting("CQE_EVALUATION_CPU_SECONDS", 60.0, read.seconds)
-    judge_url: str = setting("CQE_JUDGE_URL", "", read.model_url)
+    judge_url: str = setting(
+        "CQE_JUDGE_URL", "", read.model_url("/chat/completions", "CQE_JUDGE_API_KEY")
+    )
     judge_model: str = setting("CQE_JUDGE_MODEL", "", str)
     judge_api_key: str = setting("CQE_JUDGE_API_KEY", "", read.header_token, secret=True)
     judge_ca_bundle: str = setting("CQE_JUDGE_CA_BUNDLE", "", read.existing_file)
@@ -162,11 +181,14 @@ class Settings:
                 except ValueError as error:
                     problems.append(f"{variable}: {error}")
         settings = cls(**values)
-        if settings.judge != EMBEDDED:
+        for switch, chosen, default in (
+            ("CQE_JUDGE", settings.judge, EMBEDDED),
+            ("CQE_TRANSCRIBER", settings.transcriber, LOCAL),
+        ):
             problems += [
-                f"{variable}: must be set when CQE_JUDGE is {settings.judge}"
-                for variable in ("CQE_JUDGE_URL", "CQE_JUDGE_MODEL")
-                if not environment.get(variable)
+                f"{variable}: must be set when {switch} is {chosen}"
+                for variable in (f"{switch}_URL", f"{switch}_MODEL")
+                if chosen != default and not environment.get(variable)
             ]
         scheme = settings.storage_url.partition(":")[0]
         problems += [

@@ -17,6 +17,7 @@ from obstore.store import AzureStore, S3Store
 from app.core.clock import utc_now
 from app.core.storage.files import copy_checked, require_space
 from app.core.storage.objects import (
+    MARKER,
     LocalCopy,
     ObjectExists,
     StorageAway,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 Client = AzureStore | S3Store
 
 _READ_LINK_VALID = timedelta(minutes=1)
-_CHECK_EVERY_S = 5.0
+_LOOK_EVERY_S = 5.0
 _STEP_BYTES = 1 << 20
 
 
@@ -78,7 +79,7 @@ class CloudStorage:
         self._spool = spool
         self._min_free_bytes = min_free_bytes
         self._opened: tuple[int, Client] | None = None
-        self._checked_at, self._answers = -_CHECK_EVERY_S, False
+        self._looked_at = -_LOOK_EVERY_S
 
     def write(
         self, object_id: str, source: IO[bytes], *, size_bytes: int, sha256: str = ""
@@ -161,19 +162,22 @@ class CloudStorage:
     def require_space(self, size_bytes: int) -> None:
         """Do nothing: the provider has space."""
 
-    def writable(self) -> bool:
+    def marker(self) -> str | None:
         now = time.monotonic()
-        if now - self._checked_at >= _CHECK_EVERY_S:
+        if now - self._looked_at >= _LOOK_EVERY_S:
             try:
-                with _told_as_away():
-                    client = self._open(timeout_s=3, retries=0)
-                    obstore.list_with_delimiter(client, self._prefix)
-            except StorageAway:
-                self._answers = False
-            else:
-                self._answers = True
-            self._checked_at = now
-        return self._answers
+                self._seen: str | StorageAway | None = self._look_for_marker()
+            except StorageAway as error:
+                self._seen = error
+            self._looked_at = now
+        if isinstance(self._seen, StorageAway):
+            raise self._seen
+        return self._seen
+
+    def write_marker(self, deployment_id: str) -> None:
+        with _told_as_away():
+            obstore.put(self._client(), f"{self._prefix}{MARKER}", deployment_id.encode())
+        self._looked_at = -_LOOK_EVERY_S
 
     def upload_link(self, upload: Upload) -> UploadLink | None:
         return self._provider.upload_link(self._key(upload.object_id), upload)
@@ -185,6 +189,15 @@ class CloudStorage:
             content_type=content_type,
             disposition=disposition,
         )
+
+    def _look_for_marker(self) -> str | None:
+        client = self._open(timeout_s=3, retries=0)
+        try:
+            with _told_as_away():
+                answer = obstore.get(client, f"{self._prefix}{MARKER}")
+                return bytes(answer.bytes()).decode().strip()
+        except FileNotFoundError:
+            return None
 
     def _client(self) -> Client:
         process_id = os.getpid()

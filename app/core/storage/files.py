@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from app.core.private_files import sync
+from app.core.private_files import sync, write_private_file
 from app.core.storage.objects import (
+    MARKER,
     DiskFull,
     LocalCopy,
     ObjectExists,
+    StorageAway,
     StoredObject,
     Upload,
     UploadIncomplete,
@@ -81,8 +83,19 @@ class LocalFiles:
     def delete(self, object_id: str) -> None:
         self._place(object_id).unlink(missing_ok=True)
 
-    def writable(self) -> bool:
-        return os.access(self._root, os.W_OK)
+    def marker(self) -> str | None:
+        if not os.access(self._root, os.W_OK):
+            raise StorageAway
+        try:
+            return (self._root / MARKER).read_text().strip()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StorageAway from error
+
+    def write_marker(self, deployment_id: str) -> None:
+        write_private_file(self._root / MARKER, f"{deployment_id}\n")
+        sync(self._root)
 
     def require_space(self, size_bytes: int) -> None:
         require_space(self._root, size_bytes, self._min_free_bytes)

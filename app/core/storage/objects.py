@@ -9,6 +9,9 @@ from typing import IO, Protocol
 
 from app.core.errors import ServiceUnavailable
 
+# Where the id of the deployment stands in a storage.
+MARKER = "deployment.id"
+
 
 class ObjectExists(Exception):
     """The object exists already, and an object is written only once."""
@@ -25,6 +28,10 @@ class DiskFull(ServiceUnavailable):
 
     def __init__(self) -> None:
         super().__init__(retry_after_s=60)
+
+
+class ForeignStorage(Exception):
+    """The storage is not the one of this database; the text says what to do."""
 
 
 class StorageAway(ServiceUnavailable):
@@ -134,8 +141,16 @@ class Storage(Protocol):
         """Raise `DiskFull` unless so many more bytes may be stored."""
         ...
 
-    def writable(self) -> bool:
-        """Whether objects can be written now."""
+    def marker(self) -> str | None:
+        """Return the id of the deployment that the storage belongs to; None without one.
+
+        Raises:
+            StorageAway: the storage does not answer, or cannot be written to.
+        """
+        ...
+
+    def write_marker(self, deployment_id: str) -> None:
+        """Store the id of the deployment that the storage belongs to."""
         ...
 
     def upload_link(self, upload: Upload) -> UploadLink | None:

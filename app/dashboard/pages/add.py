@@ -138,6 +138,6 @@ def confirm(import_id: str) -> Response:
     runtime = current_runtime()
     imports.require_disk_space(runtime.settings)
     with runtime.db.writing() as session:
-        started = imports.confirm(session, runtime.keyring, import_id)
+        started = imports.proceed(session, runtime.keyring, import_id)
         audit.record(session, current_actor(), Action.IMPORT_REQUESTED, started["id"])
     return redirect(url_for(".show_import", import_id=started["id"]), 303)

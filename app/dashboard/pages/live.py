@@ -13,8 +13,8 @@ from app.audio_files.enums import AudioStatus
 from app.audio_files.processing import status as recordings
 from app.core.clock import utc_now
 from app.core.errors import InvalidInput, NotFound
+from app.core.hosts import heartbeats
 from app.core.ids import is_id
-from app.core.process import heartbeat
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.pages.scorecards import editor
@@ -22,7 +22,7 @@ from app.dashboard.pages.scorecards.checking import checked
 from app.dashboard.views import review_form, times
 from app.dashboard.words import text_of
 from app.evaluations import service as evaluations
-from app.evaluations.enums import ENDED
+from app.evaluations.enums import ENDED, Status
 from app.evaluations.trials import service as trials
 from app.imports import service as imports
 from app.people.gate.admission import current_person
@@ -40,6 +40,8 @@ LIVE = ("live.progress", "live.preview", "live.lint")
 _MOST_IDS = 50
 _RECORDING_ENDED = (AudioStatus.PROCESSED, AudioStatus.FAILED, AudioStatus.EXPIRED)
 _IMPORT_OPEN = ("queued", "running")
+# A judgement has no steps of its own that could be counted.
+_PERCENT = {Status.QUEUED: 0, Status.TRANSCRIBING: 25, Status.EVALUATING: 50}
 _TRIAL_ENDED = ("completed", "failed")
 _EXPORT_OPEN = (ExportStatus.QUEUED, ExportStatus.RUNNING)
 
@@ -56,7 +58,7 @@ class Work:
 
 def _evaluation(session: Any, evaluation_id: str) -> Work:
     status = evaluations.find(session, evaluation_id).status
-    return Work(text_of("status", status), None, status in ENDED)
+    return Work(text_of("status", status), _PERCENT.get(Status(status), 100), status in ENDED)
 
 
 def _recording(session: Any, audio_file_id: str) -> Work:
@@ -109,7 +111,7 @@ def progress() -> Response:
     ids = _asked()
     with runtime.db.reading() as session:
         work = {work_id: _read(session, work_id) for work_id in ids}
-    return jsonify({"worker": heartbeat.is_alive(runtime.settings.data_dir), "work": work})
+    return jsonify({"worker": heartbeats.is_running(runtime.db, heartbeats.WORKER), "work": work})
 
 
 @blp.post("/live/preview/<id:evaluation_id>")

@@ -12,12 +12,14 @@ from app.analytics.exports import listing as exports
 from app.analytics.exports import service as export_jobs
 from app.audio_files import queries as recordings
 from app.audio_files.processing import requests as processing
+from app.audio_files.processing.expected_wait import expected_wait
 from app.core.database.paging import Page, PageRequest
 from app.core.errors import Conflict
 from app.core.jobs.leases import JobState
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
 from app.dashboard.pages.exports import request_export
+from app.dashboard.views.recording_wait import sentences_of
 from app.dashboard.words import text_of
 from app.evaluations import listing as evaluations
 from app.evaluations.enums import SourceType
@@ -66,7 +68,14 @@ def show() -> str:
     with current_runtime().db.reading() as session:
         open_parts = list(_parts(session, is_open=True))
         failed_parts = list(_parts(session, is_open=False))
-    return render_template("work/show.html", open=_joined(open_parts), failed=_joined(failed_parts))
+        may_see_recordings = "audio:read" in current_principal().scopes
+        wait = expected_wait(session) if may_see_recordings else None
+    return render_template(
+        "work/show.html",
+        open=_joined(open_parts),
+        failed=_joined(failed_parts),
+        wait=sentences_of(wait) if wait and wait.recordings else "",
+    )
 
 
 @blp.post("/recordings/<id:audio_file_id>/retry")
@@ -102,6 +111,28 @@ def retry_export(job_id: str) -> Response:
             raise Conflict("Only a failed export can be tried again.")
         request, file_name = export_jobs.request_of(job), job.file_name
     request_export(request, file_name)
+    return redirect_with("tried-again", "work.show")
+
+
+@blp.post("/imports/<id:import_id>/retry")
+@require_scope("ingest:write", policy=EXPENSIVE)
+def retry_import(import_id: str) -> Response:
+    """Continue a failed import, whose input is kept for an hour."""
+    runtime = current_runtime()
+    imports.require_disk_space(runtime.settings)
+    with runtime.db.writing() as session:
+        imports.proceed(session, runtime.keyring, import_id)
+        audit.record(session, current_actor(), Action.IMPORT_REQUESTED, import_id)
+    return redirect_with("tried-again", "work.show")
+
+
+@blp.post("/re-evaluations/<id:re_evaluation_id>/retry")
+@require_scope("evaluations:review", policy=EXPENSIVE)
+def retry_re_evaluation(re_evaluation_id: str) -> Response:
+    """Continue a failed re-evaluation."""
+    with current_runtime().db.writing() as session:
+        bulk.retry(session, re_evaluation_id)
+        audit.record(session, current_actor(), Action.RE_EVALUATED, re_evaluation_id)
     return redirect_with("tried-again", "work.show")
 
 
@@ -164,16 +195,18 @@ def _re_evaluation(row: Any) -> WorkRow:
     counts = row["counts"]
     text = f"{counts['completed'] + counts['failed']:,} of {counts['selected']:,} judged again"
     text = _with_reason(text, row["error"])
-    return WorkRow(
-        row["id"], "Judging again", f"{row['count']:,} evaluations", text, row["created_at"]
-    )
+    has_failed = row["status"] == "failed"
+    retry_url = url_for(".retry_re_evaluation", re_evaluation_id=row["id"]) if has_failed else None
+    name = f"{row['count']:,} evaluations"
+    return WorkRow(row["id"], "Judging again", name, text, row["created_at"], retry_url)
 
 
 def _import(row: Any) -> WorkRow:
     text = _with_reason(text_of("importStatus", row["status"]), row["error"])
     name = text_of("importFormat", row["format"])
     kind = "Dry run" if row["dry_run"] else "Import"
-    return WorkRow(row["id"], kind, name, text, row["created_at"])
+    retry_url = url_for(".retry_import", import_id=row["id"]) if row["may_retry"] else None
+    return WorkRow(row["id"], kind, name, text, row["created_at"], retry_url)
 
 
 def _export(job: Any) -> WorkRow:

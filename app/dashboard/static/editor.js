@@ -26,7 +26,7 @@ function partOf(path) {
 }
 
 function clearFindings() {
-  for (const message of form.querySelectorAll("[data-finding]")) message.remove();
+  for (const message of form.querySelectorAll("p.problem, p.hint")) message.remove();
   for (const field of form.querySelectorAll("[aria-invalid]")) {
     field.removeAttribute("aria-invalid");
     field.removeAttribute("aria-describedby");
@@ -39,7 +39,6 @@ function addFinding({field: path, message}, number, isError) {
   const part = partOf(path);
   const text = document.createElement(field || part ? "p" : "li");
   text.className = (isError ? "problem" : "hint") + " small";
-  text.dataset.finding = path;
   text.id = `finding-${number}`;
   text.textContent = field || part || !path.includes("[") ? message : `${path}: ${message}`;
   if (field) {
@@ -52,7 +51,7 @@ function addFinding({field: path, message}, number, isError) {
   } else {
     general.append(text);
   }
-  if (part && isError) part.open = true;
+  for (let around = isError && text.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
 }
 
 function show(answer) {

@@ -15,9 +15,8 @@ function reveal(element) {
   element?.scrollIntoView({block: "nearest", behavior: calm ? "auto" : "smooth"});
 }
 
-function windowOf(button) {
-  if (!button.dataset.from) return null;
-  return [Number(button.dataset.from), Number(button.dataset.to)];
+function windowOf({dataset: {from, to}}) {
+  return from ? [Number(from), Number(to)] : null;
 }
 
 function windowsOf(criterion) {
@@ -53,8 +52,7 @@ function step(by) {
 }
 
 function playQuotes() {
-  if (!chosen) return;
-  const windows = windowsOf(chosen);
+  const windows = chosen ? windowsOf(chosen) : [];
   if (player && windows.length) player.playAll(windows);
   else reveal(document.querySelector("mark.lit"));
 }

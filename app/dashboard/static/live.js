@@ -1,6 +1,6 @@
-// Progress of work that the page shows. An element with data-live="<id>" gets the text of its status in
-// [data-live-text] and the percent in its <progress>; with data-live-reload the page is loaded again
-// when the work has ended. The strips of the frame tell of a silent worker and a lost connection.
+// Progress of work: an element with data-live="<id>" gets the status in [data-live-text] and the percent in
+// its <progress>; with data-live-reload the page is loaded again at the end. Strips of the frame tell of a
+// silent worker and a lost connection.
 
 const OFTEN_FOR_MS = 30000;
 const workerStrip = document.getElementById("worker-strip");
@@ -33,9 +33,8 @@ async function ask() {
   clearTimeout(timer);
   if (document.hidden) return;
   const elements = awaited().slice(0, 50);
-  const ids = elements.map(element => element.dataset.live);
   try {
-    const answer = await fetch("/live/progress?ids=" + ids.join(","), {
+    const answer = await fetch("/live/progress?ids=" + elements.map(element => element.dataset.live), {
       headers: {Accept: "application/json"},
     });
     if (answer.status === 401) return location.reload();

@@ -16,13 +16,12 @@ function clock(milliseconds) {
 }
 
 function lanesOf(buffer, roles) {
-  const bytes = new Uint8Array(buffer);
-  const channels = bytes[4];
-  const length = (bytes.length - HEADER_BYTES) / channels;
+  const channels = new Uint8Array(buffer)[4];
+  const length = (buffer.byteLength - HEADER_BYTES) / channels;
   const lanes = Array.from({length: channels}, (_, channel) => {
-    const peaks = bytes.subarray(HEADER_BYTES + channel * length, HEADER_BYTES + (channel + 1) * length);
+    const peaks = new Uint8Array(buffer, HEADER_BYTES + channel * length, length);
     const loudest = peaks.reduce((most, peak) => Math.max(most, peak), 1);
-    return {role: roles[channel] || "unknown", peaks, loudest};
+    return {role: roles[channel], peaks, loudest};
   });
   // The agent is above, whichever channel that is.
   return lanes.sort((first, second) => (second.role === "agent") - (first.role === "agent"));
@@ -36,7 +35,7 @@ function createPlayer() {
   const slider = part("position");
   const state = part("wave-state");
   const duration = Number(root.dataset.duration);
-  const listeners = [];
+  let listener = () => {};
   let lanes = [], marked = [], quoted = [], moments = [], queue = [];
   let zoom = 0, speed = 1, playingFor = 0;
 
@@ -86,7 +85,7 @@ function createPlayer() {
     if (document.activeElement !== slider) slider.value = now();
     slider.setAttribute("aria-valuetext", `${clock(now())} of ${clock(duration)}`);
     part("play").textContent = audio.paused ? "Play" : "Pause";
-    listeners.forEach(listener => listener(now(), !audio.paused));
+    listener(now(), !audio.paused);
     draw();
   }
 
@@ -177,7 +176,9 @@ function createPlayer() {
 
   return {
     seek,
-    onTime: listener => listeners.push(listener),
+    onTime(listen) {
+      listener = listen;
+    },
     playFrom(milliseconds) {
       seek(milliseconds);
       start();

@@ -14,8 +14,7 @@ function changed() {
 
 function textOf(preview) {
   const verdict = preview.passed === null ? "no verdict" : preview.passed ? "passed" : "not passed";
-  const count = changed();
-  return `${count} ${count === 1 ? "change" : "changes"}: ${preview.scoreBefore} → ${preview.score}, ${verdict}`;
+  return `Changed answers: ${changed()}. Score ${preview.scoreBefore} → ${preview.score}, ${verdict}`;
 }
 
 async function preview() {
@@ -41,15 +40,16 @@ function takeQuote(button) {
   const field = button.closest(".field");
   const text = field.querySelector("[data-quote-text]");
   const selection = getSelection();
-  const said = selection.rangeCount ? selection.getRangeAt(0).startContainer.parentElement.closest(".said") : null;
+  const range = selection.rangeCount ? selection.getRangeAt(0) : null;
+  const said = range?.startContainer.parentElement.closest(".said");
   const quote = selection.toString();
-  if (!said || !quote.trim() || !said.contains(selection.getRangeAt(0).endContainer)) {
+  if (!said || !quote.trim() || !said.contains(range.endContainer)) {
     text.textContent = "Select words of one turn in the transcript first.";
     return;
   }
-  const before = document.createRange();
+  const before = new Range();
   before.setStart(said, 0);
-  before.setEnd(selection.getRangeAt(0).startContainer, selection.getRangeAt(0).startOffset);
+  before.setEnd(range.startContainer, range.startOffset);
   const place = lengthOf(before.toString());
   field.querySelector("input").value = `${said.closest(".turn").id}:${place}:${quote}`;
   text.textContent = quote;

@@ -10,6 +10,12 @@ def number(value: float | None, places: int = 0) -> str:
     return MISSING if value is None else f"{value:,.{places}f}"
 
 
+def amount(value: float) -> str:
+    """Write a number with the decimals that it has, at most three."""
+    whole, _, decimals = f"{value:,.3f}".partition(".")
+    return f"{whole}.{decimals}".rstrip("0").rstrip(".")
+
+
 def percent(share: float | None, places: int = 0) -> str:
     """Write a share from 0 to 1 in percent."""
     return MISSING if share is None else f"{100 * share:.{places}f} %"

@@ -64,6 +64,7 @@ FIELDS: tuple[FilterField, ...] = (
     FilterField("callCenterId", "Call centre", Control.PICKER),
     FilterField("engagementId", "Engagement", Control.PICKER),
     FilterField("scorecardId", "Scorecard", Control.PICKER),
+    FilterField("scorecardVersion", "Version of the scorecard", Control.NUMBER),
     FilterField("minScore", "Score from", Control.NUMBER),
     FilterField("maxScore", "Score up to", Control.NUMBER),
     FilterField("maxConfidence", "Confidence up to (0 to 1)", Control.NUMBER),

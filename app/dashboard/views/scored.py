@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.ai.scorecard.values import Criterion, Option, Scorecard
-from app.dashboard.views.formatting import number
+from app.dashboard.views.formatting import number, percent
 from app.dashboard.views.quotes import PlayWindow, play_window
 
 NOT_APPLICABLE = "Not applicable"
@@ -170,7 +170,7 @@ def answer_text(criterion: Mapping[str, Any]) -> str:
         return answer.replace("_", " ").capitalize()
     if answer is not None:
         return number(answer, 0 if float(answer).is_integer() else 1)
-    return NOT_APPLICABLE if score is None else f"{score:.0%}"
+    return NOT_APPLICABLE if score is None else percent(score)
 
 
 def _criterion(

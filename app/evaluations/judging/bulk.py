@@ -26,6 +26,7 @@ from app.scorecards.service import ResolvedScorecard
 MOST_OPEN = 20
 _SORTABLE = {"created_at": ReEvaluation.created_at}
 _MOMENTS = ("start", "end")
+_MISSING = "There is no such re-evaluation."
 
 
 def count(
@@ -65,9 +66,7 @@ def start(
         Conflict: too many re-evaluations wait.
     """
     scorecard = _scorecard(session, scorecard_id, scorecard_version)
-    waiting = select(func.count()).where(ReEvaluation.state.in_(OPEN_STATES))
-    if (session.scalar(waiting) or 0) >= MOST_OPEN:
-        raise Conflict(f"{MOST_OPEN} re-evaluations wait; try again when some have ended.")
+    _require_room(session)
     row = ReEvaluation(
         id=new_id("reev"),
         filters=_stored(filters),
@@ -84,11 +83,30 @@ def start(
     return show(session, row.id)
 
 
+def retry(session: Session, re_evaluation_id: str) -> dict[str, Any]:
+    """Continue a failed re-evaluation with the evaluations that it has not opened yet.
+
+    Raises:
+        NotFound: there is no such re-evaluation.
+        Conflict: it has not failed, or too many re-evaluations wait.
+    """
+    row = session.get(ReEvaluation, re_evaluation_id, with_for_update=True)
+    if row is None:
+        raise NotFound(_MISSING)
+    if row.state != JobState.FAILED:
+        raise Conflict("Only a failed re-evaluation can be tried again.")
+    _require_room(session)
+    row.state, row.failures, row.error = JobState.QUEUED, 0, None
+    session.flush()
+    ring_after_commit(session, judgements.bell())
+    return show(session, row.id)
+
+
 def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
     """Show the progress of a re-evaluation."""
     row = session.get(ReEvaluation, re_evaluation_id)
     if row is None:
-        raise NotFound("There is no such re-evaluation.")
+        raise NotFound(_MISSING)
     grouped = (
         select(Evaluation.status, func.count())
         .where(Evaluation.re_evaluation_id == row.id)
@@ -177,8 +195,14 @@ def note_failure(session: Session, re_evaluation_id: str) -> None:
         return
     row.failures += 1
     if row.failures >= TRIES_AFTER_FAILURE:
-        message = "The work on this re-evaluation failed on our side; ask for the rest of it again."
+        message = "The re-evaluation failed because of an internal error; try it again."
         row.state, row.error = JobState.FAILED, {"code": "INTERNAL", "message": message}
+
+
+def _require_room(session: Session) -> None:
+    waiting = select(func.count()).where(ReEvaluation.state.in_(OPEN_STATES))
+    if (session.scalar(waiting) or 0) >= MOST_OPEN:
+        raise Conflict(f"{MOST_OPEN} re-evaluations wait; try again when some have ended.")
 
 
 def _locked(session: Session, re_evaluation_id: str) -> ReEvaluation | None:

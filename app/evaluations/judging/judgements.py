@@ -168,7 +168,7 @@ def claim(session: Session, job_id: str) -> Lease[EvaluationJob] | None:
 
 def claim_started_before(session: Session, _: str) -> Lease[EvaluationJob] | None:
     """Claim the evaluation that waits longest of those that no batch takes."""
-    return leases.claim(session, EvaluationJob, "", started_before=True)
+    return leases.claim_started_before(session, EvaluationJob)
 
 
 def begin_batch(session: Session, *, limit: int) -> list[tuple[Lease[EvaluationJob], Task]]:
@@ -224,6 +224,7 @@ def finish(
     evaluation = service.find(session, lease.job_id)
     if evaluation.status != Status.CANCELED:
         service.complete(session, completion_of(evaluation, transcript, judgement))
+        leases.announce_end(job, JobState.SUCCEEDED, utc_now())
     session.delete(job)
 
 
@@ -241,6 +242,9 @@ def finish_batch(session: Session, judged: Sequence[JudgedTask]) -> None:
             and evaluations[item.lease.job_id].status != Status.CANCELED
         ],
     )
+    now = utc_now()
+    for job in jobs:
+        leases.announce_end(job, JobState.SUCCEEDED, now)
     session.execute(
         delete(EvaluationJob)
         .where(EvaluationJob.id.in_(held))
@@ -266,6 +270,7 @@ def fail(session: Session, lease: Lease[EvaluationJob], code: FailureCode, messa
     job = leases.held(session, lease)
     if service.find(session, lease.job_id).status != Status.CANCELED:
         service.fail(session, lease.job_id, code=code, message=message)
+        leases.announce_end(job, JobState.FAILED, utc_now())
     session.delete(job)
 
 

@@ -49,6 +49,7 @@ class EvaluationQuery(PeriodQuery):
         },
     )
     scorecard_id = Reference("sc")
+    scorecard_version = QueryWhole(low=1, high=1_000_000)
     min_score = QueryWhole(low=0, high=100)
     max_score = QueryWhole(low=0, high=100)
     max_confidence = QueryNumber(

@@ -75,6 +75,7 @@ class EvaluationFilters(CamelSchema):
     review_status = Words([str(status) for status in ReviewStatus])
     reviewed_by = Text(200, low=1)
     scorecard_id = Reference("sc")
+    scorecard_version = Whole(low=1, high=1_000_000)
     min_score = Whole(low=0, high=100)
     max_score = Whole(low=0, high=100)
     max_confidence = Number(low=0, high=1)

@@ -56,3 +56,8 @@ class ReviewSchema(StoredSchema):
     score_before = fields.Integer(required=True)
     score_after = fields.Integer(required=True)
     created_at = fields.String(required=True, metadata={"format": "date-time"})
+    sealed = fields.Boolean(
+        metadata={
+            "description": "Its answers are left out until its calibration round is complete."
+        }
+    )

@@ -56,7 +56,11 @@ class WordSchema(StoredSchema):
     text = fields.String(required=True)
     start_ms = fields.Integer(required=True)
     end_ms = fields.Integer(required=True)
-    confidence = fields.Float(required=True)
+    confidence = fields.Float(
+        required=True,
+        allow_none=True,
+        metadata={"description": "0 to 1, or null where the speech model gives none."},
+    )
 
 
 class SegmentSchema(StoredSchema):

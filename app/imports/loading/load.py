@@ -47,12 +47,17 @@ def load_batch(
     Raises:
         DryRunRollback: at the end of a dry run.
     """
-    # Two imports that write the same records in different orders would block each other, and both
-    # would create an engagement of the same name.
-    one_at_a_time(session, "imports")
     counts = ImportCounts()
     names = NameResolver(
         session, create=options.create_missing, engagement_type=options.engagement_type
+    )
+    loadable = [record for record in batch if isinstance(record, LoadableRecord)]
+    # Two imports that write the same records in different orders would block each other, and both
+    # would create an engagement of the same name.
+    one_at_a_time(
+        session,
+        *(f"import {record.kind} {record.valid.external_id}" for record in loadable),
+        *names.missing(record.valid.names for record in loadable),
     )
     for kind, group in groupby(batch, key=_kind_of):
         records = list(group)
@@ -84,7 +89,6 @@ def _load_new(
     external_ids = [record.valid.external_id for record in loadable]
     if conversations.known_external_ids(session, external_ids):
         return False
-    names.look_up(record.valid.names for record in loadable)
     try:
         with session.begin_nested():
             created = conversations.create_all(

@@ -70,15 +70,21 @@ class NameResolver:
             for field, name in names.items()
         }
 
-    def look_up(self, records: Iterable[Mapping[str, str]]) -> None:
-        """Look the names of many records up at once; `ids_of` then asks for no known name."""
+    def missing(self, records: Iterable[Mapping[str, str]]) -> set[str]:
+        """Look the names of many records up at once; return those that nothing has, with the field.
+
+        `ids_of` then asks for no known name.
+        """
         names: dict[str, set[str]] = {}
         for record in records:
             for field, name in record.items():
                 names.setdefault(field, set()).add(name)
+        missing = set()
         for field, wanted in names.items():
             known = NAMED_REFERENCES[field].table.ids_of_names(self._session, wanted)
             self._ids.update({(field, name): row_id for name, row_id in known.items()})
+            missing |= {f"{field} {name}" for name in wanted - known.keys()}
+        return missing
 
     def forget(self) -> None:
         """Forget the ids: a savepoint that created some of these rows was rolled back."""

@@ -146,15 +146,17 @@ class RecordingLoader:
     def _reserved(
         self, session: Session, values: Mapping[str, Any], names: Mapping[str, str]
     ) -> AudioFile:
-        one_at_a_time(session, "imports")
-        known = lifecycle.of_external_id(session, values["external_id"])
-        if known is not None:
-            return known
         resolver = NameResolver(
             session,
             create=self._options.create_missing,
             engagement_type=self._options.engagement_type,
         )
+        one_at_a_time(
+            session, f"import recording {values['external_id']}", *resolver.missing([names])
+        )
+        known = lifecycle.of_external_id(session, values["external_id"])
+        if known is not None:
+            return known
         fields = {**values, **resolver.ids_of(names)}
         expires_at = utc_now() + _TIME_TO_STORE
         limits = upload_limits(self._runtime)

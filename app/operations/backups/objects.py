@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.core.settings import Settings
 from app.core.storage.files import require_space
+from app.core.storage.objects import is_object_id
 from app.operations.backups import manifest
 from app.operations.backups.manifest import OBJECTS, Manifest
 
@@ -69,5 +70,5 @@ def _names(storage: Path) -> Iterator[str]:
     """Yield the paths of complete objects, relative to the storage."""
     for place, _, names in os.walk(storage):
         for name in names:
-            if not name.startswith("."):
+            if is_object_id(name):
                 yield os.path.relpath(os.path.join(place, name), storage)

@@ -3,11 +3,15 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
-from app.core.process import heartbeat, stopping
+from app.core.hosts.duties import TASKS, Duty
+from app.core.hosts.heartbeats import WORKER, Heartbeat
+from app.core.metrics.catalogue import PERIODIC_SUCCESS
+from app.core.process import stopping
 from app.core.runtime import Runtime
+from app.core.settings import KEEPER
+from app.operations.processes.metrics import metrics_served
 from app.operations.processes.sweep import JobQueue, Sweeper
 
 logger = logging.getLogger(__name__)
@@ -19,25 +23,36 @@ _STOP_WITHIN_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class PeriodicTask:
-    """A short task that runs every so many seconds; a failure is logged and tried again."""
+    """A short task that runs every so many seconds; a failure is logged and tried again.
+
+    Attributes:
+        on_each_host: whether it is about the data folder, and not for the keeper alone.
+    """
 
     name: str
     every_s: float
     run: Callable[[Runtime], object]
+    on_each_host: bool = False
 
 
 def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
     """Sweep until SIGTERM; the sweeper's own jobs are then finished or released."""
     stopping.listen()
     sweeper = Sweeper(runtime, queues)
+    heartbeat = Heartbeat(runtime.db, WORKER, runtime.settings.worker_roles)
+    duty = _keeping(runtime, "sweeps")
     while not stopping.requested():
         began_at = time.monotonic()
-        sweeper.tick()
-        with suppress(OSError):
-            heartbeat.beat(runtime.settings.data_dir)
+        heartbeat.beat()
+        is_keeper = duty.is_mine()
+        sweeper.tick(is_keeper=is_keeper)
+        if is_keeper:
+            runtime.counts.note(PERIODIC_SUCCESS, "sweep")
+        runtime.counts.write()
         _wait_for_next_tick(began_at)
+    duty.give_up()
     sweeper.stop(_STOP_WITHIN_S)
-    heartbeat.stop(runtime.settings.data_dir)
+    heartbeat.stop()
 
 
 def run_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
@@ -46,14 +61,23 @@ def run_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
     The process does not fork: the client of an object storage has threads, which a fork would lose.
     """
     stopping.listen()
+    duty = _keeping(runtime, TASKS)
     due_at = dict.fromkeys(tasks, 0.0)
-    while not stopping.requested():
-        began_at = time.monotonic()
-        for task in tasks:
-            if time.monotonic() >= due_at[task] and not stopping.requested():
-                _run_task(task, runtime)
-                due_at[task] = time.monotonic() + task.every_s
-        _wait_for_next_tick(began_at)
+    with metrics_served(runtime):
+        while not stopping.requested():
+            began_at = time.monotonic()
+            for task in tasks:
+                is_due = time.monotonic() >= due_at[task] and not stopping.requested()
+                if is_due and (task.on_each_host or duty.is_mine()):
+                    _run_task(task, runtime)
+                    due_at[task] = time.monotonic() + task.every_s
+            runtime.counts.write()
+            _wait_for_next_tick(began_at)
+    duty.give_up()
+
+
+def _keeping(runtime: Runtime, name: str) -> Duty:
+    return Duty(runtime.db, name, is_allowed=KEEPER in runtime.settings.worker_roles)
 
 
 def _wait_for_next_tick(began_at: float) -> None:
@@ -64,6 +88,7 @@ def _wait_for_next_tick(began_at: float) -> None:
 def _run_task(task: PeriodicTask, runtime: Runtime) -> None:
     try:
         task.run(runtime)
+        runtime.counts.note(PERIODIC_SUCCESS, task.name)
     except Exception:
         # The failure of one task must not end the others.
         logger.warning(

@@ -23,10 +23,11 @@ class JobQueue:
 
     `due_ids` returns the ids of rows that may start now: due, and under no valid lease; the
     longest waiting first, at most about a hundred. The sweep rings for such a row after
-    `ring_after_s`, and again every `ring_every_s`.
+    `ring_after_s`, and again every `ring_every_s`. `role` is that of the workers that run it.
     """
 
     queue: str
+    role: str
     run: Callable[[Runtime, str], object]
     due_ids: Callable[[Runtime], Sequence[str]]
     ring_after_s: float = 2.0
@@ -42,9 +43,14 @@ class Sweeper:
         self._ring_at: dict[Bell, float] = {}
         self._running: dict[str, int] = {}
 
-    def tick(self) -> None:
-        """Ring for rows that wait without a bell, or start their jobs."""
+    def tick(self, *, is_keeper: bool = True) -> None:
+        """Ring for rows that wait without a bell, or start their jobs.
+
+        The keeper rings for all hosts. Each host that the queue server does not answer starts jobs.
+        """
         self._reap()
+        if not is_keeper and self._runtime.doorbell.answers:
+            return
         waiting: set[Bell] = set()
         for queue in self._queues:
             try:
@@ -82,7 +88,7 @@ class Sweeper:
                 self._run_here(queue, bell)
 
     def _run_here(self, queue: JobQueue, bell: Bell) -> None:
-        if bell.queue not in self._running:
+        if bell.queue not in self._running and queue.role in self._runtime.settings.worker_roles:
             run = partial(_run_job, queue, self._runtime, bell.row_id)
             self._running[bell.queue] = fork(run, name=f"cqe: {bell.queue} job")
 

@@ -1,21 +1,43 @@
 """Web server: gunicorn around the application."""
 
 import os
+import time
 from threading import Thread
 from typing import Any
 
 from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 
+from app.core.database.engine import limit_statements
+from app.core.database.session import Database
+from app.core.hosts import clock_offset
+from app.core.hosts.heartbeats import BEAT_EVERY_S, WEB, Heartbeat
 from app.core.process import stopping
 from app.core.settings import Settings
 from app.dashboard.install import compile_templates
+from app.web.current import runtime_of
+
+_TIMEOUT_S = 30
 
 
 def _prepare_worker(server: Any, worker: Any) -> None:
     stopping.follow(worker.ppid)
+    application = server.app.wsgi()
     # In the background: requests come first, also while the worker starts.
-    Thread(target=compile_templates, args=(server.app.wsgi(),), daemon=True).start()
+    Thread(target=compile_templates, args=(application,), daemon=True).start()
+    runtime = runtime_of(application)
+    limit_statements(runtime.db.engine, _TIMEOUT_S)
+    if not runtime.settings.is_sqlite:
+        clock_offset.follow(runtime.db.engine)
+        Thread(target=_beat, args=(runtime.db,), daemon=True).start()
+
+
+def _beat(db: Database) -> None:
+    """Tell the other hosts of this one."""
+    heartbeat = Heartbeat(db, WEB)
+    while True:
+        heartbeat.beat()
+        time.sleep(BEAT_EVERY_S)
 
 
 GUNICORN_OPTIONS: dict[str, Any] = {
@@ -24,7 +46,7 @@ GUNICORN_OPTIONS: dict[str, Any] = {
     "worker_connections": 500,
     # Answers go through the buffers of the worker's sockets.
     "sendfile": False,
-    "timeout": 30,
+    "timeout": _TIMEOUT_S,
     "graceful_timeout": 20,
     "keepalive": 5,
     "max_requests": 20_000,

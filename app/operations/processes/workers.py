@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from functools import partial
 
 from app.ai.languages.lexicon import lexicon_of
-from app.core.database.schema_revision import is_at_head
+from app.core.database.schema_revision import is_usable
+from app.core.hosts import clock_offset
 from app.core.process import stopping
 from app.core.queue import redis_url, work
 from app.core.runtime import Runtime
+from app.core.settings import SENDER
 from app.operations import start_checks
 from app.operations.processes import scheduler
+from app.operations.processes.fork import call_in_child
 from app.operations.processes.scheduler import PeriodicTask
 from app.operations.processes.supervisor import Service, Supervisor
 from app.operations.processes.sweep import JobQueue
@@ -27,9 +30,11 @@ def services(
     """List the worker's processes; without a queue server the sweep runs all jobs."""
     # The usual lexicon is loaded before the workers are forked, so that they share it.
     lexicon_of("en")
+    clock_offset.follow(runtime.db.engine)
     url = redis_url(runtime.settings)
+    roles = runtime.settings.worker_roles
     listed = [
-        Service("sender", partial(_send_webhooks, runtime)),
+        *([Service("sender", partial(_send_webhooks, runtime))] if SENDER in roles else []),
         Service("scheduler", partial(scheduler.run_sweeps, runtime, queues)),
         Service("upkeep", partial(scheduler.run_tasks, runtime, tasks)),
     ]
@@ -40,6 +45,7 @@ def services(
                 partial(work, queue.queue, url, partial(queue.run, runtime)),
             )
             for queue in queues
+            if queue.role in roles
             for number in range(1, runtime.settings.worker_processes + 1)
         ]
     return listed
@@ -56,7 +62,8 @@ def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQue
             is_logged = True
         time.sleep(1)
     if not supervisor.is_stopping:
-        start_checks.require_usable(runtime)
+        # In a child: the client of an object storage has threads, which a fork would lose.
+        call_in_child(partial(start_checks.require_usable, runtime))()
         erasures.repeat_erasures(runtime)
         runtime.db.engine.dispose()
         supervisor.start(services(runtime, tasks, queues))
@@ -70,4 +77,4 @@ def _send_webhooks(runtime: Runtime) -> None:
 
 def _tables_are_ready(runtime: Runtime) -> bool:
     with runtime.db.reading() as session:
-        return is_at_head(session)
+        return is_usable(session)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from sqlalchemy import case, func, literal_column, or_, select, update
+from sqlalchemy import Select, case, func, literal_column, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -86,6 +86,14 @@ def list_receivers(session: Session) -> list[Receiver]:
     return [Receiver(*row) for row in session.execute(_RECEIVERS)]
 
 
+def served_by_others(session: Session, *, owner: str) -> set[str]:
+    """Return the ids of the subscriptions of which another sender has claims.
+
+    A receiver belongs to one sender at a time: two would send its events out of order.
+    """
+    return set(session.scalars(_claimed_by_others(owner).distinct()))
+
+
 def has_work(session: Session, *, owner: str, now: datetime) -> bool:
     """Whether a delivery is due, or claimed by this owner."""
     if any(
@@ -108,9 +116,18 @@ def claim_due(
 ) -> list[Claim]:
     """Claim the oldest due deliveries of a receiver, and meter those on their first attempt.
 
-    Nothing is claimed when the subscription has changed since the receiver was read: the next
-    tick reads it again.
+    Nothing is claimed when the subscription has changed since the receiver was read, or when
+    another sender has claims of it: the next tick reads it again.
     """
+    # Locked, so that of two senders that look at the same time the second one sees the first's claims.
+    unchanged = select(Subscription.id).where(
+        Subscription.id == receiver.id, Subscription.version == receiver.version
+    )
+    if session.scalar(unchanged.with_for_update(key_share=True)) is None:
+        return []
+    others = _claimed_by_others(owner).where(Delivery.subscription_id == receiver.id).limit(1)
+    if session.scalar(others) is not None:
+        return []
     statement = (
         select(
             Delivery.id,
@@ -122,10 +139,8 @@ def claim_due(
             Event.body,
         )
         .join(Event, Event.id == Delivery.event_id)
-        .join(Subscription, _OF_SUBSCRIPTION)
         .where(
             Delivery.subscription_id == receiver.id,
-            Subscription.version == receiver.version,
             _PENDING,
             Delivery.due_at <= now,
         )
@@ -170,3 +185,9 @@ def claim_due(
     if metered := sum(claim.metered for claim in claims):
         count_delivery(session, subscription_id=receiver.id, now=now, count=metered)
     return claims
+
+
+def _claimed_by_others(owner: str) -> Select[str]:
+    # Not `!=`, for which there is no index.
+    is_other = or_(Delivery.lease_owner < owner, Delivery.lease_owner > owner)
+    return select(Delivery.subscription_id).where(_DELIVERING, is_other)

@@ -15,15 +15,23 @@ from typing import Protocol
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
+from app.core.hosts.heartbeats import SENDER, Heartbeat
+from app.core.metrics.catalogue import (
+    ATTEMPT_SECONDS,
+    ATTEMPTS,
+    ATTEMPTS_IN_FLIGHT,
+    RECLAIMED_DELIVERIES,
+)
+from app.core.metrics.counts import ProcessCounts
 from app.core.outgoing_http.reply import HttpClient
-from app.core.process import heartbeat, owner
+from app.core.process import owner
 from app.core.settings import Settings
 from app.webhooks.sender import claims, reclaim
 from app.webhooks.sender.claims import Claim, Receiver
 from app.webhooks.sender.dispatch import Dispatcher
-from app.webhooks.sender.metrics import SenderMetrics
 from app.webhooks.sender.receiver_queues import ReceiverQueues
 from app.webhooks.sender.result_writer import ResultWriter
+from app.webhooks.sender.results import AttemptResult
 
 logger = logging.getLogger(__name__)
 
@@ -60,26 +68,25 @@ class SenderLoop:
         dispatcher: Dispatcher,
         listener: WakeListener,
         wake: threading.Event,
-        metrics: SenderMetrics,
+        counts: ProcessCounts,
     ) -> None:
         self._db = db
         self._client = client
         self._dispatcher = dispatcher
         self._listener = listener
         self._wake = wake
-        self._metrics = metrics
+        self._counts = counts
         self._owner = owner.this_process()
-        self._data_dir = settings.data_dir
+        self._heartbeat = Heartbeat(db, SENDER)
         self._lease = timedelta(seconds=settings.webhook_timeout_s + _LEASE_BEYOND_TIMEOUT_S)
         self._queues = ReceiverQueues()
         self._threads = ThreadPoolExecutor(_MOST_THREADS, "webhook")
-        self._results = ResultWriter(db, settings, metrics.count_attempts)
+        self._results = ResultWriter(db, settings, self._count_attempts)
         self._to_release: list[Claim] = []
         self._busy_until = 0.0
         self._next_maintenance = 0.0
         self._is_armed = False
         self._error: BaseException | None = None
-        metrics.watch(db, lambda: len(self._queues.in_flight()))
 
     def run(self, should_stop: Callable[[], bool]) -> None:
         """Send until told to stop; then let requests in flight end, and release the other claims."""
@@ -95,7 +102,7 @@ class SenderLoop:
             self._finish()
         finally:
             # Requests that are cut off now have no result: they are not the receiver's failures.
-            heartbeat.stop(self._data_dir, heartbeat.SENDER)
+            self._heartbeat.stop()
             self._results.close()
             self._client.close()
             self._threads.shutdown(wait=False, cancel_futures=True)
@@ -107,13 +114,16 @@ class SenderLoop:
         now = utc_now()
         with self._db.reading() as session:
             receivers = claims.list_receivers(session)
+            taken = claims.served_by_others(session, owner=self._owner)
         versions = {receiver.id: receiver.version for receiver in receivers}
         self._to_release += self._queues.withdraw(versions)
         self._release_withdrawn()
         if time.monotonic() >= self._next_maintenance:
             self._maintain(receivers, now)
         wanted = [
-            (receiver, count) for receiver in receivers if (count := self._wanted(receiver, now))
+            (receiver, count)
+            for receiver in receivers
+            if receiver.id not in taken and (count := self._wanted(receiver, now))
         ]
         while wanted:
             self._queues.add(self._claim(wanted[:_RECEIVERS_PER_TRANSACTION], now))
@@ -167,9 +177,9 @@ class SenderLoop:
             logger.warning("reclaiming %s deliveries of a dead sender", len(orphaned))
             with self._db.writing() as session:
                 reclaim.reclaim(session, orphaned, now=now)
-            self._metrics.count_reclaimed(len(orphaned))
+            self._counts.count(RECLAIMED_DELIVERIES, by=len(orphaned))
         self._client.close_idle()
-        heartbeat.beat(self._data_dir, heartbeat.SENDER)
+        self._heartbeat.beat()
         self._queues.forget_others(receiver.id for receiver in receivers)
         self._next_maintenance = time.monotonic() + _MAINTENANCE_EVERY_S
 
@@ -181,13 +191,22 @@ class SenderLoop:
         """
         following: Claim | None = claim
         while following is not None:
-            result = self._dispatcher.send(following)
+            self._counts.change(ATTEMPTS_IN_FLIGHT, 1)
+            try:
+                result = self._dispatcher.send(following)
+            finally:
+                self._counts.change(ATTEMPTS_IN_FLIGHT, -1)
             if result is not None and not self._results.record(result):
                 return
             reply = result.reply if result is not None else None
             following, needs_more = self._queues.finish(following, reply)
             if needs_more:
                 self._wake.set()
+
+    def _count_attempts(self, recorded: Sequence[AttemptResult]) -> None:
+        for result in recorded:
+            self._counts.count(ATTEMPTS, result.reply.outcome.value)
+            self._counts.observe(ATTEMPT_SECONDS, seconds=result.reply.duration_ms / 1000)
 
     def _keep_error(self, delivering: Future[None]) -> None:
         """Let the loop raise the error of a thread: its slot would be lost without a sign."""

@@ -2,25 +2,21 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import suppress
 
 from app.core.clock import utc_now
 from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
-from app.core.metrics.request_metrics import RequestMetrics
-from app.core.metrics.server import MetricsServer
+from app.core.hosts import clock_offset
 from app.core.outgoing_http.client import RequestsClient
 from app.core.process import owner
 from app.core.queue import BellListener, redis_url
 from app.core.runtime import Runtime
-from app.core.settings import Settings
 from app.webhooks.policy import address_policy
 from app.webhooks.sender import claims
 from app.webhooks.sender.dispatch import Dispatcher
 from app.webhooks.sender.loop import SenderLoop
-from app.webhooks.sender.metrics import SenderMetrics
 from app.webhooks.service import SENDER_BELL
 
 
@@ -29,13 +25,13 @@ def run_sender(runtime: Runtime, should_stop: Callable[[], bool]) -> None:
 
     Call it in a process of its own, after the fork.
     """
+    settings = runtime.settings
     # A lost result only causes a repetition: the sender need not wait for the disk at each commit.
-    settings = replace(runtime.settings, sqlite_synchronous="NORMAL")
-    db = Database(settings, runtime.doorbell.ring, runtime.hooks)
+    db = Database(settings, runtime.doorbell.ring, runtime.hooks, waits_for_disk=False)
+    clock_offset.follow(db.engine)
     client = RequestsClient(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
     wake = threading.Event()
     listener = BellListener(SENDER_BELL.queue, redis_url(settings), wake.set)
-    metrics = SenderMetrics()
     loop = SenderLoop(
         settings=settings,
         db=db,
@@ -43,13 +39,14 @@ def run_sender(runtime: Runtime, should_stop: Callable[[], bool]) -> None:
         dispatcher=Dispatcher(client, runtime.keyring, timeout_s=settings.webhook_timeout_s),
         listener=listener,
         wake=wake,
-        metrics=metrics,
+        counts=runtime.counts,
     )
     listener.start()
     try:
-        with _metrics_server(settings, metrics):
-            loop.run(should_stop)
+        runtime.counts.keep_writing()
+        loop.run(should_stop)
     finally:
+        runtime.counts.write()
         listener.stop()
         client.close()
         db.engine.dispose()
@@ -61,7 +58,6 @@ def drain(runtime: Runtime, *, within_s: float) -> bool:
     A delivery that fails is due again later, and left to a sender.
     """
     until = time.monotonic() + within_s
-    without_metrics = replace(runtime, settings=replace(runtime.settings, metrics_listen=None))
     is_done = False
 
     def should_stop() -> bool:
@@ -70,24 +66,10 @@ def drain(runtime: Runtime, *, within_s: float) -> bool:
             is_done = is_done or not _has_work(runtime.db)
         return is_done or time.monotonic() > until
 
-    run_sender(without_metrics, should_stop)
+    run_sender(runtime, should_stop)
     return is_done
 
 
 def _has_work(db: Database) -> bool:
     with db.reading() as session:
         return claims.has_work(session, owner=owner.this_process(), now=utc_now())
-
-
-@contextmanager
-def _metrics_server(settings: Settings, metrics: SenderMetrics) -> Iterator[None]:
-    if settings.metrics_listen is None:
-        yield
-        return
-    metrics.registry.register(RequestMetrics(settings.data_dir))
-    server = MetricsServer(*settings.metrics_listen, metrics.registry)
-    server.start()
-    try:
-        yield
-    finally:
-        server.stop()

@@ -82,18 +82,19 @@ def list_orphaned(
 def reclaim(session: Session, orphaned: Sequence[OrphanedClaim], *, now: datetime) -> None:
     """Make orphaned claims due again, with the same attempt number.
 
-    An interrupted attempt is not counted. From the fifth interruption on the delivery pauses, up
-    to a minute: it may be the one that brings its sender down.
+    An interrupted attempt is not counted, and its delivery keeps its place among those of its
+    receiver. From the fifth interruption on it pauses, up to a minute: it may be the one that
+    brings its sender down.
     """
     _lock_subscriptions(session, {claim.subscription_id for claim in orphaned})
     for claim in sorted(orphaned, key=lambda orphan: orphan.delivery_id):
         beyond = max(0, claim.interruptions + 1 - _INTERRUPTIONS_WITHOUT_PAUSE)
-        pause_s = min(2**beyond, _LONGEST_PAUSE_S) if beyond else 0
+        pause = timedelta(seconds=min(2**beyond, _LONGEST_PAUSE_S))
         _make_pending(
             session,
             and_(Delivery.id == claim.delivery_id, Delivery.lease_token == claim.lease_token),
             interruptions=Delivery.interruptions + 1,
-            due_at=now + timedelta(seconds=pause_s),
+            due_at=now + pause if beyond else Delivery.due_at,
         )
 
 

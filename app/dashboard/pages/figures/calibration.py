@@ -77,7 +77,8 @@ def show(round_id: str) -> str:
         query = {"ids": ",".join(shown["evaluation_ids"]), "current": "false"}
         page = listed(session, {**query, "pageSize": str(MOST_IDS)})
         names = _names(session, [shown])
-    left = calibration.to_rate(shown, current_person().user_id)
+    user_id = current_person().user_id
+    left = rounds.left_to_rate(shown, user_id) if user_id in shown["reviewers"] else []
     return render_template(
         "reviews/round.html",
         shown=shown,

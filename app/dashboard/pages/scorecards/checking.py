@@ -1,16 +1,19 @@
 """Checks of drafts: what the API would refuse, and what the linter warns of."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.errors import InvalidInput
+from app.core.errors import Detail, InvalidInput
 from app.dashboard import forms
 from app.dashboard.views.scorecards.draft_changes import weight_text
 from app.scorecards import authoring
 from app.scorecards.schemas.scorecards import ScorecardCreate
 
 _SCHEMA = ScorecardCreate()
+# Where the path of a part ends within the path of a field.
+_PART_END = re.compile(r"[.\[]|$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,16 @@ class DraftCheck:
     warnings: list[dict[str, str]]
     weights: str
 
+    @property
+    def messages(self) -> dict[str, str]:
+        """The messages of the errors by path: at their fields, and at every part around these."""
+        messages: dict[str, list[str]] = {}
+        for error in self.errors:
+            path = error["field"]
+            for part in _PART_END.finditer(path):
+                messages.setdefault(path[: part.start()], []).append(error["message"])
+        return {path: " ".join(texts) for path, texts in messages.items()}
+
 
 def loaded_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """Load a draft as the API loads a scorecard; raises `InvalidInput`."""
@@ -38,7 +51,7 @@ def checked(document: Mapping[str, Any], channel: str) -> DraftCheck:
         loaded = loaded_document(document)
     except InvalidInput as error:
         findings = [
-            {"field": detail["field"], "message": detail["message"]} for detail in error.details
+            {"field": detail["field"], "message": _form_message(detail)} for detail in error.details
         ]
         return DraftCheck(findings, [], weights)
     result = authoring.check(loaded, channel=channel)
@@ -47,3 +60,9 @@ def checked(document: Mapping[str, Any], channel: str) -> DraftCheck:
         [finding.as_json() for finding in result.warnings],
         weights,
     )
+
+
+def _form_message(detail: Detail) -> str:
+    if detail["field"].endswith(".appliesWhen.labels"):
+        return "Each line must be a name and a value, such as team=north."
+    return detail["message"]

@@ -14,10 +14,11 @@ from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
 from app.dashboard.pages.scorecards.checking import checked, loaded_document
 from app.dashboard.pages.scorecards.trial import last_trial, start_trial
+from app.dashboard.pickers import campaign_names
 from app.dashboard.views.scorecards import draft_form
-from app.dashboard.views.scorecards.controls import rules_for
+from app.dashboard.views.scorecards.controls import metric_controls, rules_for
 from app.dashboard.views.scorecards.draft_changes import changed, leaf_changes
-from app.dashboard.views.scorecards.editing import edited_sections
+from app.dashboard.views.scorecards.editing import edited_sections, named_campaigns
 from app.dashboard.views.scorecards.trial import large_change_text
 from app.dashboard.words import WORDS
 from app.people import audit
@@ -46,7 +47,7 @@ def open_draft() -> Response:
     user_id = current_person().user_id
     with current_runtime().db.writing() as session:
         if start in default_scorecards.IDS:
-            document = draft_form.empty_document(start)
+            document = draft_form.empty_document(default_scorecards.document_of(start))
             opened = service.open_draft(session, user_id, document, channel=start)
         elif request.form.get("nextVersion") == "true":
             shown = scorecards.get(session, start)
@@ -242,14 +243,17 @@ def _page(
     check = checked(document, draft.channel)
     used = {criterion.get("key") for criterion in document["criteria"]}
     shipped = default_scorecards.document_of(draft.channel)
+    campaigns = campaign_names(session, named_campaigns(document))
     differences = leaf_changes(draft.document, document) if has_changed else []
     return render_template(
         "scorecards/editor.html",
         draft=draft,
         document=document,
         check=check,
-        groups=edited_sections(document, draft.channel),
-        rest=orjson.dumps(draft_form.rest_of(document, draft_form.DOCUMENT_FIELDS)).decode(),
+        messages=check.messages,
+        groups=edited_sections(document, draft.channel, campaigns),
+        campaigns=campaigns,
+        thresholds=metric_controls(document.get("metrics", {})),
         section_titles={
             section["key"]: section.get("title", section["key"])
             for section in document["sections"]

@@ -1,5 +1,7 @@
 """Scorecards as they are: their list and use, one version in words, and two versions compared."""
 
+from datetime import datetime
+
 from flask import render_template, request
 
 from app.campaigns import service as campaigns
@@ -7,7 +9,7 @@ from app.core.database.paging import PageRequest
 from app.dashboard import forms
 from app.dashboard import service as saved
 from app.dashboard.blueprint import PageBlueprint
-from app.dashboard.queries import filters_of_request
+from app.dashboard.queries import PageFilters, filters_of_request
 from app.dashboard.views.scorecards.described import described_sections
 from app.dashboard.views.scorecards.versions import version_changes
 from app.evaluations import listing
@@ -38,21 +40,16 @@ class VersionComparison(CamelSchema):
 def list_page() -> str:
     """List the scorecards, and how many conversations of the period each one has judged."""
     chosen = filters_of_request()
-    period = {
-        name: moment
-        for name, moment in (("start", chosen.period.start), ("end", chosen.period.end))
-        if moment is not None
-    }
     with current_runtime().db.reading() as session:
         scorecards = service.list_page(session, _ALL).items
-        counts = listing.count_by_scorecard(session, **period)
+        counts = listing.count_by_scorecard(session, **_period(chosen))
         drafts = saved.drafts(session)
         editors = people.display_names(session, {draft.updated_by for draft in drafts})
     return render_template(
         "scorecards/list.html",
         chosen=chosen,
         scorecards=scorecards,
-        counts=counts,
+        counts={scorecard_id: sum(each.values()) for scorecard_id, each in counts.items()},
         drafts=drafts,
         editors=editors,
     )
@@ -61,15 +58,19 @@ def list_page() -> str:
 @blp.get("/scorecards/<id:scorecard_id>")
 @require_scope(SCOPE)
 def show(scorecard_id: str) -> str:
-    """Show one version in words, with the other versions and the campaigns that use it."""
+    """Show one version in words, the campaigns that use it, and how often each version judged."""
+    chosen = filters_of_request()
     asked = forms.load(VersionQuery(), request.args)
     newest_first = PageRequest(page_size=_MOST_SHOWN)
     with current_runtime().db.reading() as session:
         scorecard = service.get(session, scorecard_id, **asked)
         versions = service.list_versions(session, scorecard_id, newest_first)
+        counts = listing.count_by_scorecard(session, scorecard_id=scorecard_id, **_period(chosen))
         used_by = campaigns.names_with_scorecard(session, scorecard_id, limit=_MOST_SHOWN)
     return render_template(
         "scorecards/show.html",
+        chosen=chosen,
+        counts=counts.get(scorecard_id, {}),
         scorecard=scorecard,
         sections=described_sections(scorecard["definition"]),
         versions=versions,
@@ -92,3 +93,8 @@ def compare(scorecard_id: str) -> str:
         after=after,
         changes=version_changes(before["definition"], after["definition"]),
     )
+
+
+def _period(chosen: PageFilters) -> dict[str, datetime]:
+    bounds = {"start": chosen.period.start, "end": chosen.period.end}
+    return {name: moment for name, moment in bounds.items() if moment is not None}

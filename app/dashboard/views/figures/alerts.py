@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from app.dashboard.views.figures.changes import MeasuredMean, change_of
+from app.dashboard.views.formatting import percent
 from app.dashboard.views.times import rounded_length
 
 _FAILING_FOR = timedelta(hours=1)
@@ -93,7 +94,7 @@ def _work(situation: Situation) -> Iterator[Alert]:
     if failed is not None and failed.count >= _FEWEST_FAILED:
         share = failed.count / max(1, situation.ended_count)
         if share > _FAILED_SHARE:
-            yield Alert(f"{failed.count} failed, {share:.0%} of those that ended", failed.href)
+            yield Alert(f"{failed.count} failed, {percent(share)} of those that ended", failed.href)
 
 
 def _reviews(situation: Situation) -> Iterator[Alert]:
@@ -121,7 +122,7 @@ def _mean(situation: Situation) -> Iterator[Alert]:
 
 
 def _usage(situation: Situation) -> Iterator[Alert]:
-    for name, percent in situation.usage_percents.items():
-        if percent >= _USAGE_FROM_PERCENT:
-            text = f"{name}: {percent:.0f} % of the plan's amount used"
+    for name, used_percent in situation.usage_percents.items():
+        if used_percent >= _USAGE_FROM_PERCENT:
+            text = f"{name}: {used_percent:.0f} % of the plan's amount used"
             yield Alert(text)

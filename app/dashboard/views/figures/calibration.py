@@ -39,16 +39,6 @@ class ShownDifference:
     cells: Sequence[str]
 
 
-def to_rate(shown: Mapping[str, Any], user_id: str) -> list[str]:
-    """Return the conversations that a person of the round has yet to rate; none for others."""
-    if user_id not in shown["reviewers"]:
-        return []
-    rated = {
-        rating["evaluation_id"] for rating in shown["ratings"] if rating["reviewer"] == user_id
-    }
-    return [each for each in shown["evaluation_ids"] if each not in rated]
-
-
 def rows_of(
     shown: Mapping[str, Any], evaluations: Mapping[str, Mapping[str, Any]], left: Sequence[str]
 ) -> list[RoundRow]:

@@ -1,12 +1,12 @@
-"""Controls of the editor for the parameters of a rule."""
+"""Controls of the editor for parameters of rules, conditions and thresholds of metrics."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from app.ai.dialogue.friction import WEIGHTS
 from app.ai.scorecard.metric_names import METRICS_OF
-from app.ai.scorecard.schema import KNOWN_RULES, NUMBER
+from app.ai.scorecard.schema import KNOWN_RULES, METRICS, NUMBER
 from app.dashboard.views.formatting import MISSING
 from app.dashboard.views.scorecards.draft_form import STATEMENT_LISTS
 from app.dashboard.words import WORDS, text_of
@@ -22,14 +22,20 @@ _YES_NO = {"true": "yes", "false": "no"}
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterControl:
-    """A field of the form: `kind` is number, text, lines, choice or hidden."""
+class FormControl:
+    """A field of the form.
+
+    Attributes:
+        kind: number, text, lines, choice, checks, campaign or hidden.
+        chosen: the options that are on, of `checks`.
+    """
 
     name: str
     label: str
     kind: str
-    value: str
+    value: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    chosen: Sequence[str] = ()
 
 
 def rules_for(criterion_type: str) -> dict[str, str]:
@@ -38,7 +44,7 @@ def rules_for(criterion_type: str) -> dict[str, str]:
     return {"": "A language model alone", **{name: text_of("rule", name) for name in fitting}}
 
 
-def parameter_controls(path: str, judge: Mapping[str, Any], channel: str) -> list[ParameterControl]:
+def parameter_controls(path: str, judge: Mapping[str, Any], channel: str) -> list[FormControl]:
     """Return the controls of the parameters of a criterion's rule, none without a known rule."""
     rule = KNOWN_RULES.get(judge.get("rule", ""))
     if rule is None:
@@ -51,37 +57,107 @@ def parameter_controls(path: str, judge: Mapping[str, Any], channel: str) -> lis
     ]
 
 
-def _controls(
-    path: str, name: str, kind: Any, value: Any, channel: str
-) -> Iterator[ParameterControl]:
+def condition_controls(
+    path: str, conditions: Mapping[str, Any], channel: str, campaigns: Mapping[str, str]
+) -> list[FormControl]:
+    """Return the controls of the conditions of a criterion.
+
+    Args:
+        campaigns: the names of the campaigns that the conditions of the draft name, by id.
+    """
+    measured = conditions.get("metric", {})
+    labels = conditions.get("labels", {})
+    lines = labels if isinstance(labels, str) else "\n".join(f"{k}={v}" for k, v in labels.items())
+    languages = " ".join(conditions.get("languages", []))
+    metrics = {"": MISSING, **_metrics(channel)}
+    return [
+        FormControl(f"{path}.languages", "Languages, such as en hi", "text", languages),
+        *_campaigns(f"{path}.campaignIds", conditions.get("campaignIds", []), campaigns),
+        FormControl(f"{path}.labels", "Labels, one a line, such as team=north", "lines", lines),
+        *_checks(path, "directions", "Directions", "direction", conditions),
+        *_checks(path, "events", "One of these happens", "event", conditions),
+        *_said(f"{path}.said", "Said", conditions.get("said", {})),
+        *_said(f"{path}.notSaid", "Not said", conditions.get("notSaid", {})),
+        FormControl(
+            f"{path}.metric.metric",
+            "Metric",
+            "choice",
+            measured.get("metric", ""),
+            metrics,
+        ),
+        *(
+            FormControl(
+                f"{path}.metric.{name}", f"Metric {text}", "number", _text(measured.get(name))
+            )
+            for name, text in _BOUNDS.items()
+        ),
+    ]
+
+
+def metric_controls(metrics: Mapping[str, Any]) -> list[FormControl]:
+    """Return the controls of the thresholds of the metrics."""
+    return [
+        FormControl(
+            f"metrics.{name}", text_of("threshold", name), "lines", ", ".join(metrics.get(name, []))
+        )
+        if kind is list
+        else FormControl(
+            f"metrics.{name}", text_of("threshold", name), "number", _text(metrics.get(name))
+        )
+        for name, kind in METRICS.items()
+    ]
+
+
+def _checks(
+    path: str, name: str, label: str, words: str, conditions: Mapping[str, Any]
+) -> Iterator[FormControl]:
+    chosen = conditions.get(name, ())
+    yield FormControl(f"{path}.{name}", label, "checks", options=WORDS[words], chosen=chosen)
+
+
+def _campaigns(path: str, ids: Sequence[str], names: Mapping[str, str]) -> Iterator[FormControl]:
+    """Yield the field of each campaign, and of one more to choose."""
+    for index, campaign_id in enumerate([*ids, ""]):
+        label = f"Campaign: {names.get(campaign_id, 'not known')}" if campaign_id else "Campaign"
+        yield FormControl(f"{path}[{index}]", label, "campaign", campaign_id)
+
+
+def _said(path: str, label: str, said: Mapping[str, Any]) -> Iterator[FormControl]:
+    phrases = "\n".join(said.get("anyOf", []))
+    yield FormControl(f"{path}.anyOf", f"{label}: phrases, one a line", "lines", phrases)
+    speakers = {"": MISSING, **WORDS["speaker"]}
+    yield FormControl(f"{path}.by", f"{label} by", "choice", said.get("by", ""), speakers)
+
+
+def _controls(path: str, name: str, kind: Any, value: Any, channel: str) -> Iterator[FormControl]:
     label = text_of("parameter", name)
     if name in STATEMENT_LISTS:
         yield from _statements(path, value or [])
     elif name in _PARTS:
         for part, text in _PARTS[name].items():
             number = _text((value or {}).get(part))
-            yield ParameterControl(f"{path}.{part}", f"{label}: {text}", "number", number)
+            yield FormControl(f"{path}.{part}", f"{label}: {text}", "number", number)
     elif kind is list:
-        yield ParameterControl(path, f"{label}, one a line", "lines", "\n".join(value or []))
+        yield FormControl(path, f"{label}, one a line", "lines", "\n".join(value or []))
     elif kind is bool:
-        yield ParameterControl(path, label, "choice", _text(value), {"": MISSING, **_YES_NO})
+        yield FormControl(path, label, "choice", _text(value), {"": MISSING, **_YES_NO})
     elif kind is str:
         options = WORDS["speaker"] if name == "by" else _metrics(channel)
-        yield ParameterControl(path, label, "choice", _text(value), {"": MISSING, **options})
+        yield FormControl(path, label, "choice", _text(value), {"": MISSING, **options})
     elif kind in (int, NUMBER):
-        yield ParameterControl(path, label, "number", _text(value))
+        yield FormControl(path, label, "number", _text(value))
 
 
-def _statements(path: str, statements: list[Mapping[str, Any]]) -> Iterator[ParameterControl]:
+def _statements(path: str, statements: list[Mapping[str, Any]]) -> Iterator[FormControl]:
     """Yield the fields of each statement, and of one more to fill in."""
     for index, statement in enumerate([*statements, {}]):
         place, number = f"{path}[{index}]", index + 1
-        yield ParameterControl(f"{place}.key", "", "hidden", statement.get("key", ""))
+        yield FormControl(f"{place}.key", "", "hidden", statement.get("key", ""))
         title = statement.get("title", "")
-        yield ParameterControl(f"{place}.title", f"Statement {number}", "text", title)
+        yield FormControl(f"{place}.title", f"Statement {number}", "text", title)
         phrases = "\n".join(statement.get("anyOf", []))
         label = f"Phrases of statement {number}, of which any counts, one a line"
-        yield ParameterControl(f"{place}.anyOf", label, "lines", phrases)
+        yield FormControl(f"{place}.anyOf", label, "lines", phrases)
 
 
 def _metrics(channel: str) -> dict[str, str]:

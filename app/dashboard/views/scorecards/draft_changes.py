@@ -1,5 +1,6 @@
 """Changes to the structure of a draft: parts are added, moved, copied and removed."""
 
+import re
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
@@ -8,6 +9,9 @@ from app.core.errors import InvalidInput
 from app.dashboard.views.formatting import MISSING
 
 Document = dict[str, Any]
+_CRITERION = re.compile(r"criteria\[(\d+)\]")
+_ROW = re.compile(r"(?:\w+(?:\[\d{1,3}\])?\.)*\w+\[\d{1,3}\]")
+_STEP = re.compile(r"\w+")
 
 
 def changed(document: Document, action: str, shipped: Mapping[str, Any]) -> tuple[Document, str]:
@@ -155,6 +159,21 @@ def _add_option(document: Document, place: str, shipped: Mapping[str, Any]) -> s
     return f"criterion-{index}"
 
 
+def _remove_row(document: Document, place: str, shipped: Mapping[str, Any]) -> str:
+    """Remove the member of a list by its path, such as `criteria[2].options[1]` or `topics[0]`."""
+    if not _ROW.fullmatch(place):
+        raise _unknown()
+    *steps, index = _STEP.findall(place)
+    part: Any = document
+    for step in steps:
+        part = part[_index(part, step)] if isinstance(part, list) else dict(part).get(step, [])
+    if not isinstance(part, list):
+        raise _unknown()
+    part.pop(_index(part, index))
+    criterion = _CRITERION.match(place)
+    return f"criterion-{criterion[1]}" if criterion else str(steps[0])
+
+
 def _free(key: str, taken: set[Any]) -> str:
     numbers = range(2, len(taken) + 3)
     return next(free for free in (f"{key}_{n}" for n in numbers) if free not in taken)
@@ -172,4 +191,5 @@ _CHANGES: Mapping[str, Callable[[Document, str, Mapping[str, Any]], str]] = {
     "criterion-up": lambda document, place, _: _move_criterion(document, place, -1),
     "criterion-down": lambda document, place, _: _move_criterion(document, place, 1),
     "option-add": _add_option,
+    "row-remove": _remove_row,
 }

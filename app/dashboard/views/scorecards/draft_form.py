@@ -5,29 +5,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from app.ai.dialogue.friction import WEIGHTS
-from app.ai.scorecard.schema import KNOWN_RULES, NUMBER
+from app.ai.scorecard.schema import KNOWN_RULES, METRICS, MINIMUM, MINIMUM_OPTIONAL, NUMBER
 from app.core.errors import InvalidInput
-from app.core.json_loader import load_object
 
 # Fields of the form that are no fields of the document.
 OWN_FIELDS = frozenset({"form_token", "version", "action"})
-# Fields that the form edits; all others travel through it in `rest`, as JSON.
-DOCUMENT_FIELDS = frozenset(
-    {"name", "description", "languages", "passThreshold", "sections", "criteria"}
-)
-CRITERION_FIELDS = frozenset(
-    {
-        *("key", "title", "section", "question", "type", "weight", "criticality", "errorClass"),
-        *("options", "judge", "notApplicableWhen", "suggestion"),
-    }
-)
+MINIMUM_FIELDS = (*MINIMUM, *MINIMUM_OPTIONAL)
 STATEMENT_LISTS = ("statements", "requiredStatements")
-_REST, _WAS = "rest", "was"
+_WAS = "was"
 _FIELD = re.compile(
-    r"(name|description|languages|passThreshold|rest"
+    r"(name|description|languages|passThreshold|maxFailedWeightPercent"
+    rf"|minimum\.({'|'.join(MINIMUM_FIELDS)})|metrics\.({'|'.join(METRICS)})"
+    r"|bands\[\d\]\.(key|from)|topics\[\d{1,3}\]\.(name|anyOf)"
     r"|sections\[\d{1,3}\]\.(key|title)"
-    r"|criteria\[\d{1,3}\]\.(key|title|section|question|type|weight|criticality|errorClass"
-    r"|notApplicableWhen|suggestion|rest|was|options\[\d{1,3}\]\.(answer|score|anchor)"
+    r"|criteria\[\d{1,3}\]\.(use|key|title|section|question|type|weight|criticality|errorClass"
+    r"|failsAt|dimension|notApplicableWhen|suggestion|was"
+    r"|options\[\d{1,3}\]\.(answer|score|anchor)"
+    r"|appliesWhen\.(languages|labels|(directions|events|campaignIds)\[\d{1,3}\]"
+    r"|(said|notSaid)\.(anyOf|by)|metric\.(metric|atLeast|atMost))"
     r"|judge\.(rule|methods|parameters\.\w+(\.\w+|\[\d{1,3}\]\.\w+)?)))"
 )
 _STEP = re.compile(r"(\w+)|\[(\d+)\]")
@@ -39,19 +34,25 @@ _PARAMETERS = {
 }
 _NUMBERS = frozenset(
     {
-        *("weight", "score", "passThreshold", "answer", "atLeast", "atMost"),
-        *("firstTurns", "lastTurns", *WEIGHTS),
-        *(name for name, kind in _PARAMETERS.items() if kind in (int, NUMBER)),
+        *("weight", "score", "passThreshold", "answer", "atLeast", "atMost", "from", "failsAt"),
+        *("firstTurns", "lastTurns", "maxFailedWeightPercent", *MINIMUM_FIELDS, *WEIGHTS),
+        *(name for name, kind in {**_PARAMETERS, **METRICS}.items() if kind in (int, NUMBER)),
     }
 )
 _YES_NO = frozenset(name for name, kind in _PARAMETERS.items() if kind is bool)
-_LINES = frozenset({"anyOf", "requires", "methods", "languages"})
+# What parts the members of a list in the text of its field.
+_SEPARATORS = {
+    **dict.fromkeys(("anyOf", "requires", "methods"), r"\n"),
+    **dict.fromkeys((name for name, kind in METRICS.items() if kind is list), r"[,\n]"),
+    "languages": r"[,\s]",
+}
 
 
-def empty_document(channel: str) -> dict[str, Any]:
-    """Return a draft with one section and no criterion."""
+def empty_document(shipped: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a draft with one section, no criterion, and all else as in a scorecard that ships."""
+    kept = {name: value for name, value in shipped.items() if name not in ("id", "name", "version")}
     section = {"key": "section_1", "title": "First section"}
-    return {"channel": channel, "sections": [section], "criteria": []}
+    return tidy({**kept, "sections": [section], "criteria": []})
 
 
 def document_of(form: Mapping[str, str], shipped: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,14 +63,12 @@ def document_of(form: Mapping[str, str], shipped: Mapping[str, Any]) -> dict[str
 
     Raises:
         InvalidInput: a field is not one of the form.
-        MalformedRequest: a hidden field is no JSON.
     """
     tree: dict[str | int, Any] = {}
     for name, text in form.items():
         if name not in OWN_FIELDS:
             _set(tree, name, text)
     document: dict[str, Any] = _with_lists(tree)
-    document = {**_rest(document, DOCUMENT_FIELDS), **document}
     document["criteria"] = [
         _criterion(criterion, shipped) for criterion in document.get("criteria", [])
     ]
@@ -97,11 +96,6 @@ def tidy(document: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def rest_of(part: Mapping[str, Any], edited: frozenset[str]) -> dict[str, Any]:
-    """Return the fields of a part that the form does not edit."""
-    return {name: value for name, value in part.items() if name not in edited}
-
-
 def _set(tree: dict[str | int, Any], name: str, text: str) -> None:
     if not _FIELD.fullmatch(name):
         raise InvalidInput.field(name, "There is no such field.", location="form")
@@ -114,16 +108,24 @@ def _set(tree: dict[str | int, Any], name: str, text: str) -> None:
 
 
 def _value(name: str, text: str) -> Any:
-    if name in _LINES:
-        words = name == "languages"
-        lines = text.replace(",", " ").split() if words else text.split("\n")
-        return [line.strip() for line in lines if line.strip()]
+    if name in _SEPARATORS:
+        return [part.strip() for part in re.split(_SEPARATORS[name], text) if part.strip()]
+    if name == "labels":
+        return _labels(text)
     if name in _YES_NO:
         return text == "true" if text in ("true", "false") else text
     if name in _NUMBERS and _WHOLE.fullmatch(text.strip()):
         return int(text)
     if name in _NUMBERS and _DECIMAL.fullmatch(text.strip()):
         return float(text.replace(",", "."))
+    return text
+
+
+def _labels(text: str) -> dict[str, str] | str:
+    """Return the labels of lines such as `team=north`; the text itself if a line is none."""
+    lines = [line.partition("=") for line in text.split("\n") if line.strip()]
+    if all(name.strip() and value.strip() for name, _, value in lines):
+        return {name.strip(): value.strip() for name, _, value in lines}
     return text
 
 
@@ -136,14 +138,8 @@ def _with_lists(tree: Any) -> Any:
     return {step: _with_lists(value) for step, value in tree.items()}
 
 
-def _rest(part: dict[str, Any], edited: frozenset[str]) -> dict[str, Any]:
-    text = part.pop(_REST, "")
-    return rest_of(load_object(text.encode(), noun="hidden field"), edited) if text else {}
-
-
 def _criterion(criterion: dict[str, Any], shipped: Mapping[str, Any]) -> dict[str, Any]:
     former_type, _, former_rule = str(criterion.pop(_WAS, "")).partition(" ")
-    criterion = {**_rest(criterion, CRITERION_FIELDS), **criterion}
     kind, judge = criterion.get("type", ""), criterion.get("judge", {})
     rule = judge.get("rule", "")
     if former_type != kind:
@@ -152,6 +148,9 @@ def _criterion(criterion: dict[str, Any], shipped: Mapping[str, Any]) -> dict[st
             rule = ""
     if former_rule != rule:
         judge = {"rule": rule, "parameters": _shipped_parameters(rule, shipped)}
+    conditions = criterion.get("appliesWhen", {})
+    if "campaignIds" in conditions:
+        conditions["campaignIds"] = [one for one in conditions["campaignIds"] if one]
     return {**criterion, "judge": judge}
 
 

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
-from app.dashboard.views.scorecards.controls import ParameterControl, parameter_controls
-from app.dashboard.views.scorecards.draft_form import CRITERION_FIELDS, rest_of
+from app.dashboard.views.scorecards.controls import (
+    FormControl,
+    condition_controls,
+    parameter_controls,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +17,8 @@ class EditedCriterion:
 
     Attributes:
         path: its path in the document, with which the names of its fields begin.
-        rest: the fields that the form does not edit, as JSON.
-        more: the names of those fields.
+        parameters: the controls of the parameters of its rule.
+        conditions: the controls of its conditions.
         was: its type and its rule, so that another choice is noticed.
         methods: the methods of its judge, one a line.
     """
@@ -25,9 +26,8 @@ class EditedCriterion:
     index: int
     path: str
     document: Mapping[str, Any]
-    controls: Sequence[ParameterControl]
-    rest: str
-    more: Sequence[str]
+    parameters: Sequence[FormControl]
+    conditions: Sequence[FormControl]
     was: str
     methods: str
 
@@ -41,10 +41,17 @@ class EditedSection:
     criteria: Sequence[EditedCriterion]
 
 
-def edited_sections(document: Mapping[str, Any], channel: str) -> list[EditedSection]:
-    """Return the sections in their order, then the criteria whose section is unknown."""
+def edited_sections(
+    document: Mapping[str, Any], channel: str, campaigns: Mapping[str, str]
+) -> list[EditedSection]:
+    """Return the sections in their order, then the criteria whose section is unknown.
+
+    Args:
+        campaigns: the names of campaigns, by id.
+    """
     criteria = [
-        _edited(index, criterion, channel) for index, criterion in enumerate(document["criteria"])
+        _edited(index, criterion, channel, campaigns)
+        for index, criterion in enumerate(document["criteria"])
     ]
     known = [section.get("key") for section in document["sections"]]
     groups = [
@@ -55,20 +62,27 @@ def edited_sections(document: Mapping[str, Any], channel: str) -> list[EditedSec
     return [*groups, EditedSection(None, {}, lost)] if lost else groups
 
 
+def named_campaigns(document: Mapping[str, Any]) -> set[str]:
+    """Return the ids of the campaigns that the conditions of criteria name."""
+    conditions = (criterion.get("appliesWhen", {}) for criterion in document["criteria"])
+    return {one for named in conditions for one in named.get("campaignIds", [])}
+
+
 def _of_section(criteria: Sequence[EditedCriterion], key: str | None) -> list[EditedCriterion]:
     return [item for item in criteria if item.document.get("section") == key]
 
 
-def _edited(index: int, criterion: Mapping[str, Any], channel: str) -> EditedCriterion:
+def _edited(
+    index: int, criterion: Mapping[str, Any], channel: str, campaigns: Mapping[str, str]
+) -> EditedCriterion:
     path, judge = f"criteria[{index}]", criterion.get("judge", {})
-    rest = rest_of(criterion, CRITERION_FIELDS)
+    conditions = criterion.get("appliesWhen", {})
     return EditedCriterion(
         index=index,
         path=path,
         document=criterion,
-        controls=parameter_controls(f"{path}.judge.parameters", judge, channel),
-        rest=orjson.dumps(rest).decode(),
-        more=list(rest),
+        parameters=parameter_controls(f"{path}.judge.parameters", judge, channel),
+        conditions=condition_controls(f"{path}.appliesWhen", conditions, channel, campaigns),
         was=f"{criterion.get('type', '')} {judge.get('rule', '')}",
         methods="\n".join(judge.get("methods", [])),
     )

@@ -1,0 +1,1 @@
+"""Requests to OpenAI-compatible servers, and the memory of whether they answer."""

@@ -1,0 +1,1 @@
+"""Recognition with a Whisper model on this machine."""

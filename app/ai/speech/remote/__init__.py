@@ -1,0 +1,1 @@
+"""Recognition by an OpenAI-compatible transcription server."""

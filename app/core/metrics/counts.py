@@ -1,0 +1,191 @@
+"""Counts of one process, added to a SQLite file that all processes of the host share.
+
+A process counts in memory and adds what is new to the file: long-running ones every second, jobs
+when they end. A kill loses at most the last second. docs/decisions/0017-metrics-of-a-host.md says why
+prometheus_client does not do this.
+"""
+
+import atexit
+import logging
+import sqlite3
+import threading
+import time
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import orjson
+
+from app.core.metrics.catalogue import CountedMetric
+from app.core.process import owner
+
+logger = logging.getLogger(__name__)
+
+_WRITE_EVERY_S = 1.0
+_FILE = "metrics.db"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS counts(
+  metric TEXT NOT NULL, labels TEXT NOT NULL, bucket INTEGER NOT NULL, value REAL NOT NULL,
+  PRIMARY KEY (metric, labels, bucket)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS gauges(
+  owner TEXT NOT NULL, metric TEXT NOT NULL, value REAL NOT NULL,
+  PRIMARY KEY (owner, metric)) WITHOUT ROWID;
+"""
+# The sum of a histogram is stored next to its buckets; a counter has only bucket 0.
+SUM = -1
+# The metric, its label values, and the bucket.
+Key: TypeAlias = tuple[str, tuple[str, ...], int]
+
+
+@dataclass(frozen=True, slots=True)
+class HostCounts:
+    """The counts of all processes of a host; gauges are added up over the living ones."""
+
+    values: dict[Key, float] = field(default_factory=dict)
+    gauges: dict[str, float] = field(default_factory=dict)
+
+
+class ProcessCounts:
+    """The counts of this process; its threads may share them."""
+
+    def __init__(self, data_dir: Path, *, enabled: bool) -> None:
+        self.enabled = enabled
+        self._data_dir = data_dir
+        self._lock = threading.Lock()
+        self._added: defaultdict[Key, float] = defaultdict(float)
+        self._moments: dict[Key, float] = {}
+        self._gauges: defaultdict[str, float] = defaultdict(float)
+        self._written_gauges: dict[str, float] = {}
+        self._thread: threading.Thread | None = None
+
+    def count(self, metric: CountedMetric, *labels: str, by: float = 1.0) -> None:
+        """Add to a counter."""
+        with self._lock:
+            self._added[metric.name, labels, 0] += by
+
+    def observe(self, metric: CountedMetric, *labels: str, seconds: float) -> None:
+        """Add a time to a histogram."""
+        bucket = bisect_left(metric.buckets, seconds)
+        with self._lock:
+            self._added[metric.name, labels, SUM] += seconds
+            self._added[metric.name, labels, bucket] += 1
+
+    def change(self, metric: CountedMetric, by: int) -> None:
+        """Raise or lower this process's part of a gauge."""
+        with self._lock:
+            self._gauges[metric.name] += by
+
+    def note(self, metric: CountedMetric, *labels: str) -> None:
+        """Record that an event happens now."""
+        with self._lock:
+            self._moments[metric.name, labels, 0] = time.time()
+
+    def keep_writing(self) -> None:
+        """Write every second from now on; call it after the last fork."""
+        with self._lock:
+            if self._thread is not None or not self.enabled:
+                return
+            self._thread = threading.Thread(target=self._write_always, name="counts", daemon=True)
+        self._thread.start()
+        atexit.register(self.write)
+
+    def write(self) -> None:
+        """Add what is new to the file; when that fails, it is kept for the next time."""
+        if not self.enabled:
+            return
+        with self._lock:
+            added, self._added = self._added, defaultdict(float)
+            moments, self._moments = self._moments, {}
+            gauges = {
+                name: value
+                for name, value in self._gauges.items()
+                if self._written_gauges.get(name) != value
+            }
+        if not added and not moments and not gauges:
+            return
+        try:
+            with _opened(self._data_dir) as connection:
+                _store(connection, added, moments, gauges)
+        except (sqlite3.Error, OSError) as error:
+            logger.warning("the metrics are not written: %s", error)
+            with self._lock:
+                for key, value in added.items():
+                    self._added[key] += value
+                self._moments = moments | self._moments
+        else:
+            self._written_gauges |= gauges
+
+    def _write_always(self) -> None:
+        while True:
+            self.write()
+            time.sleep(_WRITE_EVERY_S)
+
+
+def host_counts(data_dir: Path) -> HostCounts:
+    """Return the counts of all processes of this host."""
+    if not (data_dir / _FILE).exists():
+        return HostCounts()
+    with _opened(data_dir) as connection:
+        rows = connection.execute("SELECT metric, labels, bucket, value FROM counts").fetchall()
+        parts = connection.execute("SELECT owner, metric, value FROM gauges").fetchall()
+    gauges: defaultdict[str, float] = defaultdict(float)
+    for process, metric, value in parts:
+        if not owner.is_dead(process):
+            gauges[metric] += value
+    values = {
+        (metric, tuple(orjson.loads(labels)), bucket): value
+        for metric, labels, bucket, value in rows
+    }
+    return HostCounts(values, gauges)
+
+
+@contextmanager
+def _opened(data_dir: Path) -> Iterator[sqlite3.Connection]:
+    """Open a transaction; a connection kept open could not be used after a fork."""
+    file = data_dir / _FILE
+    with closing(sqlite3.connect(file, timeout=2, isolation_level=None)) as connection:
+        # A power failure may lose the counts, a kill does not.
+        connection.execute("PRAGMA synchronous=OFF")
+        connection.executescript(_SCHEMA)
+        connection.execute("BEGIN IMMEDIATE")
+        yield connection
+        connection.execute("COMMIT")
+
+
+def _store(
+    connection: sqlite3.Connection,
+    added: dict[Key, float],
+    moments: dict[Key, float],
+    gauges: dict[str, float],
+) -> None:
+    connection.executemany(
+        "INSERT INTO counts VALUES (?, ?, ?, ?) "
+        "ON CONFLICT DO UPDATE SET value = value + excluded.value",
+        [_row(key, value) for key, value in added.items()],
+    )
+    connection.executemany(
+        "INSERT INTO counts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+        [_row(key, value) for key, value in moments.items()],
+    )
+    if gauges:
+        _forget_dead_owners(connection)
+        process = owner.this_process()
+        connection.executemany(
+            "REPLACE INTO gauges VALUES (?, ?, ?)",
+            [(process, name, value) for name, value in gauges.items()],
+        )
+
+
+def _forget_dead_owners(connection: sqlite3.Connection) -> None:
+    owners = connection.execute("SELECT DISTINCT owner FROM gauges").fetchall()
+    dead = [process for process in owners if owner.is_dead(process[0])]
+    connection.executemany("DELETE FROM gauges WHERE owner = ?", dead)
+
+
+def _row(key: Key, value: float) -> tuple[str, str, int, float]:
+    metric, labels, bucket = key
+    return metric, orjson.dumps(labels).decode(), bucket, value

@@ -1,0 +1,67 @@
+"""Storage marker: a start refuses the storage of another deployment, or one that is not mounted."""
+
+from app.core.clock import utc_now
+from app.core.database import deployment
+from app.core.database.session import Database
+from app.core.errors import ServiceUnavailable
+from app.core.storage.objects import MARKER, ForeignStorage, Storage, StorageAway
+
+
+def require_own(db: Database, storage: Storage) -> None:
+    """Compare the marker of the storage with the deployment's id; the first start writes it.
+
+    A storage that does not answer is left to /health.
+
+    Raises:
+        ForeignStorage: the storage has the marker of another deployment, or none.
+    """
+    try:
+        found = storage.marker()
+    except StorageAway:
+        return
+    with db.reading() as session:
+        recorded = deployment.recorded(session)
+        is_marked = recorded is not None and recorded.marked_at is not None
+        deployment_id = recorded.id if recorded else None
+    if not is_marked:
+        deployment_id, found = _mark(db, storage)
+    if found != deployment_id:
+        raise ForeignStorage(_difference(str(deployment_id), found))
+
+
+def adopt(db: Database, storage: Storage) -> None:
+    """Take over the marker of the storage, which belongs to the database that was just restored."""
+    try:
+        found = storage.marker()
+    except StorageAway:
+        found = None
+    with db.writing() as session:
+        deployment.replace(session, found)
+
+
+def _mark(db: Database, storage: Storage) -> tuple[str, str | None]:
+    """Write the marker unless another host has done so; return the id and the marker."""
+    with db.writing() as session:
+        deployment.create(session)
+    # The row is locked while the storage is asked, once in the life of a deployment: two hosts that
+    # start at the same time with a folder each must not both pass.
+    with db.writing() as session:
+        row = deployment.recorded(session, lock=True)
+        if row is None:
+            raise ServiceUnavailable("The database is being restored; try again.", retry_after_s=5)
+        found = storage.marker()
+        if found is None and row.marked_at is None:
+            storage.write_marker(row.id)
+            found = row.id
+        if found == row.id:
+            row.marked_at = row.marked_at or utc_now()
+        return row.id, found
+
+
+def _difference(deployment_id: str, found: str | None) -> str:
+    has = f"has the marker {found} of another deployment" if found else "has no marker"
+    return (
+        f"the storage of recordings {has}, the database expects {deployment_id}: is CQE_STORAGE_URL "
+        "that of all hosts, and is the folder mounted? If this storage is the right one, write "
+        f"{deployment_id} into its file {MARKER}"
+    )

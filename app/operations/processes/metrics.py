@@ -1,0 +1,48 @@
+"""Metrics process, and the metrics server that another process runs next to its own work."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import CollectorRegistry
+
+from app.core.hosts import clock_offset
+from app.core.metrics.host_metrics import HostMetrics
+from app.core.metrics.server import MetricsServer
+from app.core.process import stopping
+from app.core.runtime import Runtime
+from app.system.metrics import ServiceMetrics
+
+_STEP_S = 0.1
+
+
+@contextmanager
+def metrics_served(runtime: Runtime) -> Iterator[None]:
+    """Answer Prometheus inside the block, if CQE_METRICS_LISTEN is set; call it after the fork."""
+    listen = runtime.settings.metrics_listen
+    if listen is None:
+        yield
+        return
+    server = MetricsServer(*listen, registry_of(runtime))
+    server.start()
+    try:
+        yield
+    finally:
+        server.stop()
+
+
+def serve_metrics(runtime: Runtime) -> None:
+    """Answer Prometheus until SIGTERM."""
+    stopping.listen()
+    clock_offset.follow(runtime.db.engine)
+    with metrics_served(runtime):
+        while not stopping.requested():
+            time.sleep(_STEP_S)
+
+
+def registry_of(runtime: Runtime) -> CollectorRegistry:
+    """Return all metrics of this host and of the service."""
+    registry = CollectorRegistry()
+    registry.register(HostMetrics(runtime.settings.data_dir))
+    registry.register(ServiceMetrics(runtime))
+    return registry

@@ -1,0 +1,66 @@
+"""Open calibration rounds: what is rated in them stays sealed until everybody has rated everything."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy.orm import Session
+
+from app.core.clock import utc_now
+from app.core.errors import Conflict
+from app.evaluations.enums import ReviewAction
+from app.reviews.latest_ratings import LatestRatings, latest_ratings
+from app.reviews.models import CalibrationRound, Review
+
+# A round that somebody never completes does not seal ratings for ever.
+SEALED_FOR = timedelta(days=30)
+# Actions that tell others nothing while their review is sealed.
+_BLIND_ACTIONS = (ReviewAction.REQUEST, ReviewAction.START, ReviewAction.COMMENT)
+
+
+def ratings_in(session: Session, row: CalibrationRound) -> list[LatestRatings]:
+    """Return what the people of a round have rated since it was created."""
+    return latest_ratings(session, [given_in(row)])
+
+
+def given_in(row: CalibrationRound) -> ColumnElement[bool]:
+    """Match the reviews that the people of a round have given in it."""
+    return and_(
+        Review.evaluation_id.in_(row.evaluation_ids),
+        Review.rater.in_([reviewer.casefold() for reviewer in row.reviewers]),
+        Review.created_at >= row.created_at,
+    )
+
+
+def open_rounds(session: Session, evaluation_id: str | None = None) -> list[CalibrationRound]:
+    """Return the rounds whose ratings are sealed.
+
+    Args:
+        evaluation_id: only rounds with this conversation; all unless said.
+    """
+    recent = select(CalibrationRound).where(CalibrationRound.created_at > utc_now() - SEALED_FOR)
+    return [
+        row
+        for row in session.scalars(recent)
+        if evaluation_id in (None, *row.evaluation_ids)
+        and len(ratings_in(session, row)) < len(row.evaluation_ids) * len(row.reviewers)
+    ]
+
+
+def sealed_reviews(session: Session, evaluation_id: str) -> Sequence[str]:
+    """Return the ids of the sealed reviews of an evaluation."""
+    given = [given_in(row) for row in open_rounds(session, evaluation_id)]
+    if not given:
+        return ()
+    sealed = select(Review.id).where(Review.evaluation_id == evaluation_id, or_(*given))
+    return session.scalars(sealed).all()
+
+
+def require_blind(session: Session, evaluation_id: str, rater: str, action: ReviewAction) -> None:
+    """Raise `Conflict` if a review would show others how a person of an open round has rated."""
+    if action in _BLIND_ACTIONS:
+        return
+    for row in open_rounds(session, evaluation_id):
+        if rater in {reviewer.casefold() for reviewer in row.reviewers}:
+            message = f"The calibration round {row.name!r} is open: rate with the action comment."
+            raise Conflict(message)

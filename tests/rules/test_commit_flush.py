@@ -1,0 +1,94 @@
+"""Flushes of SQLite's log: each commit waits for one that began after it, and many share one."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from app.core.clock import utc_now
+from app.core.database.commit_flush import CommitFlush
+from app.core.errors import ServiceUnavailable
+from app.core.runtime import Runtime
+from app.core.settings import Settings
+from app.usage.models import CountedBatch
+from app.wiring import build_runtime
+from tests.waiting import wait_until
+
+WAITERS = 20
+
+
+@pytest.fixture
+def database_file(tmp_path: Path) -> str:
+    (tmp_path / "cqe.db-wal").touch()
+    return str(tmp_path / "cqe.db")
+
+
+def test_commits_that_wait_at_once_share_the_next_flush(database_file: str) -> None:
+    may_end = threading.Event()
+    flushes: list[int] = []
+
+    def flush(handle: int) -> None:
+        flushes.append(handle)
+        assert may_end.wait(30)
+
+    commits = CommitFlush(database_file, flush)
+    with ThreadPoolExecutor(WAITERS + 1) as pool:
+        first = pool.submit(commits.wait)
+        wait_until(lambda: len(flushes) == 1)
+        others = [pool.submit(commits.wait) for _ in range(WAITERS)]
+        # The first took two moments, its own and that of its flush; each other takes one.
+        wait_until(lambda: repr(commits._moments) == f"count({WAITERS + 3})")
+        assert not any(waiter.done() for waiter in (first, *others))
+        may_end.set()
+        for waiter in (first, *others):
+            waiter.result(timeout=30)
+    assert len(flushes) == 2
+
+
+def test_commits_one_after_the_other_are_flushed_one_by_one(database_file: str) -> None:
+    flushes: list[int] = []
+    commits = CommitFlush(database_file, flushes.append)
+    for _ in range(3):
+        commits.wait()
+    assert len(flushes) == 3
+
+
+def test_a_disk_that_refuses_is_an_error_each_time(database_file: str) -> None:
+    def flush(_: int) -> None:
+        raise OSError("no space")
+
+    commits = CommitFlush(database_file, flush)
+    for _ in range(2):
+        with pytest.raises(ServiceUnavailable):
+            commits.wait()
+
+
+def test_without_a_log_there_is_nothing_to_flush(tmp_path: Path) -> None:
+    flushes: list[int] = []
+    CommitFlush(str(tmp_path / "cqe.db"), flushes.append).wait()
+    assert flushes == []
+
+
+@pytest.fixture
+def runtime(make_settings: Callable[..., Settings]) -> Runtime:
+    return build_runtime(make_settings(sqlite_synchronous="FULL", database_url=""))
+
+
+def test_a_transaction_that_changes_something_waits_for_the_disk(runtime: Runtime) -> None:
+    flushes: list[int] = []
+    file = runtime.db.engine.url.database
+    runtime.db._commit_flush = CommitFlush(file, flushes.append)
+    with runtime.db.writing() as session:
+        session.query(CountedBatch).all()
+    assert flushes == []
+    with runtime.db.writing() as session:
+        session.add(CountedBatch(id="one", source="x", applied_at=utc_now()))
+    assert len(flushes) == 1
+    runtime.db.engine.dispose()
+
+
+def test_normal_does_not_wait_for_the_disk(make_settings: Callable[..., Settings]) -> None:
+    runtime = build_runtime(make_settings(sqlite_synchronous="NORMAL", database_url=""))
+    assert runtime.db._commit_flush is None
