@@ -130,6 +130,8 @@ class Database:
         ):
             unchanged = self._change_count(session)
             yield session
+            for action in session.info.pop("before_commit", {}):
+                action(session)
             session.flush()
             is_changed = self._change_count(session) != unchanged
         if is_changed and self._commit_flush is not None:
@@ -171,6 +173,11 @@ _held: ContextVar[HeldTransaction | None] = ContextVar("held", default=None)
 def ring_after_commit(session: Session, bell: Bell) -> None:
     """Ask for a bell once this transaction is durable; equal bells ring once."""
     session.info.setdefault("bells", []).append(bell)
+
+
+def before_commit(session: Session, action: Callable[[Session], object]) -> None:
+    """Ask for a call as the last work of this transaction; equal actions are called once."""
+    session.info.setdefault("before_commit", {})[action] = None
 
 
 def after_commit(session: Session, action: Callable[[], object]) -> None:
