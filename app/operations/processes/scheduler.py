@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.core.hosts.duties import Duty
+from app.core.hosts.duties import TASKS, Duty
 from app.core.hosts.heartbeats import WORKER, Heartbeat
 from app.core.metrics.catalogue import PERIODIC_SUCCESS
 from app.core.process import stopping
@@ -44,8 +44,10 @@ def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
     while not stopping.requested():
         began_at = time.monotonic()
         heartbeat.beat()
-        sweeper.tick(is_keeper=duty.is_mine())
-        runtime.counts.note(PERIODIC_SUCCESS, "sweep")
+        is_keeper = duty.is_mine()
+        sweeper.tick(is_keeper=is_keeper)
+        if is_keeper:
+            runtime.counts.note(PERIODIC_SUCCESS, "sweep")
         runtime.counts.write()
         _wait_for_next_tick(began_at)
     duty.give_up()
@@ -59,7 +61,7 @@ def run_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
     The process does not fork: the client of an object storage has threads, which a fork would lose.
     """
     stopping.listen()
-    duty = _keeping(runtime, "tasks")
+    duty = _keeping(runtime, TASKS)
     due_at = dict.fromkeys(tasks, 0.0)
     with metrics_served(runtime):
         while not stopping.requested():
