@@ -142,6 +142,8 @@ class Database:
             driver = session.connection().connection.driver_connection
             changes_before = _count_changes(driver)
             yield session
+            for action in session.info.pop("before_commit", {}):
+                action(session)
             session.flush()
             is_changed = _count_changes(driver) != changes_before
         if is_changed and self._commit_flush is not None:
@@ -176,6 +178,11 @@ _held: ContextVar[HeldTransaction | None] = ContextVar("held", default=None)
 def ring_after_commit(session: Session, bell: Bell) -> None:
     """Ask for a bell once this transaction is durable; equal bells ring once."""
     session.info.setdefault("bells", []).append(bell)
+
+
+def before_commit(session: Session, action: Callable[[Session], object]) -> None:
+    """Ask for a call as the last work of this transaction; equal actions are called once."""
+    session.info.setdefault("before_commit", {})[action] = None
 
 
 def after_commit(session: Session, action: Callable[[], object]) -> None:
