@@ -122,12 +122,19 @@ class ImportCreate(ImportSettings):
 class ImportLinesQuery(CamelSchema):
     """Options of an import whose body is JSON lines; any other body has its options in itself."""
 
-    format = Choice(LINE_FORMATS)
-    evaluate = QueryFlag()
-    scorecard_id = Reference("sc")
-    on_conflict = Choice(ON_CONFLICT)
-    create_missing = QueryFlag()
-    dry_run = QueryFlag()
+    format = Choice(
+        LINE_FORMATS,
+        metadata={"description": "Format of a body of JSON lines; `native` if omitted."},
+    )
+    evaluate = QueryFlag(metadata={"description": "`false`: only store the records."})
+    scorecard_id = Reference("sc", metadata={"description": "Judge with this scorecard."})
+    on_conflict = Choice(
+        ON_CONFLICT, metadata={"description": "What happens to records that exist."}
+    )
+    create_missing = QueryFlag(metadata={"description": "Create named rows that do not exist."})
+    dry_run = QueryFlag(
+        metadata={"description": "Only count; POST /imports/{id} then imports the same."}
+    )
 
 
 class ImportUploadCreate(ImportSettings):
