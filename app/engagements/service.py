@@ -11,7 +11,7 @@ from app.core.database.counters import add_at_commit
 from app.core.database.named_tables import NamedTable
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.row_versions import require_match
-from app.core.database.session import Table
+from app.core.database.session import Reader, Table
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import new_id
 from app.engagements.models import Engagement
@@ -57,7 +57,7 @@ def create(
     return session.execute(_INSERT, values).mappings().one()
 
 
-def list_page(session: Session, request: PageRequest) -> Page[Any]:
+def list_page(session: Reader, request: PageRequest) -> Page[Any]:
     """Return a page of engagements, newest first by default."""
     total = session.scalar(_COUNT) or 0
     return select_page(
@@ -65,7 +65,7 @@ def list_page(session: Session, request: PageRequest) -> Page[Any]:
     )
 
 
-def show(session: Session, engagement_id: str) -> RowMapping:
+def show(session: Reader, engagement_id: str) -> RowMapping:
     """Return the row of an engagement; raises `NotFound`."""
     row = session.execute(_ROW, {"engagement_id": engagement_id}).mappings().first()
     if row is None:

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.database.counters import add_at_commit
+from app.core.database.session import Reader
 from app.core.hooks import hooks_of
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationTotal
@@ -65,6 +66,6 @@ def count_opened(session: Session, number: int, *, first_of_source: int) -> None
     add_at_commit(session, EvaluationTotal, CURRENT, quantity=first_of_source)
 
 
-def total(session: Session, kind: str) -> int:
+def total(session: Reader, kind: str) -> int:
     """Return the number of evaluations: `ALL` revisions, or the `CURRENT` ones."""
     return session.scalar(_TOTAL, {"wanted": kind}) or 0
