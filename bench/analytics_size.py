@@ -145,7 +145,7 @@ def write_parts(runtime: Runtime) -> None:
             )
         with runtime.db.engine.connect() as connection:
             connection.execution_options(isolation_level="AUTOCOMMIT")
-            connection.execute(text("VACUUM evaluation_facts"))
+            connection.execute(text("VACUUM ANALYZE evaluation_facts"))
         print(f"part of {month}", flush=True)
 
 
