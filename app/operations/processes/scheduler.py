@@ -1,4 +1,4 @@
-"""Scheduler: one process sweeps the job queues every second, another runs periodic tasks."""
+"""Scheduler: one process starts queue workers and sweeps the queues, another runs periodic tasks."""
 
 import logging
 import time
@@ -11,8 +11,9 @@ from app.core.metrics.catalogue import PERIODIC_SUCCESS
 from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.core.settings import KEEPER
+from app.operations.processes.fork import Children
 from app.operations.processes.metrics import metrics_served
-from app.operations.processes.sweep import JobQueue, Sweeper
+from app.operations.processes.sweep import JobQueue, QueueWorkers, Sweeper
 
 logger = logging.getLogger(__name__)
 
@@ -36,9 +37,11 @@ class PeriodicTask:
 
 
 def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
-    """Sweep until SIGTERM; the sweeper's own jobs are then finished or released."""
+    """Start workers where a bell rings, and sweep, until SIGTERM; jobs are then released."""
     stopping.listen()
-    sweeper = Sweeper(runtime, queues)
+    children = Children()
+    sweeper = Sweeper(runtime, queues, children)
+    workers = QueueWorkers(runtime, queues, children)
     heartbeat = Heartbeat(runtime.db, WORKER, runtime.settings.worker_roles)
     duty = _keeping(runtime, "sweeps")
     while not stopping.requested():
@@ -49,9 +52,12 @@ def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
         if is_keeper:
             runtime.counts.note(PERIODIC_SUCCESS, "sweep")
         runtime.counts.write()
-        _wait_for_next_tick(began_at)
+        while time.monotonic() - began_at < _TICK_S and not stopping.requested():
+            children.reap()
+            workers.tick()
+            time.sleep(_STEP_S)
     duty.give_up()
-    sweeper.stop(_STOP_WITHIN_S)
+    children.stop(_STOP_WITHIN_S)
     heartbeat.stop()
 
 
@@ -72,17 +78,13 @@ def run_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
                     _run_task(task, runtime)
                     due_at[task] = time.monotonic() + task.every_s
             runtime.counts.write()
-            _wait_for_next_tick(began_at)
+            while time.monotonic() - began_at < _TICK_S and not stopping.requested():
+                time.sleep(_STEP_S)
     duty.give_up()
 
 
 def _keeping(runtime: Runtime, name: str) -> Duty:
     return Duty(runtime.db, name, is_allowed=KEEPER in runtime.settings.worker_roles)
-
-
-def _wait_for_next_tick(began_at: float) -> None:
-    while time.monotonic() - began_at < _TICK_S and not stopping.requested():
-        time.sleep(_STEP_S)
 
 
 def _run_task(task: PeriodicTask, runtime: Runtime) -> None:

@@ -54,7 +54,7 @@ class RemoteRecogniser:
             for part in joined(speech):
                 on_done(done)
                 answer = self._answer(client, part, requested, run)
-                utterances += placed(answer, part, with_words=run.options.word_timestamps)
+                utterances += placed(answer, part)
                 samples = sum(region.length for region in part.regions)
                 language = requested or answer.language
                 spoken[language] = spoken.get(language, 0) + samples
@@ -135,7 +135,7 @@ def _is_worth_a_retry(error: ModelError, failures: int, wait_s: float) -> bool:
 
 
 def _failure(error: ModelError) -> Exception:
-    """Return the error of the transcription: is the recording, the server or its absence to blame?"""
+    """Return the error of the transcription: the recording is refused, the server fails or is away."""
     if error.status in _ABOUT_THE_RECORDING:
         return TranscriptionError(
             f"The transcription server refused the recording with the status {error.status}."
