@@ -276,6 +276,8 @@ PACKAGES: tuple[Package, ...] = (
                     "has restored.",
                     "backup": "Write a backup into the new FOLDER, while the service runs.",
                     "check": "Check the revision, the tables and columns, and the database file.",
+                    "discard-secrets": "Give up the secrets whose master keys are lost for good, so "
+                    "that the service starts again.",
                     "restore": "Replace database, recordings and exports by the backup in FOLDER.",
                     "upgrade": "Upgrade the tables to the revision that this version needs.",
                 },

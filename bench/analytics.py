@@ -127,7 +127,8 @@ def write_parts(runtime: Runtime) -> None:
     """Write the parts, as the service does in time, and print what that took."""
     database = fact_database(runtime.settings)
     started, count = time.process_time(), 0
-    while written := part_writer.write_pending(runtime.db, database):
+    limit = part_writer.REBUILD_BATCH
+    while written := part_writer.write_pending(runtime.db, database, limit=limit):
         count += written
     print(f"{count:,} facts written into parts in {time.process_time() - started:.1f} s of CPU")
 

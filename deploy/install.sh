@@ -1,6 +1,8 @@
 #!/bin/sh
-# Installs CQE from this checkout on Debian 12 or 13, or upgrades it: sudo deploy/install.sh [--split]
-#   --split   web server, worker and queue as units of their own, instead of all in one
+# Installs CQE from this checkout on Debian 12 or 13, or upgrades it: sudo deploy/install.sh [OPTION]
+#   --split    web server, worker and queue as units of their own, instead of all in one
+#   --web      a host of several, with a web server (docs/scaling.md)
+#   --worker   a host of several, with a worker
 # Program: /opt/cqe. Data: /var/lib/cqe. Settings and master key: /etc/cqe.env. Command: /usr/local/sbin/cqe.
 set -eu
 
@@ -13,9 +15,19 @@ install_packages() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-
 case ${1:-} in
     '') units=cqe ;;
     --split) units='cqe-queue cqe-web cqe-worker' ;;
-    *) fail "unknown option $1: use --split or nothing" ;;
+    --web) units='cqe-web cqe-metrics' ;;
+    --worker) units='cqe-worker' ;;
+    *) fail "unknown option $1: use --split, --web, --worker or nothing" ;;
 esac
 [ "$(id -u)" = 0 ] || fail "run it as root"
+case ${1:-} in
+    --web | --worker)
+        for name in CQE_DATABASE_URL CQE_REDIS_URL CQE_STORAGE_URL CQE_MASTER_KEYS; do
+            grep -q "^$name=." "$settings" 2>/dev/null ||
+                fail "set $name in $settings first, the same on every host (docs/scaling.md)"
+        done
+        ;;
+esac
 
 say "packages of Debian"
 apt-get update -qq
@@ -60,7 +72,7 @@ cd /var/lib/cqe && exec setpriv --reuid=cqe --regid=cqe --init-groups /opt/cqe/b
 COMMAND
 chmod 755 /usr/local/sbin/cqe
 
-if [ "$units" != cqe ]; then
+if [ "${1:-}" = --split ]; then
     if apt-cache show valkey-server >/dev/null 2>&1; then queue=valkey; else queue=redis; fi
     install_packages "$queue-server"
     # The package starts a server of its own, which CQE does not use.
@@ -72,7 +84,7 @@ say "units: $units"
 for unit in $units; do
     install -m 644 "$here/deploy/$unit.service" /etc/systemd/system/
 done
-[ "$units" = cqe ] ||
+[ "${1:-}" != --split ] ||
     sed -i "s#/usr/bin/valkey-server#/usr/bin/$queue-server#" /etc/systemd/system/cqe-queue.service
 systemctl daemon-reload
 for unit in $units; do
@@ -80,7 +92,7 @@ for unit in $units; do
     systemctl restart "$unit"
 done
 
-say "done: http://127.0.0.1:8000/health answers within a few seconds"
+[ "$units" = cqe-worker ] || say "done: http://127.0.0.1:8000/health answers within a few seconds"
 say "keep a copy of $settings elsewhere: without its master key no backup can be used"
 if [ "$units" = cqe ]; then
     say "first key and password: cat /var/lib/cqe/first-key.txt; store them, then delete the file"

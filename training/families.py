@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from app.ai.insights.linear import model_from
 from training.examples import Example
-from training.fitting import Recipe, model_of
+from training.fitting import Recipe, model_of, scores_of
 from training.logistic import area_under_curve
 
 # Words of the questions that were asked of the people who labelled. Families of one domain stay
@@ -44,8 +43,7 @@ def _measured(
     labels = np.array([float(item.label) for item in held_out])
     if recipe.rule is None or not others or len(set(labels)) < 2:
         return None
-    model = model_from(model_of(recipe, others))
-    ours = [model.probability(item.features, item.grams) for item in held_out]
+    ours = scores_of(model_of(recipe, others), held_out)
     by_rule = [recipe.rule.logit(item.features) for item in held_out]
     return {
         "families": list(words),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.ai.facts.features import FEATURES
-from app.ai.insights.linear import LIMIT, HandSetRule, model_from
+from app.ai.insights.linear import LIMIT, ConversationModels, HandSetRule
 from training.examples import Example
 from training.logistic import Numbers, area_under_curve, fit
 from training.tasks import tasks_of
@@ -65,10 +65,15 @@ def rule_as_json(rule: HandSetRule | None) -> dict[str, Any] | None:
     return None if rule is None else {**asdict(rule), "weights": dict(rule.weights)}
 
 
+def scores_of(document: dict[str, Any], examples: list[Example]) -> list[float]:
+    """Return the probability, 0 to 1, that a model gives each example."""
+    model = ConversationModels([document])
+    return [model.probabilities(item.features, item.grams)[document["name"]] for item in examples]
+
+
 def figures_of(document: dict[str, Any], examples: list[Example]) -> dict[str, Any]:
     """Measure a model on examples that it was not fitted to."""
-    model = model_from(document)
-    scores = [model.probability(item.features, item.grams) for item in examples]
+    scores = scores_of(document, examples)
     labels = [float(item.label) for item in examples]
     area = area_under_curve(np.array(scores), np.array(labels))
     return {

@@ -12,7 +12,7 @@ import click
 from marshmallow import ValidationError
 
 from app.analytics.agreement import report, table
-from app.analytics.engine import part_writer, rebuilding
+from app.analytics.engine import part_files, part_writer, rebuilding
 from app.analytics.engine.database import FactDatabase, fact_database
 from app.analytics.engine.parts import discard, registered
 from app.analytics.engine.periods import Period
@@ -78,11 +78,11 @@ def rebuild(after: str) -> None:
 @analytics.command("check")
 def check() -> None:
     """Compare facts with evaluations, and parts with facts; exit code 1 when anything differs."""
-    with current_runtime().db.reading() as session:
+    db, database = current_runtime().db, fact_database(current_runtime().settings)
+    part_files.fetch_missing(db, database)
+    with db.reading() as session:
         facts = list(rebuilding.fact_differences(session))
-        parts = list(
-            rebuilding.part_differences(session, fact_database(current_runtime().settings))
-        )
+        parts = list(rebuilding.part_differences(session, database))
     differences = facts + parts
     for difference in differences[:_MAX_SHOWN]:
         click.echo(difference)
@@ -95,7 +95,7 @@ def check() -> None:
 
 
 def _write_parts(db: Database, database: FactDatabase) -> None:
-    while part_writer.write_pending(db, database):
+    while part_writer.write_pending(db, database, limit=part_writer.REBUILD_BATCH):
         pass
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from app.analytics.engine import part_writer
+from app.analytics.engine import part_files, part_writer, parts
 from app.analytics.engine.database import fact_database, parts_folder
 from app.analytics.exports import service, work
 from app.analytics.models import ExportJob
@@ -62,7 +62,14 @@ def write_parts(runtime: Runtime, *, at_least: int = _PENDING_BEFORE_WRITE) -> i
 
 def tidy_parts(runtime: Runtime) -> None:
     """Write the last pending facts into parts, replace lost files, and delete unused ones."""
-    folder = parts_folder(runtime.settings)
-    part_writer.discard_lost(runtime.db, folder)
+    database = fact_database(runtime.settings)
+    part_writer.discard_lost(runtime.db, database)
     write_parts(runtime, at_least=1)
-    part_writer.delete_unused(runtime.db, folder)
+    part_files.delete_unused(runtime.db, database.folder)
+
+
+def orphaned_parts(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
+    """Return those of these objects that belong to no part."""
+    with runtime.db.reading() as session:
+        registered = parts.registered(session, parts_folder(runtime.settings))
+    return part_files.orphaned(registered, object_ids)

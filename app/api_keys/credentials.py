@@ -121,6 +121,24 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
     return len(old)
 
 
+def discard(session: Session, keyring: Keyring) -> int:
+    """Delete the pairs whose master key is lost, and revoke the keys that have no other pair."""
+    lost = [
+        credential
+        for credential in session.scalars(select(Credential))
+        if not keyring.has(keyring.key_id_of(credential.secret_sealed))
+    ]
+    for credential in lost:
+        session.delete(credential)
+    session.flush()
+    kept = select(Credential.key_id)
+    now = utc_now()
+    for key in session.scalars(select(ApiKey).where(ApiKey.id.not_in(kept))):
+        key.revoked_at = key.revoked_at or now
+        key.updated_at = now
+    return len(lost)
+
+
 def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
     """Yield every stored secret with its purpose."""
     for row in session.execute(select(Credential.id, Credential.secret_sealed)):

@@ -1,12 +1,14 @@
 """Table of campaigns."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index
+from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, cast, func
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.campaigns.enums import CampaignStatus, CampaignType
+from app.core.database.counters import Counted
 from app.core.database.session import UtcDateTime
 from app.core.database.upserts import ExternallyKeyed
 
@@ -15,7 +17,7 @@ def _no_targets() -> dict[str, Any]:
     return {"score": None, "evaluations": None, "pass_rate": None}
 
 
-class Campaign(ExternallyKeyed):
+class Campaign(ExternallyKeyed, Counted):
     """A campaign with its counts and scores.
 
     `mean_score` repeats the quotient of `score_sum` and `score_count`, so that an index sorts by it.
@@ -53,3 +55,12 @@ class Campaign(ExternallyKeyed):
     score_sum: Mapped[int] = mapped_column(BigInteger, default=0)
     score_count: Mapped[int] = mapped_column(default=0)
     mean_score: Mapped[float | None]
+
+    @classmethod
+    def raised(cls, amounts: Mapping[str, int]) -> dict[str, Any]:
+        """Return new values by column; the mean score follows its sum and count."""
+        values = super().raised(amounts)
+        if "score_count" in values:
+            count = func.nullif(values["score_count"], 0)
+            values["mean_score"] = cast(values["score_sum"], Float) / count
+        return values

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Float, cast, func, select, update
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.campaigns import queries
 from app.campaigns.enums import CampaignCount
 from app.campaigns.models import Campaign
 from app.core.database import upserts
+from app.core.database.counters import add_at_commit
 from app.core.database.named_tables import NamedTable
 
 CAMPAIGNS = NamedTable(Campaign, "campaign", "campaignId")
@@ -53,9 +54,8 @@ def names_with_scorecard(session: Session, scorecard_id: str, *, limit: int) -> 
 
 
 def count(session: Session, campaign_id: str, kind: CampaignCount, *, by: int = 1) -> None:
-    """Add to a count in SQL, so that no concurrent update is lost."""
-    column = queries.COUNTERS[kind]
-    _update(session, campaign_id, {column.key: column + by})
+    """Add to a count when the transaction commits."""
+    add_at_commit(session, Campaign, campaign_id, **{queries.COUNTERS[kind].key: by})
 
 
 def count_move(
@@ -71,21 +71,10 @@ def count_move(
 
 
 def note_score(session: Session, campaign_id: str, delta_sum: int, delta_count: int) -> None:
-    """Adjust the mean score in SQL, so that no concurrent update is lost.
+    """Adjust the mean score when the transaction commits.
 
     Args:
         delta_sum: change of the sum of scores.
         delta_count: change of the number of scores.
     """
-    total, number = Campaign.score_sum + delta_sum, Campaign.score_count + delta_count
-    mean = cast(total, Float) / func.nullif(number, 0)
-    _update(session, campaign_id, {"score_sum": total, "score_count": number, "mean_score": mean})
-
-
-def _update(session: Session, campaign_id: str, values: dict[str, Any]) -> None:
-    session.execute(
-        update(Campaign)
-        .where(Campaign.id == campaign_id)
-        .values(values)
-        .execution_options(synchronize_session=False)
-    )
+    add_at_commit(session, Campaign, campaign_id, score_sum=delta_sum, score_count=delta_count)

@@ -6,7 +6,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ URL_FILE = "queue.url"
 # Jobs leave the processor to requests where both want it.
 NICENESS = 5
 _BREAKER_OPEN_S = 5.0
+_MAX_IDLE_S = 10
 # RQ wants the name of a function; the worker of a queue calls its own, whatever Redis says.
 CALL = "cqe.bell"
 _ROW_ID = re.compile(r"[A-Za-z0-9_-]{0,64}")
@@ -264,13 +265,37 @@ class BellListener:
             time.sleep(2)
 
 
+class WaitingBells:
+    """Sees which queues have bells that no worker has taken."""
+
+    def __init__(self, url: str, queues: Sequence[str]) -> None:
+        self._client = connect(url) if url else None
+        self._breaker = Breaker()
+        self._lists = {f"{Queue.redis_queue_namespace_prefix}{queue}": queue for queue in queues}
+
+    def queues(self) -> list[str]:
+        """Return the queues in which a bell waits; none while the server is away."""
+        if self._client is None or self._breaker.open or not self._lists:
+            return []
+        try:
+            if not self._client.exists(*self._lists):
+                return []
+            return [queue for key, queue in self._lists.items() if self._client.exists(key)]
+        except RedisError:
+            self._breaker.trip()
+            return []
+
+
 def work(queue: str, url: str, run_row: RunRow) -> None:
-    """Run an RQ worker on one queue, calling `run_row` for each bell, until it is told to stop.
+    """Run an RQ worker on one queue, calling `run_row` for each bell.
+
+    It ends when it is told to stop, or when its queue has been empty for a while.
 
     One queue a worker: with several, RQ pops with BLPOP and a kill right after loses the job.
     """
     os.nice(NICENESS)
-    _rq_worker(_Worker, queue, url, run_row).work(logging_level="WARNING")
+    worker = _rq_worker(_Worker, queue, url, run_row)
+    worker.work(logging_level="WARNING", max_idle_time=_MAX_IDLE_S)
 
 
 def answers(url: str) -> bool:

@@ -4,11 +4,12 @@ from datetime import datetime
 
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.database.session import Table, UtcDateTime
+from app.core.database.counters import Counted
+from app.core.database.session import UtcDateTime
 from app.engagements.enums import EngagementStatus
 
 
-class Engagement(Table):
+class Engagement(Counted):
     """An evaluation project."""
 
     __tablename__ = "engagements"

@@ -19,7 +19,7 @@ blp = Blueprint(
 @blp.response(200, schemas.EngagementSchema(many=True), shape=SHAPE_B)
 def list_engagements(query: dict[str, PageRequest]) -> Any:
     """List the engagements."""
-    with current_runtime().db.reading() as session:
+    with current_runtime().db.reading_rows() as session:
         return service.list_page(session, query["page_request"])
 
 
@@ -28,7 +28,7 @@ def list_engagements(query: dict[str, PageRequest]) -> Any:
 @blp.response(200, schemas.EngagementSchema, etag=True)
 def get_engagement(engagement_id: str) -> Any:
     """Show one engagement."""
-    with current_runtime().db.reading() as session:
+    with current_runtime().db.reading_rows() as session:
         return service.show(session, engagement_id)
 
 

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import RowMapping, bindparam, func, insert, select, update
+from sqlalchemy import RowMapping, bindparam, func, insert, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.counters import add_at_commit
 from app.core.database.named_tables import NamedTable
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.row_versions import require_match
-from app.core.database.session import Table
+from app.core.database.session import Reader, Table
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import new_id
 from app.engagements.models import Engagement
@@ -56,7 +57,7 @@ def create(
     return session.execute(_INSERT, values).mappings().one()
 
 
-def list_page(session: Session, request: PageRequest) -> Page[Any]:
+def list_page(session: Reader, request: PageRequest) -> Page[Any]:
     """Return a page of engagements, newest first by default."""
     total = session.scalar(_COUNT) or 0
     return select_page(
@@ -64,7 +65,7 @@ def list_page(session: Session, request: PageRequest) -> Page[Any]:
     )
 
 
-def show(session: Session, engagement_id: str) -> RowMapping:
+def show(session: Reader, engagement_id: str) -> RowMapping:
     """Return the row of an engagement; raises `NotFound`."""
     row = session.execute(_ROW, {"engagement_id": engagement_id}).mappings().first()
     if row is None:
@@ -105,12 +106,5 @@ def find(session: Session, id_or_name: str) -> Engagement:
 
 
 def count_evaluations(session: Session, engagement_id: str, number: int) -> None:
-    """Add to `evaluation_count` in SQL, so that no concurrent update is lost."""
-    session.execute(
-        update(Engagement)
-        .where(Engagement.id == engagement_id)
-        .values(
-            evaluation_count=Engagement.evaluation_count + number, version=Engagement.version + 1
-        )
-        .execution_options(synchronize_session=False)
-    )
+    """Add to `evaluation_count` when the transaction commits."""
+    add_at_commit(session, Engagement, engagement_id, evaluation_count=number, version=1)

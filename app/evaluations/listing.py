@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, func, literal_column, 
 from sqlalchemy.orm import Session
 
 from app.core.database.paging import Page, PageRequest
+from app.core.database.session import Reader
 from app.evaluations import revisions
 from app.evaluations.enums import ReviewStatus
 from app.evaluations.models import (
@@ -142,7 +143,7 @@ def folded(text: str) -> str:
 
 
 def list_page(
-    session: Session,
+    session: Reader,
     request: PageRequest,
     *,
     current: bool = True,
@@ -212,7 +213,7 @@ def _current(*, selective: bool) -> ColumnElement[bool]:
 
 
 def _count(
-    session: Session, wanted: list[ColumnElement[bool]], *, current: bool, filtered: bool
+    session: Reader, wanted: list[ColumnElement[bool]], *, current: bool, filtered: bool
 ) -> int:
     if not filtered:
         return revisions.total(session, revisions.CURRENT if current else revisions.ALL)

@@ -6,7 +6,8 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
-from app.core.database.upserts import upsert_into
+from app.core.database.counters import add_at_commit
+from app.core.database.session import Reader
 from app.core.hooks import hooks_of
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation, EvaluationTotal
@@ -61,14 +62,10 @@ def notify_changed(session: Session, *changed: Evaluation) -> None:
 
 def count_opened(session: Session, number: int, *, first_of_source: int) -> None:
     """Update the totals: one counts every revision, the other every source once."""
-    statement = upsert_into(session, EvaluationTotal)
-    more = EvaluationTotal.quantity + statement.excluded.quantity
-    session.connection().execute(
-        statement.on_conflict_do_update(index_elements=["kind"], set_={"quantity": more}),
-        [{"kind": ALL, "quantity": number}, {"kind": CURRENT, "quantity": first_of_source}],
-    )
+    add_at_commit(session, EvaluationTotal, ALL, quantity=number)
+    add_at_commit(session, EvaluationTotal, CURRENT, quantity=first_of_source)
 
 
-def total(session: Session, kind: str) -> int:
+def total(session: Reader, kind: str) -> int:
     """Return the number of evaluations: `ALL` revisions, or the `CURRENT` ones."""
     return session.scalar(_TOTAL, {"wanted": kind}) or 0

@@ -30,7 +30,7 @@ blp = Blueprint(
 def list_evaluations(query: dict[str, Any]) -> Any:
     """List the evaluations, the current revision of each source."""
     request = query.pop("page_request")
-    with current_runtime().db.reading() as session:
+    with current_runtime().db.reading_rows() as session:
         return listing.list_page(session, request, **query)
 
 

@@ -6,6 +6,8 @@ import orjson
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from app.core.clock import utc_now
+from app.core.jobs import leases
 from app.core.secrets.encryption import Keyring
 from app.imports.models import Import
 
@@ -42,6 +44,21 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 20) -> int:
         documents = unseal(keyring, row.id, row.sealed_documents)
         row.sealed_documents = seal(keyring, row.id, documents)
     return len(rows)
+
+
+def discard(session: Session, keyring: Keyring) -> int:
+    """End the imports whose master key is lost, and delete their documents."""
+    sealed = session.scalars(select(Import).where(Import.sealed_documents.is_not(None)))
+    lost = [row for row in sealed if not keyring.has(keyring.key_id_of(row.sealed_documents or ""))]
+    for row in lost:
+        row.sealed_documents = None
+        if row.state in leases.OPEN_STATES:
+            message = (
+                "The documents of this import were lost with their master key: send them again."
+            )
+            row.error = {"code": "BYTES_MISSING", "message": message}
+            leases.end(row, leases.JobState.FAILED, utc_now())
+    return len(lost)
 
 
 def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from app.core.storage.opening import storage_folder
-from app.operations import migrating, start_checks
+from app.operations import migrating, start_checks, stored_secrets
 from app.operations.backups import service as backups
 from app.operations.backups import sqlite
 from app.operations.backups.manifest import OBJECTS
@@ -95,6 +95,11 @@ def db_restore(
                 f"Upload {folder / OBJECTS} to CQE_STORAGE_URL with the tools of the storage."
             )
         click.echo(f"Later erasures repeated: {done.erasure_count:,}.")
+        if done.revived:
+            click.echo(
+                f"Revoked or disabled since the backup, and working again: {', '.join(done.revived)}. "
+                "Revoke the keys (`./run keys revoke`) and disable the people (`./run users disable`)."
+            )
         if done.old_database is not None:
             click.echo(f"The former database is {done.old_database}.")
 
@@ -105,6 +110,25 @@ def db_after_restore() -> None:
     with plain_errors():
         count = backups.repeat_erasures(settings_here())
         click.echo(f"Later erasures repeated: {count:,}.")
+
+
+@db.command("discard-secrets")
+@click.confirmation_option(
+    prompt="Secrets whose master keys are lost are given up for good. Go on?",
+    help="Do not ask.",
+)
+def db_discard_secrets() -> None:
+    """Give up the secrets whose master keys are lost for good, so that the service starts again.
+
+    Conversations and results stay. The service must be stopped.
+    """
+    with plain_errors():
+        load_tables()
+        lost = stored_secrets.discard_lost(settings_here())
+        click.echo(f"API keys: {lost['API key']:,} pairs deleted; keys without a pair are revoked.")
+        click.echo(f"Webhooks: {lost['webhook']:,} switched off, until their secret is rotated.")
+        click.echo(f"Originals of masked texts: {lost['raw text']:,} deleted.")
+        click.echo(f"Imports: {lost['queued import']:,} lost their documents; send them again.")
 
 
 @db.command("check")

@@ -21,6 +21,7 @@ _FIND_ORPHANED: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
     "aud": audio_files.orphaned,
     "exp": exports.orphaned,
     "imp": imports.orphaned,
+    "par": exports.orphaned_parts,
     "play": playback.orphaned,
     "wave": playback.orphaned,
 }

@@ -1,6 +1,8 @@
 """Encrypted secrets in the database: whether the master keys fit, and encryption with a new one."""
 
+import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
@@ -9,22 +11,45 @@ from app.core.database import key_checks
 from app.core.database.schema_revision import stored_revision
 from app.core.database.session import Database
 from app.core.runtime import Runtime
-from app.core.secrets.encryption import KEY_FILE, Keyring, UnknownMasterKey, create_key_file
+from app.core.secrets.encryption import (
+    KEY_FILE,
+    Keyring,
+    UnknownMasterKey,
+    create_key_file,
+    load_keyring,
+)
 from app.core.settings import Settings
 from app.imports import sealed_documents
+from app.operations import data_dir
 from app.operations.failure import CannotRun
 from app.redaction import raw_texts
 from app.webhooks import signing_secrets
 
-# For each kind: encrypts a batch again, and yields stored secrets of every master key.
-_KINDS: tuple[
-    tuple[str, Callable[[Session, Keyring], int], Callable[[Session], Iterator[tuple[str, str]]]],
-    ...,
-] = (
-    ("API key", credentials.rewrap, credentials.sealed_secrets),
-    ("webhook", signing_secrets.rewrap, signing_secrets.sealed_secrets),
-    ("raw text", raw_texts.rewrap, raw_texts.sealed_secrets),
-    ("queued import", sealed_documents.rewrap, sealed_documents.sealed_secrets),
+
+@dataclass(frozen=True, slots=True)
+class SecretKind:
+    """Encrypted secrets of one kind.
+
+    Attributes:
+        rewrap: encrypts a batch again with the newest master key; returns how many.
+        discard: gives up those whose master key is lost; returns how many.
+        sealed: yields stored secrets of every master key, with their purposes.
+    """
+
+    name: str
+    rewrap: Callable[[Session, Keyring], int]
+    discard: Callable[[Session, Keyring], int]
+    sealed: Callable[[Session], Iterator[tuple[str, str]]]
+
+
+_KINDS = tuple(
+    SecretKind(name, module.rewrap, module.discard, module.sealed_secrets)
+    for name, module in (
+        ("API key", credentials),
+        ("webhook", signing_secrets),
+        ("raw text", raw_texts),
+        ("queued import", sealed_documents),
+    )
 )
 
 
@@ -41,7 +66,7 @@ def create_first_key(settings: Settings) -> None:
         raise CannotRun(
             f"there is no {file}, but the database has secrets of the master keys "
             f"{', '.join(key_ids)}, which a new key could not open: put a copy of the file back, "
-            "or set CQE_MASTER_KEYS"
+            "or set CQE_MASTER_KEYS; if they are lost for good, see docs/backup.md"
         )
     create_key_file(settings.data_dir)
 
@@ -71,10 +96,36 @@ def rewrap(runtime: Runtime) -> dict[str, int]:
     with runtime.db.writing() as session:
         require_readable(session, runtime.keyring)
         key_checks.record_current(session, runtime.keyring)
-    counts = {kind: _rewrap_all(runtime, rewrap_batch) for kind, rewrap_batch, _ in _KINDS}
+    counts = {kind.name: _rewrap_all(runtime, kind.rewrap) for kind in _KINDS}
     with runtime.db.writing() as session:
         key_checks.forget_older(session, runtime.keyring)
     return counts
+
+
+def discard_lost(settings: Settings) -> dict[str, int]:
+    """Give up the secrets whose master keys are lost; return counts by kind.
+
+    Makes a master key if there is none. The service must be stopped.
+
+    Raises:
+        CannotRun: a service uses the data folder.
+    """
+    data_dir.prepare(settings.data_dir)
+    handle = data_dir.require_unused(settings.data_dir)
+    try:
+        if not settings.master_keys:
+            create_key_file(settings.data_dir)
+        keyring = load_keyring(settings)
+        db = Database(settings, lambda _: None)
+        with db.writing() as session:
+            counts = {kind.name: kind.discard(session, keyring) for kind in _KINDS}
+            key_checks.forget_lost(session, keyring)
+            require_readable(session, keyring)
+            key_checks.record_current(session, keyring)
+        db.engine.dispose()
+        return counts
+    finally:
+        os.close(handle)
 
 
 def _needed_key_ids(settings: Settings) -> list[str]:
@@ -93,8 +144,8 @@ def _needed_key_ids(settings: Settings) -> list[str]:
 
 
 def _sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
-    for *_, sealed_secrets in _KINDS:
-        yield from sealed_secrets(session)
+    for kind in _KINDS:
+        yield from kind.sealed(session)
 
 
 def _rewrap_all(runtime: Runtime, rewrap_batch: Callable[[Session, Keyring], int]) -> int:

@@ -188,7 +188,13 @@ def _start_metrics(supervisor: Supervisor, runtime: "Runtime", listener: socket.
 
 
 def _share_memory() -> None:
-    """Freeze all objects: the garbage collector does not touch them, so that children share them."""
+    """Make what every child needs, and freeze it, so that the children share its memory.
+
+    The garbage collector writes into the objects that it looks at, and passes over frozen ones.
+    """
+    from sqlalchemy.orm import configure_mappers
+
+    configure_mappers()
     gc.freeze()
     gc.enable()
 

@@ -87,6 +87,12 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
     return len(rows)
 
 
+def discard(session: Session, keyring: Keyring) -> int:
+    """Delete the originals whose master key is lost; the masked texts stay."""
+    deleted = delete(RawText).where(RawText.key_id.not_in(keyring.key_ids))
+    return len(session.scalars(deleted.returning(RawText.id)).all())
+
+
 def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
     """Yield the first raw text of each master key with its purpose."""
     first_ids = select(func.min(RawText.id)).group_by(RawText.key_id)

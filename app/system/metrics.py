@@ -9,10 +9,13 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from sqlalchemy.orm import Session
 
-from app import __version__
 from app.analytics.engine.part_writer import pending_count
+from app.core import clock
 from app.core.clock import utc_now
 from app.core.errors import AppError, ServiceUnavailable
+from app.core.hosts import duties
+from app.core.hosts.heartbeats import WEB, list_running
+from app.core.process import owner
 from app.core.runtime import Runtime
 from app.system import backlog, last_backup
 from app.webhooks.backlog import SUBSCRIPTION_STATUSES, SubscriptionBacklog, by_subscription
@@ -37,7 +40,9 @@ class ServiceMetrics(Collector):
         yield from self._of_this_host()
         try:
             with self._runtime.db.reading() as session:
-                read = [*_of_database(session, utc_now())]
+                read = [_host_info(session)]
+                if not duties.is_of_another_host(session, duties.TASKS):
+                    read += _of_database(session, utc_now())
         except AppError as error:
             logger.warning("metrics without those of the database: %s", error)
             read = []
@@ -47,7 +52,11 @@ class ServiceMetrics(Collector):
 
     def _of_this_host(self) -> Iterator[Metric]:
         runtime = self._runtime
-        yield _gauge("cqe_host_info", "This host.", {__version__: 1}, "version")
+        yield _gauge(
+            "cqe_clock_offset_seconds",
+            "How far the database's clock is ahead of this host's.",
+            clock.offset().total_seconds(),
+        )
         yield _gauge(
             "cqe_storage_up", "Whether the storage answers.", float(_storage_answers(runtime))
         )
@@ -71,6 +80,18 @@ def _storage_answers(runtime: Runtime) -> bool:
     except ServiceUnavailable:
         return False
     return True
+
+
+def _host_info(session: Session) -> Metric:
+    family = GaugeMetricFamily(
+        "cqe_host_info", "Roles and version of this host.", labels=["role", "version"]
+    )
+    services = [row for row in list_running(session) if row.id == owner.this_host()]
+    found = {(row.service, row.version) for row in services if row.service == WEB}
+    found |= {(role, row.version) for row in services for role in row.roles}
+    for labels in sorted(found):
+        family.add_metric(labels, 1)
+    return family
 
 
 def _of_database(session: Session, now: datetime) -> Iterator[Metric]:

@@ -43,6 +43,24 @@ def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
     return count
 
 
+def discard(session: Session, keyring: Keyring) -> int:
+    """Replace the secrets whose master key is lost, and switch these webhooks off.
+
+    Nobody knows the new secrets: receivers get one when it is rotated.
+    """
+    count = 0
+    for subscription in session.scalars(select(Subscription)):
+        previous = subscription.previous_secret
+        if previous is not None and not keyring.has(keyring.key_id_of(previous)):
+            subscription.previous_secret = subscription.previous_secret_expires_at = None
+        if not keyring.has(keyring.key_id_of(subscription.secret)):
+            subscription.secret = encrypt(keyring, subscription.id, new_secret())
+            subscription.active = False
+            subscription.version += 1
+            count += 1
+    return count
+
+
 def sealed_secrets(session: Session) -> Iterator[tuple[str, str]]:
     """Yield every stored secret with its purpose."""
     columns = select(Subscription.id, Subscription.secret, Subscription.previous_secret)

@@ -1,6 +1,7 @@
 """Parts of facts: written beside readers and writers, verified, rebuilt; a cache and no more."""
 
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -14,12 +15,13 @@ from sqlalchemy import delete, select, update
 
 from app.analytics import jobs
 from app.analytics.cli import analytics
-from app.analytics.engine import part_writer, rebuilding
+from app.analytics.engine import part_files, part_writer, rebuilding
 from app.analytics.engine.database import fact_database, parts_folder
 from app.analytics.models import EvaluationFact, FactPart
 from app.core.clock import iso_utc
 from app.core.ids import new_id
 from app.core.runtime import Runtime
+from app.core.secrets.encryption import KEY_FILE
 from app.evaluations import revisions
 from app.evaluations.models import Evaluation
 from tests.caller import Caller
@@ -77,7 +79,7 @@ def write_parts(runtime: Runtime) -> int:
     return jobs.write_parts(runtime, at_least=1)
 
 
-def part_files(runtime: Runtime) -> list[Path]:
+def part_files_of(runtime: Runtime) -> list[Path]:
     with runtime.db.reading() as session:
         files = session.scalars(select(FactPart.file).order_by(FactPart.month)).all()
     return [parts_folder(runtime.settings) / file for file in files]
@@ -91,7 +93,7 @@ def test_parts_hold_one_month_each_and_change_no_answer(client: Caller, runtime:
     write_evaluations(runtime)
     before = summary(client), summary(client, campaignId=CAMPAIGNS[0])
     assert write_parts(runtime) == 60
-    assert [file.name[:7] for file in part_files(runtime)] == ["2026-05", "2026-06"]
+    assert [file.name[:7] for file in part_files_of(runtime)] == ["2026-05", "2026-06"]
     assert (summary(client), summary(client, campaignId=CAMPAIGNS[0])) == before
     assert write_parts(runtime) == 0
 
@@ -100,7 +102,7 @@ def test_few_pending_facts_wait_for_more(runtime: Runtime) -> None:
     write_evaluations(runtime)
     assert jobs.write_parts(runtime) == 0
     jobs.tidy_parts(runtime)
-    assert len(part_files(runtime)) == 2
+    assert len(part_files_of(runtime)) == 2
 
 
 def test_a_changed_fact_counts_at_once_and_once(client: Caller, runtime: Runtime) -> None:
@@ -126,7 +128,7 @@ def test_a_fact_that_moves_to_another_month_leaves_its_part(
     assert summary(client)["totals"]["evaluations"] == 59
     assert write_parts(runtime) == 1
     assert summary(client)["totals"]["evaluations"] == 59
-    assert [file.name[:7] for file in part_files(runtime)] == ["2026-05", "2026-06", "2026-07"]
+    assert [file.name[:7] for file in part_files_of(runtime)] == ["2026-05", "2026-06", "2026-07"]
     assert analytics_command("check").exit_code == 0
 
 
@@ -149,7 +151,7 @@ def test_without_its_file_a_part_is_read_from_the_table_and_written_again(
     write_evaluations(runtime)
     write_parts(runtime)
     before = summary(client)
-    first, second = part_files(runtime)
+    first, second = part_files_of(runtime)
     first.unlink()
     second.write_bytes(second.read_bytes()[:-1])
     assert summary(client) == before
@@ -160,20 +162,60 @@ def test_without_its_file_a_part_is_read_from_the_table_and_written_again(
     assert analytics_command("check").exit_code == 0
 
 
+def test_hosts_that_share_a_storage_share_the_parts(
+    serve: Callable[..., str], make_caller: Callable[..., Caller], tmp_path: Path
+) -> None:
+    shared = f"file://{tmp_path / 'shared'}"
+    client = make_caller(serve(storage_url=shared))
+    worker = running_runtime()
+    ids = write_evaluations(worker)
+    write_parts(worker)
+    before = summary(client)
+    other_dir = tmp_path / "other"
+    url, keys = worker.settings.effective_database_url, worker.settings.data_dir / KEY_FILE
+    other_dir.mkdir()
+    shutil.copy(keys, other_dir)
+    client.base = serve(storage_url=shared, data_dir=other_dir, database_url=url)
+    other = running_runtime()
+    assert not any(file.exists() for file in part_files_of(other))
+    assert summary(client) == before
+    assert all(file.exists() for file in part_files_of(other))
+    # The other host writes the next part, of which the first one then has no file.
+    override(other, ids[0], 100)
+    write_parts(other)
+    assert len([*other.storage.object_ids()]) == 2
+    jobs.tidy_parts(worker)
+    with worker.db.reading() as session:
+        assert part_writer.pending_count(session) == 0
+    assert all(file.exists() for file in part_files_of(worker))
+    assert analytics_command("check").exit_code == 0
+
+
+def test_parts_in_the_storage_that_nobody_needs_are_orphans(
+    serve: Callable[..., str], tmp_path: Path
+) -> None:
+    serve(storage_url=f"file://{tmp_path / 'shared'}")
+    runtime = running_runtime()
+    write_evaluations(runtime)
+    write_parts(runtime)
+    kept = [*runtime.storage.object_ids()]
+    assert jobs.orphaned_parts(runtime, [*kept, "par_2026_05_00"]) == ["par_2026_05_00"]
+
+
 def test_files_are_deleted_some_time_after_they_are_replaced(runtime: Runtime) -> None:
     ids = write_evaluations(runtime)
     write_parts(runtime)
-    former = part_files(runtime)[0]
+    former = part_files_of(runtime)[0]
     override(runtime, ids[0], 100)
     write_parts(runtime)
-    part_writer.delete_unused(runtime.db, parts_folder(runtime.settings))
+    part_files.delete_unused(runtime.db, parts_folder(runtime.settings))
     assert former.exists()
     long_ago = time.time() - 3600
-    for file in [former, *part_files(runtime)]:
+    for file in [former, *part_files_of(runtime)]:
         os.utime(file, (long_ago, long_ago))
-    assert part_writer.delete_unused(runtime.db, parts_folder(runtime.settings)) == 1
+    assert part_files.delete_unused(runtime.db, parts_folder(runtime.settings)) == 1
     assert not former.exists()
-    assert all(file.exists() for file in part_files(runtime))
+    assert all(file.exists() for file in part_files_of(runtime))
 
 
 def test_readers_find_every_fact_once_while_others_change_and_write(

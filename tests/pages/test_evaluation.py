@@ -45,6 +45,24 @@ def criterion(page: Page, title: str) -> Any:
     return page.locator("[data-criterion]").filter(has=page.get_by_role("button", name=title))
 
 
+COLOURED = """() => {
+    const canvas = document.querySelector("#player canvas");
+    const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const pixels = Array.from({length: data.length / 4}, (_, n) => data.subarray(4 * n, 4 * n + 4));
+    const near = (red, green, blue) => pixels.filter(pixel => pixel[3] > 200 &&
+        Math.abs(pixel[0] - red) + Math.abs(pixel[1] - green) + Math.abs(pixel[2] - blue) < 20).length;
+    return [near(29, 95, 138), near(255, 233, 168), near(124, 192, 236), near(90, 74, 18)];
+}"""
+
+
+def test_the_waveform_has_the_colours_of_the_theme(call: Page) -> None:
+    call.emulate_media(color_scheme="light")
+    criterion(call, "Empathy").get_by_role("button", name="Empathy").click()
+    wait_until(lambda: min(call.evaluate(COLOURED)[:2]) > 50, 15)
+    call.emulate_media(color_scheme="dark")
+    wait_until(lambda: min(call.evaluate(COLOURED)[2:]) > 50, 15)
+
+
 def test_a_chosen_criterion_lights_its_quotes_and_plays_them_in_turn(call: Page) -> None:
     chosen = criterion(call, "Empathy")
     quotes = chosen.locator(".quote")

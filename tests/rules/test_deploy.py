@@ -4,11 +4,13 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from configparser import ConfigParser
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import promql_parser
 import pytest
 import yaml
@@ -22,6 +24,8 @@ from app.system import last_backup
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
+CHART = DEPLOY / "helm"
+HELM = Path(sys.executable).parent / "helm"
 OBSERVABILITY = DEPLOY / "observability"
 UNITS = sorted(DEPLOY.glob("*.service"))
 
@@ -40,6 +44,7 @@ ALERTS = yaml.safe_load((OBSERVABILITY / "alerts.yaml").read_text())["groups"][0
 EXPRESSIONS = expressions()
 COMPOSE = services_of("compose.yaml")
 PARTS = services_of("compose-parts.yaml")
+HOSTS = services_of("compose-hosts.yaml")
 
 
 def service_section(unit: Path) -> dict[str, str]:
@@ -78,14 +83,14 @@ def test_the_installer_is_valid_shell() -> None:
 
 def test_the_installer_installs_every_unit_and_what_the_project_is_built_of() -> None:
     script = (DEPLOY / "install.sh").read_text()
-    alone, split = re.findall(r"units='?([a-z -]+)'? ;;", script)
-    assert sorted([alone, *split.split()]) == sorted(unit.stem for unit in UNITS)
+    installed = " ".join(re.findall(r"units='?([a-z -]+)'? ;;", script))
+    assert set(installed.split()) == {unit.stem for unit in UNITS}
     [copied] = re.findall(r"^cp -RL (.*?)\"\$sources\"$", script, re.MULTILINE | re.DOTALL)
     for name in re.findall(r'"\$here/([^"]+)"', copied):
         assert (ROOT / name).exists(), name
 
 
-@pytest.mark.parametrize("service", [*COMPOSE.values(), *PARTS.values()])
+@pytest.mark.parametrize("service", [*COMPOSE.values(), *PARTS.values(), *HOSTS.values()])
 def test_every_container_is_confined(service: dict[str, Any]) -> None:
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
@@ -102,12 +107,86 @@ def test_the_service_in_a_container_is_published_on_loopback_only() -> None:
     assert COMPOSE["cqe"]["environment"]["CQE_TRUSTED_PROXIES"] == f"{proxy}/32"
 
 
-def test_the_queue_server_of_the_containers_needs_a_password() -> None:
-    assert "requirepass $$PASSWORD" in PARTS["queue"]["command"][-1]
-    assert "ports" not in PARTS["queue"]
+@pytest.mark.parametrize("services", [PARTS, HOSTS])
+def test_the_queue_server_of_the_containers_needs_a_password(services: dict[str, Any]) -> None:
+    assert "requirepass $$PASSWORD" in services["queue"]["command"][-1]
+    assert "ports" not in services["queue"]
     for name in ("web", "worker"):
-        url = PARTS[name]["environment"]["CQE_REDIS_URL"]
+        url = services[name]["environment"]["CQE_REDIS_URL"]
         assert url.startswith("redis://:${CQE_QUEUE_PASSWORD:?")
+
+
+def test_replicas_share_no_folder_and_settle_on_one_database() -> None:
+    for name in ("web", "worker"):
+        assert "volumes" not in HOSTS[name]
+        assert HOSTS[name]["deploy"] == {"replicas": 2}
+        for shared in ("CQE_DATABASE_URL", "CQE_STORAGE_URL", "CQE_MASTER_KEYS"):
+            assert HOSTS[name]["environment"][shared].startswith(f"${{{shared}:?")
+
+
+needs_helm = pytest.mark.skipif(not HELM.exists(), reason="helm is not installed")
+
+
+@pytest.fixture(scope="module")
+def manifests() -> list[dict[str, Any]]:
+    """What the chart makes of its own values, with KEDA."""
+    values = ["--set", "workers.speech.autoscaling.enabled=true"]
+    rendered = subprocess.run(
+        [HELM, "template", "cqe", CHART, *values], check=True, capture_output=True, text=True
+    )
+    return [manifest for manifest in yaml.safe_load_all(rendered.stdout) if manifest]
+
+
+@needs_helm
+def test_the_chart_is_valid() -> None:
+    checked = subprocess.run(
+        [HELM, "lint", "--strict", CHART], check=False, capture_output=True, text=True
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
+@needs_helm
+def test_manifests_of_the_chart_follow_the_schema_of_kubernetes(
+    manifests: list[dict[str, Any]],
+) -> None:
+    known = [manifest for manifest in manifests if manifest["kind"] != "ScaledObject"]
+    for manifest in known:
+        kubernetes_validate.validate(manifest, "1.37", strict=True)
+    kinds = {manifest["kind"] for manifest in known}
+    assert kinds == {"Deployment", "Service", "PodDisruptionBudget", "Job"}
+
+
+@needs_helm
+def test_every_pod_of_the_chart_is_confined(manifests: list[dict[str, Any]]) -> None:
+    pods = [each["spec"]["template"]["spec"] for each in manifests if "template" in each["spec"]]
+    assert len(pods) == 4
+    for pod in pods:
+        [container] = pod["containers"]
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["automountServiceAccountToken"] is False
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+
+
+@needs_helm
+def test_scaled_pools_ask_prometheus_for_metrics_that_exist(
+    manifests: list[dict[str, Any]], exposed: list[Metric]
+) -> None:
+    [scaled] = [manifest for manifest in manifests if manifest["kind"] == "ScaledObject"]
+    [trigger] = scaled["spec"]["triggers"]
+    query = trigger["metadata"]["query"]
+    promql_parser.parse(query)
+    assert set(re.findall(r"cqe_\w+", query)) <= {metric.name for metric in exposed}
+    [target] = [
+        each
+        for each in manifests
+        if each["metadata"]["name"] == scaled["spec"]["scaleTargetRef"]["name"]
+        and each["kind"] == "Deployment"
+    ]
+    assert "replicas" not in target["spec"]
 
 
 def test_every_setting_in_deploy_exists() -> None:

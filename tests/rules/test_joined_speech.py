@@ -74,9 +74,7 @@ def answer(
 
 def test_a_segment_over_a_pause_becomes_two_utterances(two_turns: JoinedSpeech) -> None:
     words = (("Yes", 3.0, 3.5), ("please", 3.5, 4.1), ("and", 4.6, 4.8), ("thanks", 4.8, 5.5))
-    said = placed(
-        answer("Yes, please. And thanks!", *words, start=3.0, end=5.5), two_turns, with_words=True
-    )
+    said = placed(answer("Yes, please. And thanks!", *words, start=3.0, end=5.5), two_turns)
     assert [(each.text, each.start_ms, each.end_ms) for each in said] == [
         ("Yes, please.", 13_000, 14_000),
         ("And thanks!", 60_100, 61_000),
@@ -89,7 +87,7 @@ def test_a_segment_over_a_pause_becomes_two_utterances(two_turns: JoinedSpeech) 
 
 
 def test_a_segment_without_words_stays_whole(two_turns: JoinedSpeech) -> None:
-    [said] = placed(answer("Yes, thanks!", start=3.0, end=5.5), two_turns, with_words=True)
+    [said] = placed(answer("Yes, thanks!", start=3.0, end=5.5), two_turns)
     assert (said.text, said.start_ms, said.end_ms) == ("Yes, thanks!", 13_000, 61_000)
 
 
@@ -98,7 +96,7 @@ def test_words_alone_are_divided_by_the_regions(two_turns: JoinedSpeech) -> None
         b'{"text": "Yes thanks", "words": [{"word": "Yes", "start": 1, "end": 2},'
         b' {"word": "thanks", "start": 5, "end": 6, "probability": 0.5}]}'
     )
-    said = placed(read_answer(body), two_turns, with_words=True)
+    said = placed(read_answer(body), two_turns)
     assert [(each.text, each.start_ms) for each in said] == [("Yes", 11_000), ("thanks", 60_500)]
 
 

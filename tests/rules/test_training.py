@@ -8,10 +8,10 @@ from click.testing import CliRunner
 
 from app.ai.conduct.classifier import classifier_from, probability_of
 from app.ai.conduct.sentences import sentences_of
-from app.ai.insights.linear import model_from
 from app.operations.judge_command import judge
 from training import logistic
 from training.examples import examples_of, records_in
+from training.fitting import scores_of
 from training.trainer import train
 from training.turn_labels import LABELS
 
@@ -115,9 +115,9 @@ def test_the_written_classifiers_know_what_they_were_fitted_to(data, tmp_path) -
 
 def test_the_written_model_is_the_fitted_one(data, tmp_path) -> None:
     train(data, tmp_path / "out", bank=data / "bank.jsonl")
-    model = model_from(json.loads((tmp_path / "out" / "resolved.json").read_text("utf-8")))
+    document = json.loads((tmp_path / "out" / "resolved.json").read_text("utf-8"))
     examples = examples_of(records_in(data / "star.jsonl"), "resolved")
-    chances = [model.probability(item.features, item.grams) for item in examples]
+    chances = scores_of(document, examples)
     yes = [chance for chance, item in zip(chances, examples, strict=True) if item.label]
     no = [chance for chance, item in zip(chances, examples, strict=True) if not item.label]
     assert min(yes) > max(no)

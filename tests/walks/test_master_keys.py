@@ -9,15 +9,23 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 
 from app.api_keys import service as api_keys
+from app.api_keys.models import ApiKey
+from app.core.clock import utc_now
 from app.core.database.key_checks import MasterKeyCheck, recorded_values
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import Keyring, UnknownMasterKey
 from app.core.settings import Settings
+from app.imports import service as imports
+from app.imports.options import ImportOptions
 from app.operations import first_start, start_checks, stored_secrets
 from app.operations.commands import doctor
+from app.operations.database_commands import db
+from app.redaction import raw_texts
+from app.redaction.redactor import Redactor
+from app.webhooks import service as webhooks
 from app.wiring import build_runtime
 from tests.caller import Caller
 from tests.running import running_runtime
@@ -87,6 +95,47 @@ def test_no_key_is_made_next_to_a_database_with_secrets(data_dir: Path) -> None:
     assert f"the database has secrets of the master keys {key_id}" in text
     assert "Traceback" not in text
     assert not file.exists()
+
+
+def test_a_service_goes_on_without_the_secrets_of_a_lost_key(
+    make_settings: Callable[..., Settings], data_dir: Path
+) -> None:
+    runtime = started(make_settings())
+    with runtime.db.writing() as session:
+        key = api_keys.create_key(session, runtime.keyring, name="one", scopes=["*"])
+        hook = webhooks.create(
+            session,
+            runtime.keyring,
+            url="https://receiver.example/hook",
+            events=["export.ready"],
+            description=None,
+        )
+        document = {"content": "{}", "externalId": None}
+        sent = imports.create(
+            session, runtime.keyring, format="native", documents=[document], options=ImportOptions()
+        )
+        masked = Redactor(True, runtime.keyring)
+        raw_id = raw_texts.store(session, "conv_1", masked.seal(messages={"0": "4111"}))
+    runtime.db.engine.dispose()
+    (data_dir / "master.keys").unlink()
+    command = CliRunner(env={"CQE_DATA_DIR": str(data_dir)})
+    assert command.invoke(db, ["discard-secrets"], input="n").exit_code == 1
+    done = command.invoke(db, ["discard-secrets", "--yes"])
+    assert done.exit_code == 0, done.output
+    assert "Webhooks: 1 switched off" in done.output
+    after = started(make_settings())
+    start_checks.require_usable(after)
+    with after.db.writing() as session:
+        assert api_keys.get_key(session, key.key.id).revoked_at is not None
+        assert webhooks.get(session, hook["id"]).active is False
+        rotated = webhooks.rotate_secret(session, after.keyring, hook["id"], overlap_s=0)
+        assert rotated["signing_secret"].startswith("whsec_")
+        assert imports.get(session, sent["id"])["error"]["code"] == "BYTES_MISSING"
+        assert raw_texts.find_originals(session, after.keyring, raw_id) is None
+        # As a new service does, this one has made a first key.
+        assert [row.status_at(utc_now()) for row in session.scalars(select(ApiKey))].count(
+            "active"
+        ) == 1
 
 
 @pytest.mark.parametrize("table", ["recorded", "of an earlier version"])

@@ -11,15 +11,18 @@ from click.testing import CliRunner, Result
 
 from app.analytics import jobs as exports
 from app.analytics.cli import analytics
+from app.api_keys import service as api_keys
 from app.core.runtime import Runtime
 from app.operations import start_checks
 from app.operations.database_commands import db
+from app.people import service as people
 from app.privacy import jobs as erasures
 from tests.api.test_privacy import REF, erase, everything, put
 from tests.caller import Caller
 from tests.contacts import judge
 from tests.recordings import SILENCE, upload
 from tests.running import CommandRunner, running_runtime
+from tests.visitor import add_user
 
 pytestmark = pytest.mark.sqlite_only("restores a SQLite file")
 CARD = "4111 1111 1111 1111"
@@ -116,6 +119,27 @@ def test_everything_but_what_was_erased_comes_back(
     assert (shown["status"], shown["counts"]["conversations"]) == ("completed", 1)
     assert erasures.repeat_erasures(running_runtime()) == 0
     again.close()
+
+
+def test_a_restore_names_what_was_revoked_since_the_backup(
+    runtime: Runtime, data_dir: Path, tmp_path: Path
+) -> None:
+    start_checks.require_usable(runtime)
+    with runtime.db.writing() as session:
+        api_keys.create_key(session, runtime.keyring, name="kept", scopes=["*"])
+        revoked = api_keys.create_key(session, runtime.keyring, name="leaked", scopes=["*"])
+    user_id = add_user(runtime, "lead", "omar")
+    add_user(runtime, "admin", "nora")
+    assert run(data_dir, "backup", str(tmp_path / "backup")).exit_code == 0
+    with runtime.db.writing() as session:
+        api_keys.revoke_key(session, revoked.key.id, caller=None)
+        people.disable(session, people.get(session, user_id))
+    runtime.db.engine.dispose()
+    restored = run(data_dir, "restore", str(tmp_path / "backup"))
+    assert restored.exit_code == 0, restored.output
+    assert "working again: API key 'leaked', person 'omar'." in restored.output
+    with runtime.db.reading() as session:
+        assert api_keys.get_key(session, revoked.key.id).revoked_at is None
 
 
 def test_a_wrong_passphrase_and_a_short_one_are_refused(data_dir: Path, tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_a_restore_is_refused_while_the_service_runs(started: ServiceProcess) ->
 
 @pytest.mark.parametrize(
     "name",
-    ["cqe: web", "cqe: sender", "cqe: scheduler", "cqe: upkeep", "cqe: audio 1", "valkey-server"],
+    ["cqe: web", "cqe: sender", "cqe: scheduler", "cqe: upkeep", "valkey-server"],
 )
 def test_a_killed_child_is_started_again(started: ServiceProcess, name: str) -> None:
     wait_until(lambda: name in started.children().values())

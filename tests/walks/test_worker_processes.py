@@ -173,7 +173,7 @@ def test_with_a_queue_server_jobs_come_by_bell_and_outlive_their_worker(
         wait_until(lambda: room.state("row-a-1") == "done")
         room.put("row-b-15")
         wait_until(lambda: room.seen("row-b-15"))
-        kill(room.worker.child("cqe: audio 1"))
+        kill(room.worker.child("cqe: audio"))
         # Its job dies with it, and another does it.
         wait_until(lambda: not is_running(room.seen("row-b-15")[0]))
         wait_until(lambda: room.state("row-b-15") == "done")

@@ -6,69 +6,46 @@ how many are known.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
-from struct import Struct
-from typing import Any
+from typing import Any, TypeAlias
 
 from app.ai.conduct.sentences import Sentence
+from app.ai.packed_rows import PackedRows
 from app.ai.shipped_models import document_of
 
 # Weights are kept as whole hundredths, whose sums are exact.
 SCALE = 100
-_START, _END = "<", ">"
+_START, _END, _MARK = "<", ">", "#"
 _LEAST_LETTERS = 5
 _PIECES = (4, 5)
 _SHORT = 3
 _WORDS_REMEMBERED = 20_000
 
-
-class _Columns:
-    """Packs a row of integers into one, 32 bits for each, so that one addition adds up whole rows."""
-
-    def __init__(self, count: int) -> None:
-        self._struct = Struct(f"<{count}i")
-        self._signs = int.from_bytes(b"\0\0\0\x80" * count, "little")
-
-    def pack(self, row: Sequence[int]) -> int:
-        packed = int.from_bytes(self._struct.pack(*row), "little")
-        # A negative number borrows from the next column, as it does in a sum.
-        return (packed ^ self._signs) - self._signs
-
-    def unpack(self, total: int) -> tuple[int, ...]:
-        packed = (total + self._signs) ^ self._signs
-        return self._struct.unpack(packed.to_bytes(self._struct.size, "little"))
+# A word or a piece of one by itself; a pair or triple of words, or a mark, as a tuple.
+_Feature: TypeAlias = str | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Classifier:
-    """The labels of one side, with a bias each, and the weights of every known feature.
+    """The labels of one side, with a bias each, and the weights of every known feature for them.
 
-    The weights of a feature for all labels are packed into one number, which `unpack` takes apart.
-    `of_word` returns how many features a word by itself has, and the sum of their weights.
+    `of_word` adds up the weights of the features that a word has by itself.
     """
 
     labels: tuple[str, ...]
     biases: tuple[float, ...]
-    weights: Mapping[str, int]
-    of_word: Callable[[str], tuple[int, int]]
-    unpack: Callable[[int], tuple[int, ...]]
+    weights: PackedRows[_Feature]
+    of_word: Callable[[str], int]
 
     def logits(self, sentence: Sentence) -> list[float]:
         """Return the logit of each label, in the order of the labels."""
-        known = total = 0
-        for word in dict.fromkeys(sentence.words):
-            count, row = self.of_word(word)
-            known += count
-            total += row
-        phrases = [row for row in map(self.weights.get, _phrases(sentence)) if row is not None]
-        known += len(phrases)
-        if not known:
-            return list(self.biases)
-        scale = SCALE * math.sqrt(known)
-        sums = self.unpack(total + sum(phrases))
+        of_words = sum(map(self.of_word, set(sentence.words)))
+        total = of_words + self.weights.total(_phrases(sentence))
+        ((known, *sums),) = self.weights.columns(total)
+        scale = SCALE * math.sqrt(known or 1)
         return [bias + total / scale for bias, total in zip(self.biases, sums, strict=True)]
 
 
@@ -77,10 +54,10 @@ def probability_of(logit: float) -> float:
 
 
 def features_of(sentence: Sentence) -> Iterator[str]:
-    """Yield the features of a sentence; a piece of two words comes twice."""
+    """Yield the features of a sentence as texts; a piece of two words comes twice."""
     for word in dict.fromkeys(sentence.words):
         yield from word_features(word)
-    yield from _phrases(sentence)
+    yield from map(" ".join, _phrases(sentence))
 
 
 def word_features(word: str) -> Iterator[str]:
@@ -96,40 +73,37 @@ def word_features(word: str) -> Iterator[str]:
         yield from dict.fromkeys(pieces)
 
 
-def _phrases(sentence: Sentence) -> Iterable[str]:
+def _phrases(sentence: Sentence) -> set[tuple[str, ...]]:
     framed = (_START, *sentence.words, _END)
-    found = [f"{one} {two}" for one, two in pairwise(framed)]
-    found += [f"{pair} {three}" for pair, three in zip(found, framed[2:], strict=False)]
+    triples = zip(framed, framed[1:], framed[2:], strict=False)
+    found: set[tuple[str, ...]] = {*pairwise(framed), *triples}
     if sentence.questions:
-        found.append("#?")
+        found.add(("#?",))
     if sentence.exclamations:
-        found.append("#!")
+        found.add(("#!",))
         if sentence.exclamations > 1:
-            found.append("#!!")
+            found.add(("#!!",))
     if sentence.shouted:
-        found.append("#caps")
+        found.add(("#caps",))
     if len(sentence.words) <= _SHORT:
-        found.append("#short")
-    return dict.fromkeys(found)
+        found.add(("#short",))
+    return found
 
 
 def classifier_from(document: Mapping[str, Any]) -> Classifier:
     """Read a classifier from its JSON document."""
-    columns = _Columns(len(document["labels"]))
-    weights = {gram: columns.pack(row) for gram, row in document["weights"].items()}
+    weights = PackedRows({_feature(text): row for text, row in document["weights"].items()})
 
     @lru_cache(maxsize=_WORDS_REMEMBERED)
-    def of_word(word: str) -> tuple[int, int]:
-        rows = [weights[gram] for gram in word_features(word) if gram in weights]
-        return len(rows), sum(rows)
+    def of_word(word: str) -> int:
+        return weights.total(word_features(word))
 
-    return Classifier(
-        labels=tuple(document["labels"]),
-        biases=tuple(document["biases"]),
-        weights=weights,
-        of_word=of_word,
-        unpack=columns.unpack,
-    )
+    return Classifier(tuple(document["labels"]), tuple(document["biases"]), weights, of_word)
+
+
+def _feature(text: str) -> _Feature:
+    # Pairs of words are told by two strings that are there anyway, rather than by a new one.
+    return tuple(text.split(" ")) if " " in text or text[0] == _MARK else text
 
 
 @cache

@@ -117,7 +117,8 @@ def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
     words = stems_in(plain)
     if sounds:
         words |= stems_in(sounds.text)
-    tried = {index for word in words for index in lexicon.of_trigger.get(word, ())}
+    triggers = lexicon.of_trigger.keys() & words
+    tried = {index for word in triggers for index in lexicon.of_trigger[word]}
     speakers = _SPEAKERS[line.side]
     for index in sorted(tried):
         phrase = lexicon.phrases[index]

@@ -1,10 +1,13 @@
 """Sentences within a text, and stretches of it short enough to be quoted."""
 
 import re
+from functools import lru_cache
 
 MOST_WORDS = 30
 _LEAST_WORDS = 5
 _BEFORE = 10
+# Most lines of a conversation are quoted for several criteria.
+_TEXTS_REMEMBERED = 512
 # A dot within a number or an address ends nothing.
 _SENTENCE = re.compile(
     r"(?:[^.!?\u0964\u3002\uff01\uff1f\n]++|\.(?=\w))+[.!?\u0964\u3002\uff01\uff1f]*"
@@ -13,7 +16,8 @@ _SENTENCE = re.compile(
 _WORD = re.compile(r"\S{1,24}")
 
 
-def sentence_spans(text: str) -> list[tuple[int, int]]:
+@lru_cache(maxsize=_TEXTS_REMEMBERED)
+def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """List where the sentences of a text begin and end, without the white space around them."""
     found = []
     for match in _SENTENCE.finditer(text):
@@ -21,7 +25,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         if sentence:
             start = match.end() - len(sentence)
             found.append((start, start + len(sentence.rstrip())))
-    return found
+    return tuple(found)
 
 
 def quotable_span(text: str, start: int, end: int) -> tuple[int, int]:
@@ -46,7 +50,7 @@ def quotable_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 def opening_span(text: str) -> tuple[int, int]:
     """Return the first sentences of a text, as many as stay within 30 words, or its first 30 words."""
-    sentences = sentence_spans(text) or [(0, len(text))]
+    sentences = sentence_spans(text) or ((0, len(text)),)
     start, end = sentences[0]
     for _, further in sentences[1:]:
         if _words(text, start, further) > MOST_WORDS:

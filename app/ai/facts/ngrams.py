@@ -11,7 +11,8 @@ from collections.abc import Collection, KeysView
 from app.ai.dialogue.turns import Dialogue
 
 NAME, NUMBER = "@", "0"
-_TOKEN = re.compile(r"\[[A-Z_]{2,20}\]|[A-Za-z]+(?:'[a-z]+)?|\d+|[?!]")
+_MARKS = "?!"
+_TOKEN = re.compile(rf"\[[A-Z_]{{2,20}}\]|[A-Za-z]+(?:'[a-z]+)?|\d+|[{_MARKS}]")
 _MASKS = {"[NAME]": NAME, "[ADDRESS]": NAME, "[EMAIL]": NAME}
 _STARTS = re.compile(r"(?:^|[.!?:\n]\s{0,3})$")
 _MOST_CHARS = 1_000
@@ -20,14 +21,14 @@ _MOST_CHARS = 1_000
 def grams_of(dialogue: Dialogue, end: Collection[int]) -> KeysView[str]:
     """Return the distinct grams of both sides; `end` holds the positions of their last lines."""
     # Kept in their order: reading strings in the order of a hash is twice as slow.
-    found: dict[str, None] = {}
+    found: list[str] = []
     for letter, lines in (("a", dialogue.service), ("c", dialogue.customer)):
         for line in lines:
             words = tokens_of(line.text)
-            found |= dict.fromkeys(_grams(letter, words))
+            found += _grams(letter, words)
             if line.position in end:
-                found |= dict.fromkeys(_grams(letter.upper(), words))
-    return found.keys()
+                found += _grams(letter.upper(), words)
+    return dict.fromkeys(found).keys()
 
 
 def tokens_of(text: str) -> list[str]:
@@ -37,25 +38,27 @@ def tokens_of(text: str) -> list[str]:
     """
     plain = text[:_MOST_CHARS].replace("\u2019", "'")
     found = []
-    for match in _TOKEN.finditer(plain):
-        word = match.group()
-        if word.islower():
+    end = 0
+    for word in _TOKEN.findall(plain):
+        if word.islower() or word in _MARKS:
             found.append(word)
         elif word[0].isdigit():
             found.append(NUMBER)
-        elif word[0] == "[":
-            found.append(_MASKS.get(word, NUMBER))
-        elif word[0].isupper() and _is_name(plain, match.start(), word):
-            found.append(NAME)
         else:
-            found.append(word.lower())
+            # No other token has capitals, so that the first place after the last one is the word's.
+            start = plain.index(word, end)
+            end = start + len(word)
+            found.append(_masked(plain, start, word))
     return found
 
 
-def _is_name(text: str, start: int, word: str) -> bool:
-    if word.split("'")[0] == "I" or (len(word) > 1 and word.isupper()):
-        return False
-    return _STARTS.search(text, max(0, start - 4), start) is None if start else False
+def _masked(text: str, start: int, word: str) -> str:
+    if word[0] == "[":
+        return _MASKS.get(word, NUMBER)
+    shouted = len(word) > 1 and word.isupper()
+    if not start or not word[0].isupper() or shouted or word.split("'")[0] == "I":
+        return word.lower()
+    return word.lower() if _STARTS.search(text, max(0, start - 4), start) else NAME
 
 
 def _grams(prefix: str, words: list[str]) -> list[str]:

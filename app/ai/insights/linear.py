@@ -1,12 +1,13 @@
 """Small linear models of our own: features and n-grams, weighed by numbers kept as JSON."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from app.ai.insights.tasks import Tasks, tasks_from
+from app.ai.insights.tasks import SCALE, Tasks, tasks_from, words_of
+from app.ai.packed_rows import PackedRows
 from app.ai.shipped_models import document_of
 
 LIMIT = 3.0
@@ -35,44 +36,69 @@ class HandSetRule:
 
 @dataclass(frozen=True, slots=True)
 class ConversationModel:
-    """`features` holds name, mean, scale and weight; `ngrams` a weight for each known gram.
-
-    A `rule` comes with the `tasks` that the model was fitted to.
-    """
+    """`features` holds name, mean, scale and weight. A `rule` comes with the `tasks` that were known."""
 
     name: str
     bias: float
     features: tuple[tuple[str, float, float, float], ...]
-    ngrams: Mapping[str, float]
-    rule: HandSetRule | None = None
-    tasks: Tasks | None = None
+    rule: HandSetRule | None
+    tasks: Tasks | None
 
-    def probability(self, values: Mapping[str, float], grams: Collection[str]) -> float:
-        """Return the probability, 0 to 1, that what the model was trained on is so."""
-        if self.rule is None or self.tasks is None:
-            logit = self._logit(values, grams)
+    def probability(
+        self, values: Mapping[str, float], of_grams: float, likeness: float | None
+    ) -> float:
+        """Return the probability, 0 to 1, that what the model was trained on is so.
+
+        Args:
+            of_grams: what the grams add to the logit.
+            likeness: that to the nearest of the tasks; None without tasks.
+        """
+        if self.rule is None or likeness is None:
+            logit = self._logit(values, of_grams)
         else:
-            trust = self.rule.trust(self.tasks.likeness(grams))
+            trust = self.rule.trust(likeness)
             logit = (1 - trust) * self.rule.logit(values)
             if trust:
-                logit += trust * self._logit(values, grams)
+                logit += trust * self._logit(values, of_grams)
         return 1 / (1 + math.exp(-min(30.0, max(-30.0, logit))))
 
-    def _logit(self, values: Mapping[str, float], grams: Collection[str]) -> float:
-        # A feature counts by its distance from the mean in scales, at most three; the grams by the
-        # sum of their weights over the root of how many are known.
+    def _logit(self, values: Mapping[str, float], of_grams: float) -> float:
+        # A feature counts by its distance from the mean in scales, at most three.
         logit = self.bias
         for name, mean, scale, weight in self.features:
             logit += weight * min(LIMIT, max(-LIMIT, (values[name] - mean) / scale))
-        known = [weight for weight in map(self.ngrams.get, grams) if weight is not None]
-        if known:
-            # fsum is exact, whatever the order: the same grams give the same sum.
-            logit += math.fsum(known) / math.sqrt(len(known))
-        return logit
+        return logit + of_grams
 
 
-def model_from(document: Mapping[str, Any]) -> ConversationModel:
-    """Read a model from its JSON document."""
+class ConversationModels:
+    """Models that share one table of grams, so that those of a conversation are looked up once."""
+
+    def __init__(self, documents: Sequence[Mapping[str, Any]]) -> None:
+        """Read the models from their JSON documents."""
+        self._models = tuple(map(_model_from, documents))
+        ngrams = [
+            {gram: (round(weight * SCALE),) for gram, weight in document["ngrams"].items()}
+            for document in documents
+        ]
+        tasks = [model.tasks.rows for model in self._models if model.tasks is not None]
+        self._tables = PackedRows(*ngrams, *tasks)
+
+    def probabilities(
+        self, values: Mapping[str, float], grams: Collection[str]
+    ) -> dict[str, float]:
+        """Return by the name of each model the probability, 0 to 1, of what it was trained on."""
+        sums = self._tables.columns(self._tables.total(grams))
+        of_tasks, words = iter(sums[len(self._models) :]), len(words_of(grams))
+        found = {}
+        for model, (known, weight) in zip(self._models, sums, strict=False):
+            likeness = None if model.tasks is None else model.tasks.likeness(words, next(of_tasks))
+            # The grams add the sum of their weights over the root of how many are known.
+            of_grams = weight / SCALE / math.sqrt(known or 1)
+            found[model.name] = model.probability(values, of_grams, likeness)
+        return found
+
+
+def _model_from(document: Mapping[str, Any]) -> ConversationModel:
     rule, tasks = document["rule"], document["tasks"]
     return ConversationModel(
         name=document["name"],
@@ -80,7 +106,6 @@ def model_from(document: Mapping[str, Any]) -> ConversationModel:
         features=tuple(
             (name, mean, scale, weight) for name, mean, scale, weight in document["features"]
         ),
-        ngrams=document["ngrams"],
         rule=None if rule is None else _rule_from(rule),
         tasks=None if tasks is None else tasks_from(tasks),
     )
@@ -96,6 +121,6 @@ def _rule_from(document: Mapping[str, Any]) -> HandSetRule:
 
 
 @cache
-def shipped(name: str) -> ConversationModel:
-    """Return a model of the package: `resolved` or `annoyed`."""
-    return model_from(document_of(name))
+def shipped() -> ConversationModels:
+    """Return the models of the package, `resolved` and `annoyed`."""
+    return ConversationModels([document_of(name) for name in ("resolved", "annoyed")])

@@ -71,8 +71,8 @@ def outcome_of(facts: Facts, score: Score) -> Outcome:
     reading = facts.reading
     probability = annoyed = satisfaction = None
     if reading is not None and facts.dialogue.customer and _enough(facts):
-        probability = round(shipped("resolved").probability(reading.features, reading.grams), 6)
-        annoyed = round(shipped("annoyed").probability(reading.features, reading.grams), 4)
+        chances = shipped().probabilities(reading.features, reading.grams)
+        probability, annoyed = round(chances["resolved"], 6), round(chances["annoyed"], 4)
     verdict = _verdict(facts, score, probability)
     if reading is not None and probability is not None:
         satisfaction = _satisfaction(facts, reading, probability, verdict.status)

@@ -1,10 +1,12 @@
 """Likeness of a conversation to the tasks that a model was trained on."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+# Weights are kept as whole thousandths, whose sums are exact.
+SCALE = 1000
 _SIDES = "ac"
 
 
@@ -12,23 +14,25 @@ _SIDES = "ac"
 class Tasks:
     """The words, grams of one word, of the tasks that a model was fitted to.
 
-    `rarity` weighs every word that is known, `unknown` is that of any other. `weights` holds what a
-    word adds to the cosine between a conversation and each task, in the order of the tasks.
+    `rows` holds for each word that is known the square of its rarity, and what the word adds to the
+    cosine between a conversation and each task. `unknown` is the rarity of any other word.
     """
 
-    rarity: Mapping[str, float]
     unknown: float
-    weights: Mapping[str, tuple[float, ...]]
+    rows: Mapping[str, Sequence[int]]
 
-    def likeness(self, grams: Collection[str]) -> float:
-        """Return the cosine, 0 to 1, between a conversation and the task that is most like it."""
-        words = words_of(grams)
-        known = [word for word in words if word in self.rarity]
-        # fsum is exact, whatever the order: the same words give the same sum.
-        squares = math.fsum([self.rarity[word] ** 2 for word in known])
-        squares += (len(words) - len(known)) * self.unknown**2
-        sums = map(math.fsum, zip(*map(self.weights.__getitem__, known), strict=True))
-        return max(sums) / math.sqrt(squares) if known else 0.0
+    def likeness(self, words: int, sums: Sequence[int]) -> float:
+        """Return the cosine, 0 to 1, between a conversation and the task that is most like it.
+
+        Args:
+            words: how many different words the conversation has.
+            sums: how many of them are known, and the sums of their rows.
+        """
+        if not sums[0]:
+            return 0.0
+        known, squares, *cosines = sums
+        length = math.sqrt(squares / SCALE**2 + (words - known) * self.unknown**2)
+        return max(cosines) / SCALE / length
 
 
 def words_of(grams: Collection[str]) -> list[str]:
@@ -38,11 +42,14 @@ def words_of(grams: Collection[str]) -> list[str]:
 
 def tasks_from(document: Mapping[str, Any]) -> Tasks:
     """Read the tasks from their JSON document."""
+    weights = document["weights"].values()
     return Tasks(
-        rarity=document["rarity"],
         unknown=document["unknown"],
-        weights={
-            word: tuple(task.get(word, 0.0) for task in document["weights"].values())
-            for word in document["rarity"]
+        rows={
+            word: (
+                round(rarity * SCALE) ** 2,
+                *(round(task.get(word, 0.0) * SCALE) for task in weights),
+            )
+            for word, rarity in document["rarity"].items()
         },
     )

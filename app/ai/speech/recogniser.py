@@ -14,7 +14,7 @@ from app.ai.transcript import Word
 # Above this, hold music became "Thank you."; no spoken segment of the measured calls was above.
 _NO_SPEECH = 0.5
 # Text that compresses better than this repeats itself: the model is in a loop.
-_LOOP_RATIO = 2.4
+LOOP_RATIO = 2.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,4 +120,4 @@ def language_code(tag: str) -> str:
 
 def is_speech(no_speech_probability: float, compression_ratio: float) -> bool:
     """Whether a model that gives these figures has heard words, not noise or its own echo."""
-    return no_speech_probability <= _NO_SPEECH and compression_ratio <= _LOOP_RATIO
+    return no_speech_probability <= _NO_SPEECH and compression_ratio <= LOOP_RATIO

@@ -26,7 +26,6 @@ class TranscriptionOptions:
     language: str | None = None
     channel_roles: Mapping[int, Role] = field(default_factory=_default_roles)
     content_type: str | None = None
-    word_timestamps: bool = True
     max_duration_s: float = DEFAULT_MAX_DURATION_S
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cachetools import LRUCache
 
 from app.core.settings import Settings
+from app.core.storage.opening import open_storage
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,18 +28,23 @@ class FactDatabase:
     DuckDB reads and writes nothing outside `folder`, uses no network and loads no extension.
     """
 
-    def __init__(self, folder: Path, *, memory_mb: int, threads: int) -> None:
+    def __init__(self, settings: Settings) -> None:
         # Not at the top: DuckDB takes 0.2 s to import, and most processes do not use it.
         import duckdb  # noqa: PLC0415
 
+        self.folder = folder = parts_folder(settings)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.folder = folder
+        # Where the storage is not of this data folder, other hosts may share it.
+        self.storage = open_storage(settings) if settings.storage_url else None
         self._remembered: LRUCache[Hashable, Sequence[Row]] = LRUCache(
             _MOST_REMEMBERED_VALUES, getsizeof=lambda rows: sum(map(len, rows)) + 1
         )
         self._lock = threading.Lock()
         self._connection = duckdb.connect(
-            config={"memory_limit": f"{memory_mb}MB", "threads": threads}
+            config={
+                "memory_limit": f"{settings.analytics_memory_mb}MB",
+                "threads": settings.analytics_threads,
+            }
         )
         for name, value in {
             "temp_directory": str(spill_folder(folder, os.getpid())),
@@ -74,8 +80,7 @@ class FactDatabase:
 
 def fact_database(settings: Settings) -> FactDatabase:
     """Return this process's database; a forked child gets one of its own."""
-    folder = parts_folder(settings)
-    return _open(os.getpid(), folder, settings.analytics_memory_mb, settings.analytics_threads)
+    return _open(os.getpid(), settings)
 
 
 def parts_folder(settings: Settings) -> Path:
@@ -89,5 +94,5 @@ def spill_folder(folder: Path, pid: int) -> Path:
 
 
 @lru_cache(maxsize=4)
-def _open(pid: int, folder: Path, memory_mb: int, threads: int) -> FactDatabase:
-    return FactDatabase(folder, memory_mb=memory_mb, threads=threads)
+def _open(pid: int, settings: Settings) -> FactDatabase:
+    return FactDatabase(settings)

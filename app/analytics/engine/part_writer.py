@@ -2,8 +2,6 @@
 
 import os
 import secrets
-import shutil
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from datetime import UTC
@@ -13,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, func, select, text, update
 from sqlalchemy.orm import Session
 
-from app.analytics.engine import layouts, loading, parts
-from app.analytics.engine.database import FactDatabase, spill_folder
+from app.analytics.engine import layouts, loading, part_files, parts
+from app.analytics.engine.database import FactDatabase
 from app.analytics.engine.parts import Part
 from app.analytics.models import EvaluationFact
 from app.core.database.session import Database
@@ -25,9 +23,8 @@ if TYPE_CHECKING:
 
 # Limits the memory of one run, and the time for which its transaction blocks writers.
 _BATCH = 20_000
-# A file that is no longer registered is kept for running readers.
-_KEPT_S = 600
-_SPILL_KEPT_S = 86_400
+# Each run writes the files of its months again, so that few large runs take less time.
+REBUILD_BATCH = 100_000
 _FACT = EvaluationFact.__table__.c
 _MARK = (
     update(EvaluationFact)
@@ -35,8 +32,11 @@ _MARK = (
     .values(part=bindparam("month"), is_pending=_FACT.version != bindparam("written_version"))
 )
 _KEPT_ROWS = "SELECT * FROM read_parquet($former) WHERE id NOT IN (SELECT id FROM changed)"
-_CHANGED_ROWS = "SELECT * FROM changed WHERE strftime(created_at, '%Y-%m') = $month"
-_FORMAT = "FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE 122880"
+# Only these are sorted: sorting the whole part would need memory that grows with it.
+_CHANGED_ROWS = (
+    "(SELECT * FROM changed WHERE strftime(created_at, '%Y-%m') = $month ORDER BY created_at, id)"
+)
+_FORMAT = "FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE 61440"
 
 
 def pending_count(session: Session) -> int:
@@ -45,15 +45,15 @@ def pending_count(session: Session) -> int:
     return session.scalar(statement) or 0
 
 
-def write_pending(db: Database, database: FactDatabase) -> int:
-    """Move at most 20,000 pending facts into parts, the newest first; return how many.
+def write_pending(db: Database, database: FactDatabase, *, limit: int = _BATCH) -> int:
+    """Move at most so many pending facts into parts, the newest first; return how many.
 
     New files are written and synced first; one transaction then registers them and marks the
     facts. After a kill in between, the facts are still pending and the files are never read.
     """
-    discard_lost(db, database.folder)
+    discard_lost(db, database)
     with db.reading() as session:
-        rows = _pending(session)
+        rows = _pending(session, limit)
         former = {part.month: part for part in parts.registered(session, database.folder)}
         score_count = layouts.widest(session)
     if not rows:
@@ -66,6 +66,7 @@ def write_pending(db: Database, database: FactDatabase) -> int:
         written = {
             month: _write(cursor, database.folder, month, former.get(month)) for month in touched
         }
+    part_files.share(database, filter(None, written.values()))
     marks = [
         {"fact_id": row.id, "month": months[row.id], "written_version": row.version} for row in rows
     ]
@@ -75,43 +76,34 @@ def write_pending(db: Database, database: FactDatabase) -> int:
         for month, part in written.items():
             parts.register(session, month, part)
         session.connection().execute(_MARK, marks)
-    for month in touched & former.keys():
-        os.utime(former[month].path)
+    replaced = [former[month] for month in touched & former.keys()]
+    for part in replaced:
+        os.utime(part.path)
+    part_files.withdraw(database, replaced)
     return len(rows)
 
 
-def delete_unused(db: Database, folder: Path, *, kept_s: float = _KEPT_S) -> int:
-    """Delete unregistered files, and spill folders of killed processes; return how many."""
-    now = time.time()
-    unused = [
-        *(file for file in folder.glob("*.parquet") if file.stat().st_mtime < now - kept_s),
-        *(file for file in folder.glob("spill-*") if file.stat().st_mtime < now - _SPILL_KEPT_S),
-    ]
-    with db.reading() as session:
-        kept = {part.path for part in parts.registered(session, folder)}
-    kept.add(spill_folder(folder, os.getpid()))
-    unused = [file for file in unused if file not in kept]
-    for file in unused:
-        shutil.rmtree(file) if file.is_dir() else file.unlink()
-    return len(unused)
+def discard_lost(db: Database, database: FactDatabase) -> None:
+    """Discard the parts whose files are missing or truncated; their facts become pending.
 
-
-def discard_lost(db: Database, folder: Path) -> None:
-    """Discard the parts whose files are missing or truncated; their facts become pending."""
+    Raises:
+        StorageAway: the shared storage does not answer, so that it cannot be told.
+    """
+    part_files.fetch_missing(db, database)
     with db.reading() as session:
-        lost = [part for part in parts.registered(session, folder) if not part.is_readable]
+        lost = [part for part in parts.registered(session, database.folder) if not part.is_readable]
     if lost:
         with db.writing() as session:
             for part in lost:
                 parts.discard(session, part.month)
 
 
-def _pending(session: Session) -> Any:
+def _pending(session: Session, limit: int) -> Any:
     return session.execute(
         select(*loading.selected(), _FACT.version, _FACT.part)
         .where(_FACT.is_pending)
         .order_by(_FACT.created_at.desc())
-        .limit(_BATCH)
+        .limit(limit)
     ).all()
 
 
@@ -125,7 +117,7 @@ def _write(
     if former is not None:
         rows = f"{_KEPT_ROWS} UNION ALL BY NAME {_CHANGED_ROWS}"
         given["former"] = [str(former.path)]
-    cursor.execute(f"COPY ({rows} ORDER BY created_at, id) TO '{path}' ({_FORMAT})", given)
+    cursor.execute(f"COPY ({rows}) TO '{path}' ({_FORMAT})", given)
     cursor.execute(
         "SELECT count(*), min(created_at), max(created_at) FROM read_parquet($path)",
         {"path": [str(path)]},

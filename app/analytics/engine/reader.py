@@ -1,7 +1,7 @@
 """Reader of facts as of one moment: of the parts, and of table rows that the parts lack."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -9,13 +9,14 @@ from typing import Any
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
-from app.analytics.engine import layouts, loading, parts
+from app.analytics.engine import layouts, loading, part_files, parts
 from app.analytics.engine.database import FactDatabase, Row, fact_database
 from app.analytics.engine.parts import Part
 from app.analytics.engine.periods import Period
 from app.analytics.engine.selection import Selection
 from app.analytics.engine.statements import Aggregation, Statement, naive
 from app.analytics.models import EvaluationFact
+from app.core.errors import ServiceUnavailable
 from app.core.runtime import Runtime
 
 _FACT = EvaluationFact.__table__.c
@@ -170,5 +171,8 @@ def _source(
 def open_facts(runtime: Runtime) -> Iterator[FactReader]:
     """Open a reader of the facts as of now."""
     database = fact_database(runtime.settings)
+    # Without its file, a part is read from the table.
+    with suppress(ServiceUnavailable):
+        part_files.fetch_missing(runtime.db, database)
     with runtime.db.reading() as session, closing(FactReader(session, database)) as facts:
         yield facts

@@ -78,5 +78,10 @@ def forget_older(session: Session, keyring: Keyring) -> None:
     session.execute(delete(MasterKeyCheck).where(MasterKeyCheck.key_id != keyring.current_id))
 
 
+def forget_lost(session: Session, keyring: Keyring) -> None:
+    """Forget the keys that are not in the keyring: nothing needs them any more."""
+    session.execute(delete(MasterKeyCheck).where(MasterKeyCheck.key_id.not_in(keyring.key_ids)))
+
+
 def _value_of(keyring: Keyring, key_id: str) -> str:
     return keyring.subkey(_LABEL, key_id).hex()

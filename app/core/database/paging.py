@@ -6,7 +6,9 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Column, ColumnElement, Integer, Select, bindparam, func, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import InstrumentedAttribute
+
+from app.core.database.session import Reader
 
 Item = TypeVar("Item")
 # Columns of the table are cheaper than those of its class: they bypass the mapper.
@@ -38,7 +40,7 @@ class PageRequest:
 
 
 def select_page(
-    session: Session,
+    session: Reader,
     statement: Select[*tuple[Any, ...]],
     request: PageRequest,
     *,
@@ -66,7 +68,7 @@ def select_page(
         ordered = _ordered(statement, column, tail, descending=descending, backwards=backwards)
         result = session.execute(ordered, {"_size": size, "_offset": min(offset, remaining)})
         names = tuple(result.keys())
-        rows = [dict(zip(names, row, strict=True)) for row in result]
+        rows = [dict(zip(names, row, strict=True)) for row in result.all()]
         if backwards:
             rows.reverse()
     return Page(rows, request.page, request.page_size, total_count)

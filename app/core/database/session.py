@@ -1,12 +1,13 @@
 """Database: reading and writing transactions, and bells after each commit."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import BigInteger, DateTime, Dialect, Integer, MetaData
+from sqlalchemy import BigInteger, Connection, DateTime, Dialect, Integer, MetaData
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -57,6 +58,10 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC)
 
 
+# What statements run on: a session, or a connection where only rows are read.
+Reader = Session | Connection
+
+
 class Database:
     """Opens transactions; the only place that commits."""
 
@@ -87,6 +92,12 @@ class Database:
         """Open one snapshot for reading; nothing written in it is kept."""
         with translated_errors(), Session(self._reading_engine, info=self._info) as session:
             yield session
+
+    @contextmanager
+    def reading_rows(self) -> Iterator[Connection]:
+        """Open one snapshot for reading rows without the ORM, which takes half the time."""
+        with translated_errors(), self._reading_engine.connect() as connection:
+            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
@@ -128,19 +139,15 @@ class Database:
             self.write_lock,
             session.begin(),
         ):
-            unchanged = self._change_count(session)
+            driver = session.connection().connection.driver_connection
+            changes_before = _count_changes(driver)
             yield session
+            for action in session.info.pop("before_commit", {}):
+                action(session)
             session.flush()
-            is_changed = self._change_count(session) != unchanged
+            is_changed = _count_changes(driver) != changes_before
         if is_changed and self._commit_flush is not None:
             self._commit_flush.wait()
-
-    def _change_count(self, session: Session) -> int:
-        """Return how many rows this connection has changed so far; 0 where commits need no flush."""
-        if self._commit_flush is None:
-            return 0
-        connection: Any = session.connection().connection.driver_connection
-        return int(connection.total_changes)
 
     def _after_commit(self, session: Session) -> None:
         for action in session.info.pop("after_commit", []):
@@ -173,6 +180,11 @@ def ring_after_commit(session: Session, bell: Bell) -> None:
     session.info.setdefault("bells", []).append(bell)
 
 
+def before_commit(session: Session, action: Callable[[Session], object]) -> None:
+    """Ask for a call as the last work of this transaction; equal actions are called once."""
+    session.info.setdefault("before_commit", {})[action] = None
+
+
 def after_commit(session: Session, action: Callable[[], object]) -> None:
     """Ask for a call once this transaction is durable."""
     session.info.setdefault("after_commit", []).append(action)
@@ -196,3 +208,8 @@ def translated_errors() -> Iterator[None]:
                 "The database is unreachable; try again.", retry_after_s=1
             ) from error
         raise
+
+
+def _count_changes(connection: Any) -> int:
+    """Return how many rows a connection of SQLite has changed so far."""
+    return connection.total_changes if isinstance(connection, sqlite3.Connection) else 0

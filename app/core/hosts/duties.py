@@ -13,6 +13,8 @@ from app.core.database.upserts import upsert_into
 from app.core.errors import ServiceUnavailable
 from app.core.process import owner
 
+# The duty whose holder runs the periodic tasks and reports the figures of the database.
+TASKS = "tasks"
 _HELD_FOR = timedelta(seconds=15)
 _RENEW_EVERY_S = 5.0
 # A keeper that cannot renew stops before another may begin.
@@ -76,3 +78,10 @@ class Duty:
         taken = upsert_into(session, Keeper).values(name=self._name, **values)
         taken = taken.on_conflict_do_update(index_elements=["name"], set_=values, where=free)
         return session.scalar(taken.returning(Keeper.name)) is not None
+
+
+def is_of_another_host(session: Session, name: str) -> bool:
+    """Whether a process of another host has this duty now."""
+    held = select(Keeper.holder).where(Keeper.name == name, Keeper.until > utc_now())
+    holder = session.scalar(held)
+    return holder is not None and owner.is_elsewhere(holder)

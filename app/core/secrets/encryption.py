@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import os
 import secrets
+from collections.abc import Collection
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -62,6 +63,11 @@ class Keyring:
         """Derive a key of 32 bytes for one use, such as `cqe/url-signing/v1`."""
         master = self._keys[key_id or self.current_id]
         return hmac.new(master, label.encode(), hashlib.sha256).digest()
+
+    @property
+    def key_ids(self) -> Collection[str]:
+        """The ids of the keys."""
+        return self._keys.keys()
 
     def has(self, key_id: str) -> bool:
         """Whether the keyring has this key."""

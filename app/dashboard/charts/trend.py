@@ -96,7 +96,7 @@ def trend_chart(
         frame=frame,
         lines=tuple(_line(number, line, x, y) for number, line in enumerate(series, start=1)),
         bars=_bars(series[0], x, frame) if has_bars else (),
-        y_ticks=tuple(Tick(y(tick), label_of(tick)) for tick in ticks),
+        y_ticks=tuple(Tick(y(tick), label_of(tick).removesuffix(".0")) for tick in ticks),
         x_ticks=tuple(
             Tick(x(index), labels[index]) for index in labelled(labels, most=_MOST_TIME_LABELS)
         ),

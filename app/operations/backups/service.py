@@ -34,10 +34,16 @@ _KEPT_BACKUPS = 5
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Outcome of a restore; `old_database` is the file of the replaced SQLite database."""
+    """Outcome of a restore.
+
+    Attributes:
+        old_database: the file of the replaced SQLite database.
+        revived: the API keys and people that were revoked or disabled in it, and work again.
+    """
 
     manifest: Manifest
     old_database: Path | None
+    revived: list[str]
     object_count: int
     erasure_count: int
     revision: str
@@ -111,7 +117,9 @@ def restore(
             if copies is not None:
                 records.add_copies(records.folder_of(settings), copies)
         _, revision = migrating.upgrade(settings)
-        return Restored(described, old, object_count, repeat_erasures(settings), revision)
+        revived = sqlite.revived(settings, old) if old else []
+        erasure_count = repeat_erasures(settings)
+        return Restored(described, old, revived, object_count, erasure_count, revision)
     finally:
         os.close(handle)
 

@@ -12,7 +12,13 @@ from app.core.settings import Settings
 from app.core.storage.files import require_space
 from app.operations.failure import CannotRun
 
-_KEPT_BACKUPS = 5
+_REVIVED = """
+    SELECT 'API key', new.name FROM api_keys AS new JOIN old.api_keys AS former USING (id)
+    WHERE new.revoked_at IS NULL AND former.revoked_at IS NOT NULL
+    UNION ALL
+    SELECT 'person', new.name FROM users AS new JOIN old.users AS former USING (id)
+    WHERE new.disabled_at IS NULL AND former.disabled_at IS NOT NULL
+"""
 
 
 def copy(settings: Settings, target: Path) -> None:
@@ -66,6 +72,19 @@ def check_file(file: Path) -> list[str]:
     return problems + [
         f"{row[0]}: row {row[1]} refers to a missing row of {row[2]}" for row in orphans
     ]
+
+
+def revived(settings: Settings, old: Path) -> list[str]:
+    """Return the API keys and people that a restore has brought back, by kind and name.
+
+    They were revoked or disabled in the former database. None where it cannot be read.
+    """
+    try:
+        with closing(_open_read_only(settings.sqlite_file)) as connection:
+            connection.execute("ATTACH ? AS old", (f"{old.resolve().as_uri()}?mode=ro",))
+            return [f"{kind} {name!r}" for kind, name in connection.execute(_REVIVED)]
+    except sqlite3.DatabaseError:
+        return []
 
 
 def checkpoint(settings: Settings) -> None:

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -116,6 +117,36 @@ def signal_group(pid: int, number: signal.Signals) -> None:
     except (ProcessLookupError, PermissionError):
         # macOS answers EPERM for a group of which only a zombie is left.
         return
+
+
+class Children:
+    """The running children of this process."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+
+    def start(self, name: str, run: Callable[[], None]) -> None:
+        """Run a function in a child of this name."""
+        self._names[fork(run, name=f"cqe: {name}")] = name
+
+    def count(self, name: str) -> int:
+        """Return how many children of this name are running."""
+        return list(self._names.values()).count(name)
+
+    def reap(self) -> None:
+        """Forget the children that have ended."""
+        self._names = {pid: name for pid, name in self._names.items() if reap(pid) is None}
+
+    def stop(self, within_s: float) -> None:
+        """Ask the children to release their rows and to end; end those that do not."""
+        until = time.monotonic() + within_s
+        for pid in self._names:
+            signal_process(pid, signal.SIGTERM)
+        while self._names and time.monotonic() < until:
+            time.sleep(0.1)
+            self.reap()
+        for pid in self._names:
+            signal_group(pid, signal.SIGKILL)
 
 
 def _send_result(function: Callable[[], Any], write_end: int) -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry
 
+from app.core.hosts import clock_offset
 from app.core.metrics.host_metrics import HostMetrics
 from app.core.metrics.server import MetricsServer
 from app.core.process import stopping
@@ -33,6 +34,7 @@ def metrics_served(runtime: Runtime) -> Iterator[None]:
 def serve_metrics(runtime: Runtime) -> None:
     """Answer Prometheus until SIGTERM."""
     stopping.listen()
+    clock_offset.follow(runtime.db.engine)
     with metrics_served(runtime):
         while not stopping.requested():
             time.sleep(_STEP_S)

@@ -1,18 +1,19 @@
-"""Scheduler: one process sweeps the job queues every second, another runs periodic tasks."""
+"""Scheduler: one process starts queue workers and sweeps the queues, another runs periodic tasks."""
 
 import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.core.hosts.duties import Duty
+from app.core.hosts.duties import TASKS, Duty
 from app.core.hosts.heartbeats import WORKER, Heartbeat
 from app.core.metrics.catalogue import PERIODIC_SUCCESS
 from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.core.settings import KEEPER
+from app.operations.processes.fork import Children
 from app.operations.processes.metrics import metrics_served
-from app.operations.processes.sweep import JobQueue, Sweeper
+from app.operations.processes.sweep import JobQueue, QueueWorkers, Sweeper
 
 logger = logging.getLogger(__name__)
 
@@ -36,20 +37,27 @@ class PeriodicTask:
 
 
 def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
-    """Sweep until SIGTERM; the sweeper's own jobs are then finished or released."""
+    """Start workers where a bell rings, and sweep, until SIGTERM; jobs are then released."""
     stopping.listen()
-    sweeper = Sweeper(runtime, queues)
+    children = Children()
+    sweeper = Sweeper(runtime, queues, children)
+    workers = QueueWorkers(runtime, queues, children)
     heartbeat = Heartbeat(runtime.db, WORKER, runtime.settings.worker_roles)
     duty = _keeping(runtime, "sweeps")
     while not stopping.requested():
         began_at = time.monotonic()
         heartbeat.beat()
-        sweeper.tick(is_keeper=duty.is_mine())
-        runtime.counts.note(PERIODIC_SUCCESS, "sweep")
+        is_keeper = duty.is_mine()
+        sweeper.tick(is_keeper=is_keeper)
+        if is_keeper:
+            runtime.counts.note(PERIODIC_SUCCESS, "sweep")
         runtime.counts.write()
-        _wait_for_next_tick(began_at)
+        while time.monotonic() - began_at < _TICK_S and not stopping.requested():
+            children.reap()
+            workers.tick()
+            time.sleep(_STEP_S)
     duty.give_up()
-    sweeper.stop(_STOP_WITHIN_S)
+    children.stop(_STOP_WITHIN_S)
     heartbeat.stop()
 
 
@@ -59,7 +67,7 @@ def run_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
     The process does not fork: the client of an object storage has threads, which a fork would lose.
     """
     stopping.listen()
-    duty = _keeping(runtime, "tasks")
+    duty = _keeping(runtime, TASKS)
     due_at = dict.fromkeys(tasks, 0.0)
     with metrics_served(runtime):
         while not stopping.requested():
@@ -70,17 +78,13 @@ def run_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
                     _run_task(task, runtime)
                     due_at[task] = time.monotonic() + task.every_s
             runtime.counts.write()
-            _wait_for_next_tick(began_at)
+            while time.monotonic() - began_at < _TICK_S and not stopping.requested():
+                time.sleep(_STEP_S)
     duty.give_up()
 
 
 def _keeping(runtime: Runtime, name: str) -> Duty:
     return Duty(runtime.db, name, is_allowed=KEEPER in runtime.settings.worker_roles)
-
-
-def _wait_for_next_tick(began_at: float) -> None:
-    while time.monotonic() - began_at < _TICK_S and not stopping.requested():
-        time.sleep(_STEP_S)
 
 
 def _run_task(task: PeriodicTask, runtime: Runtime) -> None:

@@ -1,4 +1,4 @@
-"""Sweep: rings for rows whose bell was lost, and runs their jobs itself without a queue server."""
+"""Job queues: workers where a bell rings, and a sweep of the rows whose bell was lost."""
 
 import logging
 import os
@@ -10,11 +10,14 @@ from functools import partial
 
 from app.core.errors import AppError
 from app.core.process import stopping
-from app.core.queue import NICENESS, Bell
+from app.core.queue import NICENESS, Bell, WaitingBells, redis_url, work
 from app.core.runtime import Runtime
-from app.operations.processes.fork import fork, reap, signal_group, signal_process
+from app.operations.processes.fork import Children
 
 logger = logging.getLogger(__name__)
+
+# A worker needs this long to start and to take its first bell.
+_START_EVERY_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +37,46 @@ class JobQueue:
     ring_every_s: float = 10.0
 
 
+class QueueWorkers:
+    """Starts workers for the queues in which a bell waits, up to `CQE_WORKER_PROCESSES` for each.
+
+    A process that waits for work takes memory, and most queues are empty most of the time.
+    """
+
+    def __init__(self, runtime: Runtime, queues: Sequence[JobQueue], children: Children) -> None:
+        self._runtime = runtime
+        roles = runtime.settings.worker_roles
+        self._queues = {queue.queue: queue for queue in queues if queue.role in roles}
+        self._children = children
+        self._url = redis_url(runtime.settings)
+        self._bells = WaitingBells(self._url, list(self._queues))
+        self._start_at = dict.fromkeys(self._queues, 0.0)
+
+    def tick(self) -> None:
+        """Start a worker for each queue that has a waiting bell and too few workers."""
+        now = time.monotonic()
+        for name in self._bells.queues():
+            is_full = self._children.count(name) >= self._runtime.settings.worker_processes
+            if not is_full and now >= self._start_at[name]:
+                run = partial(self._queues[name].run, self._runtime)
+                self._children.start(name, partial(work, name, self._url, run))
+                self._start_at[name] = now + _START_EVERY_S
+
+
 class Sweeper:
     """Looks at each queue every tick; it runs at most one job of a queue itself."""
 
-    def __init__(self, runtime: Runtime, queues: Sequence[JobQueue]) -> None:
+    def __init__(self, runtime: Runtime, queues: Sequence[JobQueue], children: Children) -> None:
         self._runtime = runtime
         self._queues = queues
+        self._children = children
         self._ring_at: dict[Bell, float] = {}
-        self._running: dict[str, int] = {}
 
     def tick(self, *, is_keeper: bool = True) -> None:
         """Ring for rows that wait without a bell, or start their jobs.
 
         The keeper rings for all hosts. Each host that the queue server does not answer starts jobs.
         """
-        self._reap()
         if not is_keeper and self._runtime.doorbell.answers:
             return
         waiting: set[Bell] = set()
@@ -61,17 +89,6 @@ class Sweeper:
             waiting.update(due)
             self._serve(queue, due)
         self._ring_at = {bell: at for bell, at in self._ring_at.items() if bell in waiting}
-
-    def stop(self, within_s: float) -> None:
-        """Ask the running jobs to release their rows, and end those that do not."""
-        until = time.monotonic() + within_s
-        for pid in self._running.values():
-            signal_process(pid, signal.SIGTERM)
-        while self._running and time.monotonic() < until:
-            time.sleep(0.1)
-            self._reap()
-        for pid in self._running.values():
-            signal_group(pid, signal.SIGKILL)
 
     def _serve(self, queue: JobQueue, due: Sequence[Bell]) -> None:
         now = time.monotonic()
@@ -88,14 +105,10 @@ class Sweeper:
                 self._run_here(queue, bell)
 
     def _run_here(self, queue: JobQueue, bell: Bell) -> None:
-        if bell.queue not in self._running and queue.role in self._runtime.settings.worker_roles:
-            run = partial(_run_job, queue, self._runtime, bell.row_id)
-            self._running[bell.queue] = fork(run, name=f"cqe: {bell.queue} job")
-
-    def _reap(self) -> None:
-        for queue, pid in list(self._running.items()):
-            if reap(pid) is not None:
-                del self._running[queue]
+        name = f"{bell.queue} job"
+        is_ours = queue.role in self._runtime.settings.worker_roles
+        if is_ours and not self._children.count(name):
+            self._children.start(name, partial(_run_job, queue, self._runtime, bell.row_id))
 
 
 def _run_job(queue: JobQueue, runtime: Runtime, row_id: str) -> None:

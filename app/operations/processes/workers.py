@@ -1,4 +1,4 @@
-"""Worker processes: the webhook sender, the queue workers and the scheduler."""
+"""Worker processes: the webhook sender, the scheduler with its queue workers, and upkeep."""
 
 import logging
 import time
@@ -9,7 +9,6 @@ from app.ai.languages.lexicon import lexicon_of
 from app.core.database.schema_revision import is_usable
 from app.core.hosts import clock_offset
 from app.core.process import stopping
-from app.core.queue import redis_url, work
 from app.core.runtime import Runtime
 from app.core.settings import SENDER
 from app.operations import start_checks
@@ -27,28 +26,16 @@ logger = logging.getLogger(__name__)
 def services(
     runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQueue]
 ) -> list[Service]:
-    """List the worker's processes; without a queue server the sweep runs all jobs."""
+    """List the worker's processes; the scheduler starts those that do the jobs."""
     # The usual lexicon is loaded before the workers are forked, so that they share it.
     lexicon_of("en")
     clock_offset.follow(runtime.db.engine)
-    url = redis_url(runtime.settings)
-    roles = runtime.settings.worker_roles
-    listed = [
-        *([Service("sender", partial(_send_webhooks, runtime))] if SENDER in roles else []),
+    sender = Service("sender", partial(_send_webhooks, runtime))
+    return [
+        *([sender] if SENDER in runtime.settings.worker_roles else []),
         Service("scheduler", partial(scheduler.run_sweeps, runtime, queues)),
         Service("upkeep", partial(scheduler.run_tasks, runtime, tasks)),
     ]
-    if url:
-        listed += [
-            Service(
-                f"{queue.queue} {number}",
-                partial(work, queue.queue, url, partial(queue.run, runtime)),
-            )
-            for queue in queues
-            if queue.role in roles
-            for number in range(1, runtime.settings.worker_processes + 1)
-        ]
-    return listed
 
 
 def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQueue]) -> None:

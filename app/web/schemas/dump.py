@@ -36,7 +36,7 @@ def compiled(schema: Schema) -> Convert:
 
     def write(row: Any) -> dict[str, Any]:
         written: dict[str, Any] = {}
-        value_of = row.get if isinstance(row, Mapping) else partial(getattr, row)
+        value_of = row.get if isinstance(row, (dict, Mapping)) else partial(getattr, row)
         for key, attribute, convert in plan:
             value = value_of(attribute, _MISSING)
             if value is _MISSING:

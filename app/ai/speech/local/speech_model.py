@@ -22,9 +22,10 @@ PACKAGED_DIGESTS = {
 }
 _NEEDED = ("model.bin", "config.json", "tokenizer.json")
 _VOCABULARIES = ("vocabulary.txt", "vocabulary.json")
-# Frames of 10 ms. Below ten seconds of input the model begins to repeat itself.
-_LEAST_FRAMES = 1000
-_MARGIN_FRAMES = 100
+FRAMES_PER_S = 100
+# Below ten seconds of input the model begins to repeat itself.
+LEAST_FRAMES = 10 * FRAMES_PER_S
+MARGIN_FRAMES = FRAMES_PER_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class ShortInputModel(WhisperModel):  # type: ignore[misc]  # the library has no
     def encode(self, features: Any) -> Any:
         """Encode a spectrogram without most of the zeros at its end."""
         filled = np.flatnonzero(features.reshape(-1, features.shape[-1]).any(axis=0))
-        wanted = max(_LEAST_FRAMES, _MARGIN_FRAMES + (filled[-1] if filled.size else 0))
+        wanted = max(LEAST_FRAMES, MARGIN_FRAMES + (filled[-1] if filled.size else 0))
         return super().encode(features[..., :wanted])
 
 

@@ -8,9 +8,7 @@ from app.ai.speech.remote.joined_speech import JoinedSpeech
 from app.ai.transcript import Word
 
 
-def placed(
-    answer: AnsweredTranscription, sent: JoinedSpeech, *, with_words: bool
-) -> list[Utterance]:
+def placed(answer: AnsweredTranscription, sent: JoinedSpeech) -> list[Utterance]:
     """Return the utterances of an answer, with the times of the recording.
 
     A segment with words that runs over a pause between two regions becomes one utterance for each;
@@ -19,11 +17,7 @@ def placed(
     return [
         utterance
         for segment in answer.segments
-        for utterance in (
-            _of_words(segment, sent, with_words=with_words)
-            if segment.words
-            else [_whole(segment, sent)]
-        )
+        for utterance in (_of_words(segment, sent) if segment.words else [_whole(segment, sent)])
     ]
 
 
@@ -39,7 +33,7 @@ def _whole(segment: AnsweredSegment, sent: JoinedSpeech) -> Utterance:
     )
 
 
-def _of_words(segment: AnsweredSegment, sent: JoinedSpeech, *, with_words: bool) -> list[Utterance]:
+def _of_words(segment: AnsweredSegment, sent: JoinedSpeech) -> list[Utterance]:
     def region_of(word: AnsweredWord) -> int:
         return sent.region_at((word.start + word.end) / 2)
 
@@ -66,7 +60,7 @@ def _of_words(segment: AnsweredSegment, sent: JoinedSpeech, *, with_words: bool)
                 end_ms=words[-1].end_ms,
                 text=" ".join(next(texts) for _ in words),
                 confidence=segment.confidence,
-                words=words if with_words else (),
+                words=words,
             )
         )
     return utterances

@@ -54,7 +54,7 @@ class RemoteRecogniser:
             for part in joined(speech):
                 on_done(done)
                 answer = self._answer(client, part, requested, run)
-                utterances += placed(answer, part, with_words=run.options.word_timestamps)
+                utterances += placed(answer, part)
                 samples = sum(region.length for region in part.regions)
                 language = requested or answer.language
                 spoken[language] = spoken.get(language, 0) + samples

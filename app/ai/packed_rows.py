@@ -1,0 +1,53 @@
+"""Tables of whole numbers that are looked up and added up together."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
+from struct import Struct
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+_BITS = 64
+
+
+class PackedRows(Generic[Key]):
+    """Adds up the rows that tables hold for some keys, and counts the keys that each table knows.
+
+    What all tables hold for a key is packed into one number, 64 bits for each column, so that one
+    look-up and one addition do for all of it. All rows of a table have the same length.
+    """
+
+    def __init__(self, *tables: Mapping[Key, Sequence[int]]) -> None:
+        widths = [1 + len(next(iter(table.values()), ())) for table in tables]
+        self._places = list(pairwise(accumulate(widths, initial=0)))
+        self._all = _Columns(sum(widths))
+        self._packed: dict[Key, int] = {}
+        for table, (first, end) in zip(tables, self._places, strict=True):
+            pack, shift = _Columns(end - first).pack, _BITS * first
+            for key, row in table.items():
+                self._packed[key] = self._packed.get(key, 0) + (pack(1, *row) << shift)
+
+    def total(self, keys: Iterable[Key]) -> int:
+        """Add up the rows of some keys; `columns` takes the sum apart, or that of several sums."""
+        return sum(filter(None, map(self._packed.get, keys)))
+
+    def columns(self, total: int) -> list[tuple[int, ...]]:
+        """Return for each table how many keys it knows, and then the sum of each of its columns."""
+        numbers = self._all.unpack(total)
+        return [numbers[first:end] for first, end in self._places]
+
+
+class _Columns:
+    """Packs columns into one number; the sum of such numbers holds the sums of the columns."""
+
+    def __init__(self, count: int) -> None:
+        self._struct = Struct(f"<{count}q")
+        self._signs = int.from_bytes(b"\0\0\0\0\0\0\0\x80" * count, "little")
+
+    def pack(self, *numbers: int) -> int:
+        packed = int.from_bytes(self._struct.pack(*numbers), "little")
+        # A negative number borrows from the next column, as it does in a sum.
+        return (packed ^ self._signs) - self._signs
+
+    def unpack(self, total: int) -> tuple[int, ...]:
+        packed = (total + self._signs) ^ self._signs
+        return self._struct.unpack(packed.to_bytes(self._struct.size, "little"))

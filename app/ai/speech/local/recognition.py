@@ -1,0 +1,147 @@
+"""Recognition of the words in speech regions with a Whisper model."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from faster_whisper import BatchedInferencePipeline
+
+from app.ai.speech.decoding.output import SAMPLE_RATE_HZ
+from app.ai.speech.local.speech_model import (
+    FRAMES_PER_S,
+    LEAST_FRAMES,
+    MARGIN_FRAMES,
+    SpeechModel,
+)
+from app.ai.speech.recogniser import LOOP_RATIO, Speech, Utterance, is_speech
+from app.ai.speech.recording import Sound
+from app.ai.speech.speech_regions import Region
+from app.ai.transcript import Word
+
+_BEAM_SIZE = 5
+# A region begins 250 ms before its speech, and the model tends to put the first word there. On
+# composed calls this minimum halved the median error of turn starts (0.19 to 0.11 s).
+_LEAD_S = 0.1
+# Four regions took a quarter less time than each alone, and eight hardly less.
+_BATCH_SIZE = 4
+# Shorter regions are filled up to this length anyway.
+_SLOT_S = LEAST_FRAMES // FRAMES_PER_S
+_SHORT_SAMPLES = (LEAST_FRAMES - MARGIN_FRAMES) * SAMPLE_RATE_HZ // FRAMES_PER_S
+# The library, too, doubts a text whose words are less probable than this on the average.
+_LEAST_LOG_PROBABILITY = -1.0
+
+_Piece: TypeAlias = tuple[Region, Sound]
+
+
+def recognised(
+    speech: Speech, model: SpeechModel, language: str, *, on_done: Callable[[int], None]
+) -> Iterator[Utterance]:
+    """Yield the utterances of all regions: short ones are recognised together, long ones alone."""
+    short: list[_Piece] = []
+    done = 0
+    for channel in speech.regions:
+        for piece in speech.amplified(channel):
+            on_done(done)
+            region, sound = piece
+            if region.length > _SHORT_SAMPLES:
+                yield from _recognised_alone(model, region, sound, language)
+            else:
+                short.append(piece)
+            if len(short) == _BATCH_SIZE:
+                yield from _recognised_together(model, short, language)
+                short.clear()
+            done += region.length
+    yield from _recognised_together(model, short, language)
+
+
+def _recognised_alone(
+    model: SpeechModel, region: Region, sound: Sound, language: str
+) -> Iterator[Utterance]:
+    segments, _ = model.engine.transcribe(
+        sound, condition_on_previous_text=False, **_options(language)
+    )
+    for segment in segments:
+        yield from _placed(segment, region)
+
+
+def _recognised_together(
+    model: SpeechModel, pieces: Sequence[_Piece], language: str
+) -> Iterator[Utterance]:
+    """Recognise regions that the model would fill up to the same length anyway.
+
+    A doubtful text is recognised once more alone: the library then tries other temperatures.
+    """
+    if not pieces:
+        return
+    slots = np.zeros((len(pieces), _SLOT_S * SAMPLE_RATE_HZ), np.float32)
+    for slot, (_, sound) in zip(slots, pieces, strict=True):
+        slot[: len(sound)] = sound
+    starts_s = [index * _SLOT_S for index in range(len(pieces))]
+    segments, _ = BatchedInferencePipeline(model.engine).transcribe(
+        slots.reshape(-1),
+        clip_timestamps=[
+            {"start": start_s, "end": start_s + region.length / SAMPLE_RATE_HZ}
+            for start_s, (region, _) in zip(starts_s, pieces, strict=True)
+        ],
+        without_timestamps=False,
+        batch_size=_BATCH_SIZE,
+        **_options(language),
+    )
+    found = list(segments)
+    for start_s, (region, sound) in zip(starts_s, pieces, strict=True):
+        own = [segment for segment in found if segment.seek == start_s * FRAMES_PER_S]
+        if any(_is_doubtful(segment) for segment in own):
+            yield from _recognised_alone(model, region, sound, language)
+        else:
+            for segment in own:
+                yield from _placed(segment, region, offset_s=start_s)
+
+
+def _options(language: str) -> dict[str, Any]:
+    return {
+        "language": language,
+        "beam_size": _BEAM_SIZE,
+        "vad_filter": False,
+        "word_timestamps": True,
+    }
+
+
+def _is_doubtful(segment: Any) -> bool:
+    return bool(
+        segment.compression_ratio > LOOP_RATIO or segment.avg_logprob < _LEAST_LOG_PROBABILITY
+    )
+
+
+def _placed(segment: Any, region: Region, *, offset_s: float = 0.0) -> Iterator[Utterance]:
+    """Convert a segment of the library: times in the recording, plain Python numbers.
+
+    Yield nothing if it is no speech.
+    """
+    text = segment.text.strip()
+    if not text or not is_speech(segment.no_speech_prob, segment.compression_ratio):
+        return
+    earliest_s = _LEAD_S if region.start else 0.0
+
+    def clock_ms(seconds: float) -> int:
+        inside = min(max(earliest_s, float(seconds) - offset_s), region.length / SAMPLE_RATE_HZ)
+        return round((region.start / SAMPLE_RATE_HZ + inside) * 1000)
+
+    start_ms = clock_ms(segment.start)
+    words = tuple(
+        Word(
+            text=word.word.strip(),
+            start_ms=clock_ms(word.start),
+            end_ms=max(clock_ms(word.start), clock_ms(word.end)),
+            confidence=round(float(word.probability), 4),
+        )
+        for word in segment.words or ()
+    )
+    yield Utterance(
+        channel=region.channel,
+        start_ms=start_ms,
+        end_ms=max(start_ms, clock_ms(segment.end)),
+        text=text,
+        confidence=round(min(1.0, math.exp(float(segment.avg_logprob))), 4),
+        words=words,
+    )

@@ -1,0 +1,26 @@
+"""The capacity model: its tables in docs/scaling.md, and how needs follow from costs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.capacity import Costs, Load, cost_table, load_table
+
+PAGE = (Path(__file__).parents[2] / "docs" / "scaling.md").read_text()
+
+
+def test_the_page_has_the_tables_that_the_command_prints() -> None:
+    assert cost_table(Costs()) in PAGE
+    assert load_table(Costs()) in PAGE
+
+
+def test_needs_grow_with_the_load_and_with_their_costs() -> None:
+    costs = Costs()
+    one, ten = Load(1_000, costs), Load(10_000, costs)
+    assert ten.speech_cores() == pytest.approx(10 * one.speech_cores())
+    assert one.speech_cores() == pytest.approx(1_000 * 5 * 9 / 86_400 * 3 / 0.6)
+    assert one.night_cores() < one.speech_cores()
+    longer = Load(1_000, replace(costs, call_minutes=10))
+    assert longer.recording_bytes() == pytest.approx(2 * one.recording_bytes())
+    assert longer.other_cores() > one.other_cores()

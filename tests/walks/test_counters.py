@@ -1,0 +1,54 @@
+"""Counters that many transactions add to."""
+
+from contextlib import suppress
+
+import pytest
+
+from app.core.database.counters import add_at_commit
+from app.core.runtime import Runtime
+from app.engagements import service as engagements
+from app.engagements.models import Engagement
+from tests.conftest import POSTGRES_URL
+
+
+@pytest.fixture
+def engagement_id(runtime: Runtime) -> str:
+    with runtime.db.writing() as session:
+        return str(engagements.create(session, name="Audit", type="qa")["id"])
+
+
+def count_of(runtime: Runtime, engagement_id: str) -> int:
+    with runtime.db.reading() as session:
+        return session.get_one(Engagement, engagement_id).evaluation_count
+
+
+def test_what_a_savepoint_rolls_back_is_not_counted(runtime: Runtime, engagement_id: str) -> None:
+    with runtime.db.writing() as session:
+        add_at_commit(session, Engagement, engagement_id, evaluation_count=1)
+        with session.begin_nested():
+            add_at_commit(session, Engagement, engagement_id, evaluation_count=10)
+        with suppress(ZeroDivisionError), session.begin_nested():
+            add_at_commit(session, Engagement, engagement_id, evaluation_count=100)
+            with session.begin_nested():
+                add_at_commit(session, Engagement, engagement_id, evaluation_count=1000)
+            raise ZeroDivisionError
+    assert count_of(runtime, engagement_id) == 11
+
+
+def test_nothing_is_counted_without_a_commit(runtime: Runtime, engagement_id: str) -> None:
+    with suppress(ZeroDivisionError), runtime.db.writing() as session:
+        add_at_commit(session, Engagement, engagement_id, evaluation_count=1)
+        raise ZeroDivisionError
+    assert count_of(runtime, engagement_id) == 0
+
+
+@pytest.mark.skipif(not POSTGRES_URL, reason="SQLite has one writer at a time")
+def test_transactions_that_count_the_same_do_not_wait_for_each_other(
+    runtime: Runtime, engagement_id: str
+) -> None:
+    with runtime.db.writing() as slow:
+        add_at_commit(slow, Engagement, engagement_id, evaluation_count=1)
+        with runtime.db.writing() as fast:
+            add_at_commit(fast, Engagement, engagement_id, evaluation_count=1)
+        assert count_of(runtime, engagement_id) == 1
+    assert count_of(runtime, engagement_id) == 2
