@@ -164,10 +164,11 @@ def redis_answers(port: int) -> bool:
 
 
 class Balancer:
-    """Sends each request to the first host that takes it, as a balancer with redispatch does."""
+    """Sends each request to a host that takes it, and none to one that was away until it is ready."""
 
     def __init__(self, hosts: Sequence[TestHost]) -> None:
         self._hosts = hosts
+        self._away: set[str] = set()
         self.statuses: list[int] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -192,10 +193,22 @@ class Balancer:
         body = {"name": f"engagement {number}", "type": "qa"}
         turn = number % len(self._callers)
         for caller in [*self._callers[turn:], *self._callers[:turn]]:
+            if caller.base in self._away and not is_ready(caller.base):
+                continue
+            self._away.discard(caller.base)
             try:
                 return caller.post("/engagements", body).status_code
             except requests.ConnectionError as error:
                 # Only a request that no host has seen may be sent to another one.
                 if "refused" not in str(error):
                     raise
+                self._away.add(caller.base)
         return 0
+
+
+def is_ready(base: str) -> bool:
+    """Whether a host answers within half a second that it is ready."""
+    try:
+        return requests.get(f"{base}/health/ready", timeout=0.5).status_code == 200
+    except requests.RequestException:
+        return False
