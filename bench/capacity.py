@@ -25,7 +25,7 @@ class Costs:
     call_minutes: float = cost(5, "minutes", "length of a call", "assumed")
     recording_kbit_s: float = cost(48, "kbit/s", "both channels of a recording", "assumed")
     speech_cpu_s: float = cost(
-        9, "s of a core", "transcribing a minute, packaged model", "measured: bench.speech"
+        3.5, "s of a core", "transcribing a minute, packaged model", "measured: bench.speech"
     )
     gpu_speed: float = cost(
         100, "times real time", "transcribing on one GPU", "published: 11 to 600"
