@@ -49,10 +49,10 @@ class Costs:
     wal_kb: float = cost(90, "kB", "write-ahead log of PostgreSQL", "measured")
     database_kb: float = cost(60, "kB", "rows and indexes of PostgreSQL", "measured")
     fact_row_bytes: float = cost(
-        920, "bytes", "a fact of analytics in PostgreSQL", "measured: bench.analytics_size"
+        685, "bytes", "a fact of analytics in PostgreSQL", "measured: bench.analytics_size"
     )
     fact_file_bytes: float = cost(
-        56, "bytes", "a fact of analytics in its file", "measured: bench.analytics_size"
+        49, "bytes", "a fact of analytics in its file", "measured: bench.analytics_size"
     )
     hot_days: float = cost(90, "days", "kept in the database", "assumed")
     peak: float = cost(3, "times", "busiest hour over the mean", "assumed")

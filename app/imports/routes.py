@@ -2,9 +2,12 @@
 
 from typing import Any
 
+from flask import request
+
 from app.campaigns.schemas import CampaignSchema
 from app.conversations.preparation import prepare_conversation
 from app.conversations.schemas import ConversationSchema
+from app.core.errors import InvalidInput
 from app.directory import service as directory
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
 from app.imports import contacts, request_parsing, service, uploads
@@ -17,6 +20,7 @@ from app.imports.schemas.conversations import ConversationUpsert
 from app.imports.schemas.directory import CallCenterUpsert, ExecutiveUpsert
 from app.imports.schemas.requests import (
     ImportCreate,
+    ImportLinesQuery,
     ImportQuery,
     ImportSchema,
     ImportUploadCreate,
@@ -28,6 +32,7 @@ from app.voice_calls.preparation import prepare_voice_call
 from app.voice_calls.schemas import VoiceCallSchema
 from app.web.api import Blueprint
 from app.web.current import current_runtime
+from app.web.parser import NDJSON
 from app.web.principal import require_scope
 from app.web.public_address import public_address
 
@@ -37,15 +42,28 @@ blp = Blueprint(
     url_prefix="/imports",
     description="Extension: records from other systems",
 )
+_LINES = (
+    '{"externalId": "chat-1", "messages": [{"role": "customer", "text": "Where is my parcel?"}]}\n'
+    '{"externalId": "chat-2", "messages": [{"role": "customer", "text": "Please cancel it."}]}\n'
+)
 _UPSERT: dict[str, Any] = {"parameters": [PATH_PARAMETER], "tags": ["imports", "extension"]}
 
 
 @blp.post("", tags=["imports", "extension"])
 @require_scope("ingest:write")
+@blp.arguments(ImportLinesQuery, location="query")
 @blp.arguments(ImportCreate)
+@blp.doc(requestBody={"content": {NDJSON: {"schema": {"type": "string"}, "example": _LINES}}})
 @blp.response(202, ImportSchema)
-def create_import(body: dict[str, Any]) -> Any:
-    """Import records of other systems; a worker writes them."""
+def create_import(query: dict[str, Any], body: dict[str, Any]) -> Any:
+    """Import records of other systems; a worker writes them.
+
+    The body may also be JSON lines, `application/x-ndjson`, one record a line; the options are then
+    in the query.
+    """
+    if query and request.mimetype != NDJSON:
+        raise InvalidInput("Give the options of a JSON body in the body, not in the query.")
+    body |= query
     runtime = current_runtime()
     documents = request_parsing.documents_from_body(body)
     options = request_parsing.options_from_body(body, runtime.settings.engagement_types)

@@ -11,6 +11,7 @@ from app.core.json_loader import load_object
 from app.web.schemas.messages import FORMAT, REQUIRED, CodedMessage, details_of
 
 MAX_JSON_BYTES = 1024 * 1024
+NDJSON = "application/x-ndjson"
 
 
 class StrictParser(FlaskParser):
@@ -20,15 +21,22 @@ class StrictParser(FlaskParser):
     DEFAULT_UNKNOWN_BY_LOCATION: dict[str, str | None] = {"json": None, "query": None}  # noqa: RUF012
 
     def load_json(self, req: Request, schema: Schema) -> Any:
-        """Parse a body of type JSON; a missing body is an empty object."""
+        """Parse a body of type JSON; a missing body is an empty object.
+
+        Where the schema says so, a body of JSON lines becomes the value of one field.
+        """
         body = req.get_data()
         if not body:
             return {}
-        if req.mimetype != "application/json" or req.headers.get("Content-Encoding"):
+        field_of_lines = getattr(schema, "field_of_lines", None)
+        of_lines = field_of_lines is not None and req.mimetype == NDJSON
+        if req.headers.get("Content-Encoding") or not (
+            of_lines or req.mimetype == "application/json"
+        ):
             raise UnsupportedMediaType()
         if req.mimetype_params.get("charset", "utf-8").lower() != "utf-8":
             raise UnsupportedMediaType("Send the body as UTF-8.")
-        return load_object(body)
+        return {field_of_lines: _text_of(body)} if of_lines else load_object(body)
 
     def load_querystring(self, req: Request, schema: Schema) -> Any:
         """Read the query; refuses a parameter that is given twice."""
@@ -58,3 +66,10 @@ class StrictParser(FlaskParser):
         missing = bool(details) and all(detail["code"] == REQUIRED for detail in details)
         message = "Required fields are missing; details names each." if missing else None
         raise InvalidInput(message, details=details)
+
+
+def _text_of(body: bytes) -> str:
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput("The body must be UTF-8.") from error

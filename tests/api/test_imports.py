@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+import requests
 import time_machine
 from sqlalchemy import func, select
 
@@ -25,6 +26,7 @@ from tests.caller import Caller, error_code, findings
 from tests.running import running_runtime
 
 NO_ID = "01k9zq2m5rt9w3x7b1f6e8nvha"
+KEY = {"Idempotency-Key": "lines-1"}
 SHOWN = {
     *("id", "status", "format", "evaluate", "onConflict", "dryRun", "counts", "errors", "error"),
     *("createdAt", "startedAt", "completedAt"),
@@ -295,6 +297,67 @@ def test_an_invalid_request_is_reported_field_by_field(
 def test_a_body_over_one_mebibyte_is_refused(client: Caller) -> None:
     answer = client.post("/imports", {"content": "x" * 1024 * 1024})
     assert answer.status_code == 413
+
+
+def send_lines(client: Caller, body: bytes, query: str = "", **headers: str) -> requests.Response:
+    given = {"Content-Type": "application/x-ndjson", **headers}
+    return client.post(f"/imports{query}", body, headers=given)
+
+
+def test_a_body_of_json_lines_is_imported_with_the_options_of_the_query(
+    client: Caller, runtime: Runtime
+) -> None:
+    lines = [chat("a", campaign="Returns"), chat("b"), "no record", chat("c")]
+    body = "\n".join(map(json.dumps, lines)).encode()
+    sent = send_lines(client, body, "?createMissing=true&evaluate=false", **KEY)
+    assert sent.status_code == 202, sent.text
+    import_id = sent.json()["data"]["id"]
+    jobs.run_import(running_runtime(), import_id)
+    found = show(client, import_id)
+    assert (found["counts"]["created"], found["counts"]["failed"]) == (3, 1)
+    assert [error["line"] for error in found["errors"]] == [3]
+    assert found["counts"]["evaluationsQueued"] == rows(runtime, Evaluation) == 0
+    assert rows(runtime, Campaign) == 1
+    again = send_lines(client, body, "?createMissing=true&evaluate=false", **KEY)
+    assert again.json()["data"]["id"] == import_id
+
+
+def test_a_body_of_json_lines_in_another_format_and_as_a_dry_run(
+    client: Caller, runtime: Runtime
+) -> None:
+    messages = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "?"}]
+    body = json.dumps({"id": "o1", "messages": messages}).encode()
+    sent = send_lines(client, b"\xef\xbb\xbf" + body, "?format=openai&dryRun=true")
+    jobs.run_import(running_runtime(), sent.json()["data"]["id"])
+    found = show(client, sent.json()["data"]["id"])
+    assert (found["format"], found["dryRun"], found["counts"]["created"]) == ("openai", True, 1)
+    assert rows(runtime, Conversation) == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "query", "status"),
+    [
+        (b"", "", 422),
+        (b"{}", "?format=csv", 422),
+        (b"{}", "?dryRun=maybe", 422),
+        (b"{}", "?nonsense=1", 422),
+        (b"\xff\xfe{}", "", 422),
+        (b"x" * (1024 * 1024 + 1), "", 413),
+    ],
+)
+def test_wrong_json_lines_are_refused(
+    client: Caller, runtime: Runtime, body: bytes, query: str, status: int
+) -> None:
+    answer = send_lines(client, body, query)
+    assert (answer.status_code, rows(runtime, Import)) == (status, 0), answer.text
+
+
+def test_json_lines_are_for_imports_and_options_in_the_query_for_json_lines(client: Caller) -> None:
+    refused = client.post("/imports?dryRun=true", {"items": [chat("a")]})
+    assert error_code(refused) == "VALIDATION_ERROR"
+    headers = {"Content-Type": "application/x-ndjson"}
+    lines = client.post("/engagements", b"{}", headers=headers)
+    assert lines.status_code == 415
 
 
 def test_an_unknown_import_is_404(client: Caller) -> None:

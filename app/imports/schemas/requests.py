@@ -24,7 +24,7 @@ from app.web.schemas.fields import (
 )
 from app.web.schemas.messages import REQUIRED
 from app.web.schemas.pagination import PageQuery, sort_field
-from app.web.schemas.query_fields import Choices
+from app.web.schemas.query_fields import Choices, QueryFlag
 
 _IMPORT_ID = "imp_01k9zr0b3de6g8j1m4q7s9vxzc"
 UPLOAD_FORMATS = (AUTO, *FORMATS)
@@ -36,6 +36,8 @@ STATUSES = (
     "completed_with_errors",
     "failed",
 )
+# Formats of one JSON object a line.
+LINE_FORMATS = ("native", "openai", "contact_lens", "vcon")
 _MAX_ITEMS = 10_000
 _MAX_ROLES = 100
 
@@ -95,6 +97,8 @@ class ImportSettings(CamelSchema):
 class ImportCreate(ImportSettings):
     """Records of other systems, as `items` or as the `content` of a file."""
 
+    field_of_lines = "content"
+
     format = Choice(FORMATS, load_default="native")
     items = Items(
         fields.Dict(keys=fields.String()),
@@ -113,6 +117,24 @@ class ImportCreate(ImportSettings):
             raise reject("items", "Give either items or content.", code=REQUIRED)
         if "items" in data and data["format"] == "csv":
             raise reject("items", "For CSV use content instead of items.")
+
+
+class ImportLinesQuery(CamelSchema):
+    """Options of an import whose body is JSON lines; any other body has its options in itself."""
+
+    format = Choice(
+        LINE_FORMATS,
+        metadata={"description": "Format of a body of JSON lines; `native` if omitted."},
+    )
+    evaluate = QueryFlag(metadata={"description": "`false`: only store the records."})
+    scorecard_id = Reference("sc", metadata={"description": "Judge with this scorecard."})
+    on_conflict = Choice(
+        ON_CONFLICT, metadata={"description": "What happens to records that exist."}
+    )
+    create_missing = QueryFlag(metadata={"description": "Create named rows that do not exist."})
+    dry_run = QueryFlag(
+        metadata={"description": "Only count; POST /imports/{id} then imports the same."}
+    )
 
 
 class ImportUploadCreate(ImportSettings):

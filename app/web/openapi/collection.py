@@ -90,8 +90,8 @@ def _request(
         },
     }
     if "requestBody" in operation:
-        [(kind, content)] = operation["requestBody"]["content"].items()
-        request["header"] = [{"key": "Content-Type", "value": kind}]
+        content = operation["requestBody"]["content"]["application/json"]
+        request["header"] = [{"key": "Content-Type", "value": "application/json"}]
         body = json.dumps(content.get("example", {}), indent=2, ensure_ascii=False)
         request["body"] = {"mode": "raw", "raw": body}
     return {"name": operation["summary"], "request": request}

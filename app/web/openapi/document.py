@@ -63,7 +63,7 @@ _ERRORS = {
     "411": "A body needs a Content-Length (LENGTH_REQUIRED).",
     "412": "If-Match names another version (PRECONDITION_FAILED).",
     "413": "The body is too large (PAYLOAD_TOO_LARGE).",
-    "415": "The body is not application/json (UNSUPPORTED_MEDIA_TYPE).",
+    "415": "The body is of no media type that this operation takes (UNSUPPORTED_MEDIA_TYPE).",
     "422": "Some fields are invalid (VALIDATION_ERROR, IDEMPOTENCY_KEY_REUSED).",
     "429": "Too many requests (RATE_LIMIT_EXCEEDED).",
     "500": "An unexpected error occurred (INTERNAL_ERROR).",
@@ -231,7 +231,7 @@ def _description(own: str, view: Any, *, bearer: bool) -> str:
 def _require_body(operation: dict[str, Any], schemas: Mapping[str, Any]) -> None:
     """Require a body where its schema has required fields; elsewhere none is an empty object."""
     if "requestBody" in operation:
-        [content] = operation["requestBody"]["content"].values()
+        content = operation["requestBody"]["content"]["application/json"]
         name = content["schema"]["$ref"].rsplit("/", 1)[1]
         operation["requestBody"]["required"] = bool(schemas[name].get("required"))
 

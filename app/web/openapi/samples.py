@@ -23,7 +23,8 @@ def add_samples(document: dict[str, Any]) -> None:
                 continue
             name = operation["operationId"]
             if "requestBody" in operation and name in requests:
-                _only_content(operation["requestBody"])["example"] = requests[name]
+                content = operation["requestBody"]["content"]["application/json"]
+                content["example"] = requests[name]
                 for parameter in item.get("parameters", ()):
                     if parameter["name"] == "external_id":
                         parameter["example"] = requests[name]["externalId"]
