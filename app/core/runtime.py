@@ -6,6 +6,7 @@ from app.core.database.session import Database
 from app.core.hooks import Hooks
 from app.core.metrics.counts import ProcessCounts
 from app.core.process import owner
+from app.core.process.traces import Traces
 from app.core.queue import Doorbell, is_shared_by_hosts, redis_url
 from app.core.request_limits.nonces import DatabaseNonces
 from app.core.request_limits.state import RequestState
@@ -29,6 +30,7 @@ class Runtime:
     state: RequestState
     hooks: Hooks
     counts: ProcessCounts
+    traces: Traces
 
 
 def open_runtime(
@@ -51,4 +53,5 @@ def open_runtime(
         state=RequestState(url if is_shared_by_hosts(url) else "", settings.data_dir, nonces),
         hooks=hooks,
         counts=counts,
+        traces=Traces(settings),
     )

@@ -227,7 +227,7 @@ def test_what_a_lost_host_was_doing_is_done_by_the_other(
     runtime: Runtime,
     receiver: Receiver,
 ) -> None:
-    receiver.script("/hook", answers.status(200, after_s=0.1))
+    receiver.script("/hook", answers.status(200, after_s=0.3))
     subscription_id = subscribe(runtime, receiver)
     # Enough for both hosts.
     for _ in range(3):
@@ -331,7 +331,7 @@ def test_a_host_with_a_wrong_clock_is_not_ready_and_takes_no_job(
     subscription_id = subscribe(runtime, receiver)
     ask(callers[0], upload(callers[0], CALL.read_bytes()))
     published = publish(runtime, 20)
-    assert wait_for_events(receiver, published) == published
+    assert sorted(wait_for_events(receiver, published)) == sorted(published)
     assert attempts(runtime)[-1] == 1
     with runtime.db.writing() as session:
         webhooks.remove(session, subscription_id)
