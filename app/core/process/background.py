@@ -4,8 +4,8 @@ import gc
 import os
 
 _NICENESS = 5
-# Reading, judging and storing make many objects and hardly any cycles: by Python's own threshold of 700
-# objects, looking for cycles takes a tenth of the time.
+# Reading, judging and storing make many objects and hardly any cycles, which Python would look for after
+# every 700 objects.
 _OBJECTS = 10_000
 
 
