@@ -234,6 +234,7 @@ PACKAGES: tuple[Package, ...] = (
             "database.schema_revision",
             "hosts.duties",
             "hosts.heartbeats",
+            "request_limits.nonces",
         ),
     ),
     Package("dashboard", _MODELS),

@@ -7,17 +7,19 @@ facts are made, by PostgreSQL itself. Parts are in the folder.
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlencode
 
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select, text, update
 
-from app.analytics.engine import parts
-from app.analytics.engine.database import fact_database
+from app.analytics.engine import layouts, loading, part_writer, parts
+from app.analytics.engine.database import FactDatabase, fact_database
 from app.analytics.models import EvaluationFact, ScoreLayout
 from app.core.clock import utc_now
-from app.core.database.session import Table
+from app.core.database.session import Table, UtcDateTime
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import KEY_FILE, create_key_file
 from app.core.settings import RateLimit, Settings
@@ -26,7 +28,7 @@ from app.engagements.models import Engagement
 from app.evaluations.enums import RESOLUTIONS, TRENDS
 from app.factory import create_app
 from app.web.current import runtime_of
-from bench.analytics import Client, memory_mib, timed, write_parts
+from bench.analytics import Client, memory_mib, timed
 from bench.analytics_stage import CRITERIA, DAYS, SECTIONS
 
 ENGAGEMENTS, CAMPAIGNS, CALL_CENTERS, EXECUTIVES, TOPICS = 20, 100, 20, 2_000, 40
@@ -62,6 +64,7 @@ FROM (
   FROM generate_series(CAST(:first AS integer), CAST(:last AS integer)) AS n
 ) AS made
 """
+MONTH = func.to_char(func.timezone("UTC", EvaluationFact.created_at), "YYYY-MM")
 QUESTIONS = {
     "summary, 30 days": ("summary", 30, {}),
     "summary, a year": ("summary", DAYS, {}),
@@ -111,6 +114,53 @@ def fill(runtime: Runtime, number: int) -> None:
             last = min(first + STEP, number) - 1
             session.execute(text(FACTS), {**given, "first": first, "last": last})
         print(f"{last + 1:,} facts", flush=True)
+
+
+def write_parts(runtime: Runtime) -> None:
+    """Write the parts of the months with pending facts, each at once, which takes more memory."""
+    database = FactDatabase(replace(runtime.settings, analytics_memory_mb=2048))
+    pending = select(MONTH.distinct()).where(EvaluationFact.is_pending)
+    with runtime.db.reading() as session:
+        score_count = layouts.widest(session)
+        months = sorted(session.scalars(pending))
+    for month in months:
+        file = database.folder / "month.csv"
+        copy_month(runtime, month, file)
+        with closing(database.cursor()) as cursor:
+            loading.create_table(cursor, "changed", score_count=score_count)
+            cursor.execute(
+                "INSERT INTO changed "
+                "SELECT * EXCLUDE (topics, scores), CAST(topics::JSON AS VARCHAR[]), "
+                f"{', '.join(f'(scores::JSON)[{place}]' for place in range(score_count))} "
+                f"FROM read_csv('{file}', names = {[*loading.GIVEN]}, all_varchar = true)"
+            )
+            part = part_writer.write_part(cursor, database.folder, month, None)
+        file.unlink()
+        with runtime.db.writing() as session:
+            parts.register(session, month, part)
+            written = update(EvaluationFact).where(month == MONTH)
+            session.execute(
+                written.values(part=month, is_pending=False),
+                execution_options={"synchronize_session": False},
+            )
+        with runtime.db.engine.connect() as connection:
+            connection.execution_options(isolation_level="AUTOCOMMIT")
+            connection.execute(text("VACUUM ANALYZE evaluation_facts"))
+        print(f"part of {month}", flush=True)
+
+
+def copy_month(runtime: Runtime, month: str, file: Path) -> None:
+    """Write the facts of a month into a file, with the columns of parts."""
+    columns = [
+        func.timezone("UTC", column) if isinstance(column.type, UtcDateTime) else column
+        for column in loading.selected()
+    ]
+    query = select(*columns).where(month == MONTH)
+    rows = query.compile(runtime.db.engine, compile_kwargs={"literal_binds": True})
+    with runtime.db.engine.connect() as connection, file.open("wb") as output:
+        cursor = connection.connection.cursor()
+        with cursor.copy(f"COPY ({rows}) TO STDOUT (FORMAT csv)") as copy:
+            output.writelines(copy)
 
 
 def sizes(runtime: Runtime) -> None:

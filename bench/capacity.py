@@ -25,7 +25,7 @@ class Costs:
     call_minutes: float = cost(5, "minutes", "length of a call", "assumed")
     recording_kbit_s: float = cost(48, "kbit/s", "both channels of a recording", "assumed")
     speech_cpu_s: float = cost(
-        9, "s of a core", "transcribing a minute, packaged model", "measured: bench.speech"
+        3.5, "s of a core", "transcribing a minute, packaged model", "measured: bench.speech"
     )
     gpu_speed: float = cost(
         100, "times real time", "transcribing on one GPU", "published: 11 to 600"
@@ -49,10 +49,10 @@ class Costs:
     wal_kb: float = cost(90, "kB", "write-ahead log of PostgreSQL", "measured")
     database_kb: float = cost(60, "kB", "rows and indexes of PostgreSQL", "measured")
     fact_row_bytes: float = cost(
-        920, "bytes", "a fact of analytics in PostgreSQL", "measured: bench.analytics_size"
+        685, "bytes", "a fact of analytics in PostgreSQL", "measured: bench.analytics_size"
     )
     fact_file_bytes: float = cost(
-        56, "bytes", "a fact of analytics in its file", "measured: bench.analytics_size"
+        49, "bytes", "a fact of analytics in its file", "measured: bench.analytics_size"
     )
     hot_days: float = cost(90, "days", "kept in the database", "assumed")
     peak: float = cost(3, "times", "busiest hour over the mean", "assumed")

@@ -85,5 +85,5 @@ def send() -> None:
     stopping.listen()
     settings = Settings.from_env(os.environ)
     log.configure(settings.log_level)
-    commit_halts.obey(commit_halts.anything)
+    commit_halts.obey(commit_halts.writes("webhook_deliveries"))
     run_sender(build_runtime(settings), stopping.requested)

@@ -36,6 +36,7 @@ TRANSACTIONS = frozenset(
         "app/core/hosts/duties.py",
         "app/core/hosts/heartbeats.py",
         "app/core/jobs/runner.py",
+        "app/core/request_limits/nonces.py",
         "app/demo/loading.py",
         "app/demo/recordings.py",
         "app/evaluations/judging/batches.py",

@@ -6,7 +6,9 @@ from app.core.database.session import Database
 from app.core.hooks import Hooks
 from app.core.metrics.counts import ProcessCounts
 from app.core.process import owner
+from app.core.process.traces import Traces
 from app.core.queue import Doorbell, is_shared_by_hosts, redis_url
+from app.core.request_limits.nonces import DatabaseNonces
 from app.core.request_limits.state import RequestState
 from app.core.secrets.encryption import Keyring
 from app.core.secrets.signed_urls import UrlSigner
@@ -28,6 +30,7 @@ class Runtime:
     state: RequestState
     hooks: Hooks
     counts: ProcessCounts
+    traces: Traces
 
 
 def open_runtime(
@@ -37,15 +40,18 @@ def open_runtime(
     owner.set_host_id(settings.host_id)
     url = redis_url(settings)
     doorbell = Doorbell(url)
+    db = Database(settings, doorbell.ring, hooks)
+    nonces = None if settings.is_sqlite else DatabaseNonces(db)
     return Runtime(
         settings=settings,
-        db=Database(settings, doorbell.ring, hooks),
+        db=db,
         doorbell=doorbell,
         keyring=keyring,
         storage=open_storage(settings),
         urls=UrlSigner(keyring),
         # Within one host the file is as good as Redis, and takes half the time.
-        state=RequestState(url if is_shared_by_hosts(url) else "", settings.data_dir),
+        state=RequestState(url if is_shared_by_hosts(url) else "", settings.data_dir, nonces),
         hooks=hooks,
         counts=counts,
+        traces=Traces(settings),
     )

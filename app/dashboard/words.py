@@ -245,6 +245,11 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "transferred": "Transferred",
         "unknown": "Outcome not known",
     },
+    "signaturePolicy": {
+        "default": "Accepted for engagements and usage",
+        "required": "Never: every request is signed",
+        "optional": "Accepted everywhere but for keys",
+    },
     "executiveKind": {"human": "Person", "bot": "Bot"},
     "metric": {
         "score": "Score",

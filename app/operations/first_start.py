@@ -6,6 +6,7 @@ from typing import TypedDict
 from sqlalchemy.orm import Session
 
 from app.api_keys.service import any_key, create_key
+from app.core.database import deployment
 from app.core.database.schema_revision import is_usable, stored_revision
 from app.core.private_files import write_private_file
 from app.core.runtime import Runtime
@@ -52,6 +53,7 @@ def prepare(settings: Settings, *, access_file: Path | None) -> FirstAccess:
     start_checks.require_usable(runtime)
     erasures.repeat_erasures(runtime)
     with runtime.db.writing() as session:
+        deployment.lock(session)
         access = FirstAccess(api_key="", secret="", password="", file="")
         _create_key(session, runtime, access)
         _create_admin(session, settings, access)

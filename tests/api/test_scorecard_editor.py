@@ -178,7 +178,7 @@ def test_conditions_bands_topics_and_thresholds_are_fields_of_the_form(
     assert saved(lead, path, "row-remove:bands[1]")["bands"] == [bands[0], *bands[2:]]
     fewer = saved(lead, path, "row-remove:criteria[0].options[0]")
     assert fewer["criteria"][0]["options"] == options[1:]
-    for place in ("bands[9]", "name[0]", "criteria[0].title[0]", "bands", "x.y[0]"):
+    for place in ("bands[9]", "name[0]", "criteria[0].title[0]", "bands", "x.y[0]", "name.x[0]"):
         form = {**fields_of(lead, path), "action": f"row-remove:{place}"}
         assert lead.post(path, form).status_code == 422
 

@@ -112,6 +112,20 @@ def test_an_address_has_a_limit_for_all_names(serve: Callable[..., str]) -> None
     assert answers == [401] * 6 + [429]
 
 
+@pytest.mark.parametrize(("asked", "reached"), [("/trends", "/trends"), ("//evil.example", "/")])
+def test_the_first_own_password_leads_to_the_page_that_was_asked_for(
+    base: str, runtime: Runtime, asked: str, reached: str
+) -> None:
+    with runtime.db.writing() as session:
+        hashed = passwords.hash_password(ONE_TIME)
+        service.create(session, name="jo", role="admin", password_hash=hashed)
+    jo = Visitor(base)
+    jo.sign_in("jo", ONE_TIME)
+    form = {"current": ONE_TIME, "new": PASSWORD, "repeated": PASSWORD}
+    answer = jo.post(f"/settings/password?next={asked}", form)
+    assert answer.headers["Location"] == reached
+
+
 def test_a_one_time_password_opens_the_form_for_ones_own_only(base: str, runtime: Runtime) -> None:
     with runtime.db.writing() as session:
         hashed = passwords.hash_password(ONE_TIME)
@@ -119,7 +133,8 @@ def test_a_one_time_password_opens_the_form_for_ones_own_only(base: str, runtime
     jo = Visitor(base)
     assert jo.sign_in("jo", ONE_TIME).status_code == 303
     assert jo.get("/").headers["Location"] == "/settings?next=/"
-    assert jo.get("/settings").status_code == 200
+    assert 'action="/settings/password"' in jo.get("/settings").text
+    assert 'action="/settings/password?next=/trends"' in jo.get("/settings?next=/trends").text
     form = {"current": ONE_TIME, "new": PASSWORD, "repeated": PASSWORD}
     assert jo.post("/settings/password", form).headers["Location"] == "/?notice=password-changed"
     assert jo.get("/").status_code == 200

@@ -19,7 +19,7 @@ def test_needs_grow_with_the_load_and_with_their_costs() -> None:
     costs = Costs()
     one, ten = Load(1_000, costs), Load(10_000, costs)
     assert ten.speech_cores() == pytest.approx(10 * one.speech_cores())
-    assert one.speech_cores() == pytest.approx(1_000 * 5 * 9 / 86_400 * 3 / 0.6)
+    assert one.speech_cores() == pytest.approx(1_000 * 5 * 3.5 / 86_400 * 3 / 0.6)
     assert one.night_cores() < one.speech_cores()
     longer = Load(1_000, replace(costs, call_minutes=10))
     assert longer.recording_bytes() == pytest.approx(2 * one.recording_bytes())

@@ -8,6 +8,7 @@ from marshmallow import Schema, validate
 from app.ai.scorecard.schema import DIMENSIONS, KNOWN_RULES, METRICS
 from app.ai.scorecard.schema import WORDS as SCHEMA_WORDS
 from app.analytics.enums import Dataset, ExportStatus, Format, Granularity, GroupBy, TrendMetric
+from app.api_keys.models import SignaturePolicy
 from app.audio_files import enums as audio
 from app.dashboard.words import UNKNOWN, WORDS, text_of
 from app.directory.enums import ExecutiveKind
@@ -53,6 +54,7 @@ def choices(schema: type[Schema], name: str) -> Sequence[str]:
         ("stage", audio.Stage),
         ("stageStatus", audio.StageStatus),
         ("outcome", OUTCOMES),
+        ("signaturePolicy", SignaturePolicy),
         ("executiveKind", ExecutiveKind),
         ("dataset", Dataset),
         ("exportFormat", Format),

@@ -24,6 +24,8 @@ WHY = "the asr extra is not installed"
 speech_model = pytest.importorskip("app.ai.speech.local.speech_model", reason=WHY)
 speech_regions = pytest.importorskip("app.ai.speech.speech_regions", reason=WHY)
 recordings = pytest.importorskip("app.ai.speech.recording", reason=WHY)
+recognition = pytest.importorskip("app.ai.speech.local.recognition", reason=WHY)
+Speech = pytest.importorskip("app.ai.speech.recogniser", reason=WHY).Speech
 np = pytest.importorskip("numpy", reason=WHY)
 decode = pytest.importorskip("app.ai.speech.decoder", reason=WHY).decode
 participants = pytest.importorskip("app.ai.speech.transcript_assembly", reason=WHY).participants
@@ -33,6 +35,7 @@ AUDIO = Path(__file__).parents[1] / "data" / "audio"
 SPEECH = AUDIO / "formats" / "jfk.webm"
 CALL = AUDIO / "calls" / "fx-call-2.stereo.wav"
 SILENCE = AUDIO / "nospeech" / "silence.wav"
+NOISE = AUDIO / "nospeech" / "noise.wav"
 ENGLISH = TranscriptionOptions(language="en-US")
 
 
@@ -243,3 +246,37 @@ def test_gain_brings_faint_and_loud_speech_to_one_level() -> None:
         with recording_of(np.full(16_000, round(level * 32768))) as recording:
             region = speech_regions.Region(0, 0, 16_000)
             assert speech_regions.speech_gain(recording, [region]) == pytest.approx(gain, rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return speech_model.load_model(speech_model.find_model(None), cpu_threads=2)
+
+
+def test_noise_that_is_recognised_together_with_speech_gives_no_words(model: Any) -> None:
+    with decode(NOISE) as noise, decode(CALL) as call:
+        samples = [noise.read(0, 0, 80_000), call.read(0, 164_000, 214_000), np.zeros(80_000)]
+    with recording_of(np.concatenate(samples) * 32768) as recording:
+        regions = [
+            speech_regions.Region(0, 0, 80_000),
+            speech_regions.Region(0, 80_000, 130_000),
+            speech_regions.Region(0, 130_000, 210_000),
+        ]
+        found = list(
+            recognition.recognised(
+                Speech(recording, {0: regions}), model, "en", on_done=lambda samples: None
+            )
+        )
+    assert (
+        "is invalid for this conference" in " ".join(utterance.text for utterance in found).lower()
+    )
+    assert all(5_000 <= utterance.start_ms < 8_125 for utterance in found)
+
+
+def test_little_padding_is_encoded(model: Any) -> None:
+    spectrogram = np.zeros((80, 3000), np.float32)
+    assert model.engine.encode(spectrogram).shape == [1, 500, 384]
+    spectrogram[:, 1500] = 1
+    assert model.engine.encode(spectrogram).shape == [1, 800, 384]
+    spectrogram[:, 2999] = 1
+    assert model.engine.encode(spectrogram).shape == [1, 1500, 384]

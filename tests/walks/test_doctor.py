@@ -62,6 +62,7 @@ def test_doctor_makes_nothing(tmp_path: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.sqlite_only("damages the file")
 def test_a_service_says_that_its_database_is_damaged(client: Caller) -> None:
     runtime = running_runtime()
     runtime.db.engine.dispose()

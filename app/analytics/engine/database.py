@@ -29,9 +29,7 @@ class FactDatabase:
     """
 
     def __init__(self, settings: Settings) -> None:
-        # Not at the top: DuckDB takes 0.2 s to import, and most processes do not use it.
-        import duckdb  # noqa: PLC0415
-
+        self._settings = settings
         self.folder = folder = parts_folder(settings)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Where the storage is not of this data folder, other hosts may share it.
@@ -40,26 +38,14 @@ class FactDatabase:
             _MOST_REMEMBERED_VALUES, getsizeof=lambda rows: sum(map(len, rows)) + 1
         )
         self._lock = threading.Lock()
-        self._connection = duckdb.connect(
-            config={
-                "memory_limit": f"{settings.analytics_memory_mb}MB",
-                "threads": settings.analytics_threads,
-            }
-        )
-        for name, value in {
-            "temp_directory": str(spill_folder(folder, os.getpid())),
-            "allowed_directories": [str(folder)],
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "enable_external_access": False,
-            "parquet_metadata_cache": True,
-            "lock_configuration": True,
-        }.items():
-            self._connection.execute(f"SET {name} = {value!r}")
+        self._connection: duckdb.DuckDBPyConnection | None = None
 
     def cursor(self) -> "duckdb.DuckDBPyConnection":
         """Open a connection with its own temporary tables."""
-        return self._connection.cursor()
+        with self._lock:
+            if self._connection is None:
+                self._connection = self._connect()
+            return self._connection.cursor()
 
     def remembered(self, key: Hashable) -> Sequence[Row] | None:
         """Return remembered rows; None if there are none."""
@@ -76,6 +62,28 @@ class FactDatabase:
         """Forget all rows."""
         with self._lock:
             self._remembered.clear()
+
+    def _connect(self) -> "duckdb.DuckDBPyConnection":
+        # Not at the top: DuckDB takes 0.2 s to import and 20 MiB, and most processes do not use it.
+        import duckdb  # noqa: PLC0415
+
+        connection = duckdb.connect(
+            config={
+                "memory_limit": f"{self._settings.analytics_memory_mb}MB",
+                "threads": self._settings.analytics_threads,
+            }
+        )
+        for name, value in {
+            "temp_directory": str(spill_folder(self.folder, os.getpid())),
+            "allowed_directories": [str(self.folder)],
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "enable_external_access": False,
+            "parquet_metadata_cache": True,
+            "lock_configuration": True,
+        }.items():
+            connection.execute(f"SET {name} = {value!r}")
+        return connection
 
 
 def fact_database(settings: Settings) -> FactDatabase:

@@ -44,7 +44,7 @@ _COLUMNS: Mapping[str, str] = {
 _MOMENTS = ("created_at", "completed_at")
 # Selected as JSON texts.
 _LISTS = {"topics": "VARCHAR[]", "scores": "DECIMAL(7, 4)[]"}
-_GIVEN = (*_COLUMNS, *_LISTS)
+GIVEN = (*_COLUMNS, *_LISTS)
 # The number of rows to read from the facts table at a time.
 STREAMED = {"yield_per": 2_000}
 
@@ -52,7 +52,7 @@ STREAMED = {"yield_per": 2_000}
 def selected() -> list[ColumnElement[Any]]:
     """Return the columns of the facts table that `insert` takes, in its order."""
     table = EvaluationFact.__table__.c
-    return [cast(table[name], Text) if name in _LISTS else table[name] for name in _GIVEN]
+    return [cast(table[name], Text) if name in _LISTS else table[name] for name in GIVEN]
 
 
 def score_column(place: int) -> str:
@@ -74,7 +74,7 @@ def insert(
     cursor: "duckdb.DuckDBPyConnection", name: str, rows: Sequence[Row], *, score_count: int
 ) -> None:
     """Insert rows of the `selected` columns into a table of `create_table`."""
-    values = dict(zip(_GIVEN, zip(*rows, strict=True), strict=False))
+    values = dict(zip(GIVEN, zip(*rows, strict=True), strict=False))
     given = [f"unnest(${column}::{kind}[]) AS {column}" for column, kind in _COLUMNS.items()]
     given += [
         f"CAST(unnest(${column}::JSON[]) AS {kind}) AS {column}" for column, kind in _LISTS.items()

@@ -64,7 +64,8 @@ def write_pending(db: Database, database: FactDatabase, *, limit: int = _BATCH) 
         loading.create_table(cursor, "changed", score_count=score_count)
         loading.insert(cursor, "changed", rows, score_count=score_count)
         written = {
-            month: _write(cursor, database.folder, month, former.get(month)) for month in touched
+            month: write_part(cursor, database.folder, month, former.get(month))
+            for month in touched
         }
     part_files.share(database, filter(None, written.values()))
     marks = [
@@ -107,7 +108,7 @@ def _pending(session: Session, limit: int) -> Any:
     ).all()
 
 
-def _write(
+def write_part(
     cursor: "duckdb.DuckDBPyConnection", folder: Path, month: str, former: Part | None
 ) -> Part | None:
     """Write a new file for a month; return None when the month has no facts."""

@@ -32,6 +32,12 @@ def create(session: Session) -> None:
     session.execute(new.on_conflict_do_nothing())
 
 
+def lock(session: Session) -> None:
+    """Keep other hosts from what a first start does once, until this transaction ends."""
+    create(session)
+    recorded(session, lock=True)
+
+
 def replace(session: Session, deployment_id: str | None) -> None:
     """Take the id of a storage that this database belongs to from now on; None for a new one."""
     session.execute(delete(Deployment))

@@ -56,8 +56,10 @@ class Duty:
         now = time.monotonic()
         if now >= self._renew_at:
             self._renew_at = now + _RENEW_EVERY_S
-            with suppress(ServiceUnavailable), self._db.writing() as session:
-                self._sure_until = now + _SURE_FOR_S if self._take(session) else 0.0
+            with suppress(ServiceUnavailable):
+                with self._db.writing() as session:
+                    is_taken = self._take(session)
+                self._sure_until = now + _SURE_FOR_S if is_taken else 0.0
         return time.monotonic() < self._sure_until
 
     def give_up(self) -> None:

@@ -23,7 +23,7 @@ from app.core.jobs.leases import (
     Lease,
     LeaseLost,
 )
-from app.core.process import stopping
+from app.core.process import log, stopping
 from app.core.process.stopping import Stopped
 from app.core.runtime import Runtime
 
@@ -118,7 +118,12 @@ def run_next(runtime: Runtime, job_type: JobType[Job], job_id: str) -> Lease[Job
     with runtime.db.writing() as session:
         lease = job_type.claim(session, job_id)
     if lease is not None:
-        _run(RunningJob(runtime, lease), job_type)
+        named = log.job_id.set(lease.job_id)
+        try:
+            with runtime.traces.job(lease.table.kind, lease.job_id, runtime.db.engine):
+                _run(RunningJob(runtime, lease), job_type)
+        finally:
+            log.job_id.reset(named)
     runtime.counts.write()
     return lease
 

@@ -3,16 +3,20 @@
 import logging
 import re
 import sys
+from contextvars import ContextVar
 
 import orjson
 
 from app.core.clock import utc_now
+from app.core.process import owner
 
 _SECRETS = re.compile(
     r"(cqek_[0-9A-Za-z]{4}|cqes_|whsec_)[0-9A-Za-z+/=]+"
     r"|((?:sig|X-Signature|Authorization)[=:]\s*(?:Bearer )?)[^&\s\"']+",
     re.IGNORECASE,
 )
+
+job_id: ContextVar[str] = ContextVar("job_id", default="")
 
 
 def redact(text: str) -> str:
@@ -21,19 +25,24 @@ def redact(text: str) -> str:
 
 
 class JsonLines(logging.Formatter):
-    """Formats a record as one line of JSON."""
+    """Formats a record as one line of JSON, without the fields that are empty."""
+
+    role = ""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
             "time": utc_now(),
             "level": record.levelname,
             "logger": record.name,
+            "host": owner.host_name(),
+            "role": self.role,
             "process": record.process,
             "message": redact(record.getMessage()),
+            "requestId": getattr(record, "request_id", None),
+            "jobId": job_id.get(),
+            "traceId": _trace_id(),
         }
-        request_id = getattr(record, "request_id", None)
-        if request_id:
-            line["requestId"] = request_id
+        line = {name: value for name, value in line.items() if value}
         if record.exc_info:
             line["exception"] = redact(self.formatException(record.exc_info))
         return orjson.dumps(line).decode()
@@ -46,3 +55,20 @@ def configure(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+
+
+def name_process(role: str) -> None:
+    """Write the role of this process, such as web or sender, into its records."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler.formatter, JsonLines):
+            handler.formatter.role = role
+
+
+def _trace_id() -> str:
+    # Imported only where traces are on.
+    if "opentelemetry.sdk.trace" not in sys.modules:
+        return ""
+    from opentelemetry import trace  # noqa: PLC0415
+
+    context = trace.get_current_span().get_span_context()
+    return trace.format_trace_id(context.trace_id) if context.is_valid else ""

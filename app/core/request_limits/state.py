@@ -14,6 +14,7 @@ from typing import Protocol
 from redis.exceptions import RedisError
 
 from app.core.queue import Breaker
+from app.core.request_limits.nonces import DatabaseNonces
 from app.core.request_limits.redis_state import RedisState, may_have_run
 from app.core.request_limits.sqlite_state import SqliteState, StateFileError
 from app.core.request_limits.values import Admission, CallCount, CountBatch, Visit
@@ -48,9 +49,13 @@ class RequestState:
 
     Args:
         redis_url: the server that hosts share; empty for the file alone.
+        nonces: where hosts share their nonces; by default Redis and the file.
     """
 
-    def __init__(self, redis_url: str, data_dir: Path) -> None:
+    def __init__(
+        self, redis_url: str, data_dir: Path, nonces: DatabaseNonces | None = None
+    ) -> None:
+        self._nonces = nonces
         self._redis = RedisState(redis_url) if redis_url else None
         self._file = SqliteState(data_dir / "state.db")
         self._breaker = Breaker()
@@ -59,12 +64,17 @@ class RequestState:
     def visit(self, visit: Visit) -> Admission:
         """Spend the nonce, check every limit (deny if any denies), count the call.
 
-        A nonce is always spent in the file too: Redis may fail, or come back empty, at any time,
-        and what one store has seen must not be fresh for the other.
+        A nonce is spent in the database that hosts share. Without one it is always spent in the
+        file too: Redis may fail, or come back empty, at any time, and what one store has seen must
+        not be fresh for the other.
 
         Raises:
             StateUnavailable: the nonce cannot be spent in the file, or neither store answers.
         """
+        if visit.nonce and self._nonces is not None:
+            if not self._nonces.spend(visit):
+                return replace(self.visit(Visit(now=visit.now)), nonce_fresh=False)
+            visit = replace(visit, nonce="")
         try:
             if self._redis is None:
                 return self._file.visit(visit)
@@ -105,7 +115,9 @@ class RequestState:
         return sources
 
     def purge(self, now_s: float) -> None:
-        """Delete expired rows of the file; the keys of Redis expire by themselves."""
+        """Delete what has expired; the keys of Redis expire by themselves."""
+        if self._nonces is not None:
+            self._nonces.purge()
         try:
             self._file.purge(now_s)
         except StateFileError as error:

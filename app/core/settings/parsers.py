@@ -65,6 +65,14 @@ def amount(value: str) -> float:
     return number
 
 
+def share(value: str) -> float:
+    """Parse a number of 0 to 1."""
+    number = amount(value)
+    if number > 1:
+        raise ValueError(f"must be a number of 0 to 1, not {value!r}")
+    return number
+
+
 def seconds(value: str) -> float:
     """Parse a number of seconds above 0, fractions allowed."""
     number = amount(value)

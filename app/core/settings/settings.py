@@ -70,6 +70,8 @@ class Settings:
     metrics_listen: tuple[str, int] | None = setting(
         "CQE_METRICS_LISTEN", None, read.listen_address
     )
+    traces_url: str = setting("CQE_TRACES_URL", "", read.http_url)
+    traces_ratio: float = setting("CQE_TRACES_RATIO", 0.1, read.share)
     log_level: str = setting(
         "CQE_LOG_LEVEL", "INFO", read.one_of("DEBUG", "INFO", "WARNING", "ERROR")
     )

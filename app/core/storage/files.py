@@ -29,9 +29,15 @@ _STEP_BYTES = 256 * 1024
 class LocalFiles:
     """A folder of files: written to a temporary file, synced, then linked to the final name."""
 
-    def __init__(self, root: Path, min_free_bytes: int) -> None:
+    def __init__(self, root: Path, min_free_bytes: int, *, is_mounted: bool = False) -> None:
+        """Name the folder.
+
+        Args:
+            is_mounted: whether it is a mount of its own, and empty while it is not mounted.
+        """
         self._root = root
         self._min_free_bytes = min_free_bytes
+        self._is_mounted = is_mounted
 
     def write(
         self, object_id: str, source: IO[bytes], *, size_bytes: int, sha256: str = ""
@@ -39,6 +45,7 @@ class LocalFiles:
         final = self._place(object_id)
         if final.exists():
             raise ObjectExists(object_id)
+        self._require_mounted()
         final.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         partial = final.with_name(f".{final.name}.{os.urandom(6).hex()}.part")
         try:
@@ -57,6 +64,7 @@ class LocalFiles:
         try:
             return self._place(object_id).stat().st_size
         except FileNotFoundError:
+            self._require_mounted()
             return None
 
     def find(self, object_id: str) -> StoredObject | None:
@@ -65,12 +73,17 @@ class LocalFiles:
                 digest = hashlib.file_digest(file, "sha256")
                 return StoredObject(file.tell(), digest.hexdigest())
         except FileNotFoundError:
+            self._require_mounted()
             return None
 
     @contextmanager
     def local_copy(self, object_id: str) -> Iterator[LocalCopy | None]:
         file = self._place(object_id)
-        yield LocalCopy(file, None) if file.is_file() else None
+        if not file.is_file():
+            self._require_mounted()
+            yield None
+        else:
+            yield LocalCopy(file, None)
 
     def read(self, object_id: str, start: int = 0, stop: int | None = None) -> bytes | None:
         try:
@@ -78,6 +91,7 @@ class LocalFiles:
                 file.seek(start)
                 return file.read(-1 if stop is None else stop - start)
         except FileNotFoundError:
+            self._require_mounted()
             return None
 
     def delete(self, object_id: str) -> None:
@@ -98,6 +112,7 @@ class LocalFiles:
         sync(self._root)
 
     def require_space(self, size_bytes: int) -> None:
+        self._require_mounted()
         require_space(self._root, size_bytes, self._min_free_bytes)
 
     def purge_partial(self, older_than_s: float) -> int:
@@ -133,6 +148,11 @@ class LocalFiles:
 
     def read_link(self, object_id: str, *, content_type: str, disposition: str) -> str | None:
         return None
+
+    def _require_mounted(self) -> None:
+        """Raise `StorageAway` for a folder without even the marker: it is not mounted now."""
+        if self._is_mounted and not (self._root.is_dir() and any(self._root.iterdir())):
+            raise StorageAway
 
     def _place(self, object_id: str) -> Path:
         if not is_object_id(object_id):

@@ -16,7 +16,7 @@ def open_storage(settings: Settings) -> Storage:
     if folder is None:
         return _open_cloud(settings, urlsplit(settings.storage_url))
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return LocalFiles(folder, settings.min_free_bytes)
+    return LocalFiles(folder, settings.min_free_bytes, is_mounted=bool(settings.storage_url))
 
 
 def storage_folder(settings: Settings) -> Path | None:

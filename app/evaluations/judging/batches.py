@@ -41,7 +41,10 @@ def judge_batch(runtime: Runtime, judge: Judge) -> bool:
         return False
     batch = _Batch(runtime.db, judge, claimed)
     try:
-        with batch.renewal:
+        with (
+            runtime.traces.job("evaluations", claimed[0][0].job_id, runtime.db.engine),
+            batch.renewal,
+        ):
             batch.judge_all()
             batch.store()
     except Stopped:

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from app.core.process import stopping
+from app.core.process import log, stopping
 from app.operations.failure import EXPECTED, CannotRun, text_of
 
 logger = logging.getLogger(__name__)
@@ -160,6 +160,7 @@ def _send_result(function: Callable[[], Any], write_end: int) -> None:
 def _become_child(parent: int, name: str, output: int | None) -> None:
     gc.enable()
     os.setpgid(0, 0)
+    log.name_process(name.removeprefix("cqe: "))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
     signal.set_wakeup_fd(-1)

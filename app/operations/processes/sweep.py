@@ -72,7 +72,7 @@ class Sweeper:
         self._children = children
         self._ring_at: dict[Bell, float] = {}
 
-    def tick(self, *, is_keeper: bool = True) -> None:
+    def tick(self, *, is_keeper: bool) -> None:
         """Ring for rows that wait without a bell, or start their jobs.
 
         The keeper rings for all hosts. Each host that the queue server does not answer starts jobs.

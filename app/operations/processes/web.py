@@ -5,7 +5,7 @@ import time
 from threading import Thread
 from typing import Any
 
-from flask import Flask
+from flask import Flask, request
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 
 from app.core.database.engine import limit_statements
@@ -26,10 +26,29 @@ def _prepare_worker(server: Any, worker: Any) -> None:
     # In the background: requests come first, also while the worker starts.
     Thread(target=compile_templates, args=(application,), daemon=True).start()
     runtime = runtime_of(application)
+    if runtime.traces.enabled:
+        runtime.traces.start("web", runtime.db.engine)
+        _trace_requests(application)
     limit_statements(runtime.db.engine, _TIMEOUT_S)
     if not runtime.settings.is_sqlite:
         clock_offset.follow(runtime.db.engine)
         Thread(target=_beat, args=(runtime.db,), daemon=True).start()
+
+
+def _trace_requests(application: Flask) -> None:
+    # An extra, which is imported only where it is used.
+    from opentelemetry import trace  # noqa: PLC0415
+    from opentelemetry.instrumentation.flask import FlaskInstrumentor  # noqa: PLC0415
+
+    def hide_query() -> None:
+        """Keep signatures of links, which are in the query, out of the trace."""
+        trace.get_current_span().set_attribute("http.target", request.path)
+
+    instrument: Any = FlaskInstrumentor()
+    instrument.instrument_app(application)
+    # Before authentication, so that its statements belong to the request.
+    begin = application.before_request_funcs[None]
+    begin[:0] = [begin.pop(), hide_query]
 
 
 def _beat(db: Database) -> None:

@@ -135,7 +135,7 @@ def _is_worth_a_retry(error: ModelError, failures: int, wait_s: float) -> bool:
 
 
 def _failure(error: ModelError) -> Exception:
-    """Return the error of the transcription: is the recording, the server or its absence to blame?"""
+    """Return the error of the transcription: the recording is refused, the server fails or is away."""
     if error.status in _ABOUT_THE_RECORDING:
         return TranscriptionError(
             f"The transcription server refused the recording with the status {error.status}."

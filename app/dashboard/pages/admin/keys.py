@@ -14,6 +14,7 @@ from app.core.errors import Conflict, InsufficientScope, InvalidInput
 from app.dashboard import forms, responses
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.notices import redirect_with
+from app.dashboard.words import WORDS
 from app.people import audit
 from app.people.audit import Action
 from app.people.gate.admission import current_actor
@@ -106,6 +107,7 @@ def _list(errors: dict[str, str], *, status: int = 200) -> tuple[str, int]:
             "keys/list.html",
             page_of_keys=keys,
             keys=records.records_of(session, keys.items),
+            policies=list(WORDS["signaturePolicy"].items()),
             scopes=[scope for scope in SCOPES if scope in current_principal().scopes],
             errors=errors,
             typed=request.form,

@@ -166,7 +166,10 @@ def _remove_row(document: Document, place: str, shipped: Mapping[str, Any]) -> s
     *steps, index = _STEP.findall(place)
     part: Any = document
     for step in steps:
-        part = part[_index(part, step)] if isinstance(part, list) else dict(part).get(step, [])
+        if isinstance(part, list):
+            part = part[_index(part, step)]
+        else:
+            part = part.get(step) if isinstance(part, dict) else None
     if not isinstance(part, list):
         raise _unknown()
     part.pop(_index(part, index))

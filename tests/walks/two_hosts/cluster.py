@@ -1,0 +1,214 @@
+"""Two hosts of one deployment: a data folder and a name each, and a network that can fail."""
+
+import base64
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import requests
+from redis import Redis
+
+from app.api_keys import service as api_keys
+from app.core.runtime import Runtime
+from app.core.settings import Settings
+from app.wiring import build_runtime
+from tests.caller import Caller
+from tests.silent_proxy import SilentProxy
+from tests.waiting import wait_until
+from tests.walks.service_process import ServiceProcess
+
+# `cqe up` on a machine whose clock is so many seconds ahead.
+_UP_WITH_OTHER_CLOCK = """
+import sys, time, time_machine
+time_machine.travel(time.time() + float(sys.argv.pop(1)), tick=True).start()
+from app.cli import main
+sys.argv[1:] = ["up"]
+main()
+"""
+
+
+class FailingNetwork(SilentProxy):
+    """A connection to a server that passes, falls silent, or is cut."""
+
+    _is_cut = False
+
+    def cut(self) -> None:
+        """End all connections, and each new one."""
+        self._is_cut = True
+        for client in self._clients:
+            with suppress(OSError):  # closed meanwhile
+                client.shutdown(socket.SHUT_RDWR)
+
+    def recover(self) -> None:
+        """Pass everything again."""
+        self._is_cut = False
+        super().recover()
+
+    def _serve(self, client: socket.socket) -> None:
+        if self._is_cut:
+            client.close()
+        else:
+            super()._serve(client)
+
+
+@dataclass
+class Shared:
+    """What all hosts of a deployment share."""
+
+    database_url: str
+    redis_port: int
+    storage: Path
+    master_keys: str
+    ca_bundle: str
+
+    def runtime(self, data_dir: Path) -> Runtime:
+        """Build a runtime of the test's own, which no failure of the network affects."""
+        settings = Settings(
+            data_dir=data_dir,
+            database_url=self.database_url,
+            redis_url="none",
+            master_keys=self.master_keys,
+            storage_url=f"file://{self.storage}",
+        )
+        return build_runtime(settings)
+
+
+class TestHost:
+    """One host: `up` with both of its connections."""
+
+    __test__ = False
+
+    def __init__(self, name: str, folder: Path, shared: Shared) -> None:
+        self.name = name
+        self.folder = folder / name
+        self.folder.mkdir()
+        address = urlsplit(shared.database_url)
+        self.database = FailingNetwork(address.hostname or "", address.port or 5432)
+        self.redis = FailingNetwork("127.0.0.1", shared.redis_port)
+        place = f"{address.username}{f':{address.password}' if address.password else ''}"
+        self._variables = {
+            "CQE_HOST_ID": name,
+            "CQE_DATABASE_URL": f"postgresql://{place}@127.0.0.1:{self.database.port}{address.path}",
+            "CQE_REDIS_URL": f"redis://127.0.0.1:{self.redis.port}/0",
+            "CQE_STORAGE_URL": f"file://{shared.storage}",
+            "CQE_MASTER_KEYS": shared.master_keys,
+            "CQE_WEBHOOK_ALLOWED_CIDRS": "127.0.0.0/8",
+            "CQE_WEBHOOK_CA_BUNDLE": shared.ca_bundle,
+        }
+        self.process: ServiceProcess | None = None
+
+    def start(self, *, clock_ahead_s: float = 0.0, port: int = 0) -> None:
+        """Start the service without waiting for it."""
+        command = [sys.executable, "-P", "-m", "app.cli", "up"]
+        if clock_ahead_s:
+            command = [sys.executable, "-P", "-c", _UP_WITH_OTHER_CLOCK, str(clock_ahead_s)]
+        self.process = ServiceProcess(
+            self.folder / "instance", command=command, port=port, **self._variables
+        )
+
+    @property
+    def running(self) -> ServiceProcess:
+        assert self.process is not None
+        return self.process
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.running.port}"
+
+    def status_of(self, path: str) -> int:
+        """Ask for a page without a key; 0 when nobody answers."""
+        try:
+            return requests.get(f"{self.base}{path}", timeout=20).status_code
+        except requests.RequestException:
+            return 0
+
+    def wait_ready(self) -> None:
+        wait_until(
+            lambda: self.status_of("/health/ready") == 200, describe=lambda: self.running.text
+        )
+
+    def kill(self) -> None:
+        """Kill every process of the host at once."""
+        self.running.end()
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.end()
+        self.database.close()
+        self.redis.close()
+
+
+def new_master_keys() -> str:
+    return f"k1:{base64.b64encode(os.urandom(32)).decode()}"
+
+
+def make_caller(runtime: Runtime, base: str) -> Caller:
+    with runtime.db.writing() as session:
+        issued = api_keys.create_key(session, runtime.keyring, name="walk", scopes=["*"])
+    caller = Caller(base, issued.pair.api_key, issued.pair.secret)
+    caller.key_id = issued.key.id  # type: ignore[attr-defined]
+    return caller
+
+
+def redis_answers(port: int) -> bool:
+    try:
+        return bool(Redis(port=port).ping())
+    except OSError:
+        return False
+
+
+class Balancer:
+    """Sends each request to a host that takes it, and none to one that was away until it is ready."""
+
+    def __init__(self, hosts: Sequence[TestHost]) -> None:
+        self._hosts = hosts
+        self._away: set[str] = set()
+        self.statuses: list[int] = []
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self, make_caller_of: Callable[[str], Caller]) -> None:
+        self._callers = [make_caller_of(host.base) for host in self._hosts]
+        self._thread.start()
+
+    def stop(self) -> list[int]:
+        """Stop, and return the statuses of all requests; 0 for one that no host took."""
+        self._ended.set()
+        self._thread.join()
+        return self.statuses
+
+    def _run(self) -> None:
+        number = 0
+        while not self._ended.wait(0.01):
+            number += 1
+            self.statuses.append(self._send(number))
+
+    def _send(self, number: int) -> int:
+        body = {"name": f"engagement {number}", "type": "qa"}
+        turn = number % len(self._callers)
+        for caller in [*self._callers[turn:], *self._callers[:turn]]:
+            if caller.base in self._away and not is_ready(caller.base):
+                continue
+            self._away.discard(caller.base)
+            try:
+                return caller.post("/engagements", body).status_code
+            except requests.ConnectionError as error:
+                # Only a request that no host has seen may be sent to another one.
+                if "refused" not in str(error):
+                    raise
+                self._away.add(caller.base)
+        return 0
+
+
+def is_ready(base: str) -> bool:
+    """Whether a host answers within half a second that it is ready."""
+    try:
+        return requests.get(f"{base}/health/ready", timeout=0.5).status_code == 200
+    except requests.RequestException:
+        return False

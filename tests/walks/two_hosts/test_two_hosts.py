@@ -1,0 +1,352 @@
+"""Two hosts on one PostgreSQL and one Redis: one of them fails, and the other works on."""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+import sqlalchemy
+from sqlalchemy import func, select
+
+from app.audio_files.models import ProcessingJob
+from app.core.hosts import heartbeats
+from app.core.hosts.heartbeats import Host
+from app.core.jobs.leases import JobState
+from app.core.runtime import Runtime
+from app.evaluations.models import Evaluation
+from app.events import outbox
+from app.events.catalogue import EventType
+from app.events.payloads import ApiKeyRotated
+from app.system.queue_choice import bundled_program
+from app.webhooks import service as webhooks
+from app.webhooks.models import Delivery
+from app.webhooks.sender.receiver_queues import MOST_IN_FLIGHT
+from tests import receiver as answers
+from tests.caller import Caller, error_code
+from tests.conftest import POSTGRES_URL, new_database
+from tests.contacts import put_chat
+from tests.receiver import Receiver, write_ca_bundle
+from tests.recordings import CALL, SPEECH, ask, reserve, send, show, upload
+from tests.waiting import wait_until
+from tests.walks.service_process import free_port
+from tests.walks.two_hosts.cluster import (
+    Balancer,
+    Shared,
+    TestHost,
+    make_caller,
+    new_master_keys,
+    redis_answers,
+)
+
+pytestmark = pytest.mark.skipif(not POSTGRES_URL, reason="CQE_TEST_POSTGRES_URL is not set")
+
+
+@pytest.fixture(scope="module")
+def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    port = free_port()
+    folder = tmp_path_factory.mktemp("redis")
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+    server = subprocess.Popen([bundled_program(), *options], stdout=subprocess.DEVNULL)
+    wait_until(lambda: redis_answers(port))
+    yield port
+    server.kill()
+    server.wait()
+
+
+@pytest.fixture(scope="module")
+def shared(
+    postgresql_template: tuple[sqlalchemy.Engine, str],
+    redis_port: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Shared]:
+    admin, template = postgresql_template
+    folder = tmp_path_factory.mktemp("shared")
+    with new_database(admin, template) as name:
+        url = admin.url.set(database=name, drivername="postgresql")
+        yield Shared(
+            database_url=url.render_as_string(hide_password=False),
+            redis_port=redis_port,
+            storage=folder / "storage",
+            master_keys=new_master_keys(),
+            ca_bundle=write_ca_bundle(folder),
+        )
+
+
+@pytest.fixture(scope="module")
+def hosts(shared: Shared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[TestHost]]:
+    folder = tmp_path_factory.mktemp("hosts")
+    running = [TestHost(name, folder, shared) for name in ("first", "second")]
+    try:
+        for host in running:
+            host.start()
+        for host in running:
+            host.wait_ready()
+        yield running
+    finally:
+        for host in running:
+            host.close()
+
+
+@pytest.fixture
+def pair(hosts: list[TestHost]) -> tuple[TestHost, TestHost]:
+    """Both hosts, healthy: one that a former test has killed is started again."""
+    for host in hosts:
+        host.database.recover()
+        host.redis.recover()
+        if host.running.process.poll() is not None:
+            host.start()
+    for host in hosts:
+        host.wait_ready()
+    return hosts[0], hosts[1]
+
+
+@pytest.fixture
+def runtime(shared: Shared, tmp_path: Path) -> Iterator[Runtime]:
+    """The test's own view of the database."""
+    runtime = shared.runtime(tmp_path)
+    yield runtime
+    runtime.db.engine.dispose()
+
+
+@pytest.fixture
+def callers(runtime: Runtime, pair: tuple[TestHost, TestHost]) -> Iterator[tuple[Caller, Caller]]:
+    """A caller of each host."""
+    first, second = (make_caller(runtime, host.base) for host in pair)
+    yield first, second
+    first.close()
+    second.close()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+def subscribe(runtime: Runtime, receiver: Receiver) -> str:
+    with runtime.db.writing() as session:
+        subscription = webhooks.create(
+            session, runtime.keyring, url=receiver.url(), events=[EventType.API_KEY_ROTATED]
+        )
+    return str(subscription["id"])
+
+
+def publish(runtime: Runtime, count: int) -> list[str]:
+    """Publish events, each in a transaction of its own; return their ids."""
+    data = ApiKeyRotated(
+        key_id="key_1",
+        name="key",
+        rotated_at="2026-11-21T09:30:00.000Z",
+        previous_credential_expires_at=None,
+    )
+    published = []
+    for _ in range(count):
+        with runtime.db.writing() as session:
+            published.append(outbox.publish(session, EventType.API_KEY_ROTATED, data).id)
+    return published
+
+
+def wait_for_events(receiver: Receiver, published: list[str]) -> list[str]:
+    """Wait until every event has arrived; return the ids as they came."""
+
+    def received() -> list[str]:
+        return [each.event["id"] for each in receiver.received()]
+
+    wait_until(
+        lambda: set(received()) == set(published), describe=lambda: (len(received()), published)
+    )
+    return received()
+
+
+def attempts(runtime: Runtime) -> list[int]:
+    """Wait until all recordings are processed; return how often each was started."""
+
+    def jobs() -> list[tuple[str, int]]:
+        with runtime.db.reading() as session:
+            found = session.execute(
+                select(ProcessingJob.state, ProcessingJob.attempts).order_by(ProcessingJob.id)
+            )
+            return [(state, count) for state, count in found]
+
+    wait_until(lambda: {state for state, _ in jobs()} == {JobState.SUCCEEDED}, describe=jobs)
+    return [count for _, count in jobs()]
+
+
+def wait_for_judgement(runtime: Runtime, count: int) -> None:
+    """Wait until so many conversations are judged, each once."""
+
+    def states() -> list[str]:
+        with runtime.db.reading() as session:
+            return list(session.scalars(select(Evaluation.status)))
+
+    wait_until(lambda: states() == ["completed"] * count, describe=states)
+
+
+def count_of_evaluations(runtime: Runtime) -> int:
+    with runtime.db.reading() as session:
+        return session.scalar(select(func.count()).select_from(Evaluation)) or 0
+
+
+def busy_hosts(runtime: Runtime) -> set[str]:
+    """Return the names of the hosts that process a recording and send events."""
+    with runtime.db.reading() as session:
+        process = select(Host.name).where(ProcessingJob.lease_owner.startswith(Host.id))
+        send_events = select(Host.name).where(Delivery.lease_owner.startswith(Host.id))
+        return set(session.scalars(process)) & set(session.scalars(send_events))
+
+
+def was_put_off(runtime: Runtime) -> bool:
+    """Whether a recording was tried and is due again later."""
+    with runtime.db.reading() as session:
+        later = select(ProcessingJob.id).where(ProcessingJob.due_at > ProcessingJob.queued_at)
+        return session.scalar(later.where(ProcessingJob.attempts == 0)) is not None
+
+
+def test_each_host_sees_the_other_and_its_recordings(
+    pair: tuple[TestHost, TestHost], callers: tuple[Caller, Caller], runtime: Runtime
+) -> None:
+    def running() -> set[tuple[str, str]]:
+        with runtime.db.reading() as session:
+            return {(host.name, host.service) for host in heartbeats.list_running(session)}
+
+    services = (heartbeats.WEB, heartbeats.WORKER, heartbeats.SENDER)
+    expected = {(host.name, service) for host in pair for service in services}
+    wait_until(lambda: running() == expected, describe=running)
+    audio_file_id = upload(callers[0], SPEECH.read_bytes())
+    link = callers[1].get(f"/audio-files/{audio_file_id}/download-url").json()["data"]
+    path = link["downloadUrl"].removeprefix(callers[1].base)
+    assert callers[1].plain("GET", path).content == SPEECH.read_bytes()
+
+
+def test_what_a_lost_host_was_doing_is_done_by_the_other(
+    pair: tuple[TestHost, TestHost],
+    callers: tuple[Caller, Caller],
+    runtime: Runtime,
+    receiver: Receiver,
+) -> None:
+    receiver.script("/hook", answers.status(200, after_s=0.3))
+    subscription_id = subscribe(runtime, receiver)
+    # Enough for both hosts.
+    for _ in range(3):
+        ask(callers[0], upload(callers[0], CALL.read_bytes()))
+    published = publish(runtime, 100)
+    wait_until(lambda: busy_hosts(runtime), describe=lambda: pair[0].running.text)
+    lost = next(host for host in pair if host.name in busy_hosts(runtime))
+    lost.kill()
+    received = wait_for_events(receiver, published)
+    # The receiver may be behind by now, and gets several requests at once.
+    assert len(received) <= len(published) + MOST_IN_FLIGHT
+    assert max(attempts(runtime)) >= 2
+    with runtime.db.writing() as session:
+        webhooks.remove(session, subscription_id)
+
+
+@pytest.mark.parametrize("fault", ["cut", "fall_silent"])
+def test_a_host_without_its_database_lives_and_is_not_ready(
+    pair: tuple[TestHost, TestHost], callers: tuple[Caller, Caller], fault: str
+) -> None:
+    getattr(pair[0].database, fault)()
+    wait_until(lambda: pair[0].status_of("/health/ready") == 503)
+    assert pair[0].status_of("/health/live") == 200
+    assert callers[0].get("/engagements").status_code == 503
+    assert pair[1].status_of("/health/ready") == 200
+    assert callers[1].get("/engagements").status_code == 200
+    pair[0].database.recover()
+    pair[0].wait_ready()
+    wait_until(lambda: callers[0].get("/engagements").status_code == 200)
+
+
+def test_a_database_that_restarts_loses_nothing(
+    pair: tuple[TestHost, TestHost], callers: tuple[Caller, Caller], runtime: Runtime
+) -> None:
+    judged = count_of_evaluations(runtime)
+    put_chat(callers[0], "before the restart")
+    for host in pair:
+        host.database.cut()
+    assert callers[0].get("/conversations").status_code == 503
+    for host in pair:
+        host.database.recover()
+    wait_until(lambda: callers[1].get("/conversations").status_code == 200)
+    put_chat(callers[1], "after the restart")
+    wait_for_judgement(runtime, judged + 2)
+
+
+def test_without_redis_work_goes_on_and_a_revoked_key_is_refused_at_once(
+    pair: tuple[TestHost, TestHost], callers: tuple[Caller, Caller], runtime: Runtime
+) -> None:
+    revoked = make_caller(runtime, pair[0].base)
+    assert revoked.get("/engagements").status_code == 200
+    for host in pair:
+        host.redis.cut()
+    assert callers[0].get("/engagements").status_code == 200
+    path = f"/api-keys/{revoked.key_id}"
+    assert callers[1].delete(path).status_code == 204
+    assert revoked.get("/engagements").status_code == 401
+    revoked.close()
+    judged = count_of_evaluations(runtime)
+    put_chat(callers[0], "without Redis")
+    wait_for_judgement(runtime, judged + 1)
+    nonce = {"nonce": uuid4().hex, "timestamp": int(time.time())}
+    assert callers[0].get("/engagements", **nonce).status_code == 200
+    replayed = Caller(pair[1].base, callers[0].api_key, callers[0].secret)
+    assert error_code(replayed.get("/engagements", **nonce)) == "INVALID_SIGNATURE"
+    replayed.close()
+    assert pair[0].status_of("/health/ready") == 200
+
+
+def test_a_storage_that_is_not_mounted_fails_no_recording(
+    pair: tuple[TestHost, TestHost],
+    callers: tuple[Caller, Caller],
+    runtime: Runtime,
+    shared: Shared,
+) -> None:
+    audio_file_id = upload(callers[0], CALL.read_bytes())
+    away = shared.storage.with_name("away")
+    reserved = reserve(callers[0], 1000)
+    shared.storage.rename(away)
+    try:
+        ask(callers[0], audio_file_id)
+        assert send(reserved, bytes(1000)).status_code == 503
+        wait_until(lambda: was_put_off(runtime))
+    finally:
+        away.rename(shared.storage)
+    assert attempts(runtime)
+    assert show(callers[1], audio_file_id)["status"] == "processed"
+
+
+def test_a_host_with_a_wrong_clock_is_not_ready_and_takes_no_job(
+    pair: tuple[TestHost, TestHost],
+    callers: tuple[Caller, Caller],
+    runtime: Runtime,
+    receiver: Receiver,
+) -> None:
+    assert pair[1].running.stop() == 0
+    pair[1].start(clock_ahead_s=30)
+    wait_until(lambda: pair[1].status_of("/health/live") == 200)
+    wait_until(lambda: pair[1].status_of("/health") == 200)
+    assert pair[1].status_of("/health/ready") == 503
+    subscription_id = subscribe(runtime, receiver)
+    ask(callers[0], upload(callers[0], CALL.read_bytes()))
+    published = publish(runtime, 20)
+    assert sorted(wait_for_events(receiver, published)) == sorted(published)
+    assert attempts(runtime)[-1] == 1
+    with runtime.db.writing() as session:
+        webhooks.remove(session, subscription_id)
+    assert pair[1].running.stop() == 0
+
+
+def test_a_rolling_restart_fails_no_request(
+    pair: tuple[TestHost, TestHost], runtime: Runtime
+) -> None:
+    balancer = Balancer(pair)
+    balancer.start(lambda base: make_caller(runtime, base))
+    for host in pair:
+        port = host.running.port
+        assert host.running.stop() == 0
+        host.start(port=port)
+        host.wait_ready()
+    statuses = balancer.stop()
+    assert set(statuses) == {201}
