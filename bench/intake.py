@@ -26,6 +26,7 @@ from app.ai.judges import build_judge
 from app.ai.scorecard.values import Scorecard
 from app.ai.transcript import Transcript
 from app.core.database.session import Table
+from app.core.process import background
 from app.core.runtime import Runtime, open_runtime
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
@@ -108,6 +109,7 @@ class TimedJudge:
 
 
 def main(number: int) -> None:
+    background.collect_rarely()  # as the command and the workers do
     with tempfile.TemporaryDirectory() as folder:
         shares = CpuShares()
         runtime = stage(Path(folder), shares)

@@ -62,9 +62,12 @@ def table(name: str, rows: list[Row], measure: Measure) -> list[Judgement]:
     found = [judge(row["messages"]) for row in rows]
     spent = time.process_time() - began
     of_one = 1000 * spent / len(rows)
-    of_25 = 25_000 * spent / sum(len(row["messages"]) for row in rows)
+    messages = [item for row in rows for item in row["messages"]]
+    of_25 = 25_000 * spent / len(messages)
+    of_words = 1_000_000 * spent / sum(len(item["text"].split()) for item in messages)
     print(
-        f"\n{name}: {len(rows)} conversations, {of_one:.2f} ms CPU each, {of_25:.2f} for 25 messages"
+        f"\n{name}: {len(rows)} conversations, {of_one:.2f} ms CPU each, "
+        f"{of_25:.2f} for 25 messages, {of_words:.1f} for 1,000 words"
     )
     labels = sorted({label for row in rows for label in row["labels"] if _is_rated(rows, label)})
     print(f"  {'':32}" + "".join(f"{label:>22}" for label in labels))

@@ -23,14 +23,12 @@ from rq.serializers import JSONSerializer
 from rq.timeouts import TimerDeathPenalty
 from rq.worker import BaseWorker
 
-from app.core.process import stopping
+from app.core.process import background, stopping
 from app.core.settings import Settings
 
 logger = logging.getLogger(__name__)
 
 URL_FILE = "queue.url"
-# Jobs leave the processor to requests where both want it.
-NICENESS = 5
 _BREAKER_OPEN_S = 5.0
 _MAX_IDLE_S = 10
 # RQ wants the name of a function; the worker of a queue calls its own, whatever Redis says.
@@ -293,7 +291,7 @@ def work(queue: str, url: str, run_row: RunRow) -> None:
 
     One queue a worker: with several, RQ pops with BLPOP and a kill right after loses the job.
     """
-    os.nice(NICENESS)
+    background.give_way()
     worker = _rq_worker(_Worker, queue, url, run_row)
     worker.work(logging_level="WARNING", max_idle_time=_MAX_IDLE_S)
 

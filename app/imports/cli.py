@@ -12,6 +12,7 @@ import click
 from marshmallow import ValidationError
 
 from app.core.errors import AppError, InvalidInput
+from app.core.process import background
 from app.core.runtime import Runtime
 from app.imports import files, request_parsing, service
 from app.imports.file_import import EndedRecording, FileImport
@@ -139,6 +140,7 @@ def import_(
 
     A second run changes nothing that is imported already. The exit code is 1 if a record failed.
     """
+    background.collect_rarely()
     runtime = current_runtime()
     if watch and (as_json or arguments["dry_run"] or not Path(source).is_dir()):
         raise click.UsageError("--watch needs a folder, and neither --json nor --dry-run.")

@@ -113,9 +113,10 @@ def mark_uploaded(
     session.flush()
     if audio.campaign_id is not None:
         campaigns.count(session, audio.campaign_id, CampaignCount.AUDIO_FILES)
-    usage.note_storage(session, size_bytes=stored_bytes(session), now=now)
     if audio.auto_process:
         _process(session, audio_file_id, redact=redact)
+    # Last, because all uploads write the same row.
+    usage.note_storage(session, size_bytes=stored_bytes(session), now=now)
 
 
 def exists(session: Session, audio_file_id: str) -> bool:

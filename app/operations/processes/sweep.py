@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from app.core.errors import AppError
-from app.core.process import stopping
-from app.core.queue import NICENESS, Bell, WaitingBells, redis_url, work
+from app.core.process import background, stopping
+from app.core.queue import Bell, WaitingBells, redis_url, work
 from app.core.runtime import Runtime
 from app.operations.processes.fork import Children
 
@@ -112,7 +112,7 @@ class Sweeper:
 
 
 def _run_job(queue: JobQueue, runtime: Runtime, row_id: str) -> None:
-    os.nice(NICENESS)
+    background.give_way()
     stopping.listen()
     # A job that outlived its parent would run next to the one that reclaims its row.
     stopping.follow(os.getppid(), with_signal=signal.SIGKILL)
