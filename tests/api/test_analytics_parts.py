@@ -168,6 +168,7 @@ def test_hosts_that_share_a_storage_share_the_parts(
     shared = f"file://{tmp_path / 'shared'}"
     client = make_caller(serve(storage_url=shared))
     worker = running_runtime()
+    worker.storage.write_marker("a deployment")
     ids = write_evaluations(worker)
     write_parts(worker)
     before = summary(client)
@@ -196,6 +197,7 @@ def test_parts_in_the_storage_that_nobody_needs_are_orphans(
 ) -> None:
     serve(storage_url=f"file://{tmp_path / 'shared'}")
     runtime = running_runtime()
+    runtime.storage.write_marker("a deployment")
     write_evaluations(runtime)
     write_parts(runtime)
     kept = [*runtime.storage.object_ids()]
