@@ -25,7 +25,7 @@ class Costs:
     call_minutes: float = cost(5, "minutes", "length of a call", "assumed")
     recording_kbit_s: float = cost(48, "kbit/s", "both channels of a recording", "assumed")
     speech_cpu_s: float = cost(
-        3.5, "s of a core", "transcribing a minute, packaged model", "measured: bench.speech"
+        3.5, "s of a core", "transcribing a minute, packaged model", "measured: bench.speech_parts"
     )
     gpu_speed: float = cost(
         100, "times real time", "transcribing on one GPU", "published: 11 to 600"
@@ -46,8 +46,8 @@ class Costs:
     progress_s: float = cost(
         0.5, "s", "between two writes of a job's progress", "app/core/jobs/runner.py"
     )
-    wal_kb: float = cost(90, "kB", "write-ahead log of PostgreSQL", "measured")
-    database_kb: float = cost(60, "kB", "rows and indexes of PostgreSQL", "measured")
+    wal_kb: float = cost(90, "kB", "write-ahead log of PostgreSQL", "counted")
+    database_kb: float = cost(60, "kB", "rows and indexes of PostgreSQL", "counted")
     fact_row_bytes: float = cost(
         685, "bytes", "a fact of analytics in PostgreSQL", "measured: bench.analytics_size"
     )

@@ -110,7 +110,8 @@ def list_imports(query: dict[str, Any]) -> Any:
 @require_scope("ingest:write")
 @blp.response(202, ImportSchema)
 @blp.alt_response(
-    409, description="It is no dry run that has ended and has not failed, or its input is deleted."
+    409,
+    description="It is neither a dry run that has ended nor a failed import, or its input is deleted.",
 )
 def confirm_import(import_id: str) -> Any:
     """Import what a dry run has read, or continue a failed import; input is kept for an hour."""

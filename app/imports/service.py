@@ -161,7 +161,9 @@ def proceed(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any
     options = ImportOptions.from_document(row.options)
     has_failed = row.state == JobState.FAILED
     if not has_failed and not (options.dry_run and row.state == JobState.SUCCEEDED):
-        raise Conflict("Only a dry run that has ended, or a failed import, can proceed.")
+        raise Conflict(
+            "Only a dry run that has ended can be imported, and only a failed import continued."
+        )
     if row.sealed_documents is None and row.file_id is None:
         raise Conflict("The documents of this import are deleted: send them again.")
     if has_failed:

@@ -119,7 +119,7 @@ def _to_head(connection: Connection) -> None:
 
 
 def _to_head_in_steps(engine: Engine) -> None:
-    """Wait for a lock only briefly, and try again: what comes after the waiting one waits, too."""
+    """Try again while tables are in use: a session that waits for a lock blocks all later ones."""
     set_on_connect(engine, f"lock_timeout={_LOCK_TIMEOUT}")
     until = time.monotonic() + _PATIENCE_S
     while True:

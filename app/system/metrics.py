@@ -103,7 +103,10 @@ def _of_database(session: Session, now: datetime) -> Iterator[Metric]:
         "kind",
     )
     yield _gauge(
-        "cqe_jobs_running", "Jobs at work.", {job.kind: job.running for job in jobs}, "kind"
+        "cqe_jobs_running",
+        "Jobs that are running.",
+        {job.kind: job.running for job in jobs},
+        "kind",
     )
     yield _gauge(
         "cqe_jobs_oldest_due_age_seconds",

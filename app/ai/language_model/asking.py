@@ -154,7 +154,7 @@ class Asking:
         if left_s < _LEAST_TIME_S:
             raise _NotSent(Reason.TIMEOUT, "The time for this conversation is over.")
         if not self.memory.may_call(self.limits.timeout_s):
-            told = "The endpoint has failed too often and is left alone for a moment."
+            told = "The model server failed too often; requests resume within 30 seconds."
             raise _NotSent(Reason.CIRCUIT_OPEN, told)
         self.usage.requests += 1
         call = partial(

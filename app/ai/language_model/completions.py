@@ -51,7 +51,7 @@ def _completion(reply: Reply) -> Completion:
         document, content = {}, None
     if not isinstance(content, str):
         raise ModelError(
-            Reason.INVALID_OUTPUT, "The endpoint's answer is not a chat completion with a text."
+            Reason.INVALID_OUTPUT, "The model server's answer is not a chat completion with a text."
         )
     usage = document.get("usage")
     usage = usage if isinstance(usage, dict) else {}

@@ -113,7 +113,7 @@ class Endpoint:
         if reply.truncated and len(reply.body) >= self.largest.max_bytes:
             raise ModelError(Reason.ANSWER_TOO_LARGE, "The answer of the endpoint does not end.")
         if reply.truncated:
-            told = "The answer of the endpoint broke off, or took too long."
+            told = "The answer of the model server broke off, or took too long."
             raise ModelError(Reason.TIMEOUT, told, retryable=True)
         return reply
 
@@ -123,7 +123,7 @@ class Endpoint:
         status = reply.status_code
         return ModelError(
             Reason.RATE_LIMITED if status == 429 else Reason.HTTP_ERROR,
-            f"The endpoint answered with the status {status}.",
+            f"The model server answered with the status {status}.",
             retryable=status in _RETRYABLE_STATUS or status >= 500,
             status=status,
             retry_after_s=retry_after_s(reply.headers.get("retry-after", ""), utc_now()),
@@ -143,9 +143,9 @@ class Endpoint:
 
 def _unanswered(reply: Reply, timeout_s: float) -> ModelError:
     if reply.outcome is AttemptOutcome.TIMEOUT:
-        told = f"The endpoint did not answer within {timeout_s:.3g} s."
+        told = f"The model server did not answer within {timeout_s:.3g} s."
         return ModelError(Reason.TIMEOUT, told, retryable=True, connected=reply.connected)
-    told = reply.error or "The endpoint was not reached."
+    told = reply.error or "The model server was not reached."
     if reply.outcome is AttemptOutcome.TLS_ERROR:
         return ModelError(Reason.TLS_ERROR, told, connected=reply.connected)
     return ModelError(Reason.CONNECTION_ERROR, told, retryable=True, connected=reply.connected)

@@ -1,7 +1,7 @@
 """Memory of the endpoint, shared by workers: whether it is down, and what it refuses.
 
 It is one small file in the data folder, since most processes of the worker live for one job. When
-two write at once the later one wins: a lost count costs a request, never a judgement.
+two write at once the later one wins: a lost count costs a request, never a result.
 """
 
 import hashlib

@@ -65,7 +65,7 @@ class Speech:
 
 @dataclass(slots=True)
 class Run:
-    """One transcription: its options, and the caller's wish to see progress and to stop it."""
+    """One transcription: its options, and the caller's callbacks for progress and stopping."""
 
     options: TranscriptionOptions
     progress: Callable[[float], None]

@@ -37,7 +37,9 @@ class CalibrationRoundView(CamelSchema):
     reviewer = Text(
         200,
         low=1,
-        metadata={"description": "A reviewer of the round; one who has rated everything sees all."},
+        metadata={
+            "description": "A reviewer of the round. Nothing is sealed for one who has rated everything."
+        },
     )
 
 

@@ -19,7 +19,7 @@ def wait_for(
     """Return what the call returns; the call runs in a thread, so that this one can look up.
 
     Raises:
-        Stopped: `should_stop` said yes; the call was abandoned, and ends when it notices.
+        Stopped: `should_stop` returned true; the call was abandoned, and ends when it notices.
     """
     results: list[Result] = []
     errors: list[BaseException] = []
@@ -30,7 +30,7 @@ def wait_for(
         except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
             errors.append(error)
 
-    thread = threading.Thread(target=run, name="model call", daemon=True)
+    thread = threading.Thread(target=run, name="abandonable call", daemon=True)
     thread.start()
     while thread.is_alive():
         thread.join(_LOOK_EVERY_S)

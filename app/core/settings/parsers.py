@@ -106,7 +106,7 @@ def some_of(*known: str) -> Callable[[str], tuple[str, ...]]:
     def parse(value: str) -> tuple[str, ...]:
         words = tuple(word.strip() for word in value.split(","))
         if unknown := [word for word in words if word not in known]:
-            raise ValueError(f"must be of {', '.join(known)}, not {', '.join(unknown)!r}")
+            raise ValueError(f"must list some of {', '.join(known)}, not {', '.join(unknown)!r}")
         return words
 
     return parse

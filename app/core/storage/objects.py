@@ -9,7 +9,7 @@ from typing import IO, Protocol
 
 from app.core.errors import ServiceUnavailable
 
-# Where the id of the deployment stands in a storage.
+# File of a storage that contains the id of the deployment.
 MARKER = "deployment.id"
 
 

@@ -93,7 +93,7 @@ class RemoteRecogniser:
     ) -> AnsweredTranscription:
         access = self._access
         if not access.memory.may_call(access.timeout_s):
-            told = "The server has failed too often and is left alone for a moment."
+            told = "The transcription server failed too often; requests resume within 30 seconds."
             raise ModelError(Reason.CIRCUIT_OPEN, told, retry_after_s=OPEN_S, connected=False)
         call = partial(
             access.post, client, wav, granularities=self._granularities, language=language
