@@ -15,13 +15,11 @@ install_packages() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-
 case ${1:-} in
     '') units=cqe ;;
     --split) units='cqe-queue cqe-web cqe-worker' ;;
-    --web)
-        units=cqe-web
-        grep -q '^CQE_METRICS_LISTEN=.' "$settings" 2>/dev/null && units="$units cqe-metrics"
-        ;;
+    --web) units='cqe-web cqe-metrics' ;;
     --worker) units='cqe-worker' ;;
     *) fail "unknown option $1: use --split, --web, --worker or nothing" ;;
 esac
+grep -q '^CQE_METRICS_LISTEN=.' "$settings" 2>/dev/null || units=${units% cqe-metrics}
 [ "$(id -u)" = 0 ] || fail "run it as root"
 case ${1:-} in
     --web | --worker)

@@ -80,11 +80,12 @@ def reconcile_uploads(runtime: Runtime) -> int:
     """Record uploads that went straight to the storage or that a crash interrupted; count them."""
     objects = AudioObjects(runtime)
     with runtime.db.reading() as session:
-        stored = [
-            audio_file_id
-            for audio_file_id in lifecycle.awaited(session)
-            if runtime.storage.size_of(audio_file_id) is not None
-        ]
+        awaited = list(lifecycle.awaited(session))
+    stored = [
+        audio_file_id
+        for audio_file_id in awaited
+        if runtime.storage.size_of(audio_file_id) is not None
+    ]
     for audio_file_id in stored:
         objects.reconcile(audio_file_id)
     return len(stored)

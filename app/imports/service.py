@@ -261,15 +261,19 @@ def forget_documents(session: Session, *, before: datetime) -> Sequence[str]:
 
     Return the ids of their files, which the caller deletes after the commit.
     """
-    ended = Import.completed_at < before
-    file_ids = session.scalars(select(Import.file_id).where(ended, Import.file_id.is_not(None)))
-    forgotten = [file_id for file_id in file_ids if file_id is not None]
+    kept = or_(Import.sealed_documents.is_not(None), Import.file_id.is_not(None))
+    # Locked, so that none of them is tried again meanwhile.
+    rows = session.execute(
+        select(Import.id, Import.file_id)
+        .where(Import.completed_at < before, kept)
+        .with_for_update()
+    ).all()
     session.execute(
         update(Import)
-        .where(ended, or_(Import.sealed_documents.is_not(None), Import.file_id.is_not(None)))
+        .where(Import.id.in_([row.id for row in rows]))
         .values(sealed_documents=None, file_id=None)
     )
-    return forgotten
+    return [row.file_id for row in rows if row.file_id is not None]
 
 
 def ended_evaluations(session: Session, evaluation_ids: Sequence[str]) -> list[str]:

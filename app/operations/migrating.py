@@ -41,6 +41,7 @@ logger = logging.getLogger(__name__)
 _POSTGRESQL_LOCK = 7_365_210_415
 _LOCK_NOT_AVAILABLE = "55P03"
 _LOCK_TIMEOUT = "2s"
+_LOCK_PAUSE_S = 0.2
 _PAUSE_S = 1.0
 _PATIENCE_S = 300.0
 
@@ -159,10 +160,13 @@ def _one_at_a_time(settings: Settings, engine: Engine) -> Iterator[None]:
         if settings.is_sqlite:
             yield
             return
-        # A transaction's lock, unlike a session's, holds behind a pooler too.
-        with engine.begin() as connection:
-            connection.execute(text("SET LOCAL lock_timeout = 0"))
-            connection.execute(select(func.pg_advisory_xact_lock(_POSTGRESQL_LOCK)))
+        # A transaction's lock, unlike a session's, holds behind a pooler too. It is asked for again
+        # and again: a statement that waits would hold up an index that is built meanwhile.
+        with engine.connect() as connection:
+            while not connection.scalar(select(func.pg_try_advisory_xact_lock(_POSTGRESQL_LOCK))):
+                connection.rollback()
+                time.sleep(_LOCK_PAUSE_S)
+            connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
             yield
 
 

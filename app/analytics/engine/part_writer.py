@@ -16,6 +16,7 @@ from app.analytics.engine.database import FactDatabase
 from app.analytics.engine.parts import Part
 from app.analytics.models import EvaluationFact
 from app.core.database.session import Database
+from app.core.database.transaction_lock import one_at_a_time
 from app.core.private_files import sync
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def write_pending(db: Database, database: FactDatabase, *, limit: int = _BATCH) 
         {"fact_id": row.id, "month": months[row.id], "written_version": row.version} for row in rows
     ]
     with db.writing() as session:
+        one_at_a_time(session, "analytics parts")
         if not _is_current(session, database.folder, former, touched):
             return 0
         for month, part in written.items():

@@ -145,15 +145,18 @@ class Database:
             for action in session.info.pop("before_commit", {}):
                 action(session)
             session.flush()
-            is_changed = _count_changes(driver) != changes_before
-        if is_changed and self._commit_flush is not None:
-            self._commit_flush.wait()
+            session.info["is_changed"] = _count_changes(driver) != changes_before
 
     def _after_commit(self, session: Session) -> None:
-        for action in session.info.pop("after_commit", []):
-            action()
-        for bell in dict.fromkeys(session.info.pop("bells", [])):
-            self._ring(bell)
+        try:
+            if session.info.pop("is_changed") and self._commit_flush is not None:
+                self._commit_flush.wait()
+        finally:
+            # Also where the disk did not confirm the commit, which others see.
+            for action in session.info.pop("after_commit", []):
+                action()
+            for bell in dict.fromkeys(session.info.pop("bells", [])):
+                self._ring(bell)
 
 
 class HeldTransaction:

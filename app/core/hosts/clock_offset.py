@@ -27,7 +27,7 @@ def follow(engine: Engine) -> None:
         nonlocal measure_at
         if time.monotonic() >= measure_at:
             measure_at = time.monotonic() + _MEASURE_EVERY_S
-            # The first statement of the one who takes the connection tells what is wrong with it.
+            # The caller's own first statement raises the same error.
             with suppress(engine.dialect.loaded_dbapi.Error):
                 clock.set_offset(_measured(connection))
 

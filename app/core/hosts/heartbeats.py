@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from sqlalchemy import JSON, delete, select
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app import __version__
@@ -55,7 +55,7 @@ class Heartbeat:
         """Write it if five seconds have passed; a database that cannot be used is tried later."""
         if time.monotonic() < self._next_at:
             return
-        with suppress(ServiceUnavailable, DBAPIError), self._db.writing() as session:
+        with suppress(ServiceUnavailable, SQLAlchemyError), self._db.writing() as session:
             values = {
                 "name": owner.host_name(),
                 "roles": self._roles,
@@ -75,13 +75,18 @@ class Heartbeat:
     def stop(self) -> None:
         """Write that the service has ended properly."""
         with suppress(ServiceUnavailable), self._db.writing() as session:
-            this = (Host.id == owner.this_host()) & (Host.service == self._service)
-            session.execute(delete(Host).where(this))
+            session.execute(
+                delete(Host).where(
+                    Host.id == owner.this_host(),
+                    Host.service == self._service,
+                    Host.started_at == self._started_at,
+                )
+            )
 
 
 def is_running(db: Database, service: str) -> bool:
     """Whether this service was seen on any host within 15 seconds."""
-    with suppress(ServiceUnavailable, DBAPIError), db.reading() as session:
+    with suppress(ServiceUnavailable, SQLAlchemyError), db.reading() as session:
         return any(host.service == service for host in list_running(session))
     return False
 

@@ -112,6 +112,8 @@ class ProcessCounts:
                 _store(connection, added, moments, gauges)
         except (sqlite3.Error, OSError) as error:
             logger.warning("the metrics are not written: %s", error)
+            if type(error) is sqlite3.DatabaseError:  # damaged, by a power failure
+                (self._data_dir / _FILE).unlink(missing_ok=True)
             with self._lock:
                 for key, value in added.items():
                     self._added[key] += value

@@ -95,7 +95,10 @@ class LocalFiles:
             return None
 
     def delete(self, object_id: str) -> None:
-        self._place(object_id).unlink(missing_ok=True)
+        try:
+            self._place(object_id).unlink()
+        except FileNotFoundError:
+            self._require_mounted()
 
     def marker(self) -> str | None:
         if not os.access(self._root, os.W_OK):
@@ -133,6 +136,7 @@ class LocalFiles:
             if file.stat().st_mtime > time.time() - older_than_s:
                 return False
         except FileNotFoundError:
+            self._require_mounted()
             return False
         file.unlink(missing_ok=True)
         return True

@@ -30,11 +30,14 @@ def require_own(db: Database, storage: Storage) -> None:
 
 
 def adopt(db: Database, storage: Storage) -> None:
-    """Take over the marker of the storage, which belongs to the database that was just restored."""
+    """Take over the marker of the storage, which belongs to the database that was just restored.
+
+    A storage that does not answer is compared with the restored marker at the next start.
+    """
     try:
         found = storage.marker()
     except StorageAway:
-        found = None
+        return
     with db.writing() as session:
         deployment.replace(session, found)
 

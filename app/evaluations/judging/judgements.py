@@ -244,7 +244,8 @@ def finish_batch(session: Session, judged: Sequence[JudgedTask]) -> None:
     )
     now = utc_now()
     for job in jobs:
-        leases.announce_end(job, JobState.SUCCEEDED, now)
+        if evaluations[job.id].status != Status.CANCELED:
+            leases.announce_end(job, JobState.SUCCEEDED, now)
     session.execute(
         delete(EvaluationJob)
         .where(EvaluationJob.id.in_(held))

@@ -49,9 +49,9 @@ def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQue
             is_logged = True
         time.sleep(1)
     if not supervisor.is_stopping:
-        # In a child: the client of an object storage has threads, which a fork would lose.
+        # In children: the client of an object storage has threads, which a fork would lose.
         call_in_child(partial(start_checks.require_usable, runtime))()
-        erasures.repeat_erasures(runtime)
+        call_in_child(partial(erasures.repeat_erasures, runtime))()
         runtime.db.engine.dispose()
         supervisor.start(services(runtime, tasks, queues))
         supervisor.run()
