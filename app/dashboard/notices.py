@@ -40,8 +40,13 @@ def redirect_with(notice: str, endpoint: str, **values: Any) -> Response:
     Raises:
         KeyError: there is no such notice.
     """
+    return redirect_to(url_for(f"dashboard.{endpoint}", **values), notice)
+
+
+def redirect_to(path: str, notice: str) -> Response:
+    """Redirect after a form to a path of the dashboard, as `redirect_with` does to an endpoint."""
     _NOTICES[notice]
-    return redirect(url_for(f"dashboard.{endpoint}", notice=notice, **values), 303)
+    return redirect(f"{path}{'&' if '?' in path else '?'}notice={notice}", 303)
 
 
 def current_notice() -> str:

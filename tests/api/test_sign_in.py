@@ -123,7 +123,7 @@ def test_the_first_own_password_leads_to_the_page_that_was_asked_for(
     jo.sign_in("jo", ONE_TIME)
     form = {"current": ONE_TIME, "new": PASSWORD, "repeated": PASSWORD}
     answer = jo.post(f"/settings/password?next={asked}", form)
-    assert answer.headers["Location"] == reached
+    assert answer.headers["Location"] == f"{reached}?notice=password-changed"
 
 
 def test_a_one_time_password_opens_the_form_for_ones_own_only(base: str, runtime: Runtime) -> None:

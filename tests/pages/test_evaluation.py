@@ -76,7 +76,10 @@ def test_a_chosen_criterion_lights_its_quotes_and_plays_them_in_turn(call: Page)
     assert len(windows) > 1
     chosen.get_by_role("button", name="Empathy").click()
     lit = call.locator("mark.lit")
-    assert "This is ridiculous" in " ".join(lit.all_inner_texts())
+    texts = lit.all_inner_texts()
+    assert "That is not our problem." in texts
+    told = " ".join(quotes.all_inner_texts())
+    assert [text for text in texts if text not in told] == []
     assert all(
         "communication.empathy" in str(mark.get_attribute("data-criteria")) for mark in lit.all()
     )
@@ -224,8 +227,10 @@ def test_judging_again_opens_a_revision_that_compares_itself(
     page = page_of("reviewer")
     page.goto(demo.evaluation("demo-chat-invoice"))
     bar = page.get_by_role("progressbar", name="Progress")
-    worker = demo.process.child("cqe: evaluation")
-    os.kill(worker, signal.SIGSTOP)
+    # Workers end when they have been idle for a while, and the scheduler starts them.
+    wait_until(lambda: "cqe: evaluation" not in demo.process.children().values(), 30)
+    scheduler = demo.process.child("cqe: scheduler")
+    os.kill(scheduler, signal.SIGSTOP)
     try:
         page.get_by_role("button", name="Judge again").click()
         expect(page.get_by_role("status").first).to_contain_text("is judged again")
@@ -241,7 +246,7 @@ def test_judging_again_opens_a_revision_that_compares_itself(
         with demo.runtime.db.writing() as session:
             judgements.release(session, lease, due_at=utc_now(), counts=False)
     finally:
-        os.kill(worker, signal.SIGCONT)
+        os.kill(scheduler, signal.SIGCONT)
     expect(page.get_by_role("heading", name="Changed since revision 1")).to_be_visible()
     expect(page.get_by_text("No answer differs.")).to_be_visible()
     page.get_by_role("link", name="Revision 1").click()

@@ -2,7 +2,7 @@
 
 from zoneinfo import available_timezones
 
-from flask import redirect, render_template, request
+from flask import render_template, request
 from marshmallow import validate
 from werkzeug.wrappers import Response
 
@@ -10,7 +10,7 @@ from app.core.errors import InvalidInput, RateLimitExceeded
 from app.dashboard import forms
 from app.dashboard.blueprint import PageBlueprint
 from app.dashboard.navigation import own_path
-from app.dashboard.notices import redirect_with
+from app.dashboard.notices import redirect_to, redirect_with
 from app.people import audit, limits, passwords, service, sessions
 from app.people.audit import Action
 from app.people.gate.admission import current_actor, current_address, current_person
@@ -90,7 +90,7 @@ def change_password() -> Response | tuple[str, int]:
         audit.record(session, current_actor(), Action.PASSWORD_CHANGED, user.id)
     first = person.must_change_password
     if first and "next" in request.args:
-        return redirect(own_path(request.args["next"]), 303)
+        return redirect_to(own_path(request.args["next"]), "password-changed")
     return redirect_with("password-changed", "overview.show" if first else "account.show")
 
 

@@ -1,7 +1,8 @@
 """Recognition of the words in speech regions with a Whisper model."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +31,9 @@ _SLOT_S = LEAST_FRAMES // FRAMES_PER_S
 _SHORT_SAMPLES = (LEAST_FRAMES - MARGIN_FRAMES) * SAMPLE_RATE_HZ // FRAMES_PER_S
 # The library, too, doubts a text whose words are less probable than this on the average.
 _LEAST_LOG_PROBABILITY = -1.0
+
+_SENTENCE_ENDS = (".", "?", "!")
+_LONGEST_JOINED_MS = 15_000
 
 _Piece: TypeAlias = tuple[Region, Sound]
 
@@ -61,8 +65,7 @@ def _recognised_alone(
     segments, _ = model.engine.transcribe(
         sound, condition_on_previous_text=False, **_options(language)
     )
-    for segment in segments:
-        yield from _placed(segment, region)
+    yield from _joined(_placed(segment, region) for segment in segments)
 
 
 def _recognised_together(
@@ -94,8 +97,7 @@ def _recognised_together(
         if any(_is_doubtful(segment) for segment in own):
             yield from _recognised_alone(model, region, sound, language)
         else:
-            for segment in own:
-                yield from _placed(segment, region, offset_s=start_s)
+            yield from _joined(_placed(segment, region, offset_s=start_s) for segment in own)
 
 
 def _options(language: str) -> dict[str, Any]:
@@ -113,14 +115,43 @@ def _is_doubtful(segment: Any) -> bool:
     )
 
 
-def _placed(segment: Any, region: Region, *, offset_s: float = 0.0) -> Iterator[Utterance]:
+def _joined(utterances: Iterable[Utterance | None]) -> Iterator[Utterance]:
+    """Join what the model has cut in the middle of a sentence; leave out what is no speech."""
+    last: Utterance | None = None
+    for utterance in utterances:
+        if utterance is None:
+            continue
+        if last is None:
+            last = utterance
+        elif last.text.endswith(_SENTENCE_ENDS) or (
+            utterance.end_ms - last.start_ms > _LONGEST_JOINED_MS
+        ):
+            yield last
+            last = utterance
+        else:
+            last = _join(last, utterance)
+    if last is not None:
+        yield last
+
+
+def _join(first: Utterance, second: Utterance) -> Utterance:
+    return replace(
+        second,
+        start_ms=first.start_ms,
+        text=f"{first.text} {second.text}",
+        confidence=min(first.confidence or 0.0, second.confidence or 0.0),
+        words=first.words + second.words,
+    )
+
+
+def _placed(segment: Any, region: Region, *, offset_s: float = 0.0) -> Utterance | None:
     """Convert a segment of the library: times in the recording, plain Python numbers.
 
-    Yield nothing if it is no speech.
+    Return None if it is no speech.
     """
     text = segment.text.strip()
     if not text or not is_speech(segment.no_speech_prob, segment.compression_ratio):
-        return
+        return None
     earliest_s = _LEAD_S if region.start else 0.0
 
     def clock_ms(seconds: float) -> int:
@@ -137,7 +168,7 @@ def _placed(segment: Any, region: Region, *, offset_s: float = 0.0) -> Iterator[
         )
         for word in segment.words or ()
     )
-    yield Utterance(
+    return Utterance(
         channel=region.channel,
         start_ms=start_ms,
         end_ms=max(start_ms, clock_ms(segment.end)),

@@ -42,9 +42,9 @@ _NUMBERS = frozenset(
 _YES_NO = frozenset(name for name, kind in _PARAMETERS.items() if kind is bool)
 # What parts the members of a list in the text of its field.
 _SEPARATORS = {
-    **dict.fromkeys(("anyOf", "requires", "methods"), r"\n"),
-    **dict.fromkeys((name for name, kind in METRICS.items() if kind is list), r"[,\n]"),
-    "languages": r"[,\s]",
+    **dict.fromkeys(("anyOf", "requires", "methods"), re.compile(r"\n")),
+    **dict.fromkeys((name for name, kind in METRICS.items() if kind is list), re.compile(r"[,\n]")),
+    "languages": re.compile(r"[,\s]"),
 }
 
 
@@ -109,7 +109,7 @@ def _set(tree: dict[str | int, Any], name: str, text: str) -> None:
 
 def _value(name: str, text: str) -> Any:
     if name in _SEPARATORS:
-        return [part.strip() for part in re.split(_SEPARATORS[name], text) if part.strip()]
+        return [part.strip() for part in _SEPARATORS[name].split(text) if part.strip()]
     if name == "labels":
         return _labels(text)
     if name in _YES_NO:
