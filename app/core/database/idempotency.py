@@ -70,6 +70,8 @@ class IdempotentRequest:
             delete(StoredAnswerRow).where(
                 StoredAnswerRow.key_id == self.key_id,
                 StoredAnswerRow.idempotency_key == self.idempotency_key,
+                # Not an answer that was stored since the line above.
+                StoredAnswerRow.created_at <= self.now - LIFE,
             )
         )
         taken = session.execute(
