@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,8 @@ def load_model(files: ModelFiles, *, cpu_threads: int) -> SpeechModel:
     """
     _require_complete(files)
     digest = _verified_digest(files)
+    # The library logs the length of the sound that it is given, which is not that of the recording.
+    logging.getLogger("faster_whisper").setLevel(logging.WARNING)
     try:
         engine: Any = ShortInputModel(
             str(files.directory),
