@@ -20,7 +20,7 @@ def cost(default: float, unit: str, meaning: str, source: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What one recorded call costs; every number can be replaced by a measurement of one's own."""
+    """Costs of one recorded call; an option replaces each of them with your own measurement."""
 
     call_minutes: float = cost(5, "minutes", "length of a call", "assumed")
     recording_kbit_s: float = cost(48, "kbit/s", "both channels of a recording", "assumed")
@@ -66,7 +66,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a number of calls a day needs."""
+    """Needs of a number of calls a day."""
 
     calls: float
     costs: Costs

@@ -14,7 +14,7 @@ def create_index(name: str, table: str, columns: list[Any], **options: Any) -> N
         op.create_index(name, table, columns, **options)
         return
     with op.get_context().autocommit_block():
-        # The build waits for every open transaction, but nobody waits for the build.
+        # The build waits for all open transactions, but no transaction waits for the build.
         op.execute("SET lock_timeout = 0")
         # An interrupted build leaves an index that is not used.
         op.drop_index(name, table, if_exists=True, postgresql_concurrently=True)

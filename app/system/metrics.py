@@ -33,7 +33,7 @@ class ServiceMetrics(Collector):
         self._runtime = runtime
 
     def describe(self) -> list[Metric]:
-        """Return nothing, so that registering asks nobody."""
+        """Return nothing, so that registering makes no request."""
         return []
 
     def collect(self) -> Iterator[Metric]:

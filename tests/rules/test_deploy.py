@@ -129,7 +129,7 @@ needs_helm = pytest.mark.skipif(not HELM.exists(), reason="helm is not installed
 
 @pytest.fixture(scope="module")
 def manifests() -> list[dict[str, Any]]:
-    """What the chart makes of its own values, with KEDA."""
+    """Manifests that the chart renders from its default values, with KEDA."""
     values = ["--set", "workers.speech.autoscaling.enabled=true"]
     rendered = subprocess.run(
         [HELM, "template", "cqe", CHART, *values], check=True, capture_output=True, text=True

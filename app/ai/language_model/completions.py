@@ -15,7 +15,7 @@ ANSWER_BODY = BodyLimit(2 * 1024 * 1024, within_s=None)
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model wrote; counts are None where the server tells none."""
+    """Text of a model; the counts are None if the server does not report them."""
 
     content: str
     model: str | None

@@ -79,7 +79,7 @@ class RequestBody:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where the model is: base address, name, and a key that goes into a header and nowhere else.
+    """Address and name of the model, and the key, which is sent only in a header.
 
     `largest` limits the answers that are read.
     """

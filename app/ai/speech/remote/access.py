@@ -20,7 +20,7 @@ ANSWER_BODY = BodyLimit(16 * 1024 * 1024, within_s=None)
 
 @dataclass(frozen=True, slots=True)
 class ServerAccess:
-    """How a transcription server is reached: its endpoint, and the time for one request."""
+    """Access to a transcription server: its endpoint, and the time limit of a request."""
 
     endpoint: Endpoint
     memory: EndpointMemory

@@ -1,6 +1,6 @@
 """Joined speech: the speech of one channel in few files, whose times lead back to the recording.
 
-A server gets no silence: many models write words that nobody said into it.
+Silence is not sent: many models invent words in it.
 """
 
 from bisect import bisect_left, bisect_right
