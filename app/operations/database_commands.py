@@ -1,9 +1,11 @@
 """Command group `db`: upgrade, check, back up and restore the database."""
 
+import sys
 from pathlib import Path
 
 import click
 
+from app.core.process.command import COMMAND
 from app.core.storage.opening import storage_folder
 from app.operations import migrating, start_checks, stored_secrets
 from app.operations.backups import service as backups
@@ -98,7 +100,7 @@ def db_restore(
         if done.revived:
             click.echo(
                 f"Revoked or disabled since the backup, and working again: {', '.join(done.revived)}. "
-                "Revoke the keys (`./run keys revoke`) and disable the people (`./run users disable`)."
+                f"Revoke the keys (`{COMMAND} keys revoke`) and disable the people (`{COMMAND} users disable`)."
             )
         if done.old_database is not None:
             click.echo(f"The former database is {done.old_database}.")
@@ -139,7 +141,7 @@ def db_check() -> None:
         load_tables()
         revision = migrating.current(settings)
         if not revision:
-            raise CannotRun("the database has no tables yet: run `./run db upgrade`")
+            raise CannotRun(f"the database has no tables yet: run `{COMMAND} db upgrade`")
         with migrating.migration_engine(settings).connect() as connection:
             start_checks.require_tables(connection)
         if settings.is_sqlite:
@@ -153,6 +155,8 @@ def db_check() -> None:
 
 def _passphrase(file: Path | None, *, confirm: bool) -> str:
     if file is None:
+        if not sys.stdin.isatty():
+            raise CannotRun("nobody can type a passphrase here: use --passphrase-file")
         entered: str = click.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm)
         return entered
     lines = file.read_text(encoding="utf-8").splitlines()
