@@ -15,9 +15,6 @@ from app.operations.environment import settings_here
 from app.operations.failure import CannotRun, plain_errors
 from app.packages import load_tables
 
-_with_keys = click.option(
-    "--with-keys", is_flag=True, help="Include the master keys, encrypted by a passphrase."
-)
 _passphrase_file = click.option(
     "--passphrase-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -44,7 +41,9 @@ def db_upgrade() -> None:
 @db.command("backup")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--database-only", is_flag=True, help="Leave out recordings and exports.")
-@_with_keys
+@click.option(
+    "--with-keys", is_flag=True, help="Include the master keys, encrypted by a passphrase."
+)
 @_passphrase_file
 def db_backup(
     *, folder: Path, database_only: bool, with_keys: bool, passphrase_file: Path | None
@@ -77,7 +76,9 @@ def db_backup(
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="A later copy of the folder `erasures`: what it names is erased again.",
 )
-@_with_keys
+@click.option(
+    "--with-keys", is_flag=True, help="Take the master keys from the backup, by their passphrase."
+)
 @_passphrase_file
 def db_restore(
     *, folder: Path, erasures: Path | None, with_keys: bool, passphrase_file: Path | None
