@@ -11,7 +11,6 @@ from app.ai.scorecard.values import Scorecard
 from app.ai.speech.transcriber import DecodedSound, Transcriber
 from app.ai.transcribers import transcriber_of
 from app.ai.transcript import Transcript
-from app.audio_files.enums import Stage
 from app.audio_files.models import ProcessingJob
 from app.audio_files.playback import objects
 from app.audio_files.processing import failures, leases, requests, stages, steps
@@ -194,9 +193,7 @@ def _transcript(
         transcript = engines.transcriber.transcribe(
             copy.path,
             task.options,
-            progress=lambda share: job.report_progress(
-                int(share * stages.START_PERCENT[Stage.EVALUATE])
-            ),
+            progress=lambda share: job.report_progress(stages.percent_of_transcription(share)),
             on_decoded=store_decoded,
             should_stop=job.should_stop,
         )
