@@ -12,12 +12,6 @@ START_PERCENT = {Stage.UPLOAD: 0, Stage.DECODE: 0, Stage.TRANSCRIBE: 5, Stage.EV
 Records = dict[str, dict[str, Any]]
 
 
-def percent_of_transcription(share: float) -> int:
-    """Return the progress of a job of which so much is transcribed, from 0 to 1."""
-    start, end = START_PERCENT[Stage.TRANSCRIBE], START_PERCENT[Stage.EVALUATE]
-    return int(start + share * (end - start))
-
-
 def initial(uploaded_at: datetime | None) -> Records:
     """Return the records of a recording that has not been processed yet."""
     records = {stage.value: _pending() for stage in Stage}
