@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from sqlalchemy import select
@@ -120,15 +120,18 @@ def find_batches(session: Session, erasure_id: str) -> list[ErasureBatch]:
     ]
 
 
-def erase_batch(session: Session, lease: Lease[Erasure], batch: ErasureBatch) -> ErasedSources:
-    """Erase the sources of a batch that still belong to the customer, and return them."""
+def confirmed(session: Session, erasure_id: str, batch: ErasureBatch) -> ErasureBatch:
+    """Return the sources of a batch that still belong to the customer."""
+    customer_ref = session.get_one(Erasure, erasure_id).customer_ref or ""
+    source_ids = batch.find_sources(session, customer_ref, limit=BATCH, among=batch.source_ids)
+    return replace(batch, source_ids=source_ids)
+
+
+def erase_batch(session: Session, lease: Lease[Erasure], batch: ErasureBatch) -> None:
+    """Erase the sources of a batch that still belong to the customer."""
     job = leases.held(session, lease)
-    source_ids = batch.find_sources(
-        session, job.customer_ref or "", limit=BATCH, among=batch.source_ids
-    )
-    erased = batch.erase(session, source_ids)
-    _count(job, erased)
-    return ErasedSources(batch.source_type, source_ids)
+    still_theirs = confirmed(session, job.id, batch)
+    _count(job, batch.erase(session, still_theirs.source_ids))
 
 
 def not_known(session: Session, erasure_ids: Sequence[str]) -> list[str]:
