@@ -39,6 +39,7 @@ PUBLIC_ENDPOINTS = frozenset(
         "blobs.get",
     }
 )
+_UNLESS_SET = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 _FAILURES = (errors.InvalidApiKey, errors.InvalidSignature, errors.TimestampExpired)
 
 
@@ -133,12 +134,13 @@ class Authentication:
             raise rate_limit.refuse(admission.limits)
 
     def _after_request(self, response: Response) -> Response:
+        for name, value in _UNLESS_SET:
+            if name not in response.headers:
+                response.headers.add(name, value)
         rate_limit.add_headers(response, g.get("limits", ()), utc_now())
         count: CallCount | None = g.get("count")
         if count is not None and (response.status_code >= 500 or response.status_code == 401):
             self._state.uncount(count)
-        response.headers.setdefault("Cache-Control", "no-store")
-        response.headers.setdefault("X-Content-Type-Options", "nosniff")
         return response
 
     def _client_address(self, request: Request) -> Address | None:

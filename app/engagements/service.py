@@ -54,7 +54,7 @@ def create(
         "created_at": now,
         "updated_at": now,
     }
-    return session.execute(_INSERT, values).mappings().one()
+    return session.connection().execute(_INSERT, values).mappings().one()
 
 
 def list_page(session: Reader, request: PageRequest) -> Page[Any]:
