@@ -19,8 +19,9 @@ from app.conversations.preparation import PreparedMessages
 from app.conversations.transcripts import transcript_of
 from app.core.clock import utc_now
 from app.core.database import upserts
+from app.core.database.rows import find_row
 from app.core.digests import digest_of
-from app.core.errors import InvalidInput, NotFound
+from app.core.errors import InvalidInput
 from app.core.ids import new_id
 from app.directory.service import EXECUTIVES
 from app.evaluations import references
@@ -164,9 +165,7 @@ def request_evaluation(
         NotFound: there is no such conversation.
         InvalidInput: there is no such scorecard, or it is for another channel.
     """
-    row = session.get(Conversation, conversation_id, with_for_update=True)
-    if row is None:
-        raise NotFound("There is no such conversation.")
+    row = find_row(session, Conversation, conversation_id, "conversation", for_update=True)
     if row.judged_digest == _input_digest(row, scorecard_id):
         return None
     if not (even_open or row.status in ENDED):

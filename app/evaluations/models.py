@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, text
+from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.database.counters import Counted
-from app.core.database.session import Table, UtcDateTime
+from app.core.database.session import Table, UtcDateTime, partial_index
 from app.core.database.upserts import upsert_into
 from app.core.jobs.leases import JobState, LeasedJob
 from app.evaluations.enums import ReviewStatus, Status
@@ -28,7 +28,6 @@ _FACETS = (
     "sentiment_trend",
     "resolution",
 )
-_ASKED_ANEW = text("re_evaluation_id IS NOT NULL")
 _MORE_FACETS = ("source_type", "language", "scorecard_id")
 
 
@@ -64,31 +63,26 @@ class Evaluation(Table):
         Index("ix_evaluations_started", "is_current", "started_at", "id"),
         Index("ix_evaluations_duration", "is_current", "duration_seconds", "id"),
         Index("ix_evaluations_created", "created_at", "id"),
-        Index(
+        partial_index(
             "ix_evaluations_reviewed",
-            "executive_id",
-            *("created_at", "is_current", "status", "review_status"),
-            sqlite_where=text("review_status <> 'none'"),
-            postgresql_where=text("review_status <> 'none'"),
+            *("executive_id", "created_at", "is_current", "status", "review_status"),
+            where="review_status <> 'none'",
         ),
-        Index(
+        partial_index(
             "ix_evaluations_review_queue",
             *("review_status", "created_at", "id"),
-            sqlite_where=text("review_status <> 'none'"),
-            postgresql_where=text("review_status <> 'none'"),
+            where="review_status <> 'none'",
         ),
-        Index(
+        partial_index(
             "ix_evaluations_auto_failed",
             *("auto_failed", "created_at", "id", "is_current", "status", "review_status"),
-            sqlite_where=text("auto_failed = 1"),
-            postgresql_where=text("auto_failed"),
+            where="auto_failed",
+            sqlite_where="auto_failed = 1",
         ),
-        Index(
+        partial_index(
             "ix_evaluations_re_evaluation",
-            "re_evaluation_id",
-            "status",
-            sqlite_where=_ASKED_ANEW,
-            postgresql_where=_ASKED_ANEW,
+            *("re_evaluation_id", "status"),
+            where="re_evaluation_id IS NOT NULL",
         ),
     )
 

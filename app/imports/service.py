@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session, defer
 
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
-from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
@@ -119,9 +120,7 @@ def get(session: Session, import_id: str) -> dict[str, Any]:
     Raises:
         NotFound: there is no such import.
     """
-    row = session.get(Import, import_id)
-    if row is None:
-        raise NotFound("There is no such import.")
+    row = find_row(session, Import, import_id, "import")
     return _record(row)
 
 
@@ -137,8 +136,7 @@ def list_page(
     if status:
         statement = statement.where(or_(*(_has_status(name) for name in status)))
     page = select_page(session, statement, request, sortable=_SORTABLE, tail=Import.id)
-    records = [_record(row["Import"]) for row in page.items]
-    return Page(records, page.page, page.page_size, page.total_count)
+    return replace(page, items=[_record(row["Import"]) for row in page.items])
 
 
 def require_disk_space(settings: Settings) -> None:
@@ -155,9 +153,7 @@ def proceed(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any
         NotFound: there is no such import.
         Conflict: it is neither a dry run that has ended nor failed, or its documents are deleted.
     """
-    row = session.get(Import, import_id, with_for_update=True)
-    if row is None:
-        raise NotFound("There is no such import.")
+    row = find_row(session, Import, import_id, "import", for_update=True)
     options = ImportOptions.from_document(row.options)
     has_failed = row.state == JobState.FAILED
     if not has_failed and not (options.dry_run and row.state == JobState.SUCCEEDED):

@@ -12,8 +12,8 @@ from app.analytics.exports import service as exports
 from app.audio_files import erasure as audio_files
 from app.conversations import erasure as conversations
 from app.core.clock import utc_now
+from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
-from app.core.errors import NotFound
 from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
@@ -93,9 +93,7 @@ def show(session: Session, erasure_id: str) -> dict[str, Any]:
     Raises:
         NotFound: there is no such erasure.
     """
-    job = session.get(Erasure, erasure_id)
-    if job is None:
-        raise NotFound("There is no such erasure.")
+    job = find_row(session, Erasure, erasure_id, "erasure")
     return _shown(job)
 
 

@@ -12,8 +12,8 @@ from app.ai.scorecard.findings import Finding, path
 from app.ai.scorecard.lint import warnings_of
 from app.ai.scorecard.problems import problems_between_parts, problems_of_parts
 from app.core.clock import utc_now
-from app.core.database.row_versions import require_match
-from app.core.errors import Conflict, Detail, InvalidInput, NotFound
+from app.core.database.rows import find_row, require_match
+from app.core.errors import Conflict, Detail, InvalidInput
 from app.core.ids import new_id
 from app.scorecards import default_scorecards as defaults
 from app.scorecards import drafts, service
@@ -89,9 +89,7 @@ def add_version(
     """
     if defaults.channel_of(scorecard_id) is not None:
         raise Conflict("Default scorecards cannot be changed; create a custom scorecard instead.")
-    row = session.get(StoredScorecard, scorecard_id, with_for_update=True)
-    if row is None:
-        raise NotFound("There is no such scorecard.")
+    row = find_row(session, StoredScorecard, scorecard_id, "scorecard", for_update=True)
     require_match(row, if_match)
     if draft.get("channel", row.channel) != row.channel:
         message = f"The channel of this scorecard is {row.channel}, in every version."

@@ -11,6 +11,7 @@ from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.clock import iso_utc, utc_now
 from app.core.database import upserts
+from app.core.database.rows import find_row
 from app.core.digests import digest_of
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.evaluations import references
@@ -100,10 +101,7 @@ def recording_link(
 
 def find(session: Session, voice_call_id: str) -> VoiceCall:
     """Return the row of a voice call; raises `NotFound`."""
-    row = session.get(VoiceCall, voice_call_id)
-    if row is None:
-        raise NotFound("There is no such voice call.")
-    return row
+    return find_row(session, VoiceCall, voice_call_id, "voice call")
 
 
 def _stored_digest(session: Session, voice_call_id: str) -> str | None:

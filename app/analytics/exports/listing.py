@@ -1,6 +1,7 @@
 """List of exports, without those whose rows the caller may not read."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -40,8 +41,7 @@ def list_page(
         conditions.append(or_(*(_has_status(ExportStatus(name), now) for name in status)))
     statement = select(ExportJob).where(*conditions)
     page = select_page(session, statement, request, sortable=_SORTABLE, tail=ExportJob.id)
-    jobs = [row["ExportJob"] for row in page.items]
-    return Page(jobs, page.page, page.page_size, page.total_count)
+    return replace(page, items=[row["ExportJob"] for row in page.items])
 
 
 def readable_datasets(scopes: Collection[str], *, with_text: bool = False) -> list[Dataset]:

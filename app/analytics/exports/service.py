@@ -14,8 +14,9 @@ from app.analytics.exports.formats import writers
 from app.analytics.exports.request import REPORT_DATASETS, ExportRequest, stored_request
 from app.analytics.models import ExportJob
 from app.core.clock import iso_utc, utc_now
+from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
-from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
@@ -114,10 +115,7 @@ def require_fits_sheet(session: Session, request: ExportRequest) -> None:
 
 def find(session: Session, job_id: str, *, for_update: bool = False) -> ExportJob:
     """Return an export, locked if asked; `NotFound` where there is none."""
-    job = session.get(ExportJob, job_id, with_for_update=for_update)
-    if job is None:
-        raise NotFound("There is no such export.")
-    return job
+    return find_row(session, ExportJob, job_id, "export", for_update=for_update)
 
 
 def status_of(job: ExportJob, now: datetime) -> ExportStatus:

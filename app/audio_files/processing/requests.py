@@ -11,8 +11,9 @@ from app.audio_files.enums import AudioStatus, Stage
 from app.audio_files.models import AudioFile, ProcessingJob
 from app.audio_files.processing import stages
 from app.core.clock import utc_now
+from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
-from app.core.errors import Conflict, NotFound
+from app.core.errors import Conflict
 from app.core.ids import new_id
 from app.core.jobs.leases import OPEN_STATES
 from app.core.queue import Bell
@@ -58,9 +59,7 @@ def request_processing(
         InvalidInput: the scorecard does not exist or is for another channel.
     """
     options = options or ProcessingRequest()
-    audio = session.get(AudioFile, audio_file_id, with_for_update=True)
-    if audio is None:
-        raise NotFound("There is no such audio file.")
+    audio = find_row(session, AudioFile, audio_file_id, "audio file", for_update=True)
     require_kept(audio.erased_at)
     running = open_job(session, audio_file_id)
     if running is not None:

@@ -5,6 +5,7 @@ so that a worker killed at any moment leaves nothing out and does nothing twice.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,8 +14,9 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
-from app.core.errors import Conflict, NotFound
+from app.core.errors import Conflict
 from app.core.ids import new_id
 from app.core.jobs.leases import OPEN_STATES, TRIES_AFTER_FAILURE, JobState
 from app.evaluations.enums import ENDED
@@ -24,9 +26,9 @@ from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
 MOST_OPEN = 20
+_NOUN = "re-evaluation"
 _SORTABLE = {"created_at": ReEvaluation.created_at}
 _MOMENTS = ("start", "end")
-_MISSING = "There is no such re-evaluation."
 
 
 def count(
@@ -90,9 +92,7 @@ def retry(session: Session, re_evaluation_id: str) -> dict[str, Any]:
         NotFound: there is no such re-evaluation.
         Conflict: it has not failed, or too many re-evaluations wait.
     """
-    row = session.get(ReEvaluation, re_evaluation_id, with_for_update=True)
-    if row is None:
-        raise NotFound(_MISSING)
+    row = find_row(session, ReEvaluation, re_evaluation_id, _NOUN, for_update=True)
     if row.state != JobState.FAILED:
         raise Conflict("Only a failed re-evaluation can be tried again.")
     _require_room(session)
@@ -104,9 +104,7 @@ def retry(session: Session, re_evaluation_id: str) -> dict[str, Any]:
 
 def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
     """Show the progress of a re-evaluation."""
-    row = session.get(ReEvaluation, re_evaluation_id)
-    if row is None:
-        raise NotFound(_MISSING)
+    row = find_row(session, ReEvaluation, re_evaluation_id, _NOUN)
     grouped = (
         select(Evaluation.status, func.count())
         .where(Evaluation.re_evaluation_id == row.id)
@@ -149,8 +147,7 @@ def list_page(
     if status:
         statement = statement.where(ReEvaluation.state.in_(status))
     page = select_page(session, statement, request, sortable=_SORTABLE, tail=ReEvaluation.id)
-    shown = [show(session, row["id"]) for row in page.items]
-    return Page(shown, page.page, page.page_size, page.total_count)
+    return replace(page, items=[show(session, row["id"]) for row in page.items])
 
 
 def next_id(session: Session) -> str | None:
