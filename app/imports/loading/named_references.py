@@ -105,11 +105,10 @@ class NameResolver:
             engagement = engagements.create(session, name=name, type=self._engagement_type)
             return str(engagement["id"])
         if field == "campaign":
-            campaign, _ = campaigns.upsert(session, external_id, values)
-            return str(campaign["id"])
+            return str(campaigns.upsert(session, external_id, values).record["id"])
         if field == "callCenter":
-            return directory.upsert_call_center(session, external_id, values)[0].id
-        return directory.upsert_executive(session, external_id, values)[0].id
+            return directory.upsert_call_center(session, external_id, values).record.id
+        return directory.upsert_executive(session, external_id, values).record.id
 
 
 def _external_id_of(name: str) -> str:
