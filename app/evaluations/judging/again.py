@@ -1,5 +1,6 @@
 """Re-evaluation of one source: the same transcript and context, as the next revision."""
 
+from dataclasses import fields
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -17,27 +18,6 @@ from app.scorecards.service import ResolvedScorecard
 
 # New conversations go before bulk re-evaluations.
 URGENT, PATIENT = 0, -1
-
-_CARRIED_OVER = (
-    "source_type",
-    "source_id",
-    "channel",
-    "engagement_id",
-    "campaign_id",
-    "campaign",
-    "call_center_id",
-    "call_center",
-    "executive_id",
-    "executive",
-    "language",
-    "direction",
-    "started_at",
-    "duration_seconds",
-    "external_id",
-    "labels",
-    "context",
-    "created_at",
-)
 
 
 def request(
@@ -102,16 +82,15 @@ def open_again(
         raise Conflict("There is no transcript to judge.")
     if transcript.erased_at is not None:
         raise Conflict("The transcript has been erased.")
-    carried_over: dict[str, Any] = {name: getattr(former, name) for name in _CARRIED_OVER}
-    opening = service.Opening(
-        **carried_over,
-        scorecard_id=scorecard.id,
-        scorecard_version=scorecard.version,
-        scorecard_name=scorecard.name,
-        transcript_id=transcript.id,
-        re_evaluation_id=re_evaluation_id,
-    )
-    evaluation = service.open_evaluation(session, opening)
+    columns = {column.name: getattr(former, column.name) for column in fields(service.Opening)}
+    columns |= {
+        "scorecard_id": scorecard.id,
+        "scorecard_version": scorecard.version,
+        "scorecard_name": scorecard.name,
+        "transcript_id": transcript.id,
+        "re_evaluation_id": re_evaluation_id,
+    }
+    evaluation = service.open_evaluation(session, service.Opening(**columns))
     now = utc_now()
     session.add(EvaluationJob(id=evaluation.id, priority=priority, due_at=now, queued_at=now))
     session.flush()

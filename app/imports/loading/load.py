@@ -48,9 +48,7 @@ def load_batch(
         DryRunRollback: at the end of a dry run.
     """
     counts = ImportCounts()
-    names = NameResolver(
-        session, create=options.create_missing, engagement_type=options.engagement_type
-    )
+    names = NameResolver(session, options)
     loadable = [record for record in batch if isinstance(record, LoadableRecord)]
     # Two imports that write the same records in different orders would block each other, and both
     # would create an engagement of the same name.

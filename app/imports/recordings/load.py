@@ -146,11 +146,7 @@ class RecordingLoader:
     def _reserved(
         self, session: Session, values: Mapping[str, Any], names: Mapping[str, str]
     ) -> AudioFile:
-        resolver = NameResolver(
-            session,
-            create=self._options.create_missing,
-            engagement_type=self._options.engagement_type,
-        )
+        resolver = NameResolver(session, self._options)
         one_at_a_time(
             session, f"import recording {values['external_id']}", *resolver.missing([names])
         )
