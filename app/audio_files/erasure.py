@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile, ProcessingJob, WaveformJob
+from app.audio_files.uploads.limits import stored_bytes
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs.leases import OPEN_STATES, JobState, end
@@ -30,16 +31,6 @@ def of_customer(
     if among is not None:
         theirs = theirs.where(AudioFile.id.in_(among))
     return session.scalars(theirs).all()
-
-
-def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
-    """Return the ids of the oldest recordings created before a moment that are not erased."""
-    return session.scalars(
-        select(AudioFile.id)
-        .where(AudioFile.created_at < moment, AudioFile.erased_at.is_(None))
-        .order_by(AudioFile.created_at, AudioFile.id)
-        .limit(limit)
-    ).all()
 
 
 def with_bytes_from_before(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
@@ -81,10 +72,7 @@ def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
     for drawing in session.scalars(drawings):
         end(drawing, JobState.FAILED, utc_now())
     session.flush()
-    stored = session.scalar(
-        select(func.sum(AudioFile.size_bytes)).where(AudioFile.uploaded_at.is_not(None))
-    )
-    usage.note_storage(session, size_bytes=int(stored or 0), now=utc_now())
+    usage.note_storage(session, size_bytes=stored_bytes(session), now=utc_now())
 
 
 def to_purge(session: Session, *, limit: int = 100) -> Sequence[str]:

@@ -1,7 +1,6 @@
 """Erasure of conversations: texts and names are deleted, counts and times are kept."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
@@ -18,16 +17,6 @@ def of_customer(
     if among is not None:
         theirs = theirs.where(Conversation.id.in_(among))
     return session.scalars(theirs).all()
-
-
-def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
-    """Return the ids of the oldest conversations created before a moment that are not erased."""
-    return session.scalars(
-        select(Conversation.id)
-        .where(Conversation.created_at < moment, Conversation.erased_at.is_(None))
-        .order_by(Conversation.created_at, Conversation.id)
-        .limit(limit)
-    ).all()
 
 
 def erase(session: Session, conversation_ids: Sequence[str]) -> None:

@@ -1,7 +1,6 @@
 """Erasure of voice calls: numbers, texts and collected fields are deleted, times and counts kept."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from sqlalchemy import and_, or_, select
 from sqlalchemy.orm import Session
@@ -34,16 +33,6 @@ def of_customer(
     if among is not None:
         theirs = theirs.where(VoiceCall.id.in_(among))
     return session.scalars(theirs).all()
-
-
-def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
-    """Return the ids of the oldest calls created before a moment that are not erased."""
-    return session.scalars(
-        select(VoiceCall.id)
-        .where(VoiceCall.created_at < moment, VoiceCall.erased_at.is_(None))
-        .order_by(VoiceCall.created_at, VoiceCall.id)
-        .limit(limit)
-    ).all()
 
 
 def erase(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:

@@ -147,7 +147,7 @@ def left_to_rate(shown: Mapping[str, Any], reviewer: str) -> list[str]:
     rated = {
         rating["evaluation_id"] for rating in shown["ratings"] if rating["reviewer"] == reviewer
     }
-    return [each for each in shown["evaluation_ids"] if each not in rated]
+    return [key for key in shown["evaluation_ids"] if key not in rated]
 
 
 def _shown(row: CalibrationRound) -> dict[str, Any]:

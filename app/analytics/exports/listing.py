@@ -47,7 +47,9 @@ def list_page(
 def readable_datasets(scopes: Collection[str], *, with_text: bool = False) -> list[Dataset]:
     """Return the datasets whose rows these scopes may read."""
     requests = [ExportRequest(dataset, Format.CSV, include_text=with_text) for dataset in Dataset]
-    return [each.dataset for each in requests if set(required_scopes(each)).issubset(scopes)]
+    return [
+        request.dataset for request in requests if set(required_scopes(request)).issubset(scopes)
+    ]
 
 
 def _is_readable(scopes: Collection[str]) -> ColumnElement[bool]:

@@ -1,6 +1,7 @@
 """Leaderboards of campaigns, call centres and executives."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -19,27 +20,6 @@ _CHANGED = ("mean_score", "pass_rate")
 _SORTED_BY = ("mean_score", "pass_rate", "auto_fail_rate")
 
 
-def campaigns(
-    facts: FactReader, selection: Selection, request: PageRequest, **how: Any
-) -> Page[Any]:
-    """List the campaigns that have completed evaluations (see `_leaderboard`)."""
-    return _leaderboard(facts, selection, request, "campaign", **how)
-
-
-def call_centers(
-    facts: FactReader, selection: Selection, request: PageRequest, **how: Any
-) -> Page[Any]:
-    """List the call centres that have completed evaluations (see `_leaderboard`)."""
-    return _leaderboard(facts, selection, request, "call_center", **how)
-
-
-def executives(
-    facts: FactReader, selection: Selection, request: PageRequest, **how: Any
-) -> Page[Any]:
-    """List the executives that have completed evaluations; people and bots are ranked separately."""
-    return _leaderboard(facts, selection, request, "executive", **how)
-
-
 def executive_changes(
     facts: FactReader, selection: Selection, *, min_evaluations: int
 ) -> list[dict[str, Any]]:
@@ -55,12 +35,14 @@ def _leaderboard(
     facts: FactReader,
     selection: Selection,
     request: PageRequest,
-    group: str,
     *,
+    group: str,
     min_evaluations: int,
     compare: bool,
 ) -> Page[Any]:
-    """Rank the members of a group, and return one page with their measures.
+    """Rank the members of a group that have completed evaluations; return a page with measures.
+
+    People and bots are ranked separately.
 
     Args:
         min_evaluations: the number of evaluations with a verdict that a rank requires.
@@ -83,6 +65,11 @@ def _leaderboard(
     if group == "executive":
         names.add_executives(facts.session, selection, shown)
     return Page(shown, request.page, request.page_size, len(members))
+
+
+campaigns = partial(_leaderboard, group="campaign")
+call_centers = partial(_leaderboard, group="call_center")
+executives = partial(_leaderboard, group="executive")
 
 
 def rank(members: Sequence[dict[str, Any]], min_evaluations: int) -> None:
