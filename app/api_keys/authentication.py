@@ -1,7 +1,7 @@
 """Authentication of every request under the API's bases; docs/authentication.md lists the checks.
 
 Each check sees only what the earlier ones passed: a caller that has proved nothing learns nothing,
-spends nobody's rate limit and burns no nonce.
+uses up no rate limit and no nonce.
 """
 
 import logging

@@ -25,7 +25,7 @@ _MEMBERS = {
 def find_reviewable(
     session: Session, evaluation_id: str, *, for_update: bool
 ) -> tuple[Evaluation, EvaluationResult]:
-    """Return a finished evaluation and its results, locked until the commit if asked.
+    """Return a finished evaluation and its results, locked until the commit if `for_update`.
 
     Raises:
         NotFound: there is no such evaluation.
@@ -56,8 +56,8 @@ def amend(
 ) -> None:
     """Replace the results, and the columns that lists and analytics read.
 
-    The first change keeps the engine's own document. No event is published: the contract's
-    `evaluation.completed` tells that the engine has finished, and it does so once.
+    The first change keeps the engine's own document. No event is published:
+    `evaluation.completed` is published once, when the engine has finished.
     """
     if result.as_judged is None:
         result.as_judged = result.document

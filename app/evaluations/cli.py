@@ -125,10 +125,8 @@ def _line(evaluation: Mapping[str, Any]) -> str:
 @click.argument("evaluation_id", required=False)
 @_FILTERS
 @click.option("--all", "everything", is_flag=True, help="Every current evaluation.")
-@click.option("--scorecard", help="Id of the scorecard; the same one unless said.")
-@click.option(
-    "--scorecard-version", type=click.IntRange(min=1), help="The current one unless said."
-)
+@click.option("--scorecard", help="Id of the scorecard; by default the same one.")
+@click.option("--scorecard-version", type=click.IntRange(min=1), help="By default the current one.")
 @click.option("--dry-run", is_flag=True, help="Only count them.")
 @click.option(
     "--wait", is_flag=True, help="Wait until they are judged; without a worker do it here."

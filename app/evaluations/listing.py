@@ -149,7 +149,7 @@ def list_page(
     current: bool = True,
     **filters: str | float | bool | datetime | Sequence[str],
 ) -> Page[Any]:
-    """List evaluations as mappings, newest first unless asked otherwise.
+    """List evaluations as mappings, newest first by default.
 
     Args:
         current: only the current revision of each source; else every revision.

@@ -36,7 +36,7 @@ class Evaluation(Table):
 
     Of each source exactly one revision is current: the newest completed one, and where none is
     completed the newest. `context` contains the facts about the conversation, as the judge was given them.
-    `re_evaluation_id` names the re-evaluation of many that has asked for it.
+    `re_evaluation_id` names the bulk re-evaluation that opened it.
     """
 
     __tablename__ = "evaluations"
@@ -258,8 +258,8 @@ class EvaluationJob(LeasedJob):
 class ReEvaluation(Table):
     """A bulk re-evaluation and its progress.
 
-    Those from `cursor`, exclusive, to `last_id` are still to be looked at. `selected` is how many
-    were meant when it was asked for, `failures` how often the next few could not be opened.
+    Evaluations after `cursor`, up to `last_id`, are still to be opened. `selected` is their number at
+    the request; `failures` counts batches that could not be opened, since the last that could.
     """
 
     __tablename__ = "re_evaluations"

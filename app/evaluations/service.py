@@ -40,7 +40,7 @@ class Opening:
 
     Args:
         transcript_id: the transcript to judge; by default the newest one at the end.
-        context: known facts besides the words (see `contexts.document_of`).
+        context: known facts about the conversation (see `contexts.document_of`).
         created_at: now by default.
     """
 
@@ -208,7 +208,7 @@ def fail(session: Session, evaluation_id: str, *, code: str, message: str) -> Ev
     """End an evaluation without a result; a second call does nothing.
 
     Args:
-        code: one of `enums.ErrorCode`.
+        code: one of `enums.FailureCode`.
         message: a sentence for API callers, never the text of an exception.
 
     Raises:
@@ -232,7 +232,7 @@ def cancel(session: Session, evaluation_id: str) -> Evaluation:
 
 
 def find(session: Session, evaluation_id: str, *, for_update: bool = False) -> Evaluation:
-    """Return the row of an evaluation, locked if asked; `NotFound` where there is none."""
+    """Return the row of an evaluation, locked if `for_update`; `NotFound` where there is none."""
     return find_row(session, Evaluation, evaluation_id, "evaluation", for_update=for_update)
 
 

@@ -130,7 +130,7 @@ def list_page(
     """Return a page of imports, newest first by default.
 
     Args:
-        status: only imports in one of these states; all unless said.
+        status: only imports in one of these states; by default all.
     """
     statement = select(Import).options(defer(Import.sealed_documents))
     if status:

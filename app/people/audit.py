@@ -1,4 +1,4 @@
-"""Audit trail: entries are only added, and deleted when their time is over."""
+"""Audit trail: entries are only added, and deleted when they expire."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """The person of a request, or None before they have signed in, and where they sit."""
+    """The person of a request, or None before they have signed in, and the address of the client."""
 
     user_id: str | None
     address: str
@@ -107,21 +107,21 @@ def entries_before(
 
 def users_who(session: Session, action: Action, object_id: str) -> list[str]:
     """Return the ids of the people who have done this to an object, in order of their first time."""
-    found = session.scalars(
+    user_ids = session.scalars(
         select(AuditEntry.user_id)
         .where(AuditEntry.object_id == object_id, AuditEntry.action == action)
         .order_by(AuditEntry.at)
     )
-    return list(dict.fromkeys(user_id for user_id in found if user_id))
+    return list(dict.fromkeys(user_id for user_id in user_ids if user_id))
 
 
 def purge(session: Session, *, before: datetime) -> int:
     """Delete a batch of entries from before this moment; return how many."""
     old = select(AuditEntry.id).where(AuditEntry.at < before).limit(_PURGE_BATCH)
-    found = session.scalars(
+    deleted = session.scalars(
         delete(AuditEntry).where(AuditEntry.id.in_(old)).returning(AuditEntry.id)
     )
-    return len(found.all())
+    return len(deleted.all())
 
 
 def _conditions(filters: Mapping[str, Any]) -> list[ColumnElement[bool]]:

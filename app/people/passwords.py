@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 MIN_LENGTH, MAX_LENGTH = 12, 128
 ONE_TIME_LENGTH = 20
 
-# Characters that a password with the name in it must have besides.
+# Further characters that a password with the name in it must have.
 _WITHOUT_NAME = 8
 
 _ALPHABET = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"

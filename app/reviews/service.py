@@ -105,7 +105,7 @@ def add(
     )
     session.add(review)
     record = shown(review)
-    # To ask others for a review is not to review.
+    # A request for a review is not a review.
     reviewer = None if action is ReviewAction.REQUEST else review.rater
     amending.note_review(
         session, evaluation, result, review=record, reviewer=reviewer, status=after

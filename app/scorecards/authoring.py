@@ -50,7 +50,7 @@ def complete_document(draft: Mapping[str, Any], *, where: str) -> dict[str, Any]
     Raises:
         InvalidInput: the document is invalid; every error is listed.
     """
-    return _require_right(check(draft, channel=draft["channel"]), where=where).document
+    return _require_valid(check(draft, channel=draft["channel"]), where=where).document
 
 
 def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
         InvalidInput: the document is invalid; every error is listed.
         Conflict: the name is taken, or there are too many scorecards.
     """
-    checked = _require_right(check(draft, channel=draft["channel"]))
+    checked = _require_valid(check(draft, channel=draft["channel"]))
     if (session.scalar(select(func.count()).select_from(StoredScorecard)) or 0) >= MOST_SCORECARDS:
         raise Conflict(f"There are {MOST_SCORECARDS} scorecards already, the maximum.")
     now = utc_now()
@@ -69,10 +69,10 @@ def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
         channel=checked.document["channel"],
         version=1,
         created_at=now,
-        **_told(checked.document),
+        **_listed_columns(checked.document),
         updated_at=now,
     )
-    _keep(session, row, checked.document)
+    _store(session, row, checked.document)
     return _shown(session, row, checked)
 
 
@@ -98,16 +98,16 @@ def add_version(
         raise Conflict(f"There are {MOST_VERSIONS} versions already, the maximum.")
     draft = {"name": row.name, "description": row.description, **draft}
     checked = check(draft, channel=row.channel, version=row.version + 1)
-    _require_right(checked)
+    _require_valid(checked)
     row.version += 1
     row.updated_at = utc_now()
-    for name, value in _told(checked.document).items():
+    for name, value in _listed_columns(checked.document).items():
         setattr(row, name, value)
-    _keep(session, row, checked.document)
+    _store(session, row, checked.document)
     return _shown(session, row, checked)
 
 
-def _require_right(checked: ScorecardCheck, *, where: str = "") -> ScorecardCheck:
+def _require_valid(checked: ScorecardCheck, *, where: str = "") -> ScorecardCheck:
     if checked.errors:
         raise InvalidInput(
             details=[
@@ -123,7 +123,7 @@ def _require_right(checked: ScorecardCheck, *, where: str = "") -> ScorecardChec
     return checked
 
 
-def _keep(session: Session, row: StoredScorecard, document: dict[str, Any]) -> None:
+def _store(session: Session, row: StoredScorecard, document: dict[str, Any]) -> None:
     if row.folded_name in {
         defaults.document_of(scorecard_id)["name"].casefold() for scorecard_id in defaults.IDS
     }:
@@ -148,7 +148,7 @@ def _keep(session: Session, row: StoredScorecard, document: dict[str, Any]) -> N
     session.flush()
 
 
-def _told(document: Mapping[str, Any]) -> dict[str, Any]:
+def _listed_columns(document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": document["name"],
         "folded_name": document["name"].casefold(),

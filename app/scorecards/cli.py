@@ -46,7 +46,7 @@ def list_(channel: str | None, *, as_json: bool) -> None:
 
 @scorecards.command("show")
 @click.argument("scorecard_id")
-@click.option("--version", type=click.IntRange(min=1), help="The current one unless said.")
+@click.option("--version", type=click.IntRange(min=1), help="By default the current one.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record around the definition too.")
 @errors_as_messages()
 def show(scorecard_id: str, version: int | None, *, as_json: bool) -> None:

@@ -114,10 +114,10 @@ def get(session: Session, scorecard_id: str, *, version: int | None = None) -> d
     row = session.get(StoredScorecard, scorecard_id)
     if row is None:
         raise NotFound(_NO_SCORECARD)
-    kept = session.get(ScorecardVersion, (scorecard_id, version or row.version))
-    if kept is None:
+    stored = session.get(ScorecardVersion, (scorecard_id, version or row.version))
+    if stored is None:
         raise NotFound(_NO_VERSION)
-    return _own_record(row, kept)
+    return _own_record(row, stored)
 
 
 def list_page(session: Session, request: PageRequest, *, channel: str | None = None) -> Page[Any]:
@@ -191,22 +191,22 @@ def _default_record(channel: str, version: int) -> dict[str, Any]:
         "is_default": True,
         "created_at": min(defaults.SHIPPED_AT.values()),
         "updated_at": defaults.SHIPPED_AT[version],
-        **_told_by(document),
+        **_definition_of(document),
     }
 
 
-def _own_record(row: StoredScorecard, kept: ScorecardVersion) -> dict[str, Any]:
+def _own_record(row: StoredScorecard, stored: ScorecardVersion) -> dict[str, Any]:
     return {
         "id": row.id,
-        "version": kept.version,
+        "version": stored.version,
         "is_default": False,
         "created_at": row.created_at,
-        "updated_at": kept.created_at,
-        **_told_by(kept.document),
+        "updated_at": stored.created_at,
+        **_definition_of(stored.document),
     }
 
 
-def _told_by(document: Mapping[str, Any]) -> dict[str, Any]:
+def _definition_of(document: Mapping[str, Any]) -> dict[str, Any]:
     # Fields outside of the definition are not repeated in it, so that it can be edited and sent.
     definition = {name: document[name] for name in document if name not in ("id", "version")}
     return {

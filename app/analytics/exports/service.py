@@ -114,7 +114,7 @@ def require_fits_sheet(session: Session, request: ExportRequest) -> None:
 
 
 def find(session: Session, job_id: str, *, for_update: bool = False) -> ExportJob:
-    """Return an export, locked if asked; `NotFound` where there is none."""
+    """Return an export, locked if `for_update`; `NotFound` where there is none."""
     return find_row(session, ExportJob, job_id, "export", for_update=for_update)
 
 

@@ -20,7 +20,7 @@ from app.core.runtime import Runtime
 def draw_waveform(runtime: Runtime, job_id: str) -> None:
     """Run this drawing, or another that is due."""
     job_type = JobType(
-        claim=lambda session, asked: claim(session, WaveformJob, asked),
+        claim=lambda session, wanted_id: claim(session, WaveformJob, wanted_id),
         handle=_draw,
         fail=lambda session, lease, _: end(held(session, lease), JobState.FAILED, utc_now()),
         is_final=lambda error: isinstance(error, TranscriptionError) and not error.retryable,
@@ -40,8 +40,8 @@ def orphaned(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
     """Return those of these waveforms or play copies whose recordings have no file any more."""
     by_recording = objects.by_recording(object_ids)
     with runtime.db.reading() as session:
-        gone = lifecycle.orphaned_among(session, list(by_recording))
-    return [by_recording[audio_file_id] for audio_file_id in gone]
+        orphans = lifecycle.orphaned_among(session, list(by_recording))
+    return [by_recording[audio_file_id] for audio_file_id in orphans]
 
 
 def _draw(job: RunningJob[WaveformJob]) -> None:

@@ -32,8 +32,8 @@ def request(
     The old revision stays current until the new one is completed.
 
     Args:
-        scorecard_id: the same scorecard unless said.
-        scorecard_version: the current one unless said.
+        scorecard_id: by default the same scorecard.
+        scorecard_version: by default the current one.
 
     Raises:
         NotFound: there is no such evaluation.

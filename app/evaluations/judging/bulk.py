@@ -1,4 +1,4 @@
-"""Re-evaluations of many: asked for with filters, taken on a few at a time, and shown.
+"""Bulk re-evaluations: requested with filters, opened a few at a time, and shown.
 
 The row with its cursor is the truth. Each batch is opened in the transaction that moves the cursor,
 so that a worker killed at any moment leaves nothing out and does nothing twice.
@@ -58,10 +58,9 @@ def start(
     """Store the request; workers run it when nothing else is due.
 
     Args:
-        selected: what `count` has told just before. Of many evaluations that takes seconds, for
-            which nobody else could write.
-        filters: those of `listing.list_page`; only current evaluations that have ended and whose
-            words are kept are meant, and with a scorecard only those of its channel.
+        selected: the result of `count`, which takes seconds and so needs its own transaction.
+        filters: those of `listing.list_page`; only current evaluations that have ended and have
+            a transcript are selected, and with a scorecard only those of its channel.
 
     Raises:
         InvalidInput: there is no such scorecard or version.
@@ -114,7 +113,7 @@ def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
     opened = sum(by_status.values())
     ended = {status.value: by_status.get(status, 0) for status in ENDED}
     waiting = opened - sum(ended.values())
-    is_taken_on = row.state not in OPEN_STATES
+    all_opened = row.state not in OPEN_STATES
     # Evaluations that were running when they were counted may have ended since.
     selected = max(row.selected, opened)
     to_open = selected - opened
@@ -126,8 +125,8 @@ def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
         "scorecard_version": row.scorecard_version,
         "counts": {
             "selected": selected,
-            "queued": waiting if is_taken_on else to_open + waiting,
-            "skipped": to_open if is_taken_on else 0,
+            "queued": waiting if all_opened else to_open + waiting,
+            "skipped": to_open if all_opened else 0,
             **ended,
         },
         "error": row.error,
@@ -138,10 +137,10 @@ def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
 def list_page(
     session: Session, request: PageRequest, *, status: Sequence[str] = ()
 ) -> Page[dict[str, Any]]:
-    """Return a page of re-evaluations of many, newest first by default.
+    """Return a page of bulk re-evaluations, newest first by default.
 
     Args:
-        status: only those in one of these states of opening their evaluations; all unless said.
+        status: only those in one of these states of opening their evaluations; by default all.
     """
     statement = select(ReEvaluation.id)
     if status:

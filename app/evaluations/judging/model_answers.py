@@ -52,8 +52,8 @@ class StoredAnswers:
         """Store a document unless it is too long; the first one of a key stays.
 
         An answer that comes when its evaluation has ended is not kept: the words that it quotes may
-        have been erased meanwhile. A database that is too busy for it costs a question asked twice,
-        and not the judgement.
+        have been erased meanwhile. If the database is too busy to store an answer, the question is
+        asked again next time; the judgement does not fail.
         """
         if len(orjson.dumps(kept)) > _MOST_BYTES:
             return
@@ -92,9 +92,9 @@ def purge(session: Session, *, before: datetime, most: int = MOST_ROWS) -> int:
         .order_by(ModelAnswer.created_at)
         .limit(_A_BATCH)
     )
-    gone = session.execute(
+    deleted = session.execute(
         delete(ModelAnswer)
         .where(ModelAnswer.key.in_(oldest.scalar_subquery()))
         .returning(ModelAnswer.key)
     )
-    return len(gone.all())
+    return len(deleted.all())

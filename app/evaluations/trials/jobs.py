@@ -25,7 +25,7 @@ MOST_CONVERSATIONS = 200
 def run_trial(runtime: Runtime, trial_id: str) -> None:
     """Run this trial, or the one that waits longest; do nothing if none waits."""
     job_type = JobType(
-        claim=lambda session, asked: leases.claim(session, ScorecardTrial, asked),
+        claim=lambda session, wanted_id: leases.claim(session, ScorecardTrial, wanted_id),
         handle=_try,
         fail=service.fail,
     )

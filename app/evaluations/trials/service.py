@@ -45,8 +45,8 @@ def request(
     """Queue a trial of a complete scorecard document.
 
     Args:
-        baseline_id: the scorecard to compare with; the channel's default unless said.
-        baseline_version: its current version unless said.
+        baseline_id: the scorecard to compare with; by default that of the channel.
+        baseline_version: by default its current version.
 
     Raises:
         InvalidInput: the baseline does not exist or is for another channel.

@@ -1,4 +1,4 @@
-"""References by name: looks names up, and creates missing rows where an import asks for it."""
+"""References by name: looks names up, and creates missing rows where an import allows it."""
 
 import hashlib
 import re
@@ -72,7 +72,7 @@ class NameResolver:
     def missing(self, records: Iterable[Mapping[str, str]]) -> set[str]:
         """Look the names of many records up at once; return those that nothing has, with the field.
 
-        `ids_of` then asks for no known name.
+        `ids_of` then queries no known name.
         """
         names: dict[str, set[str]] = {}
         for record in records:

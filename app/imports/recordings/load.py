@@ -107,7 +107,7 @@ class RecordingLoader:
             "sizeBytes": file.size_bytes,
             "sha256": digest,
             # Without a scorecard of its own, a recording is processed even if this import ends
-            # before it has asked for it.
+            # before it has requested the processing.
             "autoProcess": self._options.evaluate and self._options.scorecard_id is None,
         }
 
