@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, or_, select, update
@@ -32,6 +33,7 @@ from app.imports.options import ImportOptions
 from app.imports.sealed_documents import Documents
 
 QUEUE = "imports"
+bell = partial(Bell, QUEUE)
 # How long the input of a dry run waits to be confirmed, and that of a failed import to be tried again.
 INPUT_KEPT_FOR = timedelta(hours=1)
 # Codes of failures that the input has not caused.
@@ -53,11 +55,6 @@ class ImportTask:
     file_name: str
     options: ImportOptions
     done: int
-
-
-def bell(import_id: str) -> Bell:
-    """Return the bell that tells a worker of an import."""
-    return Bell(QUEUE, import_id)
 
 
 def create(

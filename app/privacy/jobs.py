@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from app.audio_files import erasure as audio_files
 from app.audio_files.playback import objects as playback
 from app.core.jobs import leases
-from app.core.jobs.runner import JobType, RunningJob, run_next
+from app.core.jobs.runner import JobType, RunningJob, run_one
 from app.core.runtime import Runtime
 from app.privacy import records, service
 from app.privacy.models import Erasure
@@ -18,9 +18,7 @@ def run_erasure(runtime: Runtime, erasure_id: str) -> None:
     Safe to run twice: the second run finds nothing more to erase.
     """
     job_type = JobType(claim=service.claim, handle=_erase, fail=service.fail)
-    lease = run_next(runtime, job_type, erasure_id)
-    if lease is not None and lease.job_id != erasure_id:
-        runtime.doorbell.ring(service.bell(erasure_id))
+    run_one(runtime, job_type, service.bell(erasure_id))
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from sqlalchemy import select
@@ -25,6 +26,7 @@ from app.reviews import erasure as reviews
 from app.voice_calls import erasure as voice_calls
 
 QUEUE = "erasures"
+bell = partial(Bell, QUEUE)
 # Sources of one short transaction.
 BATCH = 20
 # Sources of each type that one search returns.
@@ -63,11 +65,6 @@ class ErasureBatch:
     find_sources: FindSources
     erase: Erase
     source_ids: Sequence[str]
-
-
-def bell(erasure_id: str) -> Bell:
-    """Return the bell that tells a worker of an erasure."""
-    return Bell(QUEUE, erasure_id)
 
 
 def request(session: Session, customer_ref: str, *, requested_by: str) -> dict[str, Any]:

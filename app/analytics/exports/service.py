@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlalchemy import and_, delete, func, or_, select
 from sqlalchemy.orm import Session
@@ -27,6 +28,7 @@ from app.events.outbox import publish
 from app.events.payloads import ExportReady
 
 QUEUE = "exports"
+bell = partial(Bell, QUEUE)
 FILE_LIFETIME = timedelta(hours=24)
 MAX_RUNNING = 2
 MAX_OPEN = 100
@@ -49,11 +51,6 @@ class ExportTask:
     request: ExportRequest
     object_id: str
     former_object_id: str | None
-
-
-def bell(job_id: str) -> Bell:
-    """Return the bell that tells a worker of an export."""
-    return Bell(QUEUE, job_id)
 
 
 def complete(request: ExportRequest) -> ExportRequest:

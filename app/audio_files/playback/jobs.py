@@ -13,7 +13,7 @@ from app.audio_files.uploads import lifecycle
 from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, claim, end, held
-from app.core.jobs.runner import JobType, RunningJob, run_next
+from app.core.jobs.runner import JobType, RunningJob, run_one
 from app.core.runtime import Runtime
 
 
@@ -25,9 +25,7 @@ def draw_waveform(runtime: Runtime, job_id: str) -> None:
         fail=lambda session, lease, _: end(held(session, lease), JobState.FAILED, utc_now()),
         is_final=lambda error: isinstance(error, TranscriptionError) and not error.retryable,
     )
-    lease = run_next(runtime, job_type, job_id)
-    if lease is not None and lease.job_id != job_id:
-        runtime.doorbell.ring(requests.bell(job_id))
+    run_one(runtime, job_type, requests.bell(job_id))
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:

@@ -1,5 +1,7 @@
 """Requests for the waveform of a recording that was processed without one."""
 
+from functools import partial
+
 from sqlalchemy.orm import Session
 
 from app.audio_files import queries
@@ -14,13 +16,9 @@ from app.core.jobs.leases import JobState
 from app.core.queue import Bell
 
 QUEUE = "waveforms"
+bell = partial(Bell, QUEUE)
 # A recording in these states gets its waveform from the processing job.
 _PROCESSING = (AudioStatus.QUEUED, AudioStatus.TRANSCRIBING)
-
-
-def bell(job_id: str) -> Bell:
-    """Return the bell that notifies a worker of a job."""
-    return Bell(QUEUE, job_id)
 
 
 def request_waveform(session: Session, audio_file_id: str) -> None:

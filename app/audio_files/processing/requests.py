@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sqlalchemy import select
@@ -24,6 +25,7 @@ from app.evaluations.erasure import require_kept
 from app.evaluations.transcripts import store as transcripts
 
 QUEUE = "audio"
+bell = partial(Bell, QUEUE)
 PRIORITIES = {"normal": 0, "high": 1}
 
 
@@ -37,11 +39,6 @@ class ProcessingRequest:
     redact: bool | None = None
     force: bool = False
     priority: str = "normal"
-
-
-def bell(job_id: str) -> Bell:
-    """Return the bell that notifies a worker of a job."""
-    return Bell(QUEUE, job_id)
 
 
 def request_processing(

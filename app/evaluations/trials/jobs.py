@@ -8,7 +8,7 @@ from app.ai.scorecard.values import Scorecard, scorecard_from
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs import leases
-from app.core.jobs.runner import JobType, RunningJob, run_next
+from app.core.jobs.runner import JobType, RunningJob, run_one
 from app.core.runtime import Runtime
 from app.evaluations import contexts
 from app.evaluations import service as evaluations
@@ -29,9 +29,7 @@ def run_trial(runtime: Runtime, trial_id: str) -> None:
         handle=_try,
         fail=service.fail,
     )
-    lease = run_next(runtime, job_type, trial_id)
-    if lease is not None and lease.job_id != trial_id:
-        runtime.doorbell.ring(service.bell(trial_id))
+    run_one(runtime, job_type, service.bell(trial_id))
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import delete, func, select
@@ -20,6 +21,7 @@ from app.evaluations.trials.comparison import TriedConversation, compared
 from app.scorecards import service as scorecards
 
 QUEUE = "trials"
+bell = partial(Bell, QUEUE)
 MOST_OPEN = 10
 KEPT_FOR = timedelta(days=1)
 _STATUS = {
@@ -28,11 +30,6 @@ _STATUS = {
     JobState.SUCCEEDED: "completed",
     JobState.FAILED: "failed",
 }
-
-
-def bell(trial_id: str) -> Bell:
-    """Return the bell that tells a worker of a trial."""
-    return Bell(QUEUE, trial_id)
 
 
 def request(
