@@ -73,7 +73,6 @@ def create(
         InvalidInput: a default or the scorecard does not exist.
     """
     require_references(session, options)
-    now = utc_now()
     import_id = new_id("imp")
     row = Import(
         id=import_id,
@@ -84,8 +83,6 @@ def create(
         file_id=file_id,
         file_name=file_name,
         options=options.as_document(),
-        due_at=now,
-        queued_at=now,
     )
     session.add(row)
     session.flush()

@@ -46,8 +46,7 @@ def reserve(
         raise InvalidInput.field("sizeBytes", f"sizeBytes must be at most {limit}.", code="RANGE")
     runtime.storage.require_space(size_bytes)
     service.require_references(session, options)
-    now = utc_now()
-    expires_at = (now + timedelta(seconds=runtime.settings.url_ttl_s)).replace(microsecond=0)
+    expires_at = (utc_now() + timedelta(seconds=runtime.settings.url_ttl_s)).replace(microsecond=0)
     import_id = new_id("imp")
     session.add(
         Import(
@@ -58,7 +57,6 @@ def reserve(
             file_name=file_name,
             options=options.as_document(),
             due_at=expires_at,
-            queued_at=now,
         )
     )
     grant = Grant(

@@ -69,14 +69,11 @@ class ErasureBatch:
 
 def request(session: Session, customer_ref: str, *, requested_by: str) -> dict[str, Any]:
     """Queue the erasure of a customer's data."""
-    now = utc_now()
     job = Erasure(
         id=new_id("era"),
         customer_ref=customer_ref,
         counts=dict.fromkeys(_COUNT_NAMES, 0),
         requested_by=requested_by,
-        due_at=now,
-        queued_at=now,
     )
     session.add(job)
     session.flush()
@@ -136,15 +133,12 @@ def erase_again(session: Session, erasure_id: str, erased: ErasedSources) -> Non
     """Erase sources once more in a restored database, under the id of the former erasure."""
     job = session.get(Erasure, erasure_id)
     if job is None:
-        now = utc_now()
         job = Erasure(
             id=erasure_id,
             state=JobState.SUCCEEDED,
             counts=dict.fromkeys(_COUNT_NAMES, 0),
             requested_by="restore",
-            due_at=now,
-            queued_at=now,
-            completed_at=now,
+            completed_at=utc_now(),
         )
         session.add(job)
     _, erase = _SOURCE_TYPES[erased.source_type]

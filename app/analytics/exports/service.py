@@ -83,16 +83,13 @@ def create(
     open_jobs = select(func.count()).where(ExportJob.state.in_(leases.OPEN_STATES))
     if (session.scalar(open_jobs) or 0) >= MAX_OPEN:
         raise Conflict(f"{MAX_OPEN} exports are queued or running: wait until some are ready.")
-    now = utc_now()
     job = ExportJob(
         id=new_id("exp"),
         dataset=request.dataset,
         format=request.format,
         request=request.as_json(),
-        file_name=_file_name(file_name, request, now),
+        file_name=_file_name(file_name, request),
         created_by=created_by,
-        due_at=now,
-        queued_at=now,
     )
     session.add(job)
     session.flush()
@@ -284,9 +281,9 @@ def _check(request: ExportRequest) -> None:
         raise InvalidInput.field("filters", message, code="UNKNOWN")
 
 
-def _file_name(given: str | None, request: ExportRequest, now: datetime) -> str:
+def _file_name(given: str | None, request: ExportRequest) -> str:
     extension = f".{request.format}"
-    name = given or f"{request.dataset}-{now:%Y%m%d-%H%M%S}"
+    name = given or f"{request.dataset}-{utc_now():%Y%m%d-%H%M%S}"
     return name if name.casefold().endswith(extension) else name + extension
 
 

@@ -8,7 +8,6 @@ from app.audio_files import queries
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import WaveformJob
 from app.audio_files.playback import objects
-from app.core.clock import utc_now
 from app.core.database.session import ring_after_commit
 from app.core.database.upserts import upsert_into
 from app.core.errors import NotFound
@@ -37,15 +36,6 @@ def request_waveform(session: Session, audio_file_id: str) -> None:
         raise NotFound("No waveform can be drawn of this recording.")
     if job is not None:
         return
-    now = utc_now()
-    statement = upsert_into(session, WaveformJob).values(
-        id=job_id,
-        audio_file_id=audio.id,
-        state=JobState.QUEUED,
-        priority=0,
-        attempts=0,
-        due_at=now,
-        queued_at=now,
-    )
+    statement = upsert_into(session, WaveformJob).values(id=job_id, audio_file_id=audio.id)
     session.execute(statement.on_conflict_do_nothing())
     ring_after_commit(session, bell(job_id))

@@ -124,8 +124,6 @@ def _queue(
         redact=redact,
         stage=Stage.UPLOAD,
         stages=stages.initial(audio.uploaded_at),
-        due_at=now,
-        queued_at=now,
     )
     session.add(job)
     audio.status = AudioStatus.QUEUED

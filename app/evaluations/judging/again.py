@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.core.clock import utc_now
 from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict
 from app.evaluations import revisions, service
@@ -91,8 +90,7 @@ def open_again(
         "re_evaluation_id": re_evaluation_id,
     }
     evaluation = service.open_evaluation(session, service.Opening(**columns))
-    now = utc_now()
-    session.add(EvaluationJob(id=evaluation.id, priority=priority, due_at=now, queued_at=now))
+    session.add(EvaluationJob(id=evaluation.id, priority=priority))
     session.flush()
     return evaluation
 

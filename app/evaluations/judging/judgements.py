@@ -153,10 +153,7 @@ def _scorecards_for(
 
 
 def _queue(session: Session, opened: Sequence[Evaluation]) -> None:
-    now = utc_now()
-    session.add_all(
-        EvaluationJob(id=evaluation.id, due_at=now, queued_at=now) for evaluation in opened
-    )
+    session.add_all(EvaluationJob(id=evaluation.id) for evaluation in opened)
     session.flush()
     ring_after_commit(session, bell())
 

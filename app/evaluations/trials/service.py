@@ -56,15 +56,12 @@ def request(
     open_trials = select(func.count()).where(ScorecardTrial.state.in_(leases.OPEN_STATES))
     if (session.scalar(open_trials) or 0) >= MOST_OPEN:
         raise Conflict(f"{MOST_OPEN} trials are queued or running; try again when some have ended.")
-    now = utc_now()
     row = ScorecardTrial(
         id=new_id("trial"),
         channel=channel,
         document=dict(document),
         baseline_id=baseline.id,
         baseline_version=baseline.version,
-        due_at=now,
-        queued_at=now,
     )
     session.add(row)
     session.flush()
