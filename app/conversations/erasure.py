@@ -2,21 +2,16 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
 
 from app.conversations.models import Conversation, ConversationSearchText, Message
 from app.core.clock import utc_now
 
 
-def of_customer(
-    session: Session, customer_ref: str, *, limit: int, among: Sequence[str] | None = None
-) -> Sequence[str]:
-    """Return the ids of a customer's conversations that are not erased, or those of them in `among`."""
-    theirs = select(Conversation.id).where(Conversation.customer_ref == customer_ref).limit(limit)
-    if among is not None:
-        theirs = theirs.where(Conversation.id.in_(among))
-    return session.scalars(theirs).all()
+def is_of(customer_ref: str) -> ColumnElement[bool]:
+    """Whether a conversation is of this customer and not erased."""
+    return Conversation.customer_ref == customer_ref
 
 
 def erase(session: Session, conversation_ids: Sequence[str]) -> None:

@@ -82,7 +82,7 @@ def list_page(
         NotFound: there is no such conversation.
     """
     conversation = find_row(session, Conversation, conversation_id, "conversation")
-    first = (request.page - 1) * request.page_size
+    first = request.offset
     # The index has no gaps, so that the last page costs as much as the first.
     statement = _COLUMNS.where(
         Message.conversation_id == conversation_id,

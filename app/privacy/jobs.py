@@ -9,7 +9,7 @@ from app.core.jobs.runner import JobType, RunningJob, run_one
 from app.core.runtime import Runtime
 from app.privacy import records, service
 from app.privacy.models import Erasure
-from app.privacy.service import ErasureBatch
+from app.privacy.records import ErasureBatch
 
 
 def run_erasure(runtime: Runtime, erasure_id: str) -> None:

@@ -20,8 +20,8 @@ _SUFFIX = ".jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class ErasedSources:
-    """Sources of one type that an erasure has erased together."""
+class ErasureBatch:
+    """Some sources of one type, which an erasure erases together."""
 
     source_type: str
     source_ids: Sequence[str]
@@ -32,10 +32,10 @@ def folder_of(settings: Settings) -> Path:
     return settings.data_dir / "erasures"
 
 
-def append(folder: Path, erasure_id: str, erased: ErasedSources) -> None:
-    """Add erased sources to the record of their erasure, synced to the disk."""
+def append(folder: Path, erasure_id: str, batch: ErasureBatch) -> None:
+    """Add an erased batch to the record of their erasure, synced to the disk."""
     folder.mkdir(mode=0o700, exist_ok=True)
-    line = {"at": iso_utc(utc_now()), "type": erased.source_type, "ids": list(erased.source_ids)}
+    line = {"at": iso_utc(utc_now()), "type": batch.source_type, "ids": list(batch.source_ids)}
     file = folder / f"{erasure_id}{_SUFFIX}"
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
@@ -63,11 +63,11 @@ def erasure_ids(folder: Path) -> list[str]:
     return sorted(erasure_id for erasure_id in ids if is_id(erasure_id, "era"))
 
 
-def read(folder: Path, erasure_id: str) -> Iterator[ErasedSources]:
-    """Yield what an erasure has erased; a line that a crash has cut off was never erased."""
+def read(folder: Path, erasure_id: str) -> Iterator[ErasureBatch]:
+    """Yield the batches that an erasure has erased; a line that a crash has cut off was never erased."""
     for line in (folder / f"{erasure_id}{_SUFFIX}").read_bytes().splitlines():
         try:
             record = orjson.loads(line)
         except orjson.JSONDecodeError:
             continue
-        yield ErasedSources(record["type"], record["ids"])
+        yield ErasureBatch(record["type"], record["ids"])

@@ -4,14 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.analytics.exports import service as exports
 from app.audio_files import erasure as audio_files
+from app.audio_files.models import AudioFile
 from app.conversations import erasure as conversations
+from app.conversations.models import Conversation
 from app.core.clock import utc_now
 from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
@@ -21,9 +23,10 @@ from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.evaluations import erasure as evaluations
 from app.privacy.models import Erasure
-from app.privacy.records import ErasedSources
+from app.privacy.records import ErasureBatch
 from app.reviews import erasure as reviews
 from app.voice_calls import erasure as voice_calls
+from app.voice_calls.models import VoiceCall
 
 QUEUE = "erasures"
 bell = partial(Bell, QUEUE)
@@ -40,31 +43,16 @@ _STATUS = {
 }
 
 
-class FindSources(Protocol):
-    """Returns the ids of a customer's sources of one type, optionally only those in `among`."""
-
-    def __call__(
-        self,
-        session: Session,
-        customer_ref: str,
-        /,
-        *,
-        limit: int,
-        among: Sequence[str] | None = None,
-    ) -> Sequence[str]: ...
-
-
 Erase = Callable[[Session, Sequence[str]], dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class ErasureBatch:
-    """Some sources of one type that belonged to the customer when they were found."""
+class _SourceType:
+    """The ids of a type of sources, the condition for those of a customer, and their erasure."""
 
-    source_type: str
-    find_sources: FindSources
+    ids: InstrumentedAttribute[str]
+    is_of: Callable[[str], ColumnElement[bool]]
     erase: Erase
-    source_ids: Sequence[str]
 
 
 def request(session: Session, customer_ref: str, *, requested_by: str) -> dict[str, Any]:
@@ -105,22 +93,22 @@ def find_batches(session: Session, erasure_id: str) -> list[ErasureBatch]:
     if customer_ref is None:
         return []
     return [
-        ErasureBatch(name, find_sources, erase, source_ids[first : first + BATCH])
-        for name, (find_sources, erase) in _SOURCE_TYPES.items()
-        for source_ids in [find_sources(session, customer_ref, limit=_SEARCH_LIMIT)]
+        ErasureBatch(name, source_ids[first : first + BATCH])
+        for name in _SOURCE_TYPES
+        for source_ids in [_ids_of(session, customer_ref, name, limit=_SEARCH_LIMIT)]
         for first in range(0, len(source_ids), BATCH)
     ]
 
 
-def erase_batch(session: Session, lease: Lease[Erasure], batch: ErasureBatch) -> ErasedSources:
+def erase_batch(session: Session, lease: Lease[Erasure], found: ErasureBatch) -> ErasureBatch:
     """Erase the sources of a batch that still belong to the customer, and return them."""
     job = leases.held(session, lease)
-    source_ids = batch.find_sources(
-        session, job.customer_ref or "", limit=BATCH, among=batch.source_ids
+    source_ids = _ids_of(
+        session, job.customer_ref or "", found.source_type, limit=BATCH, among=found.source_ids
     )
-    erased = batch.erase(session, source_ids)
-    _count(job, erased)
-    return ErasedSources(batch.source_type, source_ids)
+    batch = ErasureBatch(found.source_type, source_ids)
+    _erase(session, job, batch)
+    return batch
 
 
 def not_known(session: Session, erasure_ids: Sequence[str]) -> list[str]:
@@ -129,8 +117,8 @@ def not_known(session: Session, erasure_ids: Sequence[str]) -> list[str]:
     return [erasure_id for erasure_id in erasure_ids if erasure_id not in known]
 
 
-def erase_again(session: Session, erasure_id: str, erased: ErasedSources) -> None:
-    """Erase sources once more in a restored database, under the id of the former erasure."""
+def erase_again(session: Session, erasure_id: str, batch: ErasureBatch) -> None:
+    """Erase a batch once more in a restored database, under the id of the former erasure."""
     job = session.get(Erasure, erasure_id)
     if job is None:
         job = Erasure(
@@ -141,8 +129,7 @@ def erase_again(session: Session, erasure_id: str, erased: ErasedSources) -> Non
             completed_at=utc_now(),
         )
         session.add(job)
-    _, erase = _SOURCE_TYPES[erased.source_type]
-    _count(job, erase(session, erased.source_ids))
+    _erase(session, job, batch)
     exports.withdraw_texts(session)
 
 
@@ -190,14 +177,31 @@ def erase_recordings(session: Session, audio_file_ids: Sequence[str]) -> dict[st
 
 
 # By the name of their count.
-_SOURCE_TYPES: dict[str, tuple[FindSources, Erase]] = {
-    "conversations": (conversations.of_customer, erase_conversations),
-    "voiceCalls": (voice_calls.of_customer, erase_voice_calls),
-    "audioFiles": (audio_files.of_customer, erase_recordings),
+_SOURCE_TYPES = {
+    "conversations": _SourceType(Conversation.id, conversations.is_of, erase_conversations),
+    "voiceCalls": _SourceType(VoiceCall.id, voice_calls.is_of, erase_voice_calls),
+    "audioFiles": _SourceType(AudioFile.id, audio_files.is_of, erase_recordings),
 }
 
 
-def _count(job: Erasure, erased: dict[str, int]) -> None:
+def _ids_of(
+    session: Session,
+    customer_ref: str,
+    source_type: str,
+    *,
+    limit: int,
+    among: Sequence[str] | None = None,
+) -> Sequence[str]:
+    """Return the ids of a customer's sources of one type, or those of them in `among`."""
+    sources = _SOURCE_TYPES[source_type]
+    theirs = select(sources.ids).where(sources.is_of(customer_ref)).limit(limit)
+    if among is not None:
+        theirs = theirs.where(sources.ids.in_(among))
+    return session.scalars(theirs).all()
+
+
+def _erase(session: Session, job: Erasure, batch: ErasureBatch) -> None:
+    erased = _SOURCE_TYPES[batch.source_type].erase(session, batch.source_ids)
     job.counts = {name: job.counts[name] + erased.get(name, 0) for name in _COUNT_NAMES}
 
 

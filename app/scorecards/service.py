@@ -9,7 +9,7 @@ from sqlalchemy import func, literal, select
 from sqlalchemy.orm import Session
 
 from app.ai.scorecard.values import Scorecard, scorecard_from
-from app.core.database.paging import Page, PageRequest
+from app.core.database.paging import Page, PageRequest, cut_page
 from app.core.errors import InvalidInput, NotFound
 from app.scorecards import default_scorecards as defaults
 from app.scorecards.models import ScorecardVersion, StoredScorecard
@@ -131,20 +131,15 @@ def list_page(session: Session, request: PageRequest, *, channel: str | None = N
     wanted = [record for record in records if channel in (None, record["channel"])]
     name, descending = request.sort.lstrip("-"), request.sort.startswith("-")
     wanted.sort(key=lambda record: (record[name], record["id"]), reverse=descending)
-    offset = (request.page - 1) * request.page_size
-    shown = wanted[offset : offset + request.page_size]
-    return Page(shown, request.page, request.page_size, len(wanted))
+    return cut_page(wanted, request)
 
 
 def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> Page[Any]:
     """List the versions of a scorecard, the newest first; `NotFound` where there is none."""
-    offset = (request.page - 1) * request.page_size
     channel = defaults.channel_of(scorecard_id)
     if channel is not None:
         versions = sorted(defaults.SHIPPED_AT, reverse=True)
-        shown = versions[offset : offset + request.page_size]
-        records = [_default_record(channel, version) for version in shown]
-        return Page(records, request.page, request.page_size, len(versions))
+        return cut_page([_default_record(channel, version) for version in versions], request)
     of_scorecard = ScorecardVersion.scorecard_id == scorecard_id
     total = session.scalar(select(func.count()).where(of_scorecard)) or 0
     if total == 0:
@@ -153,7 +148,7 @@ def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> 
         _LISTED.where(of_scorecard)
         .order_by(ScorecardVersion.version.desc())
         .limit(request.page_size)
-        .offset(offset)
+        .offset(request.offset)
     )
     records = [dict(row) for row in result.mappings()]
     return Page(records, request.page, request.page_size, total)

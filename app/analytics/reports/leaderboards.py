@@ -11,7 +11,7 @@ from app.analytics.engine.score_means import ScoreMean
 from app.analytics.engine.selection import Selection
 from app.analytics.reports import measures, names
 from app.analytics.reports.statistics import rounded
-from app.core.database.paging import Page, PageRequest
+from app.core.database.paging import Page, PageRequest, cut_page
 
 # The adjusted score adds this many evaluations of average score, so that a few good ones do not
 # lead.
@@ -54,9 +54,8 @@ def _leaderboard(
     for kind in dict.fromkeys(member["kind"] for member in members):
         rank([member for member in members if member["kind"] == kind], min_evaluations)
     members = _sorted(members, request.sort)
-    offset = (request.page - 1) * request.page_size
-    shown = members[offset : offset + request.page_size]
-    if shown:
+    page = cut_page(members, request)
+    if shown := page.items:
         among = {column: [member["id"] for member in shown]}
         groups = Groups(facts, selection, column, among)
         before = Groups(facts, selection.before(), column, among) if compare else None
@@ -64,7 +63,7 @@ def _leaderboard(
         _add_change(shown, before.aggregates() if before else None)
     if group == "executive":
         names.add_executives(facts.session, selection, shown)
-    return Page(shown, request.page, request.page_size, len(members))
+    return page
 
 
 campaigns = partial(_leaderboard, group="campaign")
