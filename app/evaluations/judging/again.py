@@ -16,7 +16,7 @@ from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
 # New conversations go before bulk re-evaluations.
-URGENT, PATIENT = 0, -1
+SINGLE_PRIORITY, BULK_PRIORITY = 0, -1
 
 
 def request(
@@ -56,7 +56,7 @@ def request(
         raise Conflict(f"{current.id} is the current evaluation of this source; request that one.")
     if any(evaluation.status not in ENDED for evaluation in of_source):
         raise Conflict("An evaluation of this source is running; try again when it has ended.")
-    evaluation = open_again(session, former, scorecard, priority=URGENT)
+    evaluation = open_again(session, former, scorecard, priority=SINGLE_PRIORITY)
     ring_after_commit(session, judgements.bell())
     return evaluation
 

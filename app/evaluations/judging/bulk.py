@@ -175,7 +175,7 @@ def open_next(session: Session, re_evaluation_id: str) -> bool:
             session,
             former,
             known[scorecard_id],
-            priority=again.PATIENT,
+            priority=again.BULK_PRIORITY,
             re_evaluation_id=row.id,
         )
     row.failures = 0

@@ -53,7 +53,7 @@ class NameResolver:
     """Resolves names to ids within one transaction; each name is looked up once."""
 
     def __init__(self, session: Session, options: ImportOptions | None = None) -> None:
-        """Resolve names; `options` say whether missing rows are created, which is the exception."""
+        """Resolve names; missing rows are created only if `options` say so."""
         self._session = session
         self._options = options or ImportOptions()
         self._ids: dict[tuple[str, str], str] = {}
