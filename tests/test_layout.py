@@ -33,8 +33,8 @@ TRANSACTIONS = frozenset(
     {
         "app/analytics/engine/part_writer.py",
         "app/audio_files/uploads/audio_objects.py",
-        "app/core/hosts/duties.py",
         "app/core/hosts/heartbeats.py",
+        "app/core/hosts/keepers.py",
         "app/core/jobs/runner.py",
         "app/core/request_limits/nonces.py",
         "app/demo/loading.py",

@@ -9,12 +9,11 @@ from sqlalchemy.orm import Session
 
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile, ProcessingJob, WaveformJob
-from app.audio_files.uploads.limits import stored_bytes
+from app.audio_files.uploads import stored_bytes
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs.leases import OPEN_STATES, JobState, end
 from app.evaluations import service as evaluations
-from app.usage import service as usage
 
 # Label that identifies the customer of a recording.
 LABEL = "customerRef"
@@ -58,6 +57,8 @@ def erase(session: Session, audio_file_ids: Sequence[str]) -> None:
 def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
     """Mark files for deletion; from the commit on they are neither linked nor counted."""
     for row in _locked(session, audio_file_ids):
+        if row.uploaded_at is not None:
+            stored_bytes.add(session, -row.size_bytes)
         row.purge_bytes = True
         row.uploaded_at = row.sha256 = None
         row.updated_at = utc_now()
@@ -67,7 +68,6 @@ def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
     for drawing in session.scalars(drawings):
         end(drawing, JobState.FAILED, utc_now())
     session.flush()
-    usage.note_storage(session, size_bytes=stored_bytes(session), now=utc_now())
 
 
 def to_purge(session: Session, *, limit: int = 100) -> Sequence[str]:

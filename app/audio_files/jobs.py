@@ -16,9 +16,8 @@ from app.audio_files.models import ProcessingJob
 from app.audio_files.playback import objects
 from app.audio_files.processing import failures, leases, requests, stages, steps
 from app.audio_files.processing.steps import ProcessingTask
-from app.audio_files.uploads import lifecycle
+from app.audio_files.uploads import lifecycle, stored_bytes
 from app.audio_files.uploads.audio_objects import AudioObjects
-from app.audio_files.uploads.limits import stored_bytes
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs.leases import Lease
@@ -34,7 +33,6 @@ from app.evaluations.judging.model_answers import StoredAnswers
 from app.evaluations.transcripts import store as transcripts
 from app.redaction.redactor import Redactor
 from app.scorecards import service as scorecards
-from app.usage import service as usage
 
 _EXPIRED_KEPT = timedelta(days=7)
 
@@ -94,7 +92,8 @@ def reconcile_uploads(runtime: Runtime) -> int:
 def measure_storage(runtime: Runtime) -> None:
     """Record the size of the recordings, so that a new period starts with what is stored."""
     with runtime.db.writing() as session:
-        usage.note_storage(session, size_bytes=stored_bytes(session), now=utc_now())
+        stored_bytes.recount(session)
+        stored_bytes.note_usage(session)
 
 
 def expire_uploads(runtime: Runtime) -> int:

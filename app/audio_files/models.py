@@ -7,6 +7,7 @@ from sqlalchemy import JSON, BigInteger, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.audio_files.enums import AudioStatus
+from app.core.database.counters import Total
 from app.core.database.session import Table, UtcDateTime, partial_index
 from app.core.jobs.leases import LeasedJob
 
@@ -74,6 +75,12 @@ class AudioFile(Table):
     search_text: Mapped[str]
     erased_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     purge_bytes: Mapped[bool] = mapped_column(default=False)
+
+
+class AudioFileTotal(Total):
+    """The total size of the stored recordings, under the kind `stored bytes`."""
+
+    __tablename__ = "audio_file_totals"
 
 
 class ProcessingJob(LeasedJob):

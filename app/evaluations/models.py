@@ -1,15 +1,13 @@
 """Tables of evaluations, their results and their search texts."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import JSON, ForeignKey, Index
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.database.counters import Counted
+from app.core.database.counters import Total
 from app.core.database.session import Table, UtcDateTime, partial_index
-from app.core.database.upserts import upsert_into
 from app.core.jobs.leases import JobState, LeasedJob
 from app.evaluations.enums import ReviewStatus, Status
 
@@ -190,23 +188,13 @@ class SearchText(Table):
     text: Mapped[str]
 
 
-class EvaluationTotal(Counted):
+class EvaluationTotal(Total):
     """The number of evaluations, so that an unfiltered list need not count them.
 
     `kind` is `all` (every revision) or `current` (one for each source).
     """
 
     __tablename__ = "evaluation_totals"
-
-    kind: Mapped[str] = mapped_column(primary_key=True)
-    quantity: Mapped[int]
-
-    @classmethod
-    def add(cls, session: Session, row_id: str, amounts: Mapping[str, int]) -> None:
-        """Add to the quantity of a kind now, or begin it."""
-        statement = upsert_into(session, cls).values(kind=row_id, **amounts)
-        more = {"quantity": cls.quantity + statement.excluded.quantity}
-        session.execute(statement.on_conflict_do_update(index_elements=["kind"], set_=more))
 
 
 class StoredTranscript(Table):

@@ -40,6 +40,11 @@ def flush(runtime: Runtime) -> int:
     return sum(_flush_source(runtime, source) for source in runtime.state.sources)
 
 
+def flush_host(runtime: Runtime) -> None:
+    """Move the calls that only this host has counted, as it does while Redis is away."""
+    _flush_source(runtime, runtime.state.host_source)
+
+
 def purge(session: Session, now: datetime) -> None:
     """Delete the ids of batches that no store can have any more.
 

@@ -32,12 +32,16 @@ DEMO_WITHIN_S = 240
 class Demo:
     """The running service with the demo, and a user of each role on demand."""
 
-    def __init__(self, process: ServiceProcess) -> None:
+    def __init__(self, process: ServiceProcess, database_url: str = "") -> None:
         self.process = process
         self.base = f"http://127.0.0.1:{process.port}"
-        self.runtime: Runtime = build_runtime(
-            Settings(data_dir=process.data_dir, redis_url="none", sqlite_synchronous="NORMAL")
+        settings = Settings(
+            data_dir=process.data_dir,
+            database_url=database_url,
+            redis_url="none",
+            sqlite_synchronous="NORMAL",
         )
+        self.runtime: Runtime = build_runtime(settings)
         self._states: dict[str, Any] = {}
 
     @property
@@ -95,13 +99,14 @@ def sign_in(page: Page, name: str, password: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+def demo(tmp_path_factory: pytest.TempPathFactory, shared_database_url: str) -> Iterator[Demo]:
     """One `up --demo` for all browser tests of a session."""
     process = ServiceProcess(
         tmp_path_factory.mktemp("pages") / "instance",
         command=[sys.executable, "-P", "-m", "app.cli", "up", "--demo"],
+        CQE_DATABASE_URL=shared_database_url,
     )
-    started = Demo(process.wait_ready())
+    started = Demo(process.wait_ready(), shared_database_url)
     wait_until(lambda: "The demo is loaded" in process.text)
     yield started
     started.runtime.db.engine.dispose()

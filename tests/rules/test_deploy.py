@@ -16,6 +16,7 @@ import pytest
 import yaml
 from prometheus_client.core import Metric
 
+from app.core.hosts.keepers import Keeper
 from app.core.queue import Doorbell
 from app.core.runtime import Runtime
 from app.core.settings import Settings
@@ -253,7 +254,7 @@ def exposed(runtime: Runtime) -> list[Metric]:
     folder = runtime.settings.data_dir
     last_backup.note(folder, folder, 1)
     runtime = replace(runtime, doorbell=Doorbell("redis://127.0.0.1:1/0"))
-    return list(registry_of(runtime).collect())
+    return list(registry_of(runtime, Keeper(runtime.db, "figures")).collect())
 
 
 def samples_of(metric: Metric) -> set[str]:

@@ -113,11 +113,11 @@ class Walk:
 
 
 @pytest.fixture
-def walk(tmp_path: Path, receiver: Receiver) -> Iterator[Callable[..., Walk]]:
+def walk(tmp_path: Path, receiver: Receiver, database_url: str) -> Iterator[Callable[..., Walk]]:
     started: list[Walk] = []
 
     def start(**variables: str) -> Walk:
-        started.append(Walk(tmp_path, receiver, **variables))
+        started.append(Walk(tmp_path, receiver, CQE_DATABASE_URL=database_url, **variables))
         return started[-1]
 
     yield start

@@ -11,16 +11,19 @@ from sqlalchemy import Engine, create_engine, text
 from app.operations.backups import service as backups
 from tests.api.test_privacy import CHAT, erase, everything, put
 from tests.caller import Caller
-from tests.conftest import POSTGRES_URL, make_tables
+from tests.conftest import make_tables
 from tests.running import running_runtime
 from tests.waiting import wait_until
 
 SERVER = Path(__file__).resolve().parents[2] / ".ci" / "postgresql"
 KEPT = "The lantern has arrived."
-pytestmark = pytest.mark.skipif(
-    not POSTGRES_URL or not any(Path("/usr/lib/postgresql").glob("*/bin/initdb")),
-    reason="there is no PostgreSQL server to start",
-)
+pytestmark = [
+    pytest.mark.postgresql_only("needs a PostgreSQL server"),
+    pytest.mark.skipif(
+        not any(Path("/usr/lib/postgresql").glob("*/bin/initdb")),
+        reason="there is no PostgreSQL server to start",
+    ),
+]
 
 
 @pytest.fixture
