@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from app.campaigns import service as campaigns
 from app.core.clock import utc_now
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 from app.core.errors import Conflict
 from app.evaluations import revisions, service
 from app.evaluations.enums import Status
@@ -96,9 +96,7 @@ def note_review(
         reviewer: by whom the filter `reviewed_by` then finds the evaluation.
     """
     if reviewer is not None:
-        row = upsert_into(session, EvaluationReviewer)
-        values = {"reviewer": reviewer, "evaluation_id": evaluation.id}
-        session.execute(row.values(**values).on_conflict_do_nothing())
+        insert_missing(session, EvaluationReviewer, reviewer=reviewer, evaluation_id=evaluation.id)
     result.document = {**result.document, "reviews": [*result.document["reviews"], review]}
     evaluation.review_status = status
     evaluation.updated_at = utc_now()

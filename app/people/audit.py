@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 from app.core.ids import new_id
 from app.people.models import AuditEntry
 
@@ -83,7 +83,7 @@ def record_daily(session: Session, actor: Actor, action: Action, object_id: str)
     """Add an entry unless this person has one today for the same action and object."""
     entry = _entry(actor, action, object_id)
     entry["day"] = entry["at"].date().isoformat()
-    session.execute(upsert_into(session, AuditEntry).values(**entry).on_conflict_do_nothing())
+    insert_missing(session, AuditEntry, **entry)
 
 
 def list_page(session: Session, request: PageRequest, **filters: Any) -> Page[Any]:

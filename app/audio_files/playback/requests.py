@@ -9,7 +9,7 @@ from app.audio_files.enums import AudioStatus
 from app.audio_files.models import WaveformJob
 from app.audio_files.playback import objects
 from app.core.database.session import ring_after_commit
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 from app.core.errors import NotFound
 from app.core.jobs.leases import JobState
 from app.core.queue import Bell
@@ -36,6 +36,5 @@ def request_waveform(session: Session, audio_file_id: str) -> None:
         raise NotFound("No waveform can be drawn of this recording.")
     if job is not None:
         return
-    statement = upsert_into(session, WaveformJob).values(id=job_id, audio_file_id=audio.id)
-    session.execute(statement.on_conflict_do_nothing())
+    insert_missing(session, WaveformJob, id=job_id, audio_file_id=audio.id)
     ring_after_commit(session, bell(job_id))

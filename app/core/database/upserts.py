@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import inspect, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, Session, mapped_column
@@ -41,6 +41,12 @@ def upsert_into(session: Session, table: Any) -> Any:
     """Return an INSERT that has `on_conflict_do_nothing` and `on_conflict_do_update`."""
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
     return dialect.insert(table)
+
+
+def insert_missing(session: Session, table: type[Table], **values: Any) -> bool:
+    """Insert a row, unless one with its key exists; return whether it was inserted."""
+    statement = upsert_into(session, table).values(**values).on_conflict_do_nothing()
+    return session.execute(statement.returning(*inspect(table).primary_key)).first() is not None
 
 
 def upsert(

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import utc_now
 from app.core.database.session import Database, Table, UtcDateTime
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 from app.core.errors import ServiceUnavailable
 from app.evaluations.enums import ENDED
 from app.evaluations.models import Evaluation
@@ -66,12 +66,13 @@ class StoredAnswers:
         with self._db.writing() as session:
             if evaluation_id is not None and not _is_open(session, evaluation_id):
                 return
-            session.execute(
-                upsert_into(session, ModelAnswer)
-                .values(
-                    key=key, evaluation_id=evaluation_id, document=dict(kept), created_at=utc_now()
-                )
-                .on_conflict_do_nothing()
+            insert_missing(
+                session,
+                ModelAnswer,
+                key=key,
+                evaluation_id=evaluation_id,
+                document=dict(kept),
+                created_at=utc_now(),
             )
 
 
