@@ -17,7 +17,7 @@ from app.imports.uploads import ImportFiles
 from app.packages import load_blueprints
 from app.system.parts import PARTS
 from app.web import cors, current, errors, request_id, request_times
-from app.web.api import OrjsonProvider, register
+from app.web.api import LazyRule, OrjsonProvider, register
 from app.web.health import Health
 from app.web.openapi import pages
 from app.web.transfers.endpoints import BlobOwner, Blobs
@@ -36,6 +36,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     app = Flask("app", static_folder=None)
     current.install(app, runtime)
     app.json = OrjsonProvider(app)
+    app.url_rule_class = LazyRule
     app.url_map.merge_slashes = False
     if runtime.counts.enabled:
         request_times.install(app, runtime.counts)

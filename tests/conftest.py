@@ -53,6 +53,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+def pytest_unconfigure() -> None:
+    """Let the modules go at the end: DuckDB reports frozen ones as leaks."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With PostgreSQL, leave out the tests that do not use its database: they run without it."""
@@ -63,7 +68,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _uses_postgresql(item: pytest.Item) -> bool:
-    databases = {"database_url", "shared_database_url", "postgresql_template"}
+    databases = {
+        "database_url",
+        "module_database_url",
+        "shared_database_url",
+        "postgresql_template",
+    }
     return bool(item.get_closest_marker("postgresql_only") or databases & {*item.fixturenames})  # type: ignore[attr-defined]
 
 
@@ -136,6 +146,7 @@ def _database_url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 database_url = pytest.fixture(_database_url)
+module_database_url = pytest.fixture(_database_url, scope="module")
 shared_database_url = pytest.fixture(_database_url, scope="session")
 
 

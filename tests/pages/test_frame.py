@@ -117,10 +117,10 @@ def test_a_silent_worker_shows_as_a_strip_until_it_is_back(demo: Demo, page: Pag
     os.kill(worker, signal.SIGSTOP)
     try:
         # If it has written in between, the strip shows 15 seconds later; a page asks every 4.
-        expect(strip).to_be_visible(timeout=40_000)
+        expect(strip).to_be_visible()
     finally:
         os.kill(worker, signal.SIGCONT)
-    expect(strip).to_be_hidden(timeout=20_000)
+    expect(strip).to_be_hidden()
 
 
 def test_an_admin_manages_people_by_keyboard_and_mouse(page: Page) -> None:
