@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -100,15 +100,19 @@ def find_batches(session: Session, erasure_id: str) -> list[ErasureBatch]:
     ]
 
 
-def erase_batch(session: Session, lease: Lease[Erasure], found: ErasureBatch) -> ErasureBatch:
-    """Erase the sources of a batch that still belong to the customer, and return them."""
-    job = leases.held(session, lease)
+def confirmed(session: Session, erasure_id: str, batch: ErasureBatch) -> ErasureBatch:
+    """Return the sources of a batch that still belong to the customer."""
+    customer_ref = session.get_one(Erasure, erasure_id).customer_ref or ""
     source_ids = _ids_of(
-        session, job.customer_ref or "", found.source_type, limit=BATCH, among=found.source_ids
+        session, customer_ref, batch.source_type, limit=BATCH, among=batch.source_ids
     )
-    batch = ErasureBatch(found.source_type, source_ids)
-    _erase(session, job, batch)
-    return batch
+    return replace(batch, source_ids=source_ids)
+
+
+def erase_batch(session: Session, lease: Lease[Erasure], batch: ErasureBatch) -> None:
+    """Erase the sources of a batch that still belong to the customer."""
+    job = leases.held(session, lease)
+    _erase(session, job, confirmed(session, job.id, batch))
 
 
 def not_known(session: Session, erasure_ids: Sequence[str]) -> list[str]:
