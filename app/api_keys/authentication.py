@@ -1,7 +1,7 @@
 """Authentication of every request under the API's bases; docs/authentication.md lists the checks.
 
 Each check sees only what the earlier ones passed: a caller that has proved nothing learns nothing,
-spends nobody's rate limit and burns no nonce.
+uses up no rate limit and no nonce.
 """
 
 import logging
@@ -58,7 +58,7 @@ class Authentication:
         app.after_request(self._after_request)
 
     def _before_request(self) -> None:
-        # The proxy looks the request up at every use, and here it is used all over.
+        # Looked up once: the proxy finds the request again at every use.
         request: Request = current_request._get_current_object()  # type: ignore[attr-defined]
         self._require_tls(request)
         if request.endpoint in PUBLIC_ENDPOINTS or not is_under_a_base(request.path):

@@ -1,4 +1,4 @@
-"""Context of a source besides its words: stored with its evaluation, read by the judge."""
+"""Context of a source: facts about it, stored with its evaluation and read by the judge."""
 
 from dataclasses import fields
 from datetime import datetime

@@ -57,8 +57,8 @@ class LeasedJob(Table):
     lease_token: Mapped[str | None]
     lease_owner: Mapped[str | None]
     lease_until: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    due_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    queued_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    due_at: Mapped[datetime] = mapped_column(UtcDateTime, default=utc_now)
+    queued_at: Mapped[datetime] = mapped_column(UtcDateTime, default=utc_now)
     started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     completed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     error: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
