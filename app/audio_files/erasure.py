@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from app.audio_files.enums import AudioStatus
@@ -21,25 +21,10 @@ _WAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.UPLOADED)
 _ERROR = {"code": "ERASED", "message": "The recording was erased."}
 
 
-def of_customer(
-    session: Session, customer_ref: str, *, limit: int, among: Sequence[str] | None = None
-) -> Sequence[str]:
-    """Return the ids of a customer's recordings, or those of them in `among`; otherwise reads every row."""
-    is_theirs = AudioFile.labels[LABEL].as_string() == customer_ref
-    theirs = select(AudioFile.id).where(is_theirs).limit(limit)
-    if among is not None:
-        theirs = theirs.where(AudioFile.id.in_(among))
-    return session.scalars(theirs).all()
-
-
-def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
-    """Return the ids of the oldest recordings created before a moment that are not erased."""
-    return session.scalars(
-        select(AudioFile.id)
-        .where(AudioFile.created_at < moment, AudioFile.erased_at.is_(None))
-        .order_by(AudioFile.created_at, AudioFile.id)
-        .limit(limit)
-    ).all()
+def is_of(customer_ref: str) -> ColumnElement[bool]:
+    """Whether a recording is of this customer."""
+    is_theirs: ColumnElement[bool] = AudioFile.labels[LABEL].as_string() == customer_ref
+    return is_theirs
 
 
 def with_bytes_from_before(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:

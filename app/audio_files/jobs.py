@@ -1,5 +1,6 @@
 """Jobs of recordings: transcription, evaluation, and the upkeep of uploads."""
 
+import math
 import threading
 from collections.abc import Sequence
 from datetime import timedelta
@@ -193,8 +194,9 @@ def _transcript(
         transcript = engines.transcriber.transcribe(
             copy.path,
             task.options,
+            # Rounded up, so that the end of decoding is not below the start of transcription.
             progress=lambda share: job.report_progress(
-                int(share * stages.START_PERCENT[Stage.EVALUATE])
+                math.ceil(share * stages.START_PERCENT[Stage.EVALUATE])
             ),
             on_decoded=store_decoded,
             should_stop=job.should_stop,

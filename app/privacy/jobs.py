@@ -7,13 +7,12 @@ from app.audio_files import erasure as audio_files
 from app.audio_files.playback import objects as playback
 from app.core.database import deployment
 from app.core.jobs import leases
-from app.core.jobs.runner import JobType, RunningJob, run_next
+from app.core.jobs.runner import JobType, RunningJob, run_one
 from app.core.runtime import Runtime
 from app.core.storage.objects import StorageAway
 from app.privacy import service
 from app.privacy.models import Erasure
-from app.privacy.records import ErasedSources, ErasureRecords
-from app.privacy.service import ErasureBatch
+from app.privacy.records import ErasureBatch, ErasureRecords
 
 logger = logging.getLogger(__name__)
 
@@ -24,9 +23,7 @@ def run_erasure(runtime: Runtime, erasure_id: str) -> None:
     Safe to run twice: the second run finds nothing more to erase.
     """
     job_type = JobType(claim=service.claim, handle=_erase, fail=service.fail)
-    lease = run_next(runtime, job_type, erasure_id)
-    if lease is not None and lease.job_id != erasure_id:
-        runtime.doorbell.ring(service.bell(erasure_id))
+    run_one(runtime, job_type, service.bell(erasure_id))
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:
@@ -65,13 +62,13 @@ def repeat_erasures(runtime: Runtime) -> int:
     with runtime.db.reading() as session:
         erasure_ids = service.not_known(session, sorted(names))
     for erasure_id in erasure_ids:
-        sources = [erased for name in names[erasure_id] for erased in records.read(name)]
+        batches = [batch for name in names[erasure_id] for batch in records.read(name)]
         # One transaction, so that a crash repeats the whole erasure.
         with runtime.db.writing() as session:
             deployment.lock(session)
             if service.not_known(session, [erasure_id]):  # else another host was faster
-                for erased in sources:
-                    service.erase_again(session, erasure_id, erased)
+                for batch in batches:
+                    service.erase_again(session, erasure_id, batch)
     if erasure_ids:
         purge_bytes(runtime)
     return len(erasure_ids)
@@ -93,7 +90,7 @@ def _erase(job: RunningJob[Erasure]) -> None:
             with job.runtime.db.reading() as session:
                 confirmed = service.confirmed(session, job.lease.job_id, batch)
             # Before the transaction: what is erased always has a record.
-            records.add(job.lease.job_id, ErasedSources(batch.source_type, confirmed.source_ids))
+            records.add(job.lease.job_id, confirmed)
             with job.transaction() as session:
                 service.erase_batch(session, job.lease, confirmed)
             purge_bytes(job.runtime)

@@ -25,8 +25,8 @@ _SUFFIX = ".jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class ErasedSources:
-    """Sources of one type that an erasure has erased together."""
+class ErasureBatch:
+    """Some sources of one type, which an erasure erases together."""
 
     source_type: str
     source_ids: Sequence[str]
@@ -48,16 +48,16 @@ class ErasureRecords:
         shared = runtime.storage if runtime.settings.storage_url else None
         return cls(folder_of(runtime.settings), shared)
 
-    def add(self, erasure_id: str, erased: ErasedSources) -> None:
-        """Add erased sources to the records of their erasure, synced to the disk.
+    def add(self, erasure_id: str, batch: ErasureBatch) -> None:
+        """Add a batch to the records of its erasure, synced to the disk.
 
         Raises:
             StorageAway: the storage does not answer.
         """
         line = {
             "at": iso_utc(utc_now()),
-            "type": erased.source_type,
-            "ids": list(erased.source_ids),
+            "type": batch.source_type,
+            "ids": list(batch.source_ids),
         }
         text = orjson.dumps(line).decode() + "\n"
         if self.shared is not None:
@@ -79,7 +79,7 @@ class ErasureRecords:
                 names[erasure_id].append(name)
         return names
 
-    def read(self, name: str) -> Iterator[ErasedSources]:
+    def read(self, name: str) -> Iterator[ErasureBatch]:
         """Yield what a record names; a line that a crash has cut off was never erased."""
         file = self.folder / name
         if self.shared is None or file.exists():
@@ -91,7 +91,7 @@ class ErasureRecords:
                 record = orjson.loads(line)
             except orjson.JSONDecodeError:
                 continue
-            yield ErasedSources(record["type"], record["ids"])
+            yield ErasureBatch(record["type"], record["ids"])
 
 
 def folder_of(settings: Settings) -> Path:

@@ -13,7 +13,7 @@ from orjson import dumps, loads
 from werkzeug.routing import BaseConverter, Rule
 
 from app.core.database.paging import Page
-from app.core.database.row_versions import etag_of
+from app.core.database.rows import etag_of
 from app.web import envelope
 from app.web.idempotency import answer_once
 from app.web.parser import StrictParser

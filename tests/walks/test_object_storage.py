@@ -17,7 +17,7 @@ from app.core.storage.objects import ForeignStorage
 from app.operations import first_start, orphans
 from app.privacy import jobs as erasures
 from app.privacy import service as privacy
-from app.privacy.records import ErasedSources, ErasureRecords
+from app.privacy.records import ErasureBatch, ErasureRecords
 from tests import object_stores
 from tests.caller import Caller, error_code
 from tests.contacts import put_chat
@@ -136,8 +136,8 @@ def test_erasures_are_recorded_in_the_storage_and_repeated_after_a_restore(
     records = ErasureRecords.of(runtime)
     # The database knows the first erasure, and was restored to a moment before the second.
     known = client.post("/privacy/erase", {"customerRef": "nobody"}).json()["data"]["erasureId"]
-    records.add(known, ErasedSources("conversations", [chats[0]["id"]]))
-    records.add(new_id("era"), ErasedSources("conversations", [chats[1]["id"]]))
+    records.add(known, ErasureBatch("conversations", [chats[0]["id"]]))
+    records.add(new_id("era"), ErasureBatch("conversations", [chats[1]["id"]]))
     assert not (runtime.settings.data_dir / "erasures").exists()
     assert erasures.repeat_erasures(runtime) == 1
     assert erasures.repeat_erasures(runtime) == 0
