@@ -52,8 +52,7 @@ def cpu_of_help(arguments: list[str]) -> float:
 
 def start(folder: Path, *, idle_s: float) -> tuple[float, dict[str, float]]:
     """Return the seconds to the first healthy answer, and the memory by process after a while."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     environment = {**os.environ, "CQE_DATA_DIR": str(folder / "instance"), "CQE_PORT": str(port)}
     began = time.monotonic()
     output = folder / "output.txt"
@@ -72,6 +71,11 @@ def start(folder: Path, *, idle_s: float) -> tuple[float, dict[str, float]]:
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
 
 
 def is_healthy(port: int) -> bool:

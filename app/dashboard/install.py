@@ -62,8 +62,11 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
     app.jinja_env.globals["words"] = words.text_of
     app.jinja_env.filters["percent"] = formatting.percent
     app.jinja_env.filters["amount"] = formatting.amount
+    app.jinja_env.filters["browser_name"] = formatting.browser_name
     app.jinja_env.filters["iso"] = iso_utc
     app.jinja_env.filters["age"] = times.age
+    app.jinja_env.filters["moment"] = times.moment
+    app.jinja_env.filters["full_day"] = times.full_day
     app.jinja_env.filters["duration"] = times.duration
 
     @app.template_filter("local_time")

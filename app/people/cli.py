@@ -7,7 +7,8 @@ import click
 from sqlalchemy.orm import Session
 
 from app.core.clock import iso_utc
-from app.core.errors import AppError, NotFound
+from app.core.commands import errors_as_messages
+from app.core.errors import NotFound
 from app.people import audit, passwords, service, sessions
 from app.people.audit import COMMAND_LINE, Action
 from app.people.models import User
@@ -108,12 +109,8 @@ def sign_out(name: str) -> None:
 
 @contextmanager
 def _writing() -> Iterator[Session]:
-    try:
-        with current_runtime().db.writing() as session:
-            yield session
-    except AppError as error:
-        message = "; ".join(detail["message"] for detail in error.details) or error.message
-        raise click.ClickException(message) from error
+    with errors_as_messages(), current_runtime().db.writing() as session:
+        yield session
 
 
 def _user(session: Session, name: str) -> User:

@@ -209,15 +209,15 @@ def _worker(settings: Settings) -> Outcome:
             running = heartbeats.list_running(session)
     if not any(host.service == heartbeats.WORKER for host in running):
         return Verdict.WARN, "no heartbeat of a worker: is the service running?"
-    told = "; ".join(
+    hosts = "; ".join(
         f"{host.name}: {host.service} {host.version}"
         + (f" ({', '.join(host.roles)})" if host.roles else "")
         + (f", clock {-host.clock_offset_ms / 1000:+.1f} s" if host.clock_offset_ms else "")
         for host in running
     )
     if missing := set(ROLES).difference(*(host.roles for host in running)):
-        return Verdict.WARN, f"no worker has the role {', '.join(sorted(missing))}; {told}"
-    return Verdict.OK, told
+        return Verdict.WARN, f"no worker has the role {', '.join(sorted(missing))}; {hosts}"
+    return Verdict.OK, hosts
 
 
 def _clock(settings: Settings) -> Outcome:

@@ -1,8 +1,10 @@
 """The page of one evaluation over HTTP: forms of reviews, second opinions, masked and erased words."""
 
 import re
+from datetime import datetime
 from html import unescape
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import select
@@ -89,6 +91,22 @@ def test_a_review_of_a_form_is_the_review_of_the_person(
     assert "The judge's answer: <b>Yes</b>" in page
     judged = reviewer.get(f"/evaluations/{chat}?asJudged=true").text
     assert "The judge's answer" not in judged
+
+
+def test_the_history_has_the_times_of_the_persons_zone(
+    client: Caller, visit: Any, chat: str
+) -> None:
+    reviewer = visit("reviewer")
+    reviewer.get(f"/evaluations/{chat}")
+    comment = {"action": "comment", "reason": "Read.", "reviewsSeen": "0"}
+    assert reviewer.post(f"/evaluations/{chat}/reviews", comment).status_code == 303
+    profile = {"displayName": "R", "theme": "dark", "letterKeys": "on"}
+    zone = {"timezone": "Asia/Kathmandu", **profile}
+    assert reviewer.post("/settings", zone).status_code == 303
+    [review] = get(client, f"/evaluations/{chat}/results")["reviews"]
+    there = datetime.fromisoformat(review["createdAt"]).astimezone(ZoneInfo("Asia/Kathmandu"))
+    history = reviewer.get(f"/evaluations/{chat}").text.partition(">Reviews</h3>")[2]
+    assert f">{there.day} {there:%b %Y, %H:%M}</time>" in history
 
 
 def test_a_refused_review_says_why_and_keeps_what_was_typed(

@@ -183,6 +183,20 @@ def test_conditions_bands_topics_and_thresholds_are_fields_of_the_form(
         assert lead.post(path, form).status_code == 422
 
 
+def test_conditions_are_fields_only_where_there_are_some_or_they_are_asked_for(
+    visit: Callable[[str], Visitor],
+) -> None:
+    lead = visit("lead")
+    path = begun(lead, service.current_default("chat").id)
+    form = fields_of(lead, path)
+    assert not any("appliesWhen" in name for name in form)
+    asked = lead.post(path, {**form, "action": "conditions-open:1"})
+    assert asked.headers["Location"].endswith("#criterion-1-conditions")
+    shown = fields_of(lead, asked.headers["Location"])
+    assert {name.partition(".")[0] for name in shown if "appliesWhen" in name} == {"criteria[1]"}
+    assert len(lead.get(path).content) < 150_000
+
+
 def test_mistakes_show_at_their_fields_without_a_script(visit: Callable[[str], Visitor]) -> None:
     lead = visit("lead")
     path = begun(lead, service.current_default("chat").id)

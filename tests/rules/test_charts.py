@@ -43,6 +43,11 @@ def test_ticks_are_round() -> None:
     assert round_ticks(5, 5) == [4.5, 4.75, 5, 5.25, 5.5]
 
 
+def test_no_tick_is_above_the_highest_value() -> None:
+    assert round_ticks(98.4, 98.4, highest=100)[-1] == 100
+    assert round_ticks(100, 100, highest=100) == [90, 92, 94, 96, 98, 100]
+
+
 def test_a_scale_maps_both_ends_and_one_value_to_the_middle() -> None:
     scale = Scale(0, 100, 200, 0)
     assert (scale(0), scale(100), scale(25)) == (200, 0, 150)

@@ -37,6 +37,21 @@ def test_numbers_read_as_people_write_them(text: str, expected: str) -> None:
     assert text == expected
 
 
+@pytest.mark.parametrize(
+    ("user_agent", "name"),
+    [
+        ("Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Firefox/140.0", "Firefox on Windows"),
+        ("Mozilla/5.0 (X11; Linux x86_64) Chrome/150.0.0.0 Safari/537.36", "Chrome on Linux"),
+        ("Mozilla/5.0 (Linux; Android 16) Chrome/150.0 Safari/537 EdgA/150", "Edge on Android"),
+        ("Mozilla/5.0 (iPhone; like Mac OS X) Version/19.0 Safari/604.1", "Safari on iOS"),
+        ("curl/8.0", "curl/8.0"),
+        ("", ""),
+    ],
+)
+def test_a_browser_has_its_short_name(user_agent: str, name: str) -> None:
+    assert formatting.browser_name(user_agent) == name
+
+
 def test_a_change_within_its_error_is_not_clear() -> None:
     before = MeasuredMean(mean=77.0, deviation=15, count=400)
     small, large = (

@@ -48,11 +48,11 @@ class Frame:
     """The size of a drawing and the room around its plot, in units of its viewBox."""
 
     width: float = 720
-    height: float = 220
+    height: float = 226
     left: float = 44
     right: float = 12
     top: float = 12
-    bottom: float = 26
+    bottom: float = 32
 
     @property
     def plot_right(self) -> float:
@@ -73,11 +73,17 @@ class Frame:
         return Scale(low, high, self.plot_bottom, self.top)
 
 
-def round_ticks(low: float, high: float, *, most: int = 6) -> list[float]:
-    """Return 2 to `most` round values, evenly spaced, that enclose `low` and `high`."""
+def round_ticks(
+    low: float, high: float, *, most: int = 6, highest: float = math.inf
+) -> list[float]:
+    """Return 2 to `most` round values, evenly spaced, that enclose `low` and `high`.
+
+    Args:
+        highest: the highest value that there can be; room around a single value ends there.
+    """
     if low == high:
         room = abs(low) / 10 or 1
-        low, high = low - room, high + room
+        low, high = low - room, min(high + room, highest)
     magnitude = 10.0 ** math.floor(math.log10((high - low) / (most - 1)))
     for step in (factor * magnitude for factor in (*_ROUND_STEPS, 20, 50)):
         first, last = math.floor(low / step), math.ceil(high / step)

@@ -1,5 +1,6 @@
 """TrendLine charts over time: lines of up to ten groups, or one line over bars of its counts."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from app.dashboard.charts.tables import Cell, DataTable
 
 # Points of fewer evaluations are drawn hollow.
 FEW = 5
-_MOST_TIME_LABELS = 8
+_MOST_TIME_LABELS = 6
 _SHARE_OF_BARS = 0.3
 
 
@@ -62,11 +63,12 @@ class TrendLine:
 
 @dataclass(frozen=True, slots=True)
 class TrendChart:
-    """All that the macro draws."""
+    """All that the macro draws; `tallest_bar` is the count of the tallest bar, 0 without bars."""
 
     frame: Frame
     lines: tuple[TrendLine, ...]
     bars: tuple[ChartBar, ...]
+    tallest_bar: int
     y_ticks: tuple[Tick, ...]
     x_ticks: tuple[Tick, ...]
     table: DataTable
@@ -76,6 +78,7 @@ def trend_chart(
     series: Sequence[LineData],
     *,
     label_of: Callable[[float], str],
+    highest: float = math.inf,
     has_bars: bool = False,
     frame: Frame | None = None,
 ) -> TrendChart | None:
@@ -83,19 +86,21 @@ def trend_chart(
 
     Args:
         label_of: writes a value at the axis.
+        highest: the highest value that there can be.
         has_bars: draws bars of the counts of the first series behind its line.
     """
     frame = frame or Frame()
     values = [point.value for line in series for point in line.points if point.value is not None]
     if not values:
         return None
-    ticks = round_ticks(min(values), max(values))
+    ticks = round_ticks(min(values), max(values), highest=highest)
     labels = [point.label for point in series[0].points]
     x, y = frame.x(-0.5, len(labels) - 0.5), frame.y(ticks[0], ticks[-1])
     return TrendChart(
         frame=frame,
         lines=tuple(_line(number, line, x, y) for number, line in enumerate(series, start=1)),
         bars=_bars(series[0], x, frame) if has_bars else (),
+        tallest_bar=max(point.count for point in series[0].points) if has_bars else 0,
         y_ticks=tuple(Tick(y(tick), label_of(tick).removesuffix(".0")) for tick in ticks),
         x_ticks=tuple(
             Tick(x(index), labels[index]) for index in labelled(labels, most=_MOST_TIME_LABELS)

@@ -5,11 +5,15 @@ const rows = [...document.querySelectorAll("[data-row]")];
 const boxes = [...document.querySelectorAll("[data-row] [type=checkbox]")];
 const all = document.querySelector("#mark-all");
 const status = document.querySelector("#marked");
+const needMark = [...document.querySelectorAll("[data-needs-mark]")];
+const withoutMark = [...document.querySelectorAll("[data-without-mark]")];
 
 function count() {
   if (!status) return;
   const marked = boxes.filter(box => box.checked).length;
   status.textContent = `${marked} ${status.dataset.text}`;
+  for (const button of needMark) button.disabled = !marked;
+  for (const text of withoutMark) text.hidden = marked > 0;
   all.checked = marked === boxes.length;
   all.indeterminate = marked > 0 && !all.checked;
 }

@@ -3,6 +3,22 @@
 from datetime import datetime
 
 MISSING = "\N{EN DASH}"
+# In this order: browsers and systems also name those that they descend from.
+_BROWSERS = {
+    "Edg": "Edge",
+    "OPR/": "Opera",
+    "Firefox/": "Firefox",
+    "Chrome/": "Chrome",
+    "Safari/": "Safari",
+}
+_SYSTEMS = {
+    "Android": "Android",
+    "iPhone": "iOS",
+    "iPad": "iOS",
+    "Mac OS X": "macOS",
+    "Windows": "Windows",
+    "Linux": "Linux",
+}
 
 
 def number(value: float | None, places: int = 0) -> str:
@@ -27,6 +43,15 @@ def signed(value: float | None, places: int = 1) -> str:
         return MISSING
     text = f"{value:+.{places}f}"
     return text if float(text) else text[1:]
+
+
+def browser_name(user_agent: str) -> str:
+    """Name a browser and its system, as in `Firefox on Windows`; else as it names itself."""
+    browser, system = (
+        next((name for mark, name in marks.items() if mark in user_agent), "")
+        for marks in (_BROWSERS, _SYSTEMS)
+    )
+    return f"{browser} on {system}" if browser and system else user_agent
 
 
 def day_of(local: datetime) -> str:

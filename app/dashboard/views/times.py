@@ -1,6 +1,6 @@
 """Times and durations as pages show them, in the zone of the person."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from app.core.clock import utc_now
@@ -9,7 +9,17 @@ from app.core.clock import utc_now
 def local_time(moment: datetime, zone: str) -> str:
     """Format a moment as `22 Nov 2026, 14:05` in a time zone."""
     there = moment.astimezone(ZoneInfo(zone))
-    return f"{there.day} {there:%b %Y, %H:%M}"
+    return f"{full_day(there)}, {there:%H:%M}"
+
+
+def moment(text: str) -> datetime:
+    """Return the moment that the API writes as `2026-11-22T14:05:00.000Z`."""
+    return datetime.fromisoformat(text)
+
+
+def full_day(day: date) -> str:
+    """Format a day as `22 Nov 2026`."""
+    return f"{day.day} {day:%b %Y}"
 
 
 def age(moment: datetime) -> str:

@@ -51,7 +51,7 @@ def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQue
     if not supervisor.is_stopping:
         # In children: the client of an object storage has threads, which a fork would lose.
         call_in_child(partial(start_checks.require_usable, runtime))()
-        call_in_child(partial(erasures.repeat_erasures, runtime))()
+        call_in_child(partial(erasures.repeat_erasures_at_start, runtime))()
         runtime.db.engine.dispose()
         supervisor.start(services(runtime, tasks, queues))
         supervisor.run()

@@ -25,6 +25,15 @@ from app.web.schemas.pagination import PeriodQuery
 blp = PageBlueprint("audit", __name__)
 
 _BATCH = 1000
+# The pages of objects, by the prefix of their ids.
+_PAGES = {
+    "eval": "/evaluations/",
+    "aud": "/evaluations?days=all&sourceId=",
+    "sc": "/scorecards/",
+    "wh": "/webhooks/",
+    "key": "/keys/",
+    "user": "/people/",
+}
 _COLUMNS = ("at", "user", "action", "objectId", "address", "requestId")
 
 
@@ -60,6 +69,7 @@ def show() -> tuple[str, int]:
             asked=request.args,
             errors=errors,
             page_url=_page_url,
+            object_url=_object_url,
         )
     return page, 422 if errors else 200
 
@@ -78,6 +88,12 @@ def download() -> Response:
 def _page_url(page: int) -> str:
     query: dict[str, Any] = {**request.args, "page": page}
     return url_for(".show", **query)
+
+
+def _object_url(object_id: str) -> str:
+    """Return the address of the page of an object; empty if it has none."""
+    page = _PAGES.get(object_id.partition("_")[0], "")
+    return page and page + object_id
 
 
 def _lines(runtime: Runtime, filters: dict[str, Any]) -> Iterator[str]:

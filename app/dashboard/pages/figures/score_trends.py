@@ -37,6 +37,7 @@ def score_chart(
     return trend_chart(
         trend_views.lines_of(trend, chosen.zone, chosen.list_url),
         label_of=lambda value: trend_views.metric_text("score", value),
+        highest=trend_views.highest_of("score"),
         has_bars=True,
         frame=frame,
     )

@@ -108,6 +108,7 @@ def _page(chosen: PageFilters, trend: dict[str, Any] | None, *, errors: dict[str
             trend_chart(
                 lines,
                 label_of=lambda value: trend_views.metric_text(trend["metric"], value),
+                highest=trend_views.highest_of(trend["metric"]),
                 has_bars=has_one,
             )
             if lines

@@ -1,5 +1,6 @@
 """Trends: values as people read them, steps that fit a period, and links behind each point."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +15,7 @@ from app.dashboard.words import text_of
 MOST_LINES = 10
 _MOST_POINTS = 92
 _RATES = frozenset({"passRate", "autoFailRate", "resolutionRate", "talkRatio"})
+_PERCENTAGES = frozenset({"score", "complianceScore", "silencePercent"})
 _PLACES: Mapping[str, int] = {"score": 1, "complianceScore": 1, "interruptions": 1}
 # Filters of the list that leave exactly the evaluations that have the metric.
 _COUNTED: Mapping[str, Mapping[str, str]] = {
@@ -35,6 +37,13 @@ ListUrl = Callable[..., str]
 def granularity_for(start: datetime, end: datetime) -> str:
     """Return the steps in which a period is drawn: days, or weeks where there are too many."""
     return "day" if end - start <= timedelta(days=_MOST_POINTS) else "week"
+
+
+def highest_of(metric: str) -> float:
+    """Return the highest value that a metric can have; infinity if there is none."""
+    if metric in _RATES:
+        return 1
+    return 100 if metric in _PERCENTAGES else math.inf
 
 
 def metric_text(metric: str, value: float | None) -> str:

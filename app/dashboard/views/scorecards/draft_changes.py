@@ -17,7 +17,7 @@ _STEP = re.compile(r"\w+")
 def changed(document: Document, action: str, shipped: Mapping[str, Any]) -> tuple[Document, str]:
     """Apply an action of the form, such as `criterion-up:3`; return the part to show next, too.
 
-    The part is the id of an element: `criterion-2`, `section-0`, or empty. `save` changes nothing.
+    The part is the id of an element, such as `criterion-2` or `section-0`, or empty. `save` changes nothing.
 
     Args:
         shipped: the default scorecard of the channel, whose criteria can be added.
@@ -127,6 +127,11 @@ def _open_criterion(document: Document, place: str, shipped: Mapping[str, Any]) 
     return f"criterion-{_index(document['criteria'], place)}"
 
 
+def _open_conditions(document: Document, place: str, shipped: Mapping[str, Any]) -> str:
+    """Change nothing: the page shows the fields of the conditions."""
+    return f"{_open_criterion(document, place, shipped)}-conditions"
+
+
 def _copy_criterion(document: Document, place: str, shipped: Mapping[str, Any]) -> str:
     criteria = document["criteria"]
     index = _index(criteria, place)
@@ -189,6 +194,7 @@ _CHANGES: Mapping[str, Callable[[Document, str, Mapping[str, Any]], str]] = {
     "section-remove": _remove_section,
     "criterion-add": _add_criterion,
     "criterion-open": _open_criterion,
+    "conditions-open": _open_conditions,
     "criterion-copy": _copy_criterion,
     "criterion-remove": _remove_criterion,
     "criterion-up": lambda document, place, _: _move_criterion(document, place, -1),
