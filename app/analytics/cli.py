@@ -30,6 +30,7 @@ from app.core.clock import utc_now
 from app.core.commands import errors_as_messages
 from app.core.database.paging import PageRequest
 from app.core.database.session import Database
+from app.core.process.command import COMMAND
 from app.engagements import service as engagements
 from app.evaluations.enums import Channel
 from app.web.current import current_runtime
@@ -89,7 +90,7 @@ def check() -> None:
         click.echo(f"and {len(differences) - _MAX_SHOWN} more")
     if differences:
         counted = f"{len(facts)} facts and {len(parts)} parts differ"
-        raise click.ClickException(f"{counted}: run `./run analytics rebuild`")
+        raise click.ClickException(f"{counted}: run `{COMMAND} analytics rebuild`")
     click.echo("every fact agrees with its evaluation, and every part with its facts")
 
 

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from app.core.clock import iso_utc
 from app.core.commands import errors_as_messages
 from app.core.errors import NotFound
+from app.core.process.command import COMMAND
 from app.people import audit, passwords, service, sessions
 from app.people.audit import COMMAND_LINE, Action
 from app.people.models import User
@@ -116,7 +117,7 @@ def _writing() -> Iterator[Session]:
 def _user(session: Session, name: str) -> User:
     user = service.find_by_name(session, name)
     if user is None:
-        raise NotFound(f"There is no user {name}; `./run users list` lists them.")
+        raise NotFound(f"There is no user {name}; `{COMMAND} users list` lists them.")
     return user
 
 

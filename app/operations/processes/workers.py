@@ -9,6 +9,7 @@ from app.ai.languages.lexicon import lexicon_of
 from app.core.database.schema_revision import is_usable
 from app.core.hosts import clock_offset
 from app.core.process import stopping
+from app.core.process.command import COMMAND
 from app.core.runtime import Runtime
 from app.core.settings import SENDER
 from app.operations import start_checks
@@ -45,7 +46,7 @@ def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQue
     is_logged = False
     while not supervisor.is_stopping and not _tables_are_ready(runtime):
         if not is_logged:
-            logger.warning("the tables are not up to date: waiting for `./run db upgrade`")
+            logger.warning("the tables are not up to date: waiting for `%s db upgrade`", COMMAND)
             is_logged = True
         time.sleep(1)
     if not supervisor.is_stopping:
