@@ -1,7 +1,9 @@
 """Application factory: the Flask application with its blueprints behind authentication."""
 
 import os
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from flask import Flask
 
@@ -17,7 +19,7 @@ from app.imports.uploads import ImportFiles
 from app.packages import load_blueprints
 from app.system.parts import PARTS
 from app.web import cors, current, errors, request_id, request_times
-from app.web.api import OrjsonProvider, register
+from app.web.api import LazyRule, OrjsonProvider, register
 from app.web.health import Health
 from app.web.openapi import pages
 from app.web.transfers.endpoints import BlobOwner, Blobs
@@ -33,9 +35,10 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     settings = settings or Settings.from_env(os.environ)
     log.configure(settings.log_level)
     runtime = runtime or build_runtime(settings)
-    app = Flask("app", static_folder=None)
+    app = _Application("app", static_folder=None)
     current.install(app, runtime)
     app.json = OrjsonProvider(app)
+    app.url_rule_class = LazyRule
     app.url_map.merge_slashes = False
     if runtime.counts.enabled:
         request_times.install(app, runtime.counts)
@@ -57,6 +60,14 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     if settings.dashboard:
         dashboard.install(app, runtime)
     return app
+
+
+class _Application(Flask):
+    """Flask that does not look at each call whether a view or a hook is a coroutine: none is."""
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function as it is."""
+        return func
 
 
 def _health(runtime: Runtime) -> Health:

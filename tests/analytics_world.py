@@ -65,7 +65,7 @@ class World:
                 session.execute(delete(table))
             for index, kind in enumerate(("human", "human", "bot")):
                 values = {"name": f"E{index}", "kind": kind}
-                executive, _ = upsert_executive(session, str(index), values)
+                executive = upsert_executive(session, str(index), values).record
                 self.ids["executive"][index] = executive.id
                 self.kinds[executive.id] = kind
         if number:

@@ -1,5 +1,6 @@
 """What every test may use: a service of its own, on a real socket, with a real database file."""
 
+import atexit
 import gc
 import os
 import shutil
@@ -50,13 +51,34 @@ def pytest_collection_finish() -> None:
     """Collect garbage rarely, and never look through what was imported: it took a quarter of the time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    # DuckDB reports what is frozen at the end as leaks.
+    atexit.register(gc.unfreeze)
+    gc.set_threshold(300_000, 20, 50)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With PostgreSQL, leave out the tests that do not use its database: they run without it."""
+    if POSTGRES_URL:
+        left_out = [item for item in items if not _uses_postgresql(item)]
+        items[:] = [item for item in items if _uses_postgresql(item)]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def _uses_postgresql(item: pytest.Item) -> bool:
+    databases = {
+        "database_url",
+        "module_database_url",
+        "shared_database_url",
+        "postgresql_template",
+    }
+    return bool(item.get_closest_marker("postgresql_only") or databases & {*item.fixturenames})  # type: ignore[attr-defined]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what is about SQLite alone; the marker says why."""
-    marker = item.get_closest_marker("sqlite_only")
-    if marker is not None and POSTGRES_URL:
+    """Skip what is about the other database alone; the marker says why."""
+    marker = item.get_closest_marker("sqlite_only" if POSTGRES_URL else "postgresql_only")
+    if marker is not None:
         pytest.skip(marker.args[0])
 
 
@@ -111,8 +133,7 @@ def new_database(admin: sqlalchemy.Engine, template: str = "template1") -> Itera
         connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@pytest.fixture
-def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
+def _database_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """Empty for SQLite; with CQE_TEST_POSTGRES_URL, a fresh PostgreSQL database."""
     if not POSTGRES_URL:
         yield ""
@@ -120,6 +141,11 @@ def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
     admin, template = request.getfixturevalue("postgresql_template")
     with new_database(admin, template) as name:
         yield admin.url.set(database=name).render_as_string(hide_password=False)
+
+
+database_url = pytest.fixture(_database_url)
+module_database_url = pytest.fixture(_database_url, scope="module")
+shared_database_url = pytest.fixture(_database_url, scope="session")
 
 
 @pytest.fixture

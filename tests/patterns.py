@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -15,6 +16,8 @@ from app.ai.languages.lexicon import LANGUAGES, lexicon_of
 
 _WAYS = {"match": "match", "fullmatch": "fullmatch"}
 _EVERYWHERE = "finditer"
+# Where the source does not show it.
+_ANY_WAY = {_EVERYWHERE, *_WAYS}
 
 
 @dataclass
@@ -35,8 +38,9 @@ class Patterns:
         self._seen: dict[int, object] = {}
         for module in _modules():
             source = inspect.getsource(module)
+            ways = _ways_by_name(source)
             for name, value in vars(module).items():
-                self._walk(value, f"{module.__name__}.{name}", _ways_of(name, source))
+                self._walk(value, f"{module.__name__}.{name}", ways.get(name, _ANY_WAY))
             self._read_calls(module, ast.parse(source))
         for language in sorted(LANGUAGES):
             self._walk(lexicon_of(language), f"lexicon {language}", {_EVERYWHERE})
@@ -90,10 +94,12 @@ def _is_of_re(function: ast.expr) -> bool:
     )
 
 
-def _ways_of(name: str, source: str) -> set[str]:
-    """Return how a module applies its pattern; every way where the source does not show it."""
-    methods = re.findall(rf"\b{re.escape(name)}\.(\w+)\(", source)
-    return {_WAYS.get(each, _EVERYWHERE) for each in methods} or {_EVERYWHERE, *_WAYS}
+def _ways_by_name(source: str) -> dict[str, set[str]]:
+    """Return how a module applies what it calls methods of."""
+    ways: dict[str, set[str]] = defaultdict(set)
+    for name, method in re.findall(r"\b(\w+)\.(\w+)\(", source):
+        ways[name].add(_WAYS.get(method, _EVERYWHERE))
+    return ways
 
 
 def _parts_of(value: object) -> Iterable[tuple[str, object]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from redis import Redis
 
+from app.core import queue
 from app.system.queue_choice import bundled_program
 
 
@@ -29,7 +30,7 @@ class QueueServer:
         socket.unlink(missing_ok=True)
         options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", self.folder]
         self.process = subprocess.Popen([bundled_program(), *options], stdout=subprocess.DEVNULL)
-        while not socket.exists():
+        while not queue.answers(self.url):
             time.sleep(0.005)
 
     def stop(self) -> None:

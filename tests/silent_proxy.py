@@ -51,7 +51,8 @@ class SilentProxy:
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
-        with client, socket.create_connection(self._server) as server:
+        refused = suppress(ConnectionRefusedError)  # by a server that is restarting
+        with client, refused, socket.create_connection(self._server) as server:
             back = threading.Thread(target=_pass, args=(server, client), daemon=True)
             back.start()
             _pass(client, server)

@@ -6,23 +6,25 @@ from struct import Struct
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
-_BITS = 64
+# The codes of `struct` for the whole numbers of so many bits.
+_CODES = {32: "i", 64: "q"}
 
 
 class PackedRows(Generic[Key]):
     """Adds up the rows that tables hold for some keys, and counts the keys that each table knows.
 
-    What all tables hold for a key is packed into one number, 64 bits for each column, so that one
-    look-up and one addition do for all of it. All rows of a table have the same length.
+    What all tables hold for a key is packed into one number, so many bits for each column, so that
+    one look-up and one addition do for all of it; a sum has to fit its column. All rows of a table
+    have the same length.
     """
 
-    def __init__(self, *tables: Mapping[Key, Sequence[int]]) -> None:
+    def __init__(self, *tables: Mapping[Key, Sequence[int]], bits: int = 64) -> None:
         widths = [1 + len(next(iter(table.values()), ())) for table in tables]
         self._places = list(pairwise(accumulate(widths, initial=0)))
-        self._all = _Columns(sum(widths))
+        self._all = _Columns(sum(widths), bits)
         self._packed: dict[Key, int] = {}
         for table, (first, end) in zip(tables, self._places, strict=True):
-            pack, shift = _Columns(end - first).pack, _BITS * first
+            pack, shift = _Columns(end - first, bits).pack, bits * first
             for key, row in table.items():
                 self._packed[key] = self._packed.get(key, 0) + (pack(1, *row) << shift)
 
@@ -39,9 +41,9 @@ class PackedRows(Generic[Key]):
 class _Columns:
     """Packs columns into one number; the sum of such numbers holds the sums of the columns."""
 
-    def __init__(self, count: int) -> None:
-        self._struct = Struct(f"<{count}q")
-        self._signs = int.from_bytes(b"\0\0\0\0\0\0\0\x80" * count, "little")
+    def __init__(self, count: int, bits: int) -> None:
+        self._struct = Struct(f"<{count}{_CODES[bits]}")
+        self._signs = sum(1 << (bits * place - 1) for place in range(1, count + 1))
 
     def pack(self, *numbers: int) -> int:
         packed = int.from_bytes(self._struct.pack(*numbers), "little")

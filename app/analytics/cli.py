@@ -1,7 +1,6 @@
 """Command groups `analytics`, `exports` and `executives`, and the command `agreement`."""
 
 import sys
-from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
-from marshmallow import ValidationError
 
 from app.analytics.agreement import report, table
 from app.analytics.engine import part_files, part_writer, rebuilding
@@ -27,14 +25,16 @@ from app.analytics.reports import leaderboards
 from app.analytics.schemas.agreement import AnalyticsAgreementSchema
 from app.analytics.schemas.exports import ExportCreate
 from app.analytics.schemas.leaderboards import AnalyticsExecutiveSchema
+from app.core import commands
 from app.core.clock import utc_now
+from app.core.commands import errors_as_messages
 from app.core.database.paging import PageRequest
 from app.core.database.session import Database
-from app.core.errors import AppError, InvalidInput, NotFound
+from app.core.process.command import COMMAND
 from app.engagements import service as engagements
 from app.evaluations.enums import Channel
 from app.web.current import current_runtime
-from app.web.schemas.messages import details_of
+from app.web.schemas.messages import load_valid
 
 _MAX_SHOWN = 20
 # Progress is printed every so many batches of facts.
@@ -90,7 +90,7 @@ def check() -> None:
         click.echo(f"and {len(differences) - _MAX_SHOWN} more")
     if differences:
         counted = f"{len(facts)} facts and {len(parts)} parts differ"
-        raise click.ClickException(f"{counted}: run `./run analytics rebuild`")
+        raise click.ClickException(f"{counted}: run `{COMMAND} analytics rebuild`")
     click.echo("every fact agrees with its evaluation, and every part with its facts")
 
 
@@ -106,6 +106,7 @@ def _write_parts(db: Database, database: FactDatabase) -> None:
 @click.option("--channel", type=click.Choice(list(Channel)), help="Only those of this channel.")
 @click.option("--days", default=400, type=click.IntRange(1, 400), show_default=True, help="Period.")
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON of the API.")
+@errors_as_messages()
 def agreement(
     engagement: str | None,
     campaign_id: str | None,
@@ -120,16 +121,10 @@ def agreement(
     The engine's original answers are compared, before any override. Statistics of fewer than 20
     pairs are not shown; a kappa of 0.6 or more is marked as good.
     """
-    end = utc_now()
-    period = Period(end - timedelta(days=days), end, ZoneInfo("UTC"))
     with current_runtime().db.reading() as session:
-        try:
-            engagement_id = engagements.find(session, engagement).id if engagement else None
-        except NotFound as error:
-            raise click.ClickException(error.message) from error
         selection = Selection(
-            period,
-            engagement_id=engagement_id,
+            _last_days(days),
+            engagement_id=engagements.find(session, engagement).id if engagement else None,
             campaign_id=campaign_id,
             scorecard_id=scorecard_id,
             channel=(channel,) if channel else (),
@@ -155,10 +150,16 @@ def exports() -> None:
 @click.option("--timezone", default="UTC", show_default=True, help="Zone of days and times.")
 @click.option("--columns", help="Names of columns, separated by commas. Default: all.")
 @click.option(
-    "--filter", "filters", metavar="NAME=VALUE", multiple=True, help="Of the API; may be repeated."
+    "--filter",
+    "filters",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=commands.filters,
+    help="Of the API; may be repeated.",
 )
 @click.option("--include-text", is_flag=True, help="Include words of the conversations.")
-def create(dataset: str, file: Path, *, filters: tuple[str, ...], **options: Any) -> None:
+@errors_as_messages()
+def create(dataset: str, file: Path, *, filters: dict[str, Any], **options: Any) -> None:
     """Write the rows of DATASET into FILE, whose ending names the format.
 
     Formats are csv, json, jsonl, xlsx and parquet. An existing file is replaced.
@@ -170,22 +171,17 @@ def create(dataset: str, file: Path, *, filters: tuple[str, ...], **options: Any
         "to": options["end"],
         "timezone": options["timezone"],
         "columns": options["columns"] and options["columns"].split(","),
-        "filters": dict(pair.partition("=")[::2] for pair in filters),
+        "filters": filters,
         "includeText": options["include_text"],
     }
     given = {name: value for name, value in body.items() if value is not None}
+    loaded = load_valid(ExportCreate(), given, location="body")
+    request = service.complete(request_from_body(loaded))
     try:
-        request = service.complete(request_from_body(ExportCreate().load(given)))
         with click.progressbar(length=100, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
             rows = work.write_file(
                 current_runtime(), request, file, lambda percent: bar.update(percent - bar.pos)
             )
-    except ValidationError as error:
-        raise click.ClickException(_problems(details_of({"body": error.messages_dict}))) from error
-    except InvalidInput as error:
-        raise click.ClickException(_problems(error.details)) from error
-    except AppError as error:
-        raise click.ClickException(error.message) from error
     except TooManyRows as error:
         raise click.ClickException(TOO_MANY_ROWS) from error
     except OSError as error:
@@ -200,10 +196,6 @@ def run() -> None:
     click.echo("No export is due.")
 
 
-def _problems(details: Iterable[Mapping[str, Any]]) -> str:
-    return "; ".join(f"{detail['field']}: {detail['message']}" for detail in details)
-
-
 @click.group("executives")
 def executives() -> None:
     """Compare agents and bots."""
@@ -216,8 +208,7 @@ def executives() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the JSON of the API.")
 def list_executives(days: int, min_evaluations: int, limit: int, *, as_json: bool) -> None:
     """List agents and bots with their scores, people and bots ranked apart."""
-    end = utc_now()
-    selection = Selection(Period(end - timedelta(days=days), end, ZoneInfo("UTC")))
+    selection = Selection(_last_days(days))
     with open_facts(current_runtime()) as facts:
         listed = leaderboards.executives(
             facts,
@@ -236,6 +227,11 @@ def list_executives(days: int, min_evaluations: int, limit: int, *, as_json: boo
             f"{_shown(row['rank']):>4}  {row['kind'] or '-':6}  {_shown(row['meanScore']):>6}  "
             f"{_percent(row['passRate']):>6}  {row['evaluations']:>11}  {row['name'] or '-'}"
         )
+
+
+def _last_days(days: int) -> Period:
+    end = utc_now()
+    return Period(end - timedelta(days=days), end, ZoneInfo("UTC"))
 
 
 def _shown(value: float | None) -> str:

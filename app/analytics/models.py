@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Index, text
+from sqlalchemy import JSON, BigInteger, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.database.session import Table, UtcDateTime
+from app.core.database.session import Table, UtcDateTime, partial_index
 from app.core.jobs.leases import LeasedJob
 
 
@@ -21,11 +21,11 @@ class EvaluationFact(Table):
 
     __tablename__ = "evaluation_facts"
     __table_args__ = (
-        Index(
+        partial_index(
             "ix_evaluation_facts_pending",
             "created_at",
-            sqlite_where=text("is_pending = 1"),
-            postgresql_where=text("is_pending"),
+            where="is_pending",
+            sqlite_where="is_pending = 1",
         ),
         Index("ix_evaluation_facts_part", "part"),
     )

@@ -1,5 +1,6 @@
 """Endpoints of analytics."""
 
+from collections.abc import Callable
 from typing import Any
 
 from app.analytics.agreement import report as agreement
@@ -61,9 +62,7 @@ def get_analytics_summary(query: dict[str, Any]) -> Any:
 @blp.response(200, AnalyticsMemberSchema(many=True))
 def list_campaign_analytics(query: dict[str, Any]) -> Any:
     """Compare and rank the campaigns."""
-    selection, options = _selection(query), _ranking_options(query)
-    with open_facts(current_runtime()) as facts:
-        return leaderboards.campaigns(facts, selection, query["page_request"], **options)
+    return _leaderboard(query, leaderboards.campaigns)
 
 
 @blp.get("/call-centers")
@@ -72,9 +71,7 @@ def list_campaign_analytics(query: dict[str, Any]) -> Any:
 @blp.response(200, AnalyticsMemberSchema(many=True))
 def list_call_center_analytics(query: dict[str, Any]) -> Any:
     """Compare and rank the call centres."""
-    selection, options = _selection(query), _ranking_options(query)
-    with open_facts(current_runtime()) as facts:
-        return leaderboards.call_centers(facts, selection, query["page_request"], **options)
+    return _leaderboard(query, leaderboards.call_centers)
 
 
 @blp.get("/executives")
@@ -83,9 +80,7 @@ def list_call_center_analytics(query: dict[str, Any]) -> Any:
 @blp.response(200, AnalyticsExecutiveSchema(many=True))
 def list_executive_analytics(query: dict[str, Any]) -> Any:
     """Compare the executives, and rank people and bots separately."""
-    selection, options = _selection(query), _ranking_options(query)
-    with open_facts(current_runtime()) as facts:
-        return leaderboards.executives(facts, selection, query["page_request"], **options)
+    return _leaderboard(query, leaderboards.executives)
 
 
 @blp.get("/trends")
@@ -215,6 +210,12 @@ def _check_scopes(request: ExportRequest) -> None:
 
 def _selection(query: dict[str, Any]) -> Selection:
     return selection_of(query, now=utc_now())
+
+
+def _leaderboard(query: dict[str, Any], leaderboard: Callable[..., Page[Any]]) -> Page[Any]:
+    selection, options = _selection(query), _ranking_options(query)
+    with open_facts(current_runtime()) as facts:
+        return leaderboard(facts, selection, query["page_request"], **options)
 
 
 def _ranking_options(query: dict[str, Any]) -> dict[str, Any]:

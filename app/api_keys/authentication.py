@@ -1,7 +1,7 @@
 """Authentication of every request under the API's bases; docs/authentication.md lists the checks.
 
 Each check sees only what the earlier ones passed: a caller that has proved nothing learns nothing,
-spends nobody's rate limit and burns no nonce.
+uses up no rate limit and no nonce.
 """
 
 import logging
@@ -39,6 +39,7 @@ PUBLIC_ENDPOINTS = frozenset(
         "blobs.get",
     }
 )
+_UNLESS_SET = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 _FAILURES = (errors.InvalidApiKey, errors.InvalidSignature, errors.TimestampExpired)
 
 
@@ -57,7 +58,7 @@ class Authentication:
         app.after_request(self._after_request)
 
     def _before_request(self) -> None:
-        # The proxy looks the request up at every use, and here it is used all over.
+        # Looked up once: the proxy finds the request again at every use.
         request: Request = current_request._get_current_object()  # type: ignore[attr-defined]
         self._require_tls(request)
         if request.endpoint in PUBLIC_ENDPOINTS or not is_under_a_base(request.path):
@@ -133,12 +134,13 @@ class Authentication:
             raise rate_limit.refuse(admission.limits)
 
     def _after_request(self, response: Response) -> Response:
+        for name, value in _UNLESS_SET:
+            if name not in response.headers:
+                response.headers.add(name, value)
         rate_limit.add_headers(response, g.get("limits", ()), utc_now())
         count: CallCount | None = g.get("count")
         if count is not None and (response.status_code >= 500 or response.status_code == 401):
             self._state.uncount(count)
-        response.headers.setdefault("Cache-Control", "no-store")
-        response.headers.setdefault("X-Content-Type-Options", "nosniff")
         return response
 
     def _client_address(self, request: Request) -> Address | None:

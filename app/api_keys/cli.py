@@ -8,10 +8,10 @@ import click
 
 from app.api_keys import credentials, records, service
 from app.api_keys.credentials import IssuedKey
-from app.core.clock import as_utc, iso_utc, utc_now
+from app.core.clock import iso_utc, utc_now
+from app.core.commands import errors_as_messages, moment, print_json
 from app.core.database.paging import PageRequest
 from app.core.database.session import after_commit
-from app.core.errors import AppError
 from app.core.settings.parsers import network
 from app.usage import meter
 from app.web.current import current_runtime
@@ -22,6 +22,13 @@ def keys() -> None:
     """Make, list, revoke and rotate API keys."""
 
 
+def _networks(_: object, __: object, text: str) -> list[str]:
+    try:
+        return [str(network(cidr.strip())) for cidr in text.split(",") if cidr.strip()]
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 @keys.command("create")
 @click.option(
     "--name", required=True, help="Name of the key, such as the integration that uses it."
@@ -30,6 +37,7 @@ def keys() -> None:
 @click.option(
     "--ip-allowlist",
     default="",
+    callback=_networks,
     help="Networks that the key works from, separated by commas. Default: any.",
 )
 @click.option(
@@ -42,35 +50,31 @@ def keys() -> None:
 @click.option(
     "--require-nonce", is_flag=True, help="Require X-Nonce on requests that change something."
 )
-@click.option("--expires-at", default=None, help="Time at which the key expires, ISO 8601.")
+@click.option("--expires-at", callback=moment, help="Time at which the key expires, ISO 8601.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@errors_as_messages()
 def create(
     name: str,
     scopes: str,
-    ip_allowlist: str,
+    ip_allowlist: list[str],
     signature_policy: str,
     require_nonce: bool,
-    expires_at: str | None,
+    expires_at: datetime | None,
     as_json: bool,
 ) -> None:
     """Make a key and print its two strings. They are not shown again."""
     runtime = current_runtime()
-    try:
-        networks = [str(network(cidr.strip())) for cidr in ip_allowlist.split(",") if cidr.strip()]
-        ends = as_utc(datetime.fromisoformat(expires_at)) if expires_at else None
-        with runtime.db.writing() as session:
-            issued = service.create_key(
-                session,
-                runtime.keyring,
-                name=name,
-                scopes=[scope.strip() for scope in scopes.split(",")],
-                ip_allowlist=networks,
-                signature_policy=signature_policy,
-                require_nonce=require_nonce,
-                expires_at=ends,
-            )
-    except (AppError, ValueError) as error:
-        raise click.ClickException(_message(error)) from error
+    with runtime.db.writing() as session:
+        issued = service.create_key(
+            session,
+            runtime.keyring,
+            name=name,
+            scopes=[scope.strip() for scope in scopes.split(",")],
+            ip_allowlist=ip_allowlist,
+            signature_policy=signature_policy,
+            require_nonce=require_nonce,
+            expires_at=expires_at,
+        )
     _print_issued(issued, as_json=as_json)
 
 
@@ -90,7 +94,7 @@ def list_(unused_days: int | None, as_json: bool) -> None:
             key for key in keys_shown if (key["last_used_at"] or key["created_at"]) < before
         ]
     if as_json:
-        click.echo(json.dumps(keys_shown, default=iso_utc, indent=2))
+        print_json(keys_shown)
         return
     for key in keys_shown:
         used = iso_utc(key["last_used_at"]) if key["last_used_at"] else "never used"
@@ -100,15 +104,13 @@ def list_(unused_days: int | None, as_json: bool) -> None:
 
 @keys.command("revoke")
 @click.argument("key_id")
+@errors_as_messages()
 def revoke(key_id: str) -> None:
     """Revoke a key for good."""
     runtime = current_runtime()
-    try:
-        with runtime.db.writing() as session:
-            key = service.revoke_key(session, key_id, caller=None)
-            after_commit(session, runtime.state.new_key_version)
-    except AppError as error:
-        raise click.ClickException(error.message) from error
+    with runtime.db.writing() as session:
+        key = service.revoke_key(session, key_id, caller=None)
+        after_commit(session, runtime.state.new_key_version)
     click.echo(f"Revoked {key.id} ({key.name}).")
 
 
@@ -122,17 +124,15 @@ def revoke(key_id: str) -> None:
     help="Seconds for which the previous strings keep working.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@errors_as_messages()
 def rotate(key_id: str, grace_seconds: int, as_json: bool) -> None:
     """Replace both strings of a key and print the new ones. They are not shown again."""
     runtime = current_runtime()
-    try:
-        with runtime.db.writing() as session:
-            issued = credentials.rotate_key(
-                session, runtime.keyring, key_id, grace_period_s=grace_seconds, caller=None
-            )
-            after_commit(session, runtime.state.new_key_version)
-    except AppError as error:
-        raise click.ClickException(error.message) from error
+    with runtime.db.writing() as session:
+        issued = credentials.rotate_key(
+            session, runtime.keyring, key_id, grace_period_s=grace_seconds, caller=None
+        )
+        after_commit(session, runtime.state.new_key_version)
     _print_issued(issued, as_json=as_json)
 
 
@@ -162,9 +162,3 @@ def _all_records(session: Any) -> list[dict[str, Any]]:
         if page >= listed.total_pages:
             return all_keys
         page += 1
-
-
-def _message(error: AppError | ValueError) -> str:
-    if isinstance(error, AppError):
-        return "; ".join(detail["message"] for detail in error.details) or error.message
-    return str(error)

@@ -11,7 +11,8 @@ from app.api_keys.escalation import Caller, require_within
 from app.api_keys.key_strings import DISPLAY_LENGTH, KeyPair, hash_of, new_pair
 from app.api_keys.models import ApiKey, Credential
 from app.core.clock import iso_utc, utc_now
-from app.core.errors import Conflict, NotFound
+from app.core.database.rows import find_row
+from app.core.errors import Conflict
 from app.core.ids import new_id
 from app.core.secrets.encryption import Keyring
 from app.events.catalogue import EventType
@@ -69,9 +70,7 @@ def rotate_key(
         Conflict: the key is revoked or expired.
     """
     now = utc_now()
-    key = session.get(ApiKey, key_id)
-    if key is None:
-        raise NotFound("There is no such API key.")
+    key = find_row(session, ApiKey, key_id, "API key")
     require_within(caller, key)
     if key.status_at(now) != "active":
         raise Conflict(f"The key is {key.status_at(now)}: only an active key can be rotated.")

@@ -1,10 +1,11 @@
 """Endpoints of API keys."""
 
+from dataclasses import replace
 from typing import Any
 
 from app.api_keys import credentials, records, schemas, service
 from app.api_keys.authentication import current_caller
-from app.core.database.paging import Page, PageRequest
+from app.core.database.paging import PageRequest
 from app.core.database.session import after_commit
 from app.web.api import Blueprint, if_match
 from app.web.current import current_runtime
@@ -24,7 +25,7 @@ def list_api_keys(query: dict[str, PageRequest]) -> Any:
     with current_runtime().db.reading() as session:
         page = service.list_page(session, query["page_request"])
         shown = records.records_of(session, page.items)
-    return Page(shown, page.page, page.page_size, page.total_count)
+    return replace(page, items=shown)
 
 
 @blp.post("")

@@ -1,6 +1,7 @@
 """API keys: made, listed, changed and revoked."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,8 +14,8 @@ from app.api_keys.models import ApiKey, Credential, SignaturePolicy
 from app.api_keys.scopes import MANAGE_KEYS, in_order
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.database.row_versions import require_match
-from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.database.rows import find_row, require_match
+from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.core.secrets.encryption import Keyring
 from app.usage.service import name_key
@@ -66,16 +67,13 @@ def create_key(
 
 def get_key(session: Session, key_id: str) -> ApiKey:
     """Return a key, active or not; raise `NotFound` if there is none."""
-    key = session.get(ApiKey, key_id)
-    if key is None:
-        raise NotFound("There is no such API key.")
-    return key
+    return find_row(session, ApiKey, key_id, "API key")
 
 
 def list_page(session: Session, request: PageRequest) -> Page[Any]:
     """List all keys, revoked ones included, as rows of `ApiKey`."""
     page = select_page(session, select(ApiKey), request, sortable=_SORTABLE, tail=ApiKey.id)
-    return Page([row["ApiKey"] for row in page.items], page.page, page.page_size, page.total_count)
+    return replace(page, items=[row["ApiKey"] for row in page.items])
 
 
 def names(session: Session, key_ids: Collection[str]) -> dict[str, str]:

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile, ProcessingJob, WaveformJob
+from app.audio_files.uploads import stored_bytes
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs.leases import OPEN_STATES, JobState, end
 from app.evaluations import service as evaluations
-from app.usage import service as usage
 
 # Label that identifies the customer of a recording.
 LABEL = "customerRef"
@@ -21,25 +21,10 @@ _WAITED = (AudioStatus.PENDING_UPLOAD, AudioStatus.UPLOADED)
 _ERROR = {"code": "ERASED", "message": "The recording was erased."}
 
 
-def of_customer(
-    session: Session, customer_ref: str, *, limit: int, among: Sequence[str] | None = None
-) -> Sequence[str]:
-    """Return the ids of a customer's recordings, or those of them in `among`; otherwise reads every row."""
-    is_theirs = AudioFile.labels[LABEL].as_string() == customer_ref
-    theirs = select(AudioFile.id).where(is_theirs).limit(limit)
-    if among is not None:
-        theirs = theirs.where(AudioFile.id.in_(among))
-    return session.scalars(theirs).all()
-
-
-def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
-    """Return the ids of the oldest recordings created before a moment that are not erased."""
-    return session.scalars(
-        select(AudioFile.id)
-        .where(AudioFile.created_at < moment, AudioFile.erased_at.is_(None))
-        .order_by(AudioFile.created_at, AudioFile.id)
-        .limit(limit)
-    ).all()
+def is_of(customer_ref: str) -> ColumnElement[bool]:
+    """Whether a recording is of this customer."""
+    is_theirs: ColumnElement[bool] = AudioFile.labels[LABEL].as_string() == customer_ref
+    return is_theirs
 
 
 def with_bytes_from_before(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
@@ -72,6 +57,8 @@ def erase(session: Session, audio_file_ids: Sequence[str]) -> None:
 def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
     """Mark files for deletion; from the commit on they are neither linked nor counted."""
     for row in _locked(session, audio_file_ids):
+        if row.uploaded_at is not None:
+            stored_bytes.add(session, -row.size_bytes)
         row.purge_bytes = True
         row.uploaded_at = row.sha256 = None
         row.updated_at = utc_now()
@@ -81,10 +68,6 @@ def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
     for drawing in session.scalars(drawings):
         end(drawing, JobState.FAILED, utc_now())
     session.flush()
-    stored = session.scalar(
-        select(func.sum(AudioFile.size_bytes)).where(AudioFile.uploaded_at.is_not(None))
-    )
-    usage.note_storage(session, size_bytes=int(stored or 0), now=utc_now())
 
 
 def to_purge(session: Session, *, limit: int = 100) -> Sequence[str]:

@@ -1,5 +1,6 @@
 """Jobs of recordings: transcription, evaluation, and the upkeep of uploads."""
 
+import math
 import threading
 from collections.abc import Sequence
 from datetime import timedelta
@@ -16,9 +17,8 @@ from app.audio_files.models import ProcessingJob
 from app.audio_files.playback import objects
 from app.audio_files.processing import failures, leases, requests, stages, steps
 from app.audio_files.processing.steps import ProcessingTask
-from app.audio_files.uploads import lifecycle
+from app.audio_files.uploads import lifecycle, stored_bytes
 from app.audio_files.uploads.audio_objects import AudioObjects
-from app.audio_files.uploads.limits import stored_bytes
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs.leases import Lease
@@ -34,7 +34,6 @@ from app.evaluations.judging.model_answers import StoredAnswers
 from app.evaluations.transcripts import store as transcripts
 from app.redaction.redactor import Redactor
 from app.scorecards import service as scorecards
-from app.usage import service as usage
 
 _EXPIRED_KEPT = timedelta(days=7)
 
@@ -94,7 +93,8 @@ def reconcile_uploads(runtime: Runtime) -> int:
 def measure_storage(runtime: Runtime) -> None:
     """Record the size of the recordings, so that a new period starts with what is stored."""
     with runtime.db.writing() as session:
-        usage.note_storage(session, size_bytes=stored_bytes(session), now=utc_now())
+        stored_bytes.recount(session)
+        stored_bytes.note_usage(session)
 
 
 def expire_uploads(runtime: Runtime) -> int:
@@ -194,8 +194,9 @@ def _transcript(
         transcript = engines.transcriber.transcribe(
             copy.path,
             task.options,
+            # Rounded up, so that the end of decoding is not below the start of transcription.
             progress=lambda share: job.report_progress(
-                int(share * stages.START_PERCENT[Stage.EVALUATE])
+                math.ceil(share * stages.START_PERCENT[Stage.EVALUATE])
             ),
             on_decoded=store_decoded,
             should_stop=job.should_stop,

@@ -3,11 +3,12 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, text
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.audio_files.enums import AudioStatus
-from app.core.database.session import Table, UtcDateTime
+from app.core.database.counters import Total
+from app.core.database.session import Table, UtcDateTime, partial_index
 from app.core.jobs.leases import LeasedJob
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
@@ -32,24 +33,13 @@ class AudioFile(Table):
         Index("ix_audio_files_recorded", "recorded_at", "id"),
         Index("ix_audio_files_duration", "duration_seconds", "id"),
         Index("ix_audio_files_size", "size_bytes", "id"),
-        Index(
-            "ix_audio_files_kept",
-            "created_at",
-            "id",
-            sqlite_where=text("erased_at IS NULL"),
-            postgresql_where=text("erased_at IS NULL"),
-        ),
-        Index(
-            "ix_audio_files_stored",
-            "size_bytes",
-            sqlite_where=text("uploaded_at IS NOT NULL"),
-            postgresql_where=text("uploaded_at IS NOT NULL"),
-        ),
-        Index(
+        partial_index("ix_audio_files_kept", "created_at", "id", where="erased_at IS NULL"),
+        partial_index("ix_audio_files_stored", "size_bytes", where="uploaded_at IS NOT NULL"),
+        partial_index(
             "ix_audio_files_purge",
             "purge_bytes",
-            sqlite_where=text("purge_bytes = 1"),
-            postgresql_where=text("purge_bytes"),
+            where="purge_bytes",
+            sqlite_where="purge_bytes = 1",
         ),
     )
 
@@ -87,7 +77,10 @@ class AudioFile(Table):
     purge_bytes: Mapped[bool] = mapped_column(default=False)
 
 
-_OPEN = text("state IN ('queued', 'running')")
+class AudioFileTotal(Total):
+    """The total size of the stored recordings, under the kind `stored bytes`."""
+
+    __tablename__ = "audio_file_totals"
 
 
 class ProcessingJob(LeasedJob):
@@ -100,12 +93,11 @@ class ProcessingJob(LeasedJob):
     kind = "recordings"
     __tablename__ = "processing_jobs"
     __table_args__ = (
-        Index(
+        partial_index(
             "uq_processing_jobs_open",
             "audio_file_id",
             unique=True,
-            sqlite_where=_OPEN,
-            postgresql_where=_OPEN,
+            where="state IN ('queued', 'running')",
         ),
         Index("ix_processing_jobs_audio_file", "audio_file_id", "queued_at", "id"),
         Index("ix_processing_jobs_due", "state", "priority", "queued_at", "id"),

@@ -21,6 +21,7 @@ from app.core.database.filters import (
     language,
 )
 from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.rows import columns_without, find_mapping, find_row
 from app.core.errors import Conflict, NotFound
 from app.evaluations.enums import SourceType
 from app.evaluations.models import Evaluation
@@ -48,11 +49,7 @@ def _current(column: InstrumentedAttribute[Any]) -> ScalarSelect[Any]:
 
 # Re-evaluations and reviews change these, so they are read from the evaluation.
 _COLUMNS = select(
-    *(
-        getattr(AudioFile, column.key)
-        for column in AudioFile.__table__.columns
-        if column.key not in _HIDDEN
-    ),
+    *columns_without(AudioFile, _HIDDEN),
     _current(Evaluation.id).label("evaluation_id"),
     _current(Evaluation.score).label("score"),
 )
@@ -90,18 +87,12 @@ def list_page(
 
 def show(session: Session, audio_file_id: str) -> RowMapping:
     """Return a recording for the API; raises `NotFound`."""
-    row = session.execute(_COLUMNS.where(AudioFile.id == audio_file_id)).mappings().first()
-    if row is None:
-        raise NotFound("There is no such audio file.")
-    return row
+    return find_mapping(session, _COLUMNS.where(AudioFile.id == audio_file_id), "audio file")
 
 
 def find(session: Session, audio_file_id: str) -> AudioFile:
     """Return the row of a recording; raises `NotFound`."""
-    audio = session.get(AudioFile, audio_file_id)
-    if audio is None:
-        raise NotFound("There is no such audio file.")
-    return audio
+    return find_row(session, AudioFile, audio_file_id, "audio file")
 
 
 def find_stored(session: Session, audio_file_id: str) -> AudioFile:

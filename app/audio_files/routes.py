@@ -115,7 +115,7 @@ def complete_upload(audio_file_id: str) -> Any:
 @blp.response(200, schemas.WaveformSchema)
 @blp.alt_response(409, description="The recording has not been uploaded.")
 def get_waveform(audio_file_id: str) -> Any:
-    """Show the waveform; that of an older recording is made when it is first asked for."""
+    """Show the waveform; that of an older recording is made at the first request."""
     runtime = current_runtime()
     with runtime.db.reading() as session:
         queries.find_stored(session, audio_file_id)

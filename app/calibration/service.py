@@ -11,6 +11,7 @@ from app.calibration.models import CalibrationProfile, CalibrationSwitch
 from app.calibration.score_model import CalibrationModel, Gain
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.rows import find_mapping
 from app.core.database.session import Table
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
@@ -138,10 +139,7 @@ def list_page(
 
 def show(session: Session, profile_id: str) -> RowMapping:
     """Return one profile; raise `NotFound` if there is none."""
-    row = session.execute(_SHOWN.where(_COLUMNS.id == profile_id)).mappings().first()
-    if row is None:
-        raise NotFound("There is no such calibration profile.")
-    return row
+    return find_mapping(session, _SHOWN.where(_COLUMNS.id == profile_id), "calibration profile")
 
 
 def _switch(session: Session, engagement_id: str, version: int | None) -> None:

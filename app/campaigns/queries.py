@@ -1,6 +1,7 @@
 """Queries of campaigns: one, or a filtered page."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +20,7 @@ from app.core.database.filters import (
     one_of,
 )
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.errors import NotFound
+from app.core.database.rows import columns_without, find_mapping
 
 COUNTERS: Mapping[CampaignCount, InstrumentedAttribute[int]] = {
     CampaignCount.CONVERSATIONS: Campaign.conversation_count,
@@ -29,11 +30,7 @@ COUNTERS: Mapping[CampaignCount, InstrumentedAttribute[int]] = {
 }
 _HIDDEN = ("search_text", "score_sum", "score_count")
 _COLUMNS = select(
-    *(
-        getattr(Campaign, column.key)
-        for column in Campaign.__table__.columns
-        if column.key not in _HIDDEN
-    )
+    *columns_without(Campaign, _HIDDEN),
 )
 _SORTABLE: dict[str, InstrumentedAttribute[Any]] = {
     "name": Campaign.name,
@@ -53,9 +50,7 @@ _FILTERS: Filters = {
 
 def get(session: Session, campaign_id: str) -> dict[str, Any]:
     """Return a campaign for the API; raises `NotFound`."""
-    row = session.execute(_COLUMNS.where(Campaign.id == campaign_id)).mappings().first()
-    if row is None:
-        raise NotFound("There is no such campaign.")
+    row = find_mapping(session, _COLUMNS.where(Campaign.id == campaign_id), "campaign")
     return _record(row)
 
 
@@ -69,8 +64,7 @@ def list_page(
     """
     statement = _COLUMNS.where(*conditions(_FILTERS, filters))
     page = select_page(session, statement, request, sortable=_SORTABLE, tail=Campaign.id)
-    records = [_record(row) for row in page.items]
-    return Page(records, page.page, page.page_size, page.total_count)
+    return replace(page, items=[_record(row) for row in page.items])
 
 
 def search_text(name: str, external_id: str | None) -> str:

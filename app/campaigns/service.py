@@ -12,14 +12,15 @@ from app.campaigns.models import Campaign
 from app.core.database import upserts
 from app.core.database.counters import add_at_commit
 from app.core.database.named_tables import NamedTable
+from app.core.database.upserts import Upserted
 
 CAMPAIGNS = NamedTable(Campaign, "campaign", "campaignId")
 
 
 def upsert(
     session: Session, external_id: str, values: Mapping[str, Any]
-) -> tuple[dict[str, Any], bool]:
-    """Create or update a campaign; the second value tells whether it was created.
+) -> Upserted[dict[str, Any]]:
+    """Create or update a campaign.
 
     A campaign that has these values already is not changed, `updated_at` included. Counts and
     scores are kept.
@@ -28,10 +29,10 @@ def upsert(
         values: `name` and other columns; their references must exist.
     """
     search_text = queries.search_text(values["name"], external_id)
-    campaign, created = upserts.upsert(
+    stored = upserts.upsert(
         session, Campaign, "camp", external_id, {**values, "search_text": search_text}
     )
-    return queries.get(session, campaign.id), created
+    return Upserted(queries.get(session, stored.record.id), stored.created, stored.changed)
 
 
 def name_of(session: Session, campaign_id: str | None) -> str | None:

@@ -1,33 +1,17 @@
 """Erasure of conversations: texts and names are deleted, counts and times are kept."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
 
 from app.conversations.models import Conversation, ConversationSearchText, Message
 from app.core.clock import utc_now
 
 
-def of_customer(
-    session: Session, customer_ref: str, *, limit: int, among: Sequence[str] | None = None
-) -> Sequence[str]:
-    """Return the ids of a customer's conversations that are not erased, or those of them in `among`."""
-    theirs = select(Conversation.id).where(Conversation.customer_ref == customer_ref).limit(limit)
-    if among is not None:
-        theirs = theirs.where(Conversation.id.in_(among))
-    return session.scalars(theirs).all()
-
-
-def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
-    """Return the ids of the oldest conversations created before a moment that are not erased."""
-    return session.scalars(
-        select(Conversation.id)
-        .where(Conversation.created_at < moment, Conversation.erased_at.is_(None))
-        .order_by(Conversation.created_at, Conversation.id)
-        .limit(limit)
-    ).all()
+def is_of(customer_ref: str) -> ColumnElement[bool]:
+    """Whether a conversation is of this customer and not erased."""
+    return Conversation.customer_ref == customer_ref
 
 
 def erase(session: Session, conversation_ids: Sequence[str]) -> None:

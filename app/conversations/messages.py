@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from app.conversations.models import Conversation, Message
 from app.conversations.preparation import GIVEN_COLUMNS
 from app.core.database.paging import Page, PageRequest
-from app.core.errors import NotFound
+from app.core.database.rows import find_row
 from app.core.ids import new_id
 from app.core.secrets.encryption import Keyring
 from app.evaluations.transcripts import store as judged
@@ -81,10 +81,8 @@ def list_page(
     Raises:
         NotFound: there is no such conversation.
     """
-    conversation = session.get(Conversation, conversation_id)
-    if conversation is None:
-        raise NotFound("There is no such conversation.")
-    first = (request.page - 1) * request.page_size
+    conversation = find_row(session, Conversation, conversation_id, "conversation")
+    first = request.offset
     # The index has no gaps, so that the last page costs as much as the first.
     statement = _COLUMNS.where(
         Message.conversation_id == conversation_id,

@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, text
+from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.conversations.enums import ConversationStatus
-from app.core.database.session import Table, UtcDateTime
+from app.core.database.session import Table, UtcDateTime, partial_index
 from app.core.database.upserts import ExternallyKeyed
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
@@ -38,20 +38,9 @@ class Conversation(ExternallyKeyed):
         Index("ix_conversations_started", "started_at", "id"),
         Index("ix_conversations_message_count", "message_count", "id"),
         Index("ix_conversations_score", "score", "id"),
-        Index(
-            "ix_conversations_kept",
-            "created_at",
-            "id",
-            sqlite_where=text("erased_at IS NULL"),
-            postgresql_where=text("erased_at IS NULL"),
-        ),
+        partial_index("ix_conversations_kept", "created_at", "id", where="erased_at IS NULL"),
         Index("ix_conversations_customer", "customer_ref"),
-        Index(
-            "ix_conversations_unevaluated",
-            "created_at",
-            sqlite_where=text("evaluation_id IS NULL"),
-            postgresql_where=text("evaluation_id IS NULL"),
-        ),
+        partial_index("ix_conversations_unevaluated", "created_at", where="evaluation_id IS NULL"),
     )
 
     engagement_id: Mapped[str | None] = mapped_column(ForeignKey("engagements.id"))

@@ -20,7 +20,7 @@ from app.core.database.filters import (
     one_of,
 )
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.errors import NotFound
+from app.core.database.rows import columns_without, find_mapping
 from app.evaluations.enums import Channel
 
 _HIDDEN = (
@@ -28,11 +28,7 @@ _HIDDEN = (
     *("redacted", "raw_text_id", "erased_at"),
 )
 _COLUMNS = select(
-    *(
-        getattr(Conversation, column.key)
-        for column in Conversation.__table__.columns
-        if column.key not in _HIDDEN
-    ),
+    *columns_without(Conversation, _HIDDEN),
     literal(Channel.CHAT.value).label("channel"),
 )
 _SORTABLE: dict[str, InstrumentedAttribute[Any]] = {
@@ -77,10 +73,7 @@ def list_page(
 
 def get(session: Session, conversation_id: str) -> RowMapping:
     """Return a conversation for the API; raises `NotFound`."""
-    row = session.execute(_COLUMNS.where(Conversation.id == conversation_id)).mappings().first()
-    if row is None:
-        raise NotFound("There is no such conversation.")
-    return row
+    return find_mapping(session, _COLUMNS.where(Conversation.id == conversation_id), "conversation")
 
 
 def search_text(values: Mapping[str, Any], external_id: str) -> str:

@@ -19,8 +19,10 @@ from app.conversations.preparation import PreparedMessages
 from app.conversations.transcripts import transcript_of
 from app.core.clock import utc_now
 from app.core.database import upserts
+from app.core.database.rows import find_row
+from app.core.database.upserts import Upserted
 from app.core.digests import digest_of
-from app.core.errors import InvalidInput, NotFound
+from app.core.errors import InvalidInput
 from app.core.ids import new_id
 from app.directory.service import EXECUTIVES
 from app.evaluations import references
@@ -70,12 +72,8 @@ class CreatedConversation:
     messages: Sequence[Mapping[str, Any]]
 
 
-def upsert(
-    session: Session, external_id: str, values: Mapping[str, Any]
-) -> tuple[RowMapping, bool, bool]:
-    """Create or update a conversation; return it, whether it was created, and whether it changed.
-
-    Values that are stored already change nothing.
+def upsert(session: Session, external_id: str, values: Mapping[str, Any]) -> Upserted[RowMapping]:
+    """Create or update a conversation; values that are stored already change nothing.
 
     Args:
         values: the result of `preparation.prepare_conversation`.
@@ -90,13 +88,13 @@ def upsert(
         try:
             with session.begin_nested():
                 [created] = create_all(session, [given])
-            return queries.get(session, created.row.id), True, True
+            return Upserted(queries.get(session, created.row.id), created=True, changed=True)
         except IntegrityError:
             row = upserts.find(session, Conversation, external_id)
             if row is None:
                 raise
     changed = _update(session, row, given)
-    return queries.get(session, row.id), False, changed
+    return Upserted(queries.get(session, row.id), created=False, changed=changed)
 
 
 def create_all(session: Session, given: Sequence[GivenConversation]) -> list[CreatedConversation]:
@@ -164,9 +162,7 @@ def request_evaluation(
         NotFound: there is no such conversation.
         InvalidInput: there is no such scorecard, or it is for another channel.
     """
-    row = session.get(Conversation, conversation_id, with_for_update=True)
-    if row is None:
-        raise NotFound("There is no such conversation.")
+    row = find_row(session, Conversation, conversation_id, "conversation", for_update=True)
     if row.judged_digest == _input_digest(row, scorecard_id):
         return None
     if not (even_open or row.status in ENDED):

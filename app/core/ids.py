@@ -7,6 +7,8 @@ import threading
 import time
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
+_SHIFTS = range(120, -1, -10)  # of the 13 pairs in a suffix
 _SUFFIX = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}")
 
 
@@ -55,7 +57,7 @@ def new_id(prefix: str) -> str:
     milliseconds, random_bits = _moments.next()
     value = milliseconds << 80 | 7 << 76 | (random_bits >> 62) << 64
     value |= 0b10 << 62 | (random_bits & (1 << 62) - 1)
-    return f"{prefix}_{_base32(value, 26)}"
+    return f"{prefix}_{_base32(value)}"
 
 
 def is_id(text: str, prefix: str) -> bool:
@@ -63,5 +65,5 @@ def is_id(text: str, prefix: str) -> bool:
     return text.startswith(f"{prefix}_") and _SUFFIX.fullmatch(text[len(prefix) + 1 :]) is not None
 
 
-def _base32(value: int, length: int) -> str:
-    return "".join(_ALPHABET[value >> 5 * place & 31] for place in range(length - 1, -1, -1))
+def _base32(value: int) -> str:
+    return "".join([_PAIRS[value >> shift & 1023] for shift in _SHIFTS])

@@ -11,6 +11,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from app.core import errors
 from app.core.clock import iso_utc
 from app.core.hosts import heartbeats
+from app.core.process.command import COMMAND
 from app.core.runtime import Runtime
 from app.dashboard import responses, words
 from app.dashboard.assets import Assets
@@ -58,6 +59,7 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.globals["asset"] = assets.url
+    app.jinja_env.globals["command"] = COMMAND
     app.jinja_env.globals["zip"] = zip
     app.jinja_env.globals["words"] = words.text_of
     app.jinja_env.filters["percent"] = formatting.percent

@@ -9,6 +9,7 @@ from app.audio_files import jobs as audio_files
 from app.core.database.schema_revision import is_usable
 from app.core.errors import AppError
 from app.core.hosts import heartbeats
+from app.core.process.command import COMMAND
 from app.core.runtime import Runtime
 from app.demo import loading, messages, service
 from app.demo.service import DemoProgress
@@ -49,7 +50,7 @@ def _require_tables(runtime: Runtime) -> None:
         ready = is_usable(session)
     if not ready:
         raise click.ClickException(
-            "The tables are not up to date: start the service once, or run `./run db upgrade`."
+            f"The tables are not up to date: start the service once, or run `{COMMAND} db upgrade`."
         )
 
 
@@ -64,7 +65,9 @@ def _print_pending(runtime: Runtime) -> None:
     if waiting and heartbeats.is_running(runtime.db, heartbeats.WORKER):
         click.echo(f"The worker evaluates the demo: {waiting} evaluations are left.")
     elif waiting:
-        click.echo("No worker is running: start `./run worker`, or run `./run demo --wait`.")
+        click.echo(
+            f"No worker is running: start `{COMMAND} worker`, or run `{COMMAND} demo --wait`."
+        )
 
 
 def _wait(runtime: Runtime) -> None:

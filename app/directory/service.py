@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from app.core.database import upserts
 from app.core.database.named_tables import NamedTable
+from app.core.database.upserts import Upserted
 from app.directory.models import CallCenter, Executive
 
 CALL_CENTERS = NamedTable(CallCenter, "call centre", "callCenterId")
@@ -15,15 +16,15 @@ EXECUTIVES = NamedTable(Executive, "executive", "executiveId")
 
 def upsert_call_center(
     session: Session, external_id: str, values: Mapping[str, Any]
-) -> tuple[CallCenter, bool]:
-    """Create or update a call centre; the second value tells whether it was created."""
+) -> Upserted[CallCenter]:
+    """Create or update a call centre."""
     return upserts.upsert(session, CallCenter, "cc", external_id, values)
 
 
 def upsert_executive(
     session: Session, external_id: str, values: Mapping[str, Any]
-) -> tuple[Executive, bool]:
-    """Create or update an executive; the second value tells whether it was created.
+) -> Upserted[Executive]:
+    """Create or update an executive.
 
     Raises:
         InvalidInput: there is no such call centre; the field is `callCenterId`.

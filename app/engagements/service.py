@@ -10,7 +10,7 @@ from app.core.clock import utc_now
 from app.core.database.counters import add_at_commit
 from app.core.database.named_tables import NamedTable
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.database.row_versions import require_match
+from app.core.database.rows import require_match
 from app.core.database.session import Reader, Table
 from app.core.errors import InvalidInput, NotFound
 from app.core.ids import new_id
@@ -54,7 +54,7 @@ def create(
         "created_at": now,
         "updated_at": now,
     }
-    return session.execute(_INSERT, values).mappings().one()
+    return session.connection().execute(_INSERT, values).mappings().one()
 
 
 def list_page(session: Reader, request: PageRequest) -> Page[Any]:

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from app.campaigns import service as campaigns
 from app.core.clock import utc_now
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 from app.core.errors import Conflict
 from app.evaluations import revisions, service
 from app.evaluations.enums import Status
@@ -25,7 +25,7 @@ _MEMBERS = {
 def find_reviewable(
     session: Session, evaluation_id: str, *, for_update: bool
 ) -> tuple[Evaluation, EvaluationResult]:
-    """Return a finished evaluation and its results, locked until the commit if asked.
+    """Return a finished evaluation and its results, locked until the commit if `for_update`.
 
     Raises:
         NotFound: there is no such evaluation.
@@ -56,8 +56,8 @@ def amend(
 ) -> None:
     """Replace the results, and the columns that lists and analytics read.
 
-    The first change keeps the engine's own document. No event is published: the contract's
-    `evaluation.completed` tells that the engine has finished, and it does so once.
+    The first change keeps the engine's own document. No event is published:
+    `evaluation.completed` is published once, when the engine has finished.
     """
     if result.as_judged is None:
         result.as_judged = result.document
@@ -96,9 +96,7 @@ def note_review(
         reviewer: by whom the filter `reviewed_by` then finds the evaluation.
     """
     if reviewer is not None:
-        row = upsert_into(session, EvaluationReviewer)
-        values = {"reviewer": reviewer, "evaluation_id": evaluation.id}
-        session.execute(row.values(**values).on_conflict_do_nothing())
+        insert_missing(session, EvaluationReviewer, reviewer=reviewer, evaluation_id=evaluation.id)
     result.document = {**result.document, "reviews": [*result.document["reviews"], review]}
     evaluation.review_status = status
     evaluation.updated_at = utc_now()

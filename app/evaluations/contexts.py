@@ -1,6 +1,6 @@
-"""Context of a source besides its words: stored with its evaluation, read by the judge."""
+"""Context of a source: facts about it, stored with its evaluation and read by the judge."""
 
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -8,21 +8,23 @@ from app.ai.context import Context
 from app.core.clock import iso_utc, utc_now
 from app.evaluations.models import Evaluation
 
+_NAMES = tuple(field.name for field in fields(Context))
+_MOMENTS = frozenset(field.name for field in fields(Context) if "datetime" in str(field.type))
+
 
 def document_of(context: Context) -> dict[str, Any]:
     """Return the known facts as a JSON document."""
     return {
         name: iso_utc(value) if isinstance(value, datetime) else value
-        for name, value in asdict(context).items()
-        if value is not None
+        for name in _NAMES
+        if (value := getattr(context, name)) is not None
     }
 
 
 def context_of(evaluation: Evaluation) -> Context:
     """Return the context of an evaluation, from its document and its columns."""
-    moments = {field.name for field in fields(Context) if "datetime" in str(field.type)}
     known: dict[str, Any] = {
-        name: datetime.fromisoformat(value) if name in moments else value
+        name: datetime.fromisoformat(value) if name in _MOMENTS else value
         for name, value in (evaluation.context or {}).items()
     }
     known["brand_names"] = tuple(known.get("brand_names", ()))

@@ -149,7 +149,7 @@ def list_page(
     current: bool = True,
     **filters: str | float | bool | datetime | Sequence[str],
 ) -> Page[Any]:
-    """List evaluations as mappings, newest first unless asked otherwise.
+    """List evaluations as mappings, newest first by default.
 
     Args:
         current: only the current revision of each source; else every revision.
@@ -158,7 +158,7 @@ def list_page(
     """
     wanted = conditions(current=current, **filters)
     total_count = _count(session, wanted, current=current, filtered=bool(filters))
-    offset = (request.page - 1) * request.page_size
+    offset = request.offset
     rows: Sequence[Any] = []
     if offset < total_count:
         statement = _page(wanted, request, offset, total_count)

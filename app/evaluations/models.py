@@ -1,15 +1,13 @@
 """Tables of evaluations, their results and their search texts."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, text
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy import JSON, ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.database.counters import Counted
-from app.core.database.session import Table, UtcDateTime
-from app.core.database.upserts import upsert_into
+from app.core.database.counters import Total
+from app.core.database.session import Table, UtcDateTime, partial_index
 from app.core.jobs.leases import JobState, LeasedJob
 from app.evaluations.enums import ReviewStatus, Status
 
@@ -28,7 +26,6 @@ _FACETS = (
     "sentiment_trend",
     "resolution",
 )
-_ASKED_ANEW = text("re_evaluation_id IS NOT NULL")
 _MORE_FACETS = ("source_type", "language", "scorecard_id")
 
 
@@ -37,7 +34,7 @@ class Evaluation(Table):
 
     Of each source exactly one revision is current: the newest completed one, and where none is
     completed the newest. `context` contains the facts about the conversation, as the judge was given them.
-    `re_evaluation_id` names the re-evaluation of many that has asked for it.
+    `re_evaluation_id` names the bulk re-evaluation that opened it.
     """
 
     __tablename__ = "evaluations"
@@ -64,31 +61,26 @@ class Evaluation(Table):
         Index("ix_evaluations_started", "is_current", "started_at", "id"),
         Index("ix_evaluations_duration", "is_current", "duration_seconds", "id"),
         Index("ix_evaluations_created", "created_at", "id"),
-        Index(
+        partial_index(
             "ix_evaluations_reviewed",
-            "executive_id",
-            *("created_at", "is_current", "status", "review_status"),
-            sqlite_where=text("review_status <> 'none'"),
-            postgresql_where=text("review_status <> 'none'"),
+            *("executive_id", "created_at", "is_current", "status", "review_status"),
+            where="review_status <> 'none'",
         ),
-        Index(
+        partial_index(
             "ix_evaluations_review_queue",
             *("review_status", "created_at", "id"),
-            sqlite_where=text("review_status <> 'none'"),
-            postgresql_where=text("review_status <> 'none'"),
+            where="review_status <> 'none'",
         ),
-        Index(
+        partial_index(
             "ix_evaluations_auto_failed",
             *("auto_failed", "created_at", "id", "is_current", "status", "review_status"),
-            sqlite_where=text("auto_failed = 1"),
-            postgresql_where=text("auto_failed"),
+            where="auto_failed",
+            sqlite_where="auto_failed = 1",
         ),
-        Index(
+        partial_index(
             "ix_evaluations_re_evaluation",
-            "re_evaluation_id",
-            "status",
-            sqlite_where=_ASKED_ANEW,
-            postgresql_where=_ASKED_ANEW,
+            *("re_evaluation_id", "status"),
+            where="re_evaluation_id IS NOT NULL",
         ),
     )
 
@@ -196,23 +188,13 @@ class SearchText(Table):
     text: Mapped[str]
 
 
-class EvaluationTotal(Counted):
+class EvaluationTotal(Total):
     """The number of evaluations, so that an unfiltered list need not count them.
 
     `kind` is `all` (every revision) or `current` (one for each source).
     """
 
     __tablename__ = "evaluation_totals"
-
-    kind: Mapped[str] = mapped_column(primary_key=True)
-    quantity: Mapped[int]
-
-    @classmethod
-    def add(cls, session: Session, row_id: str, amounts: Mapping[str, int]) -> None:
-        """Add to the quantity of a kind now, or begin it."""
-        statement = upsert_into(session, cls).values(kind=row_id, **amounts)
-        more = {"quantity": cls.quantity + statement.excluded.quantity}
-        session.execute(statement.on_conflict_do_update(index_elements=["kind"], set_=more))
 
 
 class StoredTranscript(Table):
@@ -264,8 +246,8 @@ class EvaluationJob(LeasedJob):
 class ReEvaluation(Table):
     """A bulk re-evaluation and its progress.
 
-    Those from `cursor`, exclusive, to `last_id` are still to be looked at. `selected` is how many
-    were meant when it was asked for, `failures` how often the next few could not be opened.
+    Evaluations after `cursor`, up to `last_id`, are still to be opened. `selected` is their number at
+    the request; `failures` counts batches that could not be opened, since the last that could.
     """
 
     __tablename__ = "re_evaluations"

@@ -90,14 +90,14 @@ def _set_columns(evaluation: Evaluation, judgement: Judgement, turn_count: int |
 
 
 def _result_of(evaluation: Evaluation, judgement: Judgement) -> EvaluationResult:
-    felt = {
+    sentiments = {
         sentiment.segment_id: [sentiment.label, sentiment.score]
         for sentiment in judgement.segment_sentiments
     }
     return EvaluationResult(
         evaluation_id=evaluation.id,
         document=judgement.results,
-        segment_sentiments=felt,
+        segment_sentiments=sentiments,
         signals=dict(judgement.signals),
     )
 
@@ -134,9 +134,9 @@ def count(
 ) -> None:
     """Count each evaluated source once: a further revision does not count again.
 
-    So `evaluationCount` is the number of conversations, recordings and calls that have a
-    completed evaluation in the engagement, and so it is with a campaign. Call it before the
-    evaluations themselves are completed.
+    The `evaluationCount` of an engagement or a campaign is the number of its conversations,
+    recordings and calls that have a completed evaluation. Call it before the evaluations
+    themselves are completed.
     """
     of_engagement: Counter[str] = Counter()
     of_campaign: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Results of an evaluation: the stored document, completed with what only time can tell."""
+"""Results of an evaluation: the stored document, completed with metrics that are decided later."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

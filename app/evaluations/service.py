@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.ai.judge import Judgement
 from app.core.clock import utc_now
+from app.core.database.rows import find_mapping, find_row
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
 from app.evaluations import outcome, revisions
@@ -39,7 +40,7 @@ class Opening:
 
     Args:
         transcript_id: the transcript to judge; by default the newest one at the end.
-        context: known facts besides the words (see `contexts.document_of`).
+        context: known facts about the conversation (see `contexts.document_of`).
         created_at: now by default.
     """
 
@@ -207,7 +208,7 @@ def fail(session: Session, evaluation_id: str, *, code: str, message: str) -> Ev
     """End an evaluation without a result; a second call does nothing.
 
     Args:
-        code: one of `enums.ErrorCode`.
+        code: one of `enums.FailureCode`.
         message: a sentence for API callers, never the text of an exception.
 
     Raises:
@@ -231,11 +232,8 @@ def cancel(session: Session, evaluation_id: str) -> Evaluation:
 
 
 def find(session: Session, evaluation_id: str, *, for_update: bool = False) -> Evaluation:
-    """Return the row of an evaluation, locked if asked; `NotFound` where there is none."""
-    evaluation = session.get(Evaluation, evaluation_id, with_for_update=for_update)
-    if evaluation is None:
-        raise NotFound("There is no such evaluation.")
-    return evaluation
+    """Return the row of an evaluation, locked if `for_update`; `NotFound` where there is none."""
+    return find_row(session, Evaluation, evaluation_id, "evaluation", for_update=for_update)
 
 
 def find_all(session: Session, evaluation_ids: Sequence[str]) -> list[Evaluation]:
@@ -249,13 +247,9 @@ def find_all(session: Session, evaluation_ids: Sequence[str]) -> list[Evaluation
 
 def get(session: Session, evaluation_id: str) -> dict[str, Any]:
     """Show an evaluation with its summary; `NotFound` where there is none."""
-    row = (
-        session.execute(_DETAIL.where(Evaluation.__table__.c.id == evaluation_id))
-        .mappings()
-        .first()
+    row = find_mapping(
+        session, _DETAIL.where(Evaluation.__table__.c.id == evaluation_id), "evaluation"
     )
-    if row is None:
-        raise NotFound("There is no such evaluation.")
     return dict(row)
 
 

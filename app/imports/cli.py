@@ -3,17 +3,18 @@
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import click
 from marshmallow import ValidationError
+from marshmallow.fields import Field
 
-from app.core.errors import AppError, InvalidInput
+from app.core.commands import errors_as_messages
+from app.core.errors import AppError
 from app.core.process import background
-from app.core.runtime import Runtime
 from app.imports import files, request_parsing, service
 from app.imports.file_import import EndedRecording, FileImport
 from app.imports.files import AUTO, STDIN, UnknownFormat
@@ -22,60 +23,54 @@ from app.imports.formats.catalogue import FORMATS
 from app.imports.formats.records import Unreadable
 from app.imports.formats.roles import ROLES
 from app.imports.loading.import_counts import ImportCounts, RecordOutcome
-from app.imports.loading.normalise import summary_of
 from app.imports.options import ON_CONFLICT, ImportOptions
 from app.imports.progress import Progress, ScoreProgress
 from app.imports.recordings.metadata import NamePattern, RecordingMetadata
 from app.imports.schemas.requests import (
     ImportCountsSchema,
-    ImportDefaults,
     ImportErrorSchema,
 )
 from app.web.current import current_runtime
-from app.web.schemas.fields import Zone
+from app.web.schemas.fields import LanguageTag, Zone
 
 _POLL_S = 0.25
 _WATCH_S = 1.0
 
 
-def _roles(_: object, __: object, values: tuple[str, ...]) -> dict[str, str]:
-    """Parse `NAME=ROLE` options; the name may contain `=`."""
-    roles = {}
+def _pairs(_: object, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Parse options such as COLUMN=FIELD, as their callback; the part before may contain `=`."""
+    pairs = {}
     for value in values:
-        name, _, role = value.rpartition("=")
-        if not name or role not in ROLES:
-            raise click.BadParameter(f"{value!r} is not NAME=ROLE; roles are {', '.join(ROLES)}")
-        roles[name] = role
+        name, _, text = value.rpartition("=")
+        if not name or not text:
+            raise click.BadParameter(f"{value!r} is not {option.metavar}")
+        pairs[name] = text
+    return pairs
+
+
+def _roles(context: object, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    roles = _pairs(context, option, values)
+    for role in roles.values():
+        if role not in ROLES:
+            raise click.BadParameter(f"the role in NAME=ROLE must be one of {', '.join(ROLES)}")
     return roles
 
 
-def _language(_: object, __: object, value: str | None) -> str | None:
-    try:
-        ImportDefaults().load({"language": value})
-    except ValidationError as error:
-        raise click.BadParameter("this must be a language tag such as en or hi-IN") from error
-    return value
+def _as(field: Field[Any], form: str) -> Callable[[object, object, str | None], str | None]:
+    """Return the callback of an option that has to be a value of a field of the API."""
+
+    def check(_: object, __: object, value: str | None) -> str | None:
+        try:
+            field.deserialize(value)
+        except ValidationError as error:
+            raise click.BadParameter(f"this must be {form}") from error
+        return value
+
+    return check
 
 
-def _columns(_: object, __: object, values: tuple[str, ...]) -> dict[str, str]:
-    """Parse `COLUMN=FIELD` options; the column may contain `=`."""
-    columns = {}
-    for value in values:
-        column, _, field = value.rpartition("=")
-        if not column or not field:
-            raise click.BadParameter(f"{value!r} is not COLUMN=FIELD")
-        columns[column] = field
-    return columns
-
-
-def _timezone(_: object, __: object, value: str | None) -> str | None:
-    if value is None:
-        return None
-    try:
-        Zone().deserialize(value)
-    except ValidationError as error:
-        raise click.BadParameter("this must be an IANA name such as Europe/London") from error
-    return value
+_LANGUAGE = _as(LanguageTag(allow_none=True), "a language tag such as en or hi-IN")
+_ZONE = _as(Zone(allow_none=True), "an IANA name such as Europe/London")
 
 
 @click.command("import")
@@ -86,7 +81,7 @@ def _timezone(_: object, __: object, value: str | None) -> str | None:
 @click.option("--call-center", help="Default call centre, by name or id.")
 @click.option("--executive", help="Default executive, by name or id.")
 @click.option("--channel", type=click.Choice(["chat", "voice_bot"]), help="Channel of transcripts.")
-@click.option("--language", callback=_language, help="Default language tag.")
+@click.option("--language", callback=_LANGUAGE, help="Default language tag.")
 @click.option(
     "--role",
     "roles",
@@ -110,10 +105,10 @@ def _timezone(_: object, __: object, value: str | None) -> str | None:
     "columns",
     metavar="COLUMN=FIELD",
     multiple=True,
-    callback=_columns,
+    callback=_pairs,
     help="Field of a CSV column, or `ignore`; may be repeated.",
 )
-@click.option("--timezone", callback=_timezone, help="Time zone of times without an offset.")
+@click.option("--timezone", callback=_ZONE, help="Time zone of times without an offset.")
 @click.option(
     "--metadata",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -145,7 +140,8 @@ def import_(
     if watch and (as_json or arguments["dry_run"] or not Path(source).is_dir()):
         raise click.UsageError("--watch needs a folder, and neither --json nor --dry-run.")
     options = request_parsing.options_from_command(arguments, runtime.settings.engagement_types)
-    _require_references(runtime, options)
+    with errors_as_messages(), runtime.db.reading() as session:
+        service.require_references(session, options)
     with _explained():
         described = RecordingMetadata(
             table=metadata,
@@ -166,16 +162,6 @@ def import_(
         _print(counts, options)
     if counts.by_outcome[RecordOutcome.FAILED]:
         sys.exit(1)
-
-
-def _require_references(runtime: Runtime, options: ImportOptions) -> None:
-    try:
-        with runtime.db.reading() as session:
-            service.require_references(session, options)
-    except InvalidInput as error:
-        raise click.ClickException(summary_of(error)) from error
-    except AppError as error:
-        raise click.ClickException(error.message) from error
 
 
 @contextmanager

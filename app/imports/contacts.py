@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from app.conversations import queries as conversation_queries
 from app.conversations import service as conversations
+from app.core.database.upserts import Upserted
 from app.imports.loading.named_references import NameResolver
 from app.voice_calls import evaluation_requests
 from app.voice_calls import queries as voice_call_queries
@@ -20,8 +21,8 @@ def put_conversation(
     names: dict[str, str],
     *,
     evaluate: bool | None = None,
-) -> tuple[RowMapping, bool]:
-    """Create or update a conversation; the second value tells whether it was created.
+) -> Upserted[RowMapping]:
+    """Create or update a conversation.
 
     Args:
         values: the columns.
@@ -31,12 +32,13 @@ def put_conversation(
     Raises:
         InvalidInput: a referenced row does not exist.
     """
-    ids = NameResolver(session).ids_of(names)
-    record, created, _ = conversations.upsert(session, external_id, {**values, **ids})
+    values |= NameResolver(session).ids_of(names)
+    stored = conversations.upsert(session, external_id, values)
     if evaluate is False:
-        return record, created
-    conversations.request_evaluation(session, record["id"], even_open=bool(evaluate))
-    return conversation_queries.get(session, record["id"]), created
+        return stored
+    conversation_id = stored.record["id"]
+    conversations.request_evaluation(session, conversation_id, even_open=bool(evaluate))
+    return stored._replace(record=conversation_queries.get(session, conversation_id))
 
 
 def put_voice_call(
@@ -46,20 +48,15 @@ def put_voice_call(
     names: dict[str, str],
     *,
     evaluate: bool | None = None,
-) -> tuple[dict[str, Any], bool]:
-    """Create or update a voice call; the second value tells whether it was created.
+) -> Upserted[dict[str, Any]]:
+    """Create or update a voice call; unless `evaluate` is False, an ended call is evaluated.
 
-    Args:
-        values: the columns.
-        names: the names that are given in place of ids, by field.
-        evaluate: unless False, an ended call is evaluated.
-
-    Raises:
-        InvalidInput: a referenced row does not exist.
+    The other arguments and errors are those of `put_conversation`.
     """
-    ids = NameResolver(session).ids_of(names)
-    record, created, _ = voice_calls.upsert(session, external_id, {**values, **ids})
+    values |= NameResolver(session).ids_of(names)
+    stored = voice_calls.upsert(session, external_id, values)
     if evaluate is False:
-        return record, created
-    evaluation_requests.request_evaluation(session, record["id"])
-    return voice_call_queries.get(session, record["id"]), created
+        return stored
+    voice_call_id = stored.record["id"]
+    evaluation_requests.request_evaluation(session, voice_call_id)
+    return stored._replace(record=voice_call_queries.get(session, voice_call_id))

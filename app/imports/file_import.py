@@ -1,4 +1,4 @@
-"""Import of files by the command: texts in batches, recordings one by one, both up to the score."""
+"""Import of files by the command: texts in batches, recordings one by one."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ from app.imports.recordings.metadata import RecordingMetadata
 
 _RETRY_S = 1.0
 _TRIES = 3
-_LOOKED_AT_ONCE = 500
+_CHECKED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ class FileImport:
         """
         if not self.waiting:
             return []
-        evaluation_ids = self._awaited.first(_LOOKED_AT_ONCE)
-        audio_file_ids = self._awaited_recordings.first(_LOOKED_AT_ONCE)
+        evaluation_ids = self._awaited.first(_CHECKED_AT_ONCE)
+        audio_file_ids = self._awaited_recordings.first(_CHECKED_AT_ONCE)
         with self._runtime.db.reading() as session:
             ended = service.ended_evaluations(session, evaluation_ids) if evaluation_ids else []
             results = recordings.results_among(session, audio_file_ids) if audio_file_ids else []

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.jobs.leases import Lease
-from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_next
+from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_one
 from app.core.runtime import Runtime
 from app.core.storage.files import require_space
 from app.imports import files, service, uploads
@@ -46,9 +46,7 @@ def run_import(runtime: Runtime, import_id: str) -> None:
         fail=_fail,
         is_final=lambda error: isinstance(error, UnknownFormat | FileMissing),
     )
-    lease = run_next(runtime, job_type, import_id)
-    if lease is not None and lease.job_id != import_id:
-        runtime.doorbell.ring(service.bell(import_id))
+    run_one(runtime, job_type, service.bell(import_id))
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:

@@ -39,12 +39,7 @@ class ImportOptions:
 
     def as_document(self) -> dict[str, Any]:
         """Return the options as JSON types."""
-        mappings = {
-            "defaults": dict(self.defaults),
-            "roles": dict(self.roles),
-            "columns": dict(self.columns),
-        }
-        return {**asdict(self), **mappings}
+        return asdict(self)
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:

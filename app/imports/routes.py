@@ -7,6 +7,7 @@ from flask import request
 from app.campaigns.schemas import CampaignSchema
 from app.conversations.preparation import prepare_conversation
 from app.conversations.schemas import ConversationSchema
+from app.core.database.upserts import Upserted
 from app.core.errors import InvalidInput
 from app.directory import service as directory
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
@@ -141,8 +142,8 @@ def put_conversation(query: dict[str, bool], body: dict[str, Any], external_id: 
     names = pop_names(body)
     values = prepare_conversation(body, Redactor.of(current_runtime()))
     with current_runtime().db.writing() as session:
-        record, created = contacts.put_conversation(session, external_id, values, names, **query)
-    return record, 201 if created else 200
+        stored = contacts.put_conversation(session, external_id, values, names, **query)
+    return _answer(stored)
 
 
 @blp.put("/voice-calls/<external_id>", **_UPSERT)
@@ -156,8 +157,8 @@ def put_voice_call(query: dict[str, bool], body: dict[str, Any], external_id: st
     names = pop_names(body)
     values = prepare_voice_call(body, Redactor.of(current_runtime()))
     with current_runtime().db.writing() as session:
-        record, created = contacts.put_voice_call(session, external_id, values, names, **query)
-    return record, 201 if created else 200
+        stored = contacts.put_voice_call(session, external_id, values, names, **query)
+    return _answer(stored)
 
 
 @blp.put("/campaigns/<external_id>", **_UPSERT)
@@ -168,8 +169,8 @@ def put_campaign(body: dict[str, Any], external_id: str) -> Any:
     """Create or replace the campaign with this external id."""
     external_id = normalised_external_id(external_id, body.pop("external_id", None))
     with current_runtime().db.writing() as session:
-        campaign, created = store_campaign(session, external_id, body)
-    return campaign, 201 if created else 200
+        stored = store_campaign(session, external_id, body)
+    return _answer(stored)
 
 
 @blp.put("/call-centers/<external_id>", **_UPSERT)
@@ -180,8 +181,8 @@ def put_call_center(body: dict[str, Any], external_id: str) -> Any:
     """Create or replace the call centre with this external id."""
     external_id = normalised_external_id(external_id, body.pop("external_id", None))
     with current_runtime().db.writing() as session:
-        call_center, created = directory.upsert_call_center(session, external_id, body)
-    return call_center, 201 if created else 200
+        stored = directory.upsert_call_center(session, external_id, body)
+    return _answer(stored)
 
 
 @blp.put("/executives/<external_id>", **_UPSERT)
@@ -192,5 +193,9 @@ def put_executive(body: dict[str, Any], external_id: str) -> Any:
     """Create or replace the executive with this external id."""
     external_id = normalised_external_id(external_id, body.pop("external_id", None))
     with current_runtime().db.writing() as session:
-        executive, created = directory.upsert_executive(session, external_id, body)
-    return executive, 201 if created else 200
+        stored = directory.upsert_executive(session, external_id, body)
+    return _answer(stored)
+
+
+def _answer(stored: Upserted[Any]) -> tuple[Any, int]:
+    return stored.record, 201 if stored.created else 200

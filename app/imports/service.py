@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, or_, select, update
@@ -10,8 +11,9 @@ from sqlalchemy.orm import Session, defer
 
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
-from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
@@ -31,6 +33,7 @@ from app.imports.options import ImportOptions
 from app.imports.sealed_documents import Documents
 
 QUEUE = "imports"
+bell = partial(Bell, QUEUE)
 # How long the input of a dry run waits to be confirmed, and that of a failed import to be tried again.
 INPUT_KEPT_FOR = timedelta(hours=1)
 # Codes of failures that the input has not caused.
@@ -54,11 +57,6 @@ class ImportTask:
     done: int
 
 
-def bell(import_id: str) -> Bell:
-    """Return the bell that tells a worker of an import."""
-    return Bell(QUEUE, import_id)
-
-
 def create(
     session: Session,
     keyring: Keyring,
@@ -75,7 +73,6 @@ def create(
         InvalidInput: a default or the scorecard does not exist.
     """
     require_references(session, options)
-    now = utc_now()
     import_id = new_id("imp")
     row = Import(
         id=import_id,
@@ -86,8 +83,6 @@ def create(
         file_id=file_id,
         file_name=file_name,
         options=options.as_document(),
-        due_at=now,
-        queued_at=now,
     )
     session.add(row)
     session.flush()
@@ -119,9 +114,7 @@ def get(session: Session, import_id: str) -> dict[str, Any]:
     Raises:
         NotFound: there is no such import.
     """
-    row = session.get(Import, import_id)
-    if row is None:
-        raise NotFound("There is no such import.")
+    row = find_row(session, Import, import_id, "import")
     return _record(row)
 
 
@@ -131,14 +124,13 @@ def list_page(
     """Return a page of imports, newest first by default.
 
     Args:
-        status: only imports in one of these states; all unless said.
+        status: only imports in one of these states; by default all.
     """
     statement = select(Import).options(defer(Import.sealed_documents))
     if status:
         statement = statement.where(or_(*(_has_status(name) for name in status)))
     page = select_page(session, statement, request, sortable=_SORTABLE, tail=Import.id)
-    records = [_record(row["Import"]) for row in page.items]
-    return Page(records, page.page, page.page_size, page.total_count)
+    return replace(page, items=[_record(row["Import"]) for row in page.items])
 
 
 def require_disk_space(settings: Settings) -> None:
@@ -155,9 +147,7 @@ def proceed(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any
         NotFound: there is no such import.
         Conflict: it is neither a dry run that has ended nor failed, or its documents are deleted.
     """
-    row = session.get(Import, import_id, with_for_update=True)
-    if row is None:
-        raise NotFound("There is no such import.")
+    row = find_row(session, Import, import_id, "import", for_update=True)
     options = ImportOptions.from_document(row.options)
     has_failed = row.state == JobState.FAILED
     if not has_failed and not (options.dry_run and row.state == JobState.SUCCEEDED):

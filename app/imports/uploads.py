@@ -8,8 +8,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
-from app.core.errors import InvalidInput, NotFound
+from app.core.errors import InvalidInput
 from app.core.ids import new_id
 from app.core.jobs.leases import OPEN_STATES, JobState
 from app.core.runtime import Runtime
@@ -45,8 +46,7 @@ def reserve(
         raise InvalidInput.field("sizeBytes", f"sizeBytes must be at most {limit}.", code="RANGE")
     runtime.storage.require_space(size_bytes)
     service.require_references(session, options)
-    now = utc_now()
-    expires_at = (now + timedelta(seconds=runtime.settings.url_ttl_s)).replace(microsecond=0)
+    expires_at = (utc_now() + timedelta(seconds=runtime.settings.url_ttl_s)).replace(microsecond=0)
     import_id = new_id("imp")
     session.add(
         Import(
@@ -57,7 +57,6 @@ def reserve(
             file_name=file_name,
             options=options.as_document(),
             due_at=expires_at,
-            queued_at=now,
         )
     )
     grant = Grant(
@@ -89,9 +88,7 @@ def mark_stored(session: Session, file_id: str) -> None:
     Raises:
         NotFound: there is no such import any more.
     """
-    row = session.get(Import, file_id, with_for_update=True)
-    if row is None:
-        raise NotFound("There is no such import.")
+    row = find_row(session, Import, file_id, "import", for_update=True)
     if row.state == AWAITED:
         row.state, row.due_at = JobState.QUEUED, utc_now()
         ring_after_commit(session, service.bell(row.id))

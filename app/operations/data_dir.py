@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -12,10 +13,15 @@ from app.operations.failure import CannotRun
 
 _UP = "up.lock"
 _IN_USE = "in-use.lock"
+# Of former versions: heartbeats and the counts of requests.
+_FORMER_FILES = ("sender.beat", "worker.beat")
+_FORMER_FOLDER = "request-counts"
 
 
 def prepare(data_dir: Path) -> None:
     """Create the folder so that only its owner can read it, as all files of this process from now on.
+
+    What only former versions needed is deleted.
 
     Raises:
         CannotRun: it cannot be created or written to.
@@ -33,6 +39,9 @@ def prepare(data_dir: Path) -> None:
         ) from error
     with suppress(PermissionError):
         data_dir.chmod(0o700)
+    for name in _FORMER_FILES:
+        (data_dir / name).unlink(missing_ok=True)
+    shutil.rmtree(data_dir / _FORMER_FOLDER, ignore_errors=True)
 
 
 def lock_exclusively(data_dir: Path, *, wait_s: float = 35) -> int:

@@ -1,9 +1,11 @@
 """Command group `db`: upgrade, check, back up and restore the database."""
 
+import sys
 from pathlib import Path
 
 import click
 
+from app.core.process.command import COMMAND
 from app.core.storage.opening import storage_folder
 from app.operations import migrating, start_checks, stored_secrets
 from app.operations.backups import service as backups
@@ -13,9 +15,6 @@ from app.operations.environment import settings_here
 from app.operations.failure import CannotRun, plain_errors
 from app.packages import load_tables
 
-_with_keys = click.option(
-    "--with-keys", is_flag=True, help="Include the master keys, encrypted by a passphrase."
-)
 _passphrase_file = click.option(
     "--passphrase-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -42,7 +41,9 @@ def db_upgrade() -> None:
 @db.command("backup")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--database-only", is_flag=True, help="Leave out recordings and exports.")
-@_with_keys
+@click.option(
+    "--with-keys", is_flag=True, help="Include the master keys, encrypted by a passphrase."
+)
 @_passphrase_file
 def db_backup(
     *, folder: Path, database_only: bool, with_keys: bool, passphrase_file: Path | None
@@ -75,7 +76,9 @@ def db_backup(
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="A later copy of the folder `erasures`: what it names is erased again.",
 )
-@_with_keys
+@click.option(
+    "--with-keys", is_flag=True, help="Take the master keys from the backup, by their passphrase."
+)
 @_passphrase_file
 def db_restore(
     *, folder: Path, erasures: Path | None, with_keys: bool, passphrase_file: Path | None
@@ -98,7 +101,7 @@ def db_restore(
         if done.revived:
             click.echo(
                 f"Revoked or disabled since the backup, and working again: {', '.join(done.revived)}. "
-                "Revoke the keys (`./run keys revoke`) and disable the people (`./run users disable`)."
+                f"Revoke the keys (`{COMMAND} keys revoke`) and disable the people (`{COMMAND} users disable`)."
             )
         if done.old_database is not None:
             click.echo(f"The former database is {done.old_database}.")
@@ -139,7 +142,7 @@ def db_check() -> None:
         load_tables()
         revision = migrating.current(settings)
         if not revision:
-            raise CannotRun("the database has no tables yet: run `./run db upgrade`")
+            raise CannotRun(f"the database has no tables yet: run `{COMMAND} db upgrade`")
         with migrating.migration_engine(settings).connect() as connection:
             start_checks.require_tables(connection)
         if settings.is_sqlite:
@@ -153,6 +156,8 @@ def db_check() -> None:
 
 def _passphrase(file: Path | None, *, confirm: bool) -> str:
     if file is None:
+        if not sys.stdin.isatty():
+            raise CannotRun("nobody can type a passphrase here: use --passphrase-file")
         entered: str = click.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm)
         return entered
     lines = file.read_text(encoding="utf-8").splitlines()

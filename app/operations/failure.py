@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from sqlalchemy.exc import DBAPIError
 
 from app.core.errors import AppError
+from app.core.process.command import COMMAND
 from app.core.secrets.encryption import UnknownMasterKey
 from app.core.settings import SettingsError
 from app.core.storage.objects import ForeignStorage
@@ -35,7 +36,7 @@ def text_of(error: Exception) -> str:
         return error.message
     if isinstance(error, sqlite3.Error | DBAPIError):
         reason = error.orig if isinstance(error, DBAPIError) else error
-        return f"the database cannot be used: {reason}; run `./run db check`"
+        return f"the database cannot be used: {reason}; run `{COMMAND} db check`"
     return str(error)
 
 

@@ -51,7 +51,7 @@ def prepare(settings: Settings, *, access_file: Path | None) -> FirstAccess:
             backups.backup_before_upgrade(settings, revision)
         migrating.upgrade(settings)
     start_checks.require_usable(runtime)
-    erasures.repeat_erasures(runtime)
+    erasures.repeat_erasures_at_start(runtime)
     with runtime.db.writing() as session:
         deployment.lock(session)
         access = FirstAccess(api_key="", secret="", password="", file="")

@@ -30,6 +30,7 @@ from app.core.database.schema_revision import (
     needed_revision,
     stored_revision,
 )
+from app.core.process.command import COMMAND
 from app.core.settings import Settings
 from app.operations.failure import CannotRun
 
@@ -134,7 +135,7 @@ def _to_head_in_steps(engine: Engine) -> None:
             if time.monotonic() > until:
                 raise CannotRun(
                     "the upgrade found a table in use for minutes: end long transactions, such as "
-                    "exports or backups, and run `./run db upgrade` again, which goes on from here"
+                    f"exports or backups, and run `{COMMAND} db upgrade` again, which goes on from here"
                 ) from error
         time.sleep(_PAUSE_S)
 

@@ -6,6 +6,7 @@ from sqlalchemy.orm import Session
 from app.core.database import key_checks, schema_check
 from app.core.database.schema_revision import is_usable, needed_revision, stored_revision
 from app.core.errors import ServiceUnavailable
+from app.core.process.command import COMMAND
 from app.core.runtime import Runtime
 from app.core.storage import marker
 from app.operations import stored_secrets
@@ -50,7 +51,7 @@ def require_tables(database: Session | Connection) -> None:
     if not is_usable(database):
         raise CannotRun(
             f"the tables are at {revision or 'no revision'}, this version needs "
-            f"{needed_revision()}: run `./run db upgrade`"
+            f"{needed_revision()}: run `{COMMAND} db upgrade`"
         )
     problems = schema_check.differences(database)
     if problems:

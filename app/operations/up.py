@@ -23,6 +23,7 @@ import click
 
 from app import __version__
 from app.core.process import log
+from app.core.process.command import COMMAND
 from app.core.secrets.encryption import KEY_FILE
 from app.core.settings import Settings
 from app.operations import data_dir
@@ -242,7 +243,7 @@ def _print_ready(
         f"  Queue      {choice.description}",
     ]
     if not with_worker:
-        lines.append("  Worker     none (--no-worker): start one with `./run worker`")
+        lines.append(f"  Worker     none (--no-worker): start one with `{COMMAND} worker`")
     elif problem := speech_problem(settings):
         lines.append(f"  Speech     {problem}")
     lines += addresses.tls_notes(settings)

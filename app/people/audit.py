@@ -1,4 +1,4 @@
-"""Audit trail: entries are only added, and deleted when their time is over."""
+"""Audit trail: entries are only added, and deleted when they expire."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 from app.core.ids import new_id
 from app.people.models import AuditEntry
 
@@ -56,7 +56,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """The person of a request, or None before they have signed in, and where they sit."""
+    """The person of a request, or None before they have signed in, and the address of the client."""
 
     user_id: str | None
     address: str
@@ -83,7 +83,7 @@ def record_daily(session: Session, actor: Actor, action: Action, object_id: str)
     """Add an entry unless this person has one today for the same action and object."""
     entry = _entry(actor, action, object_id)
     entry["day"] = entry["at"].date().isoformat()
-    session.execute(upsert_into(session, AuditEntry).values(**entry).on_conflict_do_nothing())
+    insert_missing(session, AuditEntry, **entry)
 
 
 def list_page(session: Session, request: PageRequest, **filters: Any) -> Page[Any]:
@@ -107,21 +107,21 @@ def entries_before(
 
 def users_who(session: Session, action: Action, object_id: str) -> list[str]:
     """Return the ids of the people who have done this to an object, in order of their first time."""
-    found = session.scalars(
+    user_ids = session.scalars(
         select(AuditEntry.user_id)
         .where(AuditEntry.object_id == object_id, AuditEntry.action == action)
         .order_by(AuditEntry.at)
     )
-    return list(dict.fromkeys(user_id for user_id in found if user_id))
+    return list(dict.fromkeys(user_id for user_id in user_ids if user_id))
 
 
 def purge(session: Session, *, before: datetime) -> int:
     """Delete a batch of entries from before this moment; return how many."""
     old = select(AuditEntry.id).where(AuditEntry.at < before).limit(_PURGE_BATCH)
-    found = session.scalars(
+    deleted = session.scalars(
         delete(AuditEntry).where(AuditEntry.id.in_(old)).returning(AuditEntry.id)
     )
-    return len(found.all())
+    return len(deleted.all())
 
 
 def _conditions(filters: Mapping[str, Any]) -> list[ColumnElement[bool]]:

@@ -7,7 +7,9 @@ import click
 from sqlalchemy.orm import Session
 
 from app.core.clock import iso_utc
-from app.core.errors import AppError, NotFound
+from app.core.commands import errors_as_messages
+from app.core.errors import NotFound
+from app.core.process.command import COMMAND
 from app.people import audit, passwords, service, sessions
 from app.people.audit import COMMAND_LINE, Action
 from app.people.models import User
@@ -108,18 +110,14 @@ def sign_out(name: str) -> None:
 
 @contextmanager
 def _writing() -> Iterator[Session]:
-    try:
-        with current_runtime().db.writing() as session:
-            yield session
-    except AppError as error:
-        message = "; ".join(detail["message"] for detail in error.details) or error.message
-        raise click.ClickException(message) from error
+    with errors_as_messages(), current_runtime().db.writing() as session:
+        yield session
 
 
 def _user(session: Session, name: str) -> User:
     user = service.find_by_name(session, name)
     if user is None:
-        raise NotFound(f"There is no user {name}; `./run users list` lists them.")
+        raise NotFound(f"There is no user {name}; `{COMMAND} users list` lists them.")
     return user
 
 

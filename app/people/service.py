@@ -8,7 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
-from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.database.rows import find_row
+from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.people import sessions
 from app.people.models import User
@@ -76,10 +77,7 @@ def sign_in(session: Session, user: User, *, address: str, browser: str) -> str:
 
 def get(session: Session, user_id: str) -> User:
     """Return a user; raise `NotFound` if there is none."""
-    user = session.get(User, user_id)
-    if user is None:
-        raise NotFound("There is no such user.")
-    return user
+    return find_row(session, User, user_id, "user")
 
 
 def any_user(session: Session) -> bool:

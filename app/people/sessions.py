@@ -58,14 +58,14 @@ def start(session: Session, user_id: str, *, address: str, browser: str) -> str:
 
 def find(session: Session, token: str, settings: Settings) -> Person | None:
     """Return the person of a cookie; None if the session has ended or the account is disabled."""
-    found = session.execute(
+    match = session.execute(
         select(UserSession, User)
         .join(User, User.id == UserSession.user_id)
         .where(UserSession.token_hash == _hash_of(token), User.disabled_at.is_(None))
     ).first()
-    if found is None or _is_over(found.UserSession, settings, utc_now()):
+    if match is None or _is_over(match.UserSession, settings, utc_now()):
         return None
-    row, user = found.UserSession, found.User
+    row, user = match.UserSession, match.User
     return Person(
         user_id=user.id,
         name=user.name,

@@ -1,15 +1,20 @@
 """Jobs that erase a customer's data: short transactions, and stored bytes after each commit."""
 
+import logging
 from collections.abc import Sequence
 
 from app.audio_files import erasure as audio_files
 from app.audio_files.playback import objects as playback
+from app.core.database import deployment
 from app.core.jobs import leases
-from app.core.jobs.runner import JobType, RunningJob, run_next
+from app.core.jobs.runner import JobType, RunningJob, run_one
 from app.core.runtime import Runtime
-from app.privacy import records, service
+from app.core.storage.objects import StorageAway
+from app.privacy import service
 from app.privacy.models import Erasure
-from app.privacy.service import ErasureBatch
+from app.privacy.records import ErasureBatch, ErasureRecords
+
+logger = logging.getLogger(__name__)
 
 
 def run_erasure(runtime: Runtime, erasure_id: str) -> None:
@@ -18,9 +23,7 @@ def run_erasure(runtime: Runtime, erasure_id: str) -> None:
     Safe to run twice: the second run finds nothing more to erase.
     """
     job_type = JobType(claim=service.claim, handle=_erase, fail=service.fail)
-    lease = run_next(runtime, job_type, erasure_id)
-    if lease is not None and lease.job_id != erasure_id:
-        runtime.doorbell.ring(service.bell(erasure_id))
+    run_one(runtime, job_type, service.bell(erasure_id))
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:
@@ -50,29 +53,46 @@ def repeat_erasures(runtime: Runtime) -> int:
 
     Returns:
         The number of erasures that the database did not know.
+
+    Raises:
+        StorageAway: the storage of the records does not answer.
     """
-    folder = records.folder_of(runtime.settings)
+    records = ErasureRecords.of(runtime)
+    names = records.names()
     with runtime.db.reading() as session:
-        erasure_ids = service.not_known(session, records.erasure_ids(folder))
+        erasure_ids = service.not_known(session, sorted(names))
     for erasure_id in erasure_ids:
+        batches = [batch for name in names[erasure_id] for batch in records.read(name)]
         # One transaction, so that a crash repeats the whole erasure.
         with runtime.db.writing() as session:
-            for erased in records.read(folder, erasure_id):
-                service.erase_again(session, erasure_id, erased)
+            deployment.lock(session)
+            if service.not_known(session, [erasure_id]):  # else another host was faster
+                for batch in batches:
+                    service.erase_again(session, erasure_id, batch)
     if erasure_ids:
         purge_bytes(runtime)
     return len(erasure_ids)
 
 
+def repeat_erasures_at_start(runtime: Runtime) -> None:
+    """Erase again, unless the storage of the records does not answer: the next start will."""
+    try:
+        repeat_erasures(runtime)
+    except StorageAway as error:
+        logger.warning("erasures after a restore are not repeated now: %s", error)
+
+
 def _erase(job: RunningJob[Erasure]) -> None:
     """Erase batch by batch until a new search finds nothing of the customer."""
-    folder = records.folder_of(job.runtime.settings)
+    records = ErasureRecords.of(job.runtime)
     while batches := _find_batches(job):
         for batch in batches:
+            with job.runtime.db.reading() as session:
+                confirmed = service.confirmed(session, job.lease.job_id, batch)
+            # Before the transaction: what is erased always has a record.
+            records.add(job.lease.job_id, confirmed)
             with job.transaction() as session:
-                erased = service.erase_batch(session, job.lease, batch)
-                # Before the commit: what is erased always has a record.
-                records.append(folder, job.lease.job_id, erased)
+                service.erase_batch(session, job.lease, confirmed)
             purge_bytes(job.runtime)
             job.require_going_on()
     purge_bytes(job.runtime)

@@ -3,24 +3,28 @@
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeAlias
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.audio_files import erasure as audio_files
-from app.conversations import erasure as conversations
+from app.audio_files.models import AudioFile
+from app.conversations.models import Conversation
 from app.core.clock import utc_now
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.privacy import jobs, service
 from app.redaction import raw_texts
-from app.voice_calls import erasure as voice_calls
+from app.voice_calls.models import VoiceCall
 
 _BETWEEN_BATCHES_S = 0.05
 _BATCH = 500
 
 # Erases a batch from before a time; returns 0 if nothing was left.
-Step = Callable[[Session, datetime], int]
-OlderThan = Callable[..., Sequence[str]]
+Step: TypeAlias = Callable[[Session, datetime], int]
+_SourceTable: TypeAlias = type[Conversation | VoiceCall | AudioFile]
 
 
 def run(runtime: Runtime) -> None:
@@ -33,12 +37,25 @@ def erase_old(runtime: Runtime, settings: Settings) -> None:
     """Erase what is older than these settings allow; a period of 0 days keeps it for ever."""
     _repeat(runtime, settings.retention_raw_texts_days, _erase_raw_texts)
     _repeat(runtime, settings.retention_audio_days, _drop_bytes)
-    for older_than, erase in (
-        (conversations.older_than, service.erase_conversations),
-        (voice_calls.older_than, service.erase_voice_calls),
-        (audio_files.older_than, service.erase_recordings),
+    for table, erase in (
+        (Conversation, service.erase_conversations),
+        (VoiceCall, service.erase_voice_calls),
+        (AudioFile, service.erase_recordings),
     ):
-        _repeat(runtime, settings.retention_texts_days, _text_step(older_than, erase))
+        step = partial(_erase_texts, table=table, erase=erase)
+        _repeat(runtime, settings.retention_texts_days, step)
+
+
+def oldest_kept(
+    session: Session, table: _SourceTable, before: datetime, *, limit: int
+) -> Sequence[str]:
+    """Return the ids of the oldest rows created before a time that are not erased."""
+    return session.scalars(
+        select(table.id)
+        .where(table.created_at < before, table.erased_at.is_(None))
+        .order_by(table.created_at, table.id)
+        .limit(limit)
+    ).all()
 
 
 def _repeat(runtime: Runtime, days: int, step: Step) -> None:
@@ -65,8 +82,7 @@ def _drop_bytes(session: Session, before: datetime) -> int:
     return len(audio_file_ids)
 
 
-def _text_step(older_than: OlderThan, erase: service.Erase) -> Step:
-    def step(session: Session, before: datetime) -> int:
-        return len(erase(session, older_than(session, before, limit=service.BATCH)))
-
-    return step
+def _erase_texts(
+    session: Session, before: datetime, *, table: _SourceTable, erase: service.Erase
+) -> int:
+    return len(erase(session, oldest_kept(session, table, before, limit=service.BATCH)))

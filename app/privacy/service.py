@@ -2,29 +2,34 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.analytics.exports import service as exports
 from app.audio_files import erasure as audio_files
+from app.audio_files.models import AudioFile
 from app.conversations import erasure as conversations
+from app.conversations.models import Conversation
 from app.core.clock import utc_now
+from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
-from app.core.errors import NotFound
 from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
 from app.core.queue import Bell
 from app.evaluations import erasure as evaluations
 from app.privacy.models import Erasure
-from app.privacy.records import ErasedSources
+from app.privacy.records import ErasureBatch
 from app.reviews import erasure as reviews
 from app.voice_calls import erasure as voice_calls
+from app.voice_calls.models import VoiceCall
 
 QUEUE = "erasures"
+bell = partial(Bell, QUEUE)
 # Sources of one short transaction.
 BATCH = 20
 # Sources of each type that one search returns.
@@ -38,48 +43,25 @@ _STATUS = {
 }
 
 
-class FindSources(Protocol):
-    """Returns the ids of a customer's sources of one type, optionally only those in `among`."""
-
-    def __call__(
-        self,
-        session: Session,
-        customer_ref: str,
-        /,
-        *,
-        limit: int,
-        among: Sequence[str] | None = None,
-    ) -> Sequence[str]: ...
-
-
 Erase = Callable[[Session, Sequence[str]], dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class ErasureBatch:
-    """Some sources of one type that belonged to the customer when they were found."""
+class _SourceType:
+    """The ids of a type of sources, the condition for those of a customer, and their erasure."""
 
-    source_type: str
-    find_sources: FindSources
+    ids: InstrumentedAttribute[str]
+    is_of: Callable[[str], ColumnElement[bool]]
     erase: Erase
-    source_ids: Sequence[str]
-
-
-def bell(erasure_id: str) -> Bell:
-    """Return the bell that tells a worker of an erasure."""
-    return Bell(QUEUE, erasure_id)
 
 
 def request(session: Session, customer_ref: str, *, requested_by: str) -> dict[str, Any]:
     """Queue the erasure of a customer's data."""
-    now = utc_now()
     job = Erasure(
         id=new_id("era"),
         customer_ref=customer_ref,
         counts=dict.fromkeys(_COUNT_NAMES, 0),
         requested_by=requested_by,
-        due_at=now,
-        queued_at=now,
     )
     session.add(job)
     session.flush()
@@ -93,9 +75,7 @@ def show(session: Session, erasure_id: str) -> dict[str, Any]:
     Raises:
         NotFound: there is no such erasure.
     """
-    job = session.get(Erasure, erasure_id)
-    if job is None:
-        raise NotFound("There is no such erasure.")
+    job = find_row(session, Erasure, erasure_id, "erasure")
     return _shown(job)
 
 
@@ -113,22 +93,26 @@ def find_batches(session: Session, erasure_id: str) -> list[ErasureBatch]:
     if customer_ref is None:
         return []
     return [
-        ErasureBatch(name, find_sources, erase, source_ids[first : first + BATCH])
-        for name, (find_sources, erase) in _SOURCE_TYPES.items()
-        for source_ids in [find_sources(session, customer_ref, limit=_SEARCH_LIMIT)]
+        ErasureBatch(name, source_ids[first : first + BATCH])
+        for name in _SOURCE_TYPES
+        for source_ids in [_ids_of(session, customer_ref, name, limit=_SEARCH_LIMIT)]
         for first in range(0, len(source_ids), BATCH)
     ]
 
 
-def erase_batch(session: Session, lease: Lease[Erasure], batch: ErasureBatch) -> ErasedSources:
-    """Erase the sources of a batch that still belong to the customer, and return them."""
-    job = leases.held(session, lease)
-    source_ids = batch.find_sources(
-        session, job.customer_ref or "", limit=BATCH, among=batch.source_ids
+def confirmed(session: Session, erasure_id: str, batch: ErasureBatch) -> ErasureBatch:
+    """Return the sources of a batch that still belong to the customer."""
+    customer_ref = session.get_one(Erasure, erasure_id).customer_ref or ""
+    source_ids = _ids_of(
+        session, customer_ref, batch.source_type, limit=BATCH, among=batch.source_ids
     )
-    erased = batch.erase(session, source_ids)
-    _count(job, erased)
-    return ErasedSources(batch.source_type, source_ids)
+    return replace(batch, source_ids=source_ids)
+
+
+def erase_batch(session: Session, lease: Lease[Erasure], batch: ErasureBatch) -> None:
+    """Erase the sources of a batch that still belong to the customer."""
+    job = leases.held(session, lease)
+    _erase(session, job, confirmed(session, job.id, batch))
 
 
 def not_known(session: Session, erasure_ids: Sequence[str]) -> list[str]:
@@ -137,23 +121,19 @@ def not_known(session: Session, erasure_ids: Sequence[str]) -> list[str]:
     return [erasure_id for erasure_id in erasure_ids if erasure_id not in known]
 
 
-def erase_again(session: Session, erasure_id: str, erased: ErasedSources) -> None:
-    """Erase sources once more in a restored database, under the id of the former erasure."""
+def erase_again(session: Session, erasure_id: str, batch: ErasureBatch) -> None:
+    """Erase a batch once more in a restored database, under the id of the former erasure."""
     job = session.get(Erasure, erasure_id)
     if job is None:
-        now = utc_now()
         job = Erasure(
             id=erasure_id,
             state=JobState.SUCCEEDED,
             counts=dict.fromkeys(_COUNT_NAMES, 0),
             requested_by="restore",
-            due_at=now,
-            queued_at=now,
-            completed_at=now,
+            completed_at=utc_now(),
         )
         session.add(job)
-    _, erase = _SOURCE_TYPES[erased.source_type]
-    _count(job, erase(session, erased.source_ids))
+    _erase(session, job, batch)
     exports.withdraw_texts(session)
 
 
@@ -201,14 +181,31 @@ def erase_recordings(session: Session, audio_file_ids: Sequence[str]) -> dict[st
 
 
 # By the name of their count.
-_SOURCE_TYPES: dict[str, tuple[FindSources, Erase]] = {
-    "conversations": (conversations.of_customer, erase_conversations),
-    "voiceCalls": (voice_calls.of_customer, erase_voice_calls),
-    "audioFiles": (audio_files.of_customer, erase_recordings),
+_SOURCE_TYPES = {
+    "conversations": _SourceType(Conversation.id, conversations.is_of, erase_conversations),
+    "voiceCalls": _SourceType(VoiceCall.id, voice_calls.is_of, erase_voice_calls),
+    "audioFiles": _SourceType(AudioFile.id, audio_files.is_of, erase_recordings),
 }
 
 
-def _count(job: Erasure, erased: dict[str, int]) -> None:
+def _ids_of(
+    session: Session,
+    customer_ref: str,
+    source_type: str,
+    *,
+    limit: int,
+    among: Sequence[str] | None = None,
+) -> Sequence[str]:
+    """Return the ids of a customer's sources of one type, or those of them in `among`."""
+    sources = _SOURCE_TYPES[source_type]
+    theirs = select(sources.ids).where(sources.is_of(customer_ref)).limit(limit)
+    if among is not None:
+        theirs = theirs.where(sources.ids.in_(among))
+    return session.scalars(theirs).all()
+
+
+def _erase(session: Session, job: Erasure, batch: ErasureBatch) -> None:
+    erased = _SOURCE_TYPES[batch.source_type].erase(session, batch.source_ids)
     job.counts = {name: job.counts[name] + erased.get(name, 0) for name in _COUNT_NAMES}
 
 

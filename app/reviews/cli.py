@@ -1,7 +1,5 @@
 """Command group `calibrate`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -10,7 +8,7 @@ from sqlalchemy.orm import Session
 from app.agreement.bootstrap import Estimate
 from app.calibration import service
 from app.calibration.score_model import LEAST_LABELS, Gain
-from app.core.errors import AppError
+from app.core.commands import errors_as_messages
 from app.engagements import service as engagements
 from app.reviews import labels
 from app.reviews.labels import Labelled
@@ -49,7 +47,7 @@ def calibrate(
         return
     if engagement is None:
         raise click.UsageError("Missing option '--engagement'.")
-    with _messages_only(), current_runtime().db.reading() as session:
+    with errors_as_messages(), current_runtime().db.reading() as session:
         engagement_id = engagements.find(session, engagement).id
         labelled = _labelled(session, engagement_id, file)
     _print_labels(labelled)
@@ -90,7 +88,7 @@ def calibrate(
 @click.argument("version", type=click.IntRange(1))
 def activate(engagement: str, version: int) -> None:
     """Calibrate new evaluations of an engagement by this VERSION."""
-    with _messages_only(), current_runtime().db.writing() as session:
+    with errors_as_messages(), current_runtime().db.writing() as session:
         service.activate(session, engagements.find(session, engagement).id, version)
     click.echo(f"Version {version} is active.")
 
@@ -99,7 +97,7 @@ def activate(engagement: str, version: int) -> None:
 @_engagement
 def deactivate(engagement: str) -> None:
     """Stop calibrating new evaluations of an engagement."""
-    with _messages_only(), current_runtime().db.writing() as session:
+    with errors_as_messages(), current_runtime().db.writing() as session:
         service.deactivate(session, engagements.find(session, engagement).id)
     click.echo("No version is active.")
 
@@ -108,18 +106,9 @@ def deactivate(engagement: str) -> None:
 @_engagement
 def rollback(engagement: str) -> None:
     """Go back to the version before the active one, or to none."""
-    with _messages_only(), current_runtime().db.writing() as session:
+    with errors_as_messages(), current_runtime().db.writing() as session:
         version = service.roll_back(session, engagements.find(session, engagement).id)
     click.echo("No version is active." if version is None else f"Version {version} is active.")
-
-
-@contextmanager
-def _messages_only() -> Iterator[None]:
-    """Turn a refusal into a message of the command."""
-    try:
-        yield
-    except AppError as error:
-        raise click.ClickException(error.message) from error
 
 
 def _labelled(session: Session, engagement_id: str, file: Path | None) -> Labelled:

@@ -36,7 +36,7 @@ def open_rounds(session: Session, evaluation_id: str | None = None) -> list[Cali
     """Return the rounds whose ratings are sealed.
 
     Args:
-        evaluation_id: only rounds with this conversation; all unless said.
+        evaluation_id: only rounds with this conversation; by default all.
     """
     recent = select(CalibrationRound).where(CalibrationRound.created_at > utc_now() - SEALED_FOR)
     return [

@@ -1,6 +1,7 @@
 """Reviews: added, applied to the evaluation, and listed."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import select
@@ -104,7 +105,7 @@ def add(
     )
     session.add(review)
     record = shown(review)
-    # To ask others for a review is not to review.
+    # A request for a review is not a review.
     reviewer = None if action is ReviewAction.REQUEST else review.rater
     amending.note_review(
         session, evaluation, result, review=record, reviewer=reviewer, status=after
@@ -143,7 +144,7 @@ def list_page(session: Session, evaluation_id: str, request: PageRequest) -> Pag
         tail=Review.id,
     )
     items = results.unsealed(session, evaluation_id, map(shown, page.items))
-    return Page(items, page.page, page.page_size, page.total_count)
+    return replace(page, items=items)
 
 
 def shown(review: Any) -> dict[str, Any]:

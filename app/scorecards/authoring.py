@@ -12,8 +12,8 @@ from app.ai.scorecard.findings import Finding, path
 from app.ai.scorecard.lint import warnings_of
 from app.ai.scorecard.problems import problems_between_parts, problems_of_parts
 from app.core.clock import utc_now
-from app.core.database.row_versions import require_match
-from app.core.errors import Conflict, Detail, InvalidInput, NotFound
+from app.core.database.rows import find_row, require_match
+from app.core.errors import Conflict, Detail, InvalidInput
 from app.core.ids import new_id
 from app.scorecards import default_scorecards as defaults
 from app.scorecards import drafts, service
@@ -50,7 +50,7 @@ def complete_document(draft: Mapping[str, Any], *, where: str) -> dict[str, Any]
     Raises:
         InvalidInput: the document is invalid; every error is listed.
     """
-    return _require_right(check(draft, channel=draft["channel"]), where=where).document
+    return _require_valid(check(draft, channel=draft["channel"]), where=where).document
 
 
 def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
         InvalidInput: the document is invalid; every error is listed.
         Conflict: the name is taken, or there are too many scorecards.
     """
-    checked = _require_right(check(draft, channel=draft["channel"]))
+    checked = _require_valid(check(draft, channel=draft["channel"]))
     if (session.scalar(select(func.count()).select_from(StoredScorecard)) or 0) >= MOST_SCORECARDS:
         raise Conflict(f"There are {MOST_SCORECARDS} scorecards already, the maximum.")
     now = utc_now()
@@ -69,10 +69,10 @@ def create(session: Session, draft: Mapping[str, Any]) -> dict[str, Any]:
         channel=checked.document["channel"],
         version=1,
         created_at=now,
-        **_told(checked.document),
+        **_listed_columns(checked.document),
         updated_at=now,
     )
-    _keep(session, row, checked.document)
+    _store(session, row, checked.document)
     return _shown(session, row, checked)
 
 
@@ -89,9 +89,7 @@ def add_version(
     """
     if defaults.channel_of(scorecard_id) is not None:
         raise Conflict("Default scorecards cannot be changed; create a custom scorecard instead.")
-    row = session.get(StoredScorecard, scorecard_id, with_for_update=True)
-    if row is None:
-        raise NotFound("There is no such scorecard.")
+    row = find_row(session, StoredScorecard, scorecard_id, "scorecard", for_update=True)
     require_match(row, if_match)
     if draft.get("channel", row.channel) != row.channel:
         message = f"The channel of this scorecard is {row.channel}, in every version."
@@ -100,16 +98,16 @@ def add_version(
         raise Conflict(f"There are {MOST_VERSIONS} versions already, the maximum.")
     draft = {"name": row.name, "description": row.description, **draft}
     checked = check(draft, channel=row.channel, version=row.version + 1)
-    _require_right(checked)
+    _require_valid(checked)
     row.version += 1
     row.updated_at = utc_now()
-    for name, value in _told(checked.document).items():
+    for name, value in _listed_columns(checked.document).items():
         setattr(row, name, value)
-    _keep(session, row, checked.document)
+    _store(session, row, checked.document)
     return _shown(session, row, checked)
 
 
-def _require_right(checked: ScorecardCheck, *, where: str = "") -> ScorecardCheck:
+def _require_valid(checked: ScorecardCheck, *, where: str = "") -> ScorecardCheck:
     if checked.errors:
         raise InvalidInput(
             details=[
@@ -125,7 +123,7 @@ def _require_right(checked: ScorecardCheck, *, where: str = "") -> ScorecardChec
     return checked
 
 
-def _keep(session: Session, row: StoredScorecard, document: dict[str, Any]) -> None:
+def _store(session: Session, row: StoredScorecard, document: dict[str, Any]) -> None:
     if row.folded_name in {
         defaults.document_of(scorecard_id)["name"].casefold() for scorecard_id in defaults.IDS
     }:
@@ -150,7 +148,7 @@ def _keep(session: Session, row: StoredScorecard, document: dict[str, Any]) -> N
     session.flush()
 
 
-def _told(document: Mapping[str, Any]) -> dict[str, Any]:
+def _listed_columns(document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": document["name"],
         "folded_name": document["name"].casefold(),

@@ -1,20 +1,20 @@
 """Commands of scorecards: `scorecards …`."""
 
-import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
-from marshmallow import ValidationError
 
-from app.core.clock import iso_utc
+from app.core.commands import errors_as_messages, print_json
 from app.core.database.paging import PageRequest
-from app.core.errors import AppError, Detail, InvalidInput
+from app.core.errors import AppError, InvalidInput, MalformedRequest
 from app.core.json_loader import load_object
 from app.scorecards import authoring, service
 from app.scorecards.schemas import scorecards as schemas
 from app.web.current import current_runtime
-from app.web.schemas.messages import details_of
+from app.web.schemas.messages import load_valid
 
 _FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -33,9 +33,8 @@ def list_(channel: str | None, *, as_json: bool) -> None:
     request = PageRequest(page_size=authoring.MOST_SCORECARDS + len(schemas.CHANNELS), sort="name")
     with current_runtime().db.reading() as session:
         listed = service.list_page(session, request, channel=channel).items
-    shape = schemas.ScorecardSchema(many=True)
     if as_json:
-        _print_json(shape.dump(listed))
+        print_json(schemas.ScorecardSchema(many=True).dump(listed))
         return
     for scorecard in listed:
         kind = "ships" if scorecard["is_default"] else "own"
@@ -47,16 +46,14 @@ def list_(channel: str | None, *, as_json: bool) -> None:
 
 @scorecards.command("show")
 @click.argument("scorecard_id")
-@click.option("--version", type=click.IntRange(min=1), help="The current one unless said.")
+@click.option("--version", type=click.IntRange(min=1), help="By default the current one.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record around the definition too.")
+@errors_as_messages()
 def show(scorecard_id: str, version: int | None, *, as_json: bool) -> None:
     """Print the definition of a scorecard: a file to edit and add."""
-    try:
-        with current_runtime().db.reading() as session:
-            scorecard = service.get(session, scorecard_id, version=version)
-    except AppError as error:
-        raise click.ClickException(error.message) from error
-    _print_json(
+    with current_runtime().db.reading() as session:
+        scorecard = service.get(session, scorecard_id, version=version)
+    print_json(
         schemas.ScorecardDetailSchema().dump(scorecard) if as_json else scorecard["definition"]
     )
 
@@ -66,11 +63,12 @@ def show(scorecard_id: str, version: int | None, *, as_json: bool) -> None:
 @_JSON
 def lint(file: Path, *, as_json: bool) -> None:
     """Check FILE for errors and warnings; the exit status is 1 on errors."""
-    draft = _read(file, schemas.ScorecardCreate())
+    with _messages_of(file):
+        draft = _read(file, schemas.ScorecardCreate())
     checked = authoring.check(draft, channel=draft["channel"])
     if as_json:
         findings = {"errors": checked.errors, "warnings": checked.warnings}
-        _print_json(
+        print_json(
             {name: [finding.as_json() for finding in listed] for name, listed in findings.items()}
         )
     else:
@@ -89,13 +87,11 @@ def lint(file: Path, *, as_json: bool) -> None:
 @_JSON
 def create(file: Path, *, as_json: bool) -> None:
     """Add FILE as a scorecard."""
-    draft = _read(file, schemas.ScorecardCreate())
-    try:
+    with _messages_of(file):
+        draft = _read(file, schemas.ScorecardCreate())
         with current_runtime().db.writing() as session:
-            kept = authoring.create(session, draft)
-    except AppError as error:
-        raise _refused(file, error) from error
-    _print_kept(kept, as_json=as_json)
+            stored = authoring.create(session, draft)
+    _print_stored(stored, as_json=as_json)
 
 
 @scorecards.command("add-version")
@@ -104,44 +100,36 @@ def create(file: Path, *, as_json: bool) -> None:
 @_JSON
 def add_version(scorecard_id: str, file: Path, *, as_json: bool) -> None:
     """Add FILE as the next version of a scorecard; new evaluations use it from now on."""
-    draft = _read(file, schemas.ScorecardVersionCreate())
-    try:
+    with _messages_of(file):
+        draft = _read(file, schemas.ScorecardVersionCreate())
         with current_runtime().db.writing() as session:
-            kept = authoring.add_version(session, scorecard_id, draft)
-    except AppError as error:
-        raise _refused(file, error) from error
-    _print_kept(kept, as_json=as_json)
+            stored = authoring.add_version(session, scorecard_id, draft)
+    _print_stored(stored, as_json=as_json)
 
 
-def _read(file: Path, shape: schemas.ScorecardVersionCreate) -> dict[str, Any]:
+def _read(file: Path, schema: schemas.ScorecardVersionCreate) -> dict[str, Any]:
+    return load_valid(schema, load_object(file.read_bytes(), noun="file"), location="file")
+
+
+@contextmanager
+def _messages_of(file: Path) -> Iterator[None]:
+    """Turn errors into messages of the command that name the file, each problem on its line."""
     try:
-        draft: dict[str, Any] = shape.load(load_object(file.read_bytes(), noun="file"))
-    except ValidationError as error:
-        raise _told(file, details_of({"file": error.messages_dict})) from error
-    except AppError as error:
+        yield
+    except InvalidInput as error:
+        lines = [f"  {detail['field']}: {detail['message']}" for detail in error.details]
+        message = "\n".join([f"{file} is no scorecard:", *lines])
+        raise click.ClickException(message) from error
+    except MalformedRequest as error:
         raise click.ClickException(f"{file}: {error.message}") from error
-    return draft
+    except AppError as error:
+        raise click.ClickException(error.message) from error
 
 
-def _refused(file: Path, error: AppError) -> click.ClickException:
-    if isinstance(error, InvalidInput):
-        return _told(file, error.details)
-    return click.ClickException(error.message)
-
-
-def _told(file: Path, details: list[Detail]) -> click.ClickException:
-    lines = [f"  {detail['field']}: {detail['message']}" for detail in details]
-    return click.ClickException("\n".join([f"{file} is no scorecard:", *lines]))
-
-
-def _print_kept(kept: dict[str, Any], *, as_json: bool) -> None:
+def _print_stored(stored: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        _print_json(schemas.ScorecardKeptSchema().dump(kept))
+        print_json(schemas.ScorecardKeptSchema().dump(stored))
         return
-    click.echo(f"{kept['id']}  {kept['name']}  version {kept['version']}")
-    for warning in kept["warnings"]:
+    click.echo(f"{stored['id']}  {stored['name']}  version {stored['version']}")
+    for warning in stored["warnings"]:
         click.echo(f"warning: {warning['field']}: {warning['message']}")
-
-
-def _print_json(value: Any) -> None:
-    click.echo(json.dumps(value, default=iso_utc, indent=2, ensure_ascii=False))

@@ -12,7 +12,7 @@ blp = Blueprint(
     "scorecards",
     __name__,
     url_prefix="/scorecards",
-    description="Extension: what is asked of a conversation",
+    description="Extension: criteria by which conversations are judged",
 )
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import func, literal, select
 from sqlalchemy.orm import Session
 
 from app.ai.scorecard.values import Scorecard, scorecard_from
-from app.core.database.paging import Page, PageRequest
+from app.core.database.paging import Page, PageRequest, cut_page
 from app.core.errors import InvalidInput, NotFound
 from app.scorecards import default_scorecards as defaults
 from app.scorecards.models import ScorecardVersion, StoredScorecard
@@ -114,10 +114,10 @@ def get(session: Session, scorecard_id: str, *, version: int | None = None) -> d
     row = session.get(StoredScorecard, scorecard_id)
     if row is None:
         raise NotFound(_NO_SCORECARD)
-    kept = session.get(ScorecardVersion, (scorecard_id, version or row.version))
-    if kept is None:
+    stored = session.get(ScorecardVersion, (scorecard_id, version or row.version))
+    if stored is None:
         raise NotFound(_NO_VERSION)
-    return _own_record(row, kept)
+    return _own_record(row, stored)
 
 
 def list_page(session: Session, request: PageRequest, *, channel: str | None = None) -> Page[Any]:
@@ -131,20 +131,15 @@ def list_page(session: Session, request: PageRequest, *, channel: str | None = N
     wanted = [record for record in records if channel in (None, record["channel"])]
     name, descending = request.sort.lstrip("-"), request.sort.startswith("-")
     wanted.sort(key=lambda record: (record[name], record["id"]), reverse=descending)
-    offset = (request.page - 1) * request.page_size
-    shown = wanted[offset : offset + request.page_size]
-    return Page(shown, request.page, request.page_size, len(wanted))
+    return cut_page(wanted, request)
 
 
 def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> Page[Any]:
     """List the versions of a scorecard, the newest first; `NotFound` where there is none."""
-    offset = (request.page - 1) * request.page_size
     channel = defaults.channel_of(scorecard_id)
     if channel is not None:
         versions = sorted(defaults.SHIPPED_AT, reverse=True)
-        shown = versions[offset : offset + request.page_size]
-        records = [_default_record(channel, version) for version in shown]
-        return Page(records, request.page, request.page_size, len(versions))
+        return cut_page([_default_record(channel, version) for version in versions], request)
     of_scorecard = ScorecardVersion.scorecard_id == scorecard_id
     total = session.scalar(select(func.count()).where(of_scorecard)) or 0
     if total == 0:
@@ -153,7 +148,7 @@ def list_versions(session: Session, scorecard_id: str, request: PageRequest) -> 
         _LISTED.where(of_scorecard)
         .order_by(ScorecardVersion.version.desc())
         .limit(request.page_size)
-        .offset(offset)
+        .offset(request.offset)
     )
     records = [dict(row) for row in result.mappings()]
     return Page(records, request.page, request.page_size, total)
@@ -191,22 +186,22 @@ def _default_record(channel: str, version: int) -> dict[str, Any]:
         "is_default": True,
         "created_at": min(defaults.SHIPPED_AT.values()),
         "updated_at": defaults.SHIPPED_AT[version],
-        **_told_by(document),
+        **_definition_of(document),
     }
 
 
-def _own_record(row: StoredScorecard, kept: ScorecardVersion) -> dict[str, Any]:
+def _own_record(row: StoredScorecard, stored: ScorecardVersion) -> dict[str, Any]:
     return {
         "id": row.id,
-        "version": kept.version,
+        "version": stored.version,
         "is_default": False,
         "created_at": row.created_at,
-        "updated_at": kept.created_at,
-        **_told_by(kept.document),
+        "updated_at": stored.created_at,
+        **_definition_of(stored.document),
     }
 
 
-def _told_by(document: Mapping[str, Any]) -> dict[str, Any]:
+def _definition_of(document: Mapping[str, Any]) -> dict[str, Any]:
     # Fields outside of the definition are not repeated in it, so that it can be edited and sent.
     definition = {name: document[name] for name in document if name not in ("id", "version")}
     return {

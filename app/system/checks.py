@@ -31,6 +31,7 @@ from app.core.errors import ServiceUnavailable
 from app.core.hosts import heartbeats
 from app.core.hosts.heartbeats import Host
 from app.core.private_files import is_private
+from app.core.process.command import COMMAND
 from app.core.secrets.encryption import UnknownMasterKey, load_keyring
 from app.core.settings import EMBEDDED, LOCAL, ROLES, Settings, SettingsError
 from app.system import last_backup, queue_choice
@@ -130,7 +131,7 @@ def _python(_: Settings) -> Outcome:
 def _data_dir(settings: Settings) -> Outcome:
     folder = settings.data_dir
     if not folder.is_dir():
-        return Verdict.WARN, f"{folder} does not exist yet: run `./run`"
+        return Verdict.WARN, f"{folder} does not exist yet: run `{COMMAND} up`"
     if not os.access(folder, os.W_OK):
         return Verdict.FAIL, f"{folder} cannot be written to"
     if not is_private(folder.stat()):
@@ -169,12 +170,12 @@ def _database(settings: Settings) -> Outcome:
     try:
         with _reading(settings) as session:
             if session is None:
-                return Verdict.WARN, f"{kind}, not created yet: run `./run`"
+                return Verdict.WARN, f"{kind}, not created yet: run `{COMMAND} up`"
             revision, usable = stored_revision(session), is_usable(session)
     except (ServiceUnavailable, OSError) as error:
         return Verdict.FAIL, f"{kind} cannot be used: {error.__cause__ or error}"
     if not usable:
-        return Verdict.FAIL, f"{kind} is at {revision or 'no revision'}: run `./run db upgrade`"
+        return Verdict.FAIL, f"{kind} is at {revision or 'no revision'}: run `{COMMAND} db upgrade`"
     return Verdict.OK, f"{kind}, tables at revision {revision}"
 
 
@@ -209,15 +210,15 @@ def _worker(settings: Settings) -> Outcome:
             running = heartbeats.list_running(session)
     if not any(host.service == heartbeats.WORKER for host in running):
         return Verdict.WARN, "no heartbeat of a worker: is the service running?"
-    told = "; ".join(
+    hosts = "; ".join(
         f"{host.name}: {host.service} {host.version}"
         + (f" ({', '.join(host.roles)})" if host.roles else "")
         + (f", clock {-host.clock_offset_ms / 1000:+.1f} s" if host.clock_offset_ms else "")
         for host in running
     )
     if missing := set(ROLES).difference(*(host.roles for host in running)):
-        return Verdict.WARN, f"no worker has the role {', '.join(sorted(missing))}; {told}"
-    return Verdict.OK, told
+        return Verdict.WARN, f"no worker has the role {', '.join(sorted(missing))}; {hosts}"
+    return Verdict.OK, hosts
 
 
 def _clock(settings: Settings) -> Outcome:
@@ -245,7 +246,7 @@ def _speech(settings: Settings) -> Outcome:
 def _backup(settings: Settings) -> Outcome:
     last = last_backup.find(settings.data_dir)
     if last is None:
-        return Verdict.WARN, "none was made: run `./run db backup FOLDER --with-keys`"
+        return Verdict.WARN, f"none was made: run `{COMMAND} db backup FOLDER --with-keys`"
     verdict = Verdict.OK if utc_now() - last.made_at < _BACKUP_WITHIN else Verdict.WARN
     amount = f"{last.size_bytes / 1e9:.1f} GB" if last.size_bytes >= 5e7 else "below 0.1 GB"
     return verdict, f"the last was made {iso_utc(last.made_at)}: {last.folder}, {amount}"

@@ -13,8 +13,8 @@ from app.analytics.engine.part_writer import pending_count
 from app.core import clock
 from app.core.clock import utc_now
 from app.core.errors import AppError, ServiceUnavailable
-from app.core.hosts import duties
 from app.core.hosts.heartbeats import WEB, list_running
+from app.core.hosts.keepers import Keeper
 from app.core.process import owner
 from app.core.runtime import Runtime
 from app.system import backlog, last_backup
@@ -27,10 +27,15 @@ _Samples: TypeAlias = dict[str, float]
 
 
 class ServiceMetrics(Collector):
-    """Asks the database, the queue server and the storage at every scrape."""
+    """Asks the database, the queue server and the storage at every scrape.
 
-    def __init__(self, runtime: Runtime) -> None:
+    Args:
+        reporter: the keeper that reports what the database says about all hosts.
+    """
+
+    def __init__(self, runtime: Runtime, reporter: Keeper) -> None:
         self._runtime = runtime
+        self._reporter = reporter
 
     def describe(self) -> list[Metric]:
         """Return nothing, so that registering makes no request."""
@@ -39,9 +44,10 @@ class ServiceMetrics(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from self._of_this_host()
         try:
+            is_reporter = self._reporter.is_this_process()
             with self._runtime.db.reading() as session:
                 read = [_host_info(session)]
-                if not duties.is_of_another_host(session, duties.TASKS):
+                if is_reporter:
                     read += _of_database(session, utc_now())
         except AppError as error:
             logger.warning("metrics without those of the database: %s", error)

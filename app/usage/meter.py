@@ -15,7 +15,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 from app.core.ids import new_id
 from app.core.request_limits.sqlite_state import StateFileError
 from app.core.request_limits.state import CountStore
@@ -38,6 +38,11 @@ def flush(runtime: Runtime) -> int:
     Safe at any time, in any process, any number of times.
     """
     return sum(_flush_source(runtime, source) for source in runtime.state.sources)
+
+
+def flush_host(runtime: Runtime) -> None:
+    """Move the calls that only this host has counted, as it does while Redis is away."""
+    _flush_source(runtime, runtime.state.host_source)
 
 
 def purge(session: Session, now: datetime) -> None:
@@ -79,11 +84,7 @@ def _flush_source(runtime: Runtime, source: CountStore) -> int:
 def _apply(session: Session, batch: CountBatch, source: CountStore) -> int:
     # Each host has a state file of its own.
     store = f"{source.name}@{platform.node()}"
-    claim = upsert_into(session, CountedBatch).values(
-        id=batch.id, source=store, applied_at=utc_now()
-    )
-    won = session.execute(claim.on_conflict_do_nothing().returning(CountedBatch.id)).first()
-    if won is None:
+    if not insert_missing(session, CountedBatch, id=batch.id, source=store, applied_at=utc_now()):
         return 0
     add(
         session,

@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 from app.events.catalogue import EventType
 from app.events.outbox import publish
 from app.events.payloads import UsageQuotaWarning
@@ -65,11 +65,8 @@ def warn(session: Session, plan: Plan, now: datetime) -> int:
 
 
 def _publish_once(session: Session, warning: DueWarning, now: datetime) -> bool:
-    claim = upsert_into(session, QuotaWarning).values(
-        billing_period=warning.period, metric=warning.metric, published_at=now
-    )
-    won = session.execute(claim.on_conflict_do_nothing().returning(QuotaWarning.metric)).first()
-    if won is None:
+    key = {"billing_period": warning.period, "metric": warning.metric}
+    if not insert_missing(session, QuotaWarning, **key, published_at=now):
         return False
     publish(
         session,

@@ -35,7 +35,7 @@ _MAX_EVIDENCE = 5
 
 
 def dimensions_of(criteria: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Group the criteria by dimension; criterion criterion belongs to at most one."""
+    """Group the criteria by dimension; each criterion belongs to at most one."""
     grouped: dict[str, list[Mapping[str, Any]]] = {key: [] for key in _TITLES}
     for criterion in criteria:
         key = _dimension(criterion)

@@ -1,9 +1,8 @@
 """Erasure of voice calls: numbers, texts and collected fields are deleted, times and counts kept."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -13,37 +12,18 @@ from app.voice_calls.models import VoiceCall, VoiceCallSearchText, VoiceCallTurn
 LABEL = "customerRef"
 
 
-def of_customer(
-    session: Session, customer_ref: str, *, limit: int, among: Sequence[str] | None = None
-) -> Sequence[str]:
-    """Return the ids of a customer's calls that are not erased, by label or the customer's number.
+def is_of(customer_ref: str) -> ColumnElement[bool]:
+    """Whether a call is of this customer and not erased, by label or the customer's number.
 
     The customer's number is the called one in an outbound call and the calling one in any other, so
     that a company's own number does not select all its calls.
-
-    Args:
-        among: search only these calls; otherwise every row is read.
     """
     is_outbound = VoiceCall.direction == "outbound"
-    is_theirs = or_(
+    return or_(
         VoiceCall.labels[LABEL].as_string() == customer_ref,
         and_(~is_outbound, VoiceCall.from_number == customer_ref),
         and_(is_outbound, VoiceCall.to_number == customer_ref),
     )
-    theirs = select(VoiceCall.id).where(is_theirs).limit(limit)
-    if among is not None:
-        theirs = theirs.where(VoiceCall.id.in_(among))
-    return session.scalars(theirs).all()
-
-
-def older_than(session: Session, moment: datetime, *, limit: int) -> Sequence[str]:
-    """Return the ids of the oldest calls created before a moment that are not erased."""
-    return session.scalars(
-        select(VoiceCall.id)
-        .where(VoiceCall.created_at < moment, VoiceCall.erased_at.is_(None))
-        .order_by(VoiceCall.created_at, VoiceCall.id)
-        .limit(limit)
-    ).all()
 
 
 def erase(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:

@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 
 from app.ai.context import Context
 from app.ai.transcript import Transcript
+from app.core.database.rows import find_row
 from app.core.digests import digest_of
-from app.core.errors import NotFound
 from app.evaluations import references
 from app.evaluations.enums import Channel, SourceType
 from app.evaluations.judging import judgements
@@ -34,9 +34,7 @@ def request_evaluation(
         NotFound: there is no such call.
         InvalidInput: there is no such scorecard, or it is for another channel.
     """
-    row = session.get(VoiceCall, voice_call_id, with_for_update=True)
-    if row is None:
-        raise NotFound("There is no such voice call.")
+    row = find_row(session, VoiceCall, voice_call_id, "voice call", for_update=True)
     if row.status not in ENDED:
         return None
     transcript, words_digest, raw_text_id = _words(session, row)

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, text
+from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.database.session import Table, UtcDateTime
+from app.core.database.session import Table, UtcDateTime, partial_index
 from app.core.database.upserts import ExternallyKeyed
 
 _OPTIONAL_JSON = JSON(none_as_null=True)
@@ -40,19 +40,8 @@ class VoiceCall(ExternallyKeyed):
         Index("ix_voice_calls_started", "started_at", "id"),
         Index("ix_voice_calls_duration", "duration_seconds", "id"),
         Index("ix_voice_calls_score", "score", "id"),
-        Index(
-            "ix_voice_calls_kept",
-            "created_at",
-            "id",
-            sqlite_where=text("erased_at IS NULL"),
-            postgresql_where=text("erased_at IS NULL"),
-        ),
-        Index(
-            "ix_voice_calls_unevaluated",
-            "created_at",
-            sqlite_where=text("evaluation_id IS NULL"),
-            postgresql_where=text("evaluation_id IS NULL"),
-        ),
+        partial_index("ix_voice_calls_kept", "created_at", "id", where="erased_at IS NULL"),
+        partial_index("ix_voice_calls_unevaluated", "created_at", where="evaluation_id IS NULL"),
     )
 
     engagement_id: Mapped[str | None] = mapped_column(ForeignKey("engagements.id"))

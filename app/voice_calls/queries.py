@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +20,7 @@ from app.core.database.filters import (
     one_of,
 )
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.errors import NotFound
+from app.core.database.rows import columns_without, find_mapping
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation
 from app.voice_calls.enums import ENDED, EpaStatus
@@ -30,11 +31,7 @@ _EVALUATION_STATUS = (
     select(Evaluation.status).where(Evaluation.id == VoiceCall.evaluation_id).scalar_subquery()
 )
 _COLUMNS = select(
-    *(
-        getattr(VoiceCall, column.key)
-        for column in VoiceCall.__table__.columns
-        if column.key not in _HIDDEN
-    ),
+    *columns_without(VoiceCall, _HIDDEN),
     _EVALUATION_STATUS.label("evaluation_status"),
 )
 _SORTABLE: dict[str, InstrumentedAttribute[Any]] = {
@@ -82,15 +79,12 @@ def list_page(
     """
     statement = _COLUMNS.where(*conditions(_FILTERS, filters))
     page = select_page(session, statement, request, sortable=_SORTABLE, tail=VoiceCall.id)
-    records = [_record(row) for row in page.items]
-    return Page(records, page.page, page.page_size, page.total_count)
+    return replace(page, items=[_record(row) for row in page.items])
 
 
 def get(session: Session, voice_call_id: str) -> dict[str, Any]:
     """Return a voice call for the API; raises `NotFound`."""
-    row = session.execute(_COLUMNS.where(VoiceCall.id == voice_call_id)).mappings().first()
-    if row is None:
-        raise NotFound("There is no such voice call.")
+    row = find_mapping(session, _COLUMNS.where(VoiceCall.id == voice_call_id), "voice call")
     return _record(row)
 
 

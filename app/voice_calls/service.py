@@ -11,6 +11,8 @@ from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
 from app.core.clock import iso_utc, utc_now
 from app.core.database import upserts
+from app.core.database.rows import find_row
+from app.core.database.upserts import Upserted
 from app.core.digests import digest_of
 from app.core.errors import Conflict, InvalidInput, NotFound
 from app.evaluations import references
@@ -29,8 +31,8 @@ _NOT_COLUMNS = frozenset({"turns", "raw", "turns_digest"})
 
 def upsert(
     session: Session, external_id: str, values: Mapping[str, Any]
-) -> tuple[dict[str, Any], bool, bool]:
-    """Create or update a voice call; return it, whether it was created, and whether it changed.
+) -> Upserted[dict[str, Any]]:
+    """Create or update a voice call.
 
     Values that are stored already change nothing. When a call ends, this transaction also writes
     the event `voice-call.completed`, once.
@@ -50,7 +52,7 @@ def upsert(
     row, created = upserts.find_or_create(session, VoiceCall, "call", external_id, columns)
     require_kept(row.erased_at)
     if not created and row.digest == columns["digest"]:
-        return queries.get(session, row.id), False, False
+        return Upserted(queries.get(session, row.id), created=False, changed=False)
     former_campaign_id = None if created else row.campaign_id
     if created or _stored_digest(session, row.id) != turns_digest:
         columns["raw_text_id"] = raw_texts.store(session, row.id, raw)
@@ -68,7 +70,7 @@ def upsert(
     campaigns.count_move(session, former_campaign_id, row.campaign_id, CampaignCount.VOICE_CALLS)
     if row.status in ENDED and row.announced_at is None:
         _announce(session, row)
-    return queries.get(session, row.id), created, True
+    return Upserted(queries.get(session, row.id), created, changed=True)
 
 
 def recording_link(
@@ -100,10 +102,7 @@ def recording_link(
 
 def find(session: Session, voice_call_id: str) -> VoiceCall:
     """Return the row of a voice call; raises `NotFound`."""
-    row = session.get(VoiceCall, voice_call_id)
-    if row is None:
-        raise NotFound("There is no such voice call.")
-    return row
+    return find_row(session, VoiceCall, voice_call_id, "voice call")
 
 
 def _stored_digest(session: Session, voice_call_id: str) -> str | None:

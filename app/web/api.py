@@ -10,10 +10,10 @@ from flask.json.provider import JSONProvider
 from flask_smorest.utils import resolve_schema_instance, unpack_tuple_response
 from marshmallow import Schema
 from orjson import dumps, loads
-from werkzeug.routing import BaseConverter
+from werkzeug.routing import BaseConverter, Rule
 
 from app.core.database.paging import Page
-from app.core.database.row_versions import etag_of
+from app.core.database.rows import etag_of
 from app.web import envelope
 from app.web.idempotency import answer_once
 from app.web.parser import StrictParser
@@ -28,6 +28,24 @@ class IdConverter(BaseConverter):
     """Path variable with the format of an id; any other text matches no route."""
 
     regex = "[a-z]{2,5}_[0-7][0-9a-hjkmnp-tv-z]{25}"
+
+
+class LazyRule(Rule):
+    """Rule that compiles the code that builds its URLs when it builds the first one.
+
+    Compiling it takes most of the time of creating an application, and few rules ever build a URL.
+    """
+
+    def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
+        compile_builder = super()._compile_builder
+        builder: Callable[..., tuple[str, str]] | None = None
+
+        def build(rule: Rule, **values: Any) -> tuple[str, str]:
+            nonlocal builder
+            builder = builder or compile_builder(append_unknown)
+            return builder(rule, **values)
+
+        return build
 
 
 class OrjsonProvider(JSONProvider):

@@ -32,8 +32,8 @@ class Health:
         """
         self._vital = vital
         self._of_host = of_host
-        self._looks = _Looks(checks)
-        self._looks_at_host = _Looks({name: checks[name] for name in of_host})
+        self._checks = _CheckRunner(checks)
+        self._host_checks = _CheckRunner({name: checks[name] for name in of_host})
 
     def install(self, app: Flask) -> None:
         """Register /health at the root and under both base paths, with /live and /ready."""
@@ -44,12 +44,12 @@ class Health:
 
     def show(self) -> Response:
         """Answer ok or degraded, or 503 when a vital check fails."""
-        results = _passing(self._looks.latest(within_s=_WAITS_S), self._vital)
-        return _answer("ok" if all(results.values()) else "degraded", checks=_told(results))
+        results = _passing(self._checks.latest(within_s=_WAITS_S), self._vital)
+        return _answer("ok" if all(results.values()) else "degraded", checks=_statuses(results))
 
     def ready(self) -> Response:
         """Answer ok, or 503 when this host should get no requests."""
-        _passing(self._looks_at_host.latest(within_s=_READY_WITHIN_S), self._of_host)
+        _passing(self._host_checks.latest(within_s=_READY_WITHIN_S), self._of_host)
         return _answer("ok")
 
     def live(self) -> Response:
@@ -57,33 +57,33 @@ class Health:
         return _answer("ok")
 
 
-class _Looks:
-    """Runs all checks in a thread when somebody asks and the last look is over a second old."""
+class _CheckRunner:
+    """Runs all checks in a thread when somebody asks and the last results are over a second old."""
 
     def __init__(self, checks: Mapping[str, Check]) -> None:
         self._checks = checks
         self._changed = threading.Condition()
         self._results: Mapping[str, bool] = {}
-        self._looked_at = -_KEPT_S
+        self._checked_at = -_KEPT_S
         self._began_at: float | None = None
 
     def latest(self, *, within_s: float) -> Mapping[str, bool] | None:
         """Return the results; None when the checks take longer."""
         with self._changed:
             now = time.monotonic()
-            if now - self._looked_at < _KEPT_S:
+            if now - self._checked_at < _KEPT_S:
                 return self._results
             if self._began_at is None:
                 self._began_at = now
-                threading.Thread(target=self._look, name="health", daemon=True).start()
+                threading.Thread(target=self._run, name="health", daemon=True).start()
             waits_s = self._began_at + within_s - now
-            done = self._changed.wait_for(lambda: self._looked_at >= now, timeout=waits_s)
+            done = self._changed.wait_for(lambda: self._checked_at >= now, timeout=waits_s)
             return self._results if done else None
 
-    def _look(self) -> None:
+    def _run(self) -> None:
         results = {name: self._passes(name) for name in self._checks}
         with self._changed:
-            self._results, self._looked_at = results, time.monotonic()
+            self._results, self._checked_at = results, time.monotonic()
             self._began_at = None
             self._changed.notify_all()
 
@@ -91,7 +91,7 @@ class _Looks:
         try:
             return self._checks[name]()
         except Exception:
-            # A look that does not end would leave every later one without an answer.
+            # A run that does not end would leave every later one without an answer.
             logger.exception("the check of %s failed", name)
             return False
 
@@ -106,5 +106,5 @@ def _answer(status: str, **more: Any) -> Response:
     return jsonify({"status": status, "time": iso_utc(utc_now()), **more})
 
 
-def _told(results: Mapping[str, bool]) -> dict[str, str]:
+def _statuses(results: Mapping[str, bool]) -> dict[str, str]:
     return {name: "ok" if good else "failing" for name, good in results.items()}

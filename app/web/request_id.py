@@ -16,9 +16,10 @@ def request_id() -> str:
     """Return the id of the current request; outside of one, a new id."""
     if not has_request_context():
         return new_id("req")
-    if "request_id" not in g:
-        g.request_id = new_id("req")
-    return str(g.request_id)
+    known: str | None = g.get("request_id")
+    if known is None:
+        known = g.request_id = new_id("req")
+    return known
 
 
 def install(app: Flask) -> None:
@@ -30,7 +31,7 @@ def install(app: Flask) -> None:
 
     @app.after_request
     def finish(response: Response) -> Response:
-        response.headers["X-Request-Id"] = request_id()
+        response.headers.add("X-Request-Id", request_id())
         if not logger.isEnabledFor(logging.DEBUG):
             return response
         inbound = request.headers.get("X-Request-Id", "")

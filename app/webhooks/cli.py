@@ -1,15 +1,12 @@
 """Commands over webhooks: `webhooks …`."""
 
-import json
-from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 
 import click
 
-from app.core.clock import as_utc, iso_utc
-from app.core.database.paging import Page, PageRequest
-from app.core.errors import AppError
+from app.core.clock import iso_utc
+from app.core.commands import errors_as_messages, moment, print_json
+from app.core.database.paging import PageRequest
 from app.web.current import current_runtime
 from app.webhooks import deliveries as creation
 from app.webhooks import history, recovery, service
@@ -27,9 +24,10 @@ def webhooks() -> None:
 def list_(*, as_json: bool) -> None:
     """List the subscriptions and since when they fail."""
     with current_runtime().db.reading() as session:
-        subscriptions = [dict(row) for row in _all(lambda page: service.list_page(session, page))]
+        request = PageRequest(page_size=service.MOST_SUBSCRIPTIONS)
+        subscriptions = service.list_page(session, request).items
     if as_json:
-        _print_json(subscriptions)
+        print_json(subscriptions)
         return
     for subscription in subscriptions:
         status = "active" if subscription["active"] else "inactive"
@@ -44,16 +42,14 @@ def list_(*, as_json: bool) -> None:
 @click.option("--status", type=click.Choice([state.value for state in DeliveryState]))
 @click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@errors_as_messages()
 def deliveries(subscription_id: str, status: str | None, limit: int, *, as_json: bool) -> None:
     """Show the latest deliveries of a subscription."""
     request = PageRequest(page_size=limit)
-    try:
-        with current_runtime().db.reading() as session:
-            listed = history.list_page(session, subscription_id, request, status=status).items
-    except AppError as error:
-        raise click.ClickException(error.message) from error
+    with current_runtime().db.reading() as session:
+        listed = history.list_page(session, subscription_id, request, status=status).items
     if as_json:
-        _print_json([{**row, "attempts": [*map(dict, row["attempts"])]} for row in listed])
+        print_json([{**row, "attempts": [*map(dict, row["attempts"])]} for row in listed])
         return
     for delivery in listed:
         outcome = delivery["attempts"][-1]["outcome"] if delivery["attempts"] else "-"
@@ -66,35 +62,29 @@ def deliveries(subscription_id: str, status: str | None, limit: int, *, as_json:
 @webhooks.command("redeliver")
 @click.argument("subscription_id")
 @click.argument("delivery_id")
+@errors_as_messages()
 def redeliver(subscription_id: str, delivery_id: str) -> None:
     """Send the event of a delivery once more, in one attempt."""
-    try:
-        with current_runtime().db.writing() as session:
-            started = creation.redeliver(session, subscription_id, delivery_id)
-    except AppError as error:
-        raise click.ClickException(error.message) from error
+    with current_runtime().db.writing() as session:
+        started = creation.redeliver(session, subscription_id, delivery_id)
     click.echo(f"{started.delivery_id} sends {started.event_id} again")
 
 
 @webhooks.command("recover")
 @click.argument("subscription_id")
-@click.option("--since", help="ISO 8601 time: deliveries created then or later.")
-@click.option("--until", help="ISO 8601 time: deliveries created before it.")
+@click.option("--since", callback=moment, help="ISO 8601 time: deliveries created then or later.")
+@click.option("--until", callback=moment, help="ISO 8601 time: deliveries created before it.")
 @click.option(
     "--status", type=click.Choice([state.value for state in RECOVERABLE_STATES]), help="Only these."
 )
-def recover(subscription_id: str, since: str | None, until: str | None, status: str | None) -> None:
+@errors_as_messages()
+def recover(
+    subscription_id: str, since: datetime | None, until: datetime | None, status: str | None
+) -> None:
     """Send every event again whose latest delivery failed, was canceled or was missed."""
-    try:
-        count = recovery.recover(
-            current_runtime().db,
-            subscription_id,
-            since=_time(since),
-            until=_time(until),
-            status=status,
-        )
-    except (AppError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
+    count = recovery.recover(
+        current_runtime().db, subscription_id, since=since, until=until, status=status
+    )
     click.echo(f"{count} deliveries created")
 
 
@@ -111,23 +101,3 @@ def drain(within_s: float) -> None:
     if not process.drain(current_runtime(), within_s=within_s):
         raise click.ClickException("The time ran out, and deliveries are still due.")
     click.echo("Nothing is due.")
-
-
-def _time(text: str | None) -> datetime | None:
-    return as_utc(datetime.fromisoformat(text)) if text else None
-
-
-def _all(read: Callable[[PageRequest], Page[Any]]) -> list[Any]:
-    page = read(PageRequest(page_size=100))
-    return [
-        *page.items,
-        *(
-            item
-            for number in range(2, page.total_pages + 1)
-            for item in read(PageRequest(page=number, page_size=100)).items
-        ),
-    ]
-
-
-def _print_json(rows: list[dict[str, Any]]) -> None:
-    click.echo(json.dumps(rows, default=iso_utc, indent=2))

@@ -25,7 +25,7 @@ _NOT_ENDED = (DeliveryState.PENDING, DeliveryState.DELIVERING)
 
 @dataclass(frozen=True, slots=True)
 class StartedDelivery:
-    """A delivery that a caller asked for."""
+    """A delivery that a caller requested."""
 
     delivery_id: str
     event_id: str

@@ -1,6 +1,7 @@
 """Delivery history: listed page by page, and deleted when it expires."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ from sqlalchemy import RowMapping, delete, exists, func, select
 from sqlalchemy.orm import Session
 
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.errors import NotFound
+from app.core.database.rows import find_row
 from app.events.models import Event
 from app.webhooks.enums import DeliveryState
 from app.webhooks.models import Attempt, Delivery, Subscription
@@ -50,8 +51,7 @@ def list_page(
     Raises:
         NotFound: there is no such subscription, or its history has expired.
     """
-    if session.get(Subscription, subscription_id) is None:
-        raise NotFound("There is no such webhook.")
+    find_row(session, Subscription, subscription_id, "webhook")
     conditions = [Delivery.subscription_id == subscription_id]
     if status is not None:
         conditions.append(Delivery.state == status)
@@ -71,8 +71,7 @@ def list_page(
         total_count=total,
     )
     attempts = _attempts(session, [row["id"] for row in page.items])
-    shown = [_record(row, attempts.get(row["id"], [])) for row in page.items]
-    return Page(shown, page.page, page.page_size, page.total_count)
+    return replace(page, items=[_record(row, attempts.get(row["id"], [])) for row in page.items])
 
 
 def purge(session: Session, *, before: datetime, limit: int = 500) -> int:

@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import JSON, ForeignKey, Index, text
+from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.database.session import Table, UtcDateTime
+from app.core.database.session import Table, UtcDateTime, partial_index
 from app.webhooks.enums import Trigger
 
 
@@ -21,12 +21,7 @@ class Subscription(Table):
     __table_args__ = (
         Index("ix_webhook_subscriptions_created", "created_at", "id"),
         # The sender lists these with each tick; deleted ones stay as long as their history.
-        Index(
-            "ix_webhook_subscriptions_not_deleted",
-            "id",
-            sqlite_where=text("deleted_at IS NULL"),
-            postgresql_where=text("deleted_at IS NULL"),
-        ),
+        partial_index("ix_webhook_subscriptions_not_deleted", "id", where="deleted_at IS NULL"),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -63,27 +58,17 @@ class Delivery(Table):
     __tablename__ = "webhook_deliveries"
     __table_args__ = (
         Index("uq_webhook_deliveries_round", "event_id", "subscription_id", "round", unique=True),
-        Index(
-            "ix_webhook_deliveries_due",
-            "subscription_id",
-            "due_at",
-            sqlite_where=text("state = 'pending'"),
-            postgresql_where=text("state = 'pending'"),
+        partial_index(
+            "ix_webhook_deliveries_due", "subscription_id", "due_at", where="state = 'pending'"
         ),
         # An inactive subscription may have many pending rows; only its tests are sent.
-        Index(
+        partial_index(
             "ix_webhook_deliveries_due_tests",
             "subscription_id",
             "due_at",
-            sqlite_where=text("state = 'pending' AND trigger = 'test'"),
-            postgresql_where=text("state = 'pending' AND trigger = 'test'"),
+            where="state = 'pending' AND trigger = 'test'",
         ),
-        Index(
-            "ix_webhook_deliveries_leased",
-            "lease_owner",
-            sqlite_where=text("state = 'delivering'"),
-            postgresql_where=text("state = 'delivering'"),
-        ),
+        partial_index("ix_webhook_deliveries_leased", "lease_owner", where="state = 'delivering'"),
         Index("ix_webhook_deliveries_history", "subscription_id", "created_at", "id"),
         Index("ix_webhook_deliveries_finished", "finished_at"),
     )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.core.database.paging import Page, PageRequest
+from app.core.database.paging import PageRequest, cut_page
 from app.events.catalogue import described_types
 from app.web.api import Blueprint, if_match
 from app.web.current import current_runtime
@@ -113,7 +113,4 @@ def rotate_webhook_secret(body: dict[str, int], subscription_id: str) -> Any:
 @blp.response(200, schemas.EventTypeSchema(many=True))
 def list_event_types(query: dict[str, PageRequest]) -> Any:
     """List the event types, each with a JSON Schema and an example (extension)."""
-    request, known = query["page_request"], described_types()
-    first = (request.page - 1) * request.page_size
-    shown = known[first : first + request.page_size]
-    return Page(shown, request.page, request.page_size, len(known))
+    return cut_page(described_types(), query["page_request"])

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.database.row_versions import require_match
+from app.core.database.rows import require_match
 from app.core.database.session import ring_after_commit
 from app.core.database.transaction_lock import one_at_a_time
 from app.core.errors import Conflict, NotFound
@@ -25,17 +25,11 @@ SENDER_BELL = Bell("webhooks", once=True)
 
 _SORTABLE = {"created_at": Subscription.created_at}
 _NOT_DELETED = Subscription.deleted_at.is_(None)
-_COLUMNS = select(
-    Subscription.id,
-    Subscription.url,
-    Subscription.events,
-    Subscription.description,
-    Subscription.active,
-    Subscription.created_at,
-    Subscription.updated_at,
-    Subscription.failing_since,
-    Subscription.deactivated_at,
-).where(_NOT_DELETED)
+_SHOWN = (
+    *("id", "url", "events", "description", "active"),
+    *("created_at", "updated_at", "failing_since", "deactivated_at"),
+)
+_COLUMNS = select(*(getattr(Subscription, name) for name in _SHOWN)).where(_NOT_DELETED)
 
 
 def create(
@@ -151,16 +145,5 @@ def _touch(subscription: Subscription) -> None:
 
 
 def _with_secret(subscription: Subscription, secret: str) -> dict[str, Any]:
-    return {
-        "id": subscription.id,
-        "url": subscription.url,
-        "events": subscription.events,
-        "description": subscription.description,
-        "active": subscription.active,
-        "created_at": subscription.created_at,
-        "updated_at": subscription.updated_at,
-        "failing_since": subscription.failing_since,
-        "deactivated_at": subscription.deactivated_at,
-        "version": subscription.version,
-        "signing_secret": secret,
-    }
+    shown = {name: getattr(subscription, name) for name in (*_SHOWN, "version")}
+    return {**shown, "signing_secret": secret}

@@ -133,10 +133,10 @@ def test_an_evaluation_without_a_verdict_is_counted_and_not_ranked(
 
 def test_people_and_bots_are_ranked_apart(client: Caller, runtime: Runtime) -> None:
     with runtime.db.writing() as session:
-        place, _ = directory.upsert_call_center(session, "c", {"name": "Pune", "labels": {}})
+        place = directory.upsert_call_center(session, "c", {"name": "Pune", "labels": {}}).record
         for name, kind in (("Asha", "human"), ("Bo", "bot"), ("Chen", "human")):
             values = {"name": name, "kind": kind, "call_center_id": place.id}
-            each, _ = directory.upsert_executive(session, name, values)
+            each = directory.upsert_executive(session, name, values).record
             for _ in range(2 if name == "Chen" else 5):
                 completed(session, executive_id=each.id, executive=name)
     found = {each["name"]: each for each in data_of(client, "executives")}

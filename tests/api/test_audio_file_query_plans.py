@@ -8,9 +8,11 @@ import sqlalchemy
 from sqlalchemy.orm import Session
 
 from app.audio_files import erasure, queries
+from app.audio_files.models import AudioFile
 from app.core.clock import utc_now
 from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
+from app.privacy import retention
 from tests.caller import Caller
 from tests.recordings import reserve
 
@@ -86,5 +88,7 @@ def test_every_sort_uses_an_index(client: Caller, runtime: Runtime, sort: str, s
 def test_recordings_to_purge_are_found_by_an_index(runtime: Runtime) -> None:
     (given_up,) = plans_of(runtime, erasure.to_purge)
     assert "ix_audio_files_purge" in given_up
-    (old,) = plans_of(runtime, lambda session: erasure.older_than(session, utc_now(), limit=20))
+    (old,) = plans_of(
+        runtime, lambda session: retention.oldest_kept(session, AudioFile, utc_now(), limit=20)
+    )
     assert "ix_audio_files_kept" in old

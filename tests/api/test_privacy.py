@@ -23,7 +23,7 @@ from app.core.settings import Settings
 from app.evaluations.judging.model_answers import StoredAnswers
 from app.privacy import jobs, records, retention, service
 from app.privacy.models import Erasure
-from app.privacy.records import ErasedSources
+from app.privacy.records import ErasureBatch, ErasureRecords
 from app.redaction.models import RawText
 from tests.caller import Caller
 from tests.contacts import judge
@@ -358,13 +358,12 @@ def test_records_older_than_the_retention_period_are_erased(
 def test_of_two_records_of_an_erasure_the_longer_stays(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     erasure_id = new_id("era")
-    records.append(one, erasure_id, ErasedSources("conversations", ["conv_1"]))
+    recorded = ErasureRecords(one, None)
+    recorded.add(erasure_id, ErasureBatch("conversations", ["conv_1"]))
     records.add_copies(other, one)
-    records.append(one, erasure_id, ErasedSources("audioFiles", ["aud_1"]))
+    recorded.add(erasure_id, ErasureBatch("audioFiles", ["aud_1"]))
     records.add_copies(one, other)
-    assert [erased.source_type for erased in records.read(one, erasure_id)] == [
-        "conversations",
-        "audioFiles",
-    ]
     (one / "notes.txt").write_text("not a record")
-    assert records.erasure_ids(one) == [erasure_id]
+    [(recorded_id, [name])] = recorded.names().items()
+    assert recorded_id == erasure_id
+    assert [erased.source_type for erased in recorded.read(name)] == ["conversations", "audioFiles"]

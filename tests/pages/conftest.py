@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from app.core.database.paging import PageRequest
 from app.core.runtime import Runtime
@@ -27,17 +34,24 @@ from tests.walks.service_process import ServiceProcess
 CHROMIUM = Path("/usr/bin/chromium")
 # The speech model needs its time on a busy machine.
 DEMO_WITHIN_S = 240
+# No test passes or fails by the speed of the machine: this only ends a wait that is in vain.
+SHOWN_WITHIN_MS = 60_000
+expect.set_options(timeout=SHOWN_WITHIN_MS)
 
 
 class Demo:
     """The running service with the demo, and a user of each role on demand."""
 
-    def __init__(self, process: ServiceProcess) -> None:
+    def __init__(self, process: ServiceProcess, database_url: str = "") -> None:
         self.process = process
         self.base = f"http://127.0.0.1:{process.port}"
-        self.runtime: Runtime = build_runtime(
-            Settings(data_dir=process.data_dir, redis_url="none", sqlite_synchronous="NORMAL")
+        settings = Settings(
+            data_dir=process.data_dir,
+            database_url=database_url,
+            redis_url="none",
+            sqlite_synchronous="NORMAL",
         )
+        self.runtime: Runtime = build_runtime(settings)
         self._states: dict[str, Any] = {}
 
     @property
@@ -95,13 +109,14 @@ def sign_in(page: Page, name: str, password: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+def demo(tmp_path_factory: pytest.TempPathFactory, shared_database_url: str) -> Iterator[Demo]:
     """One `up --demo` for all browser tests of a session."""
     process = ServiceProcess(
         tmp_path_factory.mktemp("pages") / "instance",
         command=[sys.executable, "-P", "-m", "app.cli", "up", "--demo"],
+        CQE_DATABASE_URL=shared_database_url,
     )
-    started = Demo(process.wait_ready())
+    started = Demo(process.wait_ready(), shared_database_url)
     wait_until(lambda: "The demo is loaded" in process.text)
     yield started
     started.runtime.db.engine.dispose()
@@ -141,7 +156,7 @@ def open_context(
             options["storage_state"] = demo.signed_in(browser, role)
         # A page that is left during its transition would report that the transition was skipped.
         context = browser.new_context(base_url=demo.base, reduced_motion="reduce", **options)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(SHOWN_WITHIN_MS)
         context.on("console", note)
         context.on("weberror", lambda failure: console.append(str(failure.error)))
         contexts.append(context)

@@ -28,7 +28,7 @@ def test_an_export_runs_to_its_download(
     expect(page.get_by_role("status").first).to_contain_text("The export was requested.")
     page.get_by_label("File name").fill("typed meanwhile")
     link = page.get_by_role("link", name="Download Criteria")
-    expect(link).to_be_visible(timeout=30_000)
+    expect(link).to_be_visible()
     expect(page.get_by_label("File name")).to_have_value("typed meanwhile")
     check_accessibility(page)
     with page.expect_download() as waiting:

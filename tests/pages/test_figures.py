@@ -1,4 +1,4 @@
-"""Overview, list, leaderboards and trends in a browser: accessible, by keys alone, and linked."""
+"""Overview, list and leaderboards in a browser: linked, filtered, and used by keys alone."""
 
 import re
 
@@ -7,25 +7,6 @@ from playwright.sync_api import Page, expect
 from tests.pages.accessibility import check_accessibility
 from tests.pages.conftest import DEMO_WITHIN_S, Demo
 from tests.waiting import wait_until
-
-PATHS = (
-    "/",
-    "/evaluations",
-    "/executives?minEvaluations=3",
-    "/campaigns",
-    "/call-centers",
-    "/trends?groupBy=channel",
-    "/topics",
-)
-
-
-def test_pages_with_figures_are_accessible(demo: Demo, page: Page) -> None:
-    wait_until(lambda: demo.is_judged("chat"), DEMO_WITHIN_S)
-    for path in (*PATHS, "/review?tab=auto-fails"):
-        page.goto(path)
-        for summary in page.locator("main details > summary").all():
-            summary.click()
-        check_accessibility(page)
 
 
 def test_a_bar_and_a_point_open_lists_with_just_their_counts(demo: Demo, page: Page) -> None:

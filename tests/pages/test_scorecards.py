@@ -85,9 +85,7 @@ def test_a_draft_is_tried_on_past_conversations(demo: Demo, page_of: Callable[..
     page.locator("#criterion-0").get_by_label("First turns that count").fill("1")
     expect(page.get_by_role("button", name="Try")).to_be_enabled()
     page.get_by_role("button", name="Try").click()
-    expect(page.get_by_role("heading", name="conversations with a verdict by both")).to_be_visible(
-        timeout=60_000
-    )
+    expect(page.get_by_role("heading", name="conversations with a verdict by both")).to_be_visible()
     expect(page.get_by_role("row", name="Mean score")).to_be_visible()
     check_accessibility(page)
     page.get_by_role("link", name="Back to the draft").click()

@@ -21,7 +21,7 @@ def test_a_recording_without_sound_fails_on_an_open_page_and_is_tried_again(
     dropped = page.get_by_role("region", name="Dropped here")
     expect(dropped.get_by_text("Failed:")).to_be_visible(timeout=120_000)
     failed = work.get_by_role("region", name="Failed")
-    expect(failed.get_by_role("row", name="broken.wav")).to_be_visible(timeout=30_000)
+    expect(failed.get_by_role("row", name="broken.wav")).to_be_visible()
     check_accessibility(work)
     failed.get_by_role("row", name="broken.wav").get_by_role("button").click()
     expect(work.get_by_role("status").first).to_contain_text("It is tried again.")

@@ -16,6 +16,7 @@ import pytest
 import yaml
 from prometheus_client.core import Metric
 
+from app.core.hosts.keepers import Keeper
 from app.core.queue import Doorbell
 from app.core.runtime import Runtime
 from app.core.settings import Settings
@@ -153,15 +154,13 @@ def test_manifests_of_the_chart_follow_the_schema_of_kubernetes(
     for manifest in known:
         kubernetes_validate.validate(manifest, "1.37", strict=True)
     kinds = {manifest["kind"] for manifest in known}
-    assert kinds == {
-        *("Deployment", "Service", "PodDisruptionBudget", "Job", "PersistentVolumeClaim"),
-    }
+    assert kinds == {"Deployment", "Service", "PodDisruptionBudget", "Job"}
 
 
 @needs_helm
 def test_every_pod_of_the_chart_is_confined(manifests: list[dict[str, Any]]) -> None:
     pods = [each["spec"]["template"]["spec"] for each in manifests if "template" in each["spec"]]
-    assert len(pods) == 5
+    assert len(pods) == 4
     for pod in pods:
         [container] = pod["containers"]
         assert pod["securityContext"]["runAsNonRoot"] is True
@@ -253,7 +252,7 @@ def exposed(runtime: Runtime) -> list[Metric]:
     folder = runtime.settings.data_dir
     last_backup.note(folder, folder, 1)
     runtime = replace(runtime, doorbell=Doorbell("redis://127.0.0.1:1/0"))
-    return list(registry_of(runtime).collect())
+    return list(registry_of(runtime, Keeper(runtime.db, "figures")).collect())
 
 
 def samples_of(metric: Metric) -> set[str]:

@@ -171,7 +171,7 @@ def test_what_rests_on_a_first_lexicon_says_so_and_is_less_sure() -> None:
     data = answers["compliance.data_handling"]
     assert data["normalizedScore"] == 1
     assert data["explanation"].endswith(
-        "Romanised Hindi is read with a first word list, so this is less certain."
+        "Lines in romanised Hindi are read with a first word list, so this is less certain."
     )
     assert data["confidence"] < 0.8
     assert answers["closing.recap"]["normalizedScore"] == 1

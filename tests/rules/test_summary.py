@@ -141,10 +141,12 @@ def test_rude_conduct_comes_first_and_is_quoted() -> None:
     results = RuleJudge().judge(chat(*COLD), CHAT, Context()).results
     first = results["coaching"]["improvements"][0]
     assert first["criterionKey"] is None
-    assert first["text"].startswith("The agent was rude to the customer twice (“Calm down")
+    assert first["text"].startswith(
+        "The agent was rude or dismissive to the customer twice (“Calm down"
+    )
     assert [each["role"] for each in first["evidence"]] == ["agent", "agent"]
     rude = [each["label"] for each in results["moments"] if each["type"] == "rudeness"]
-    assert rude == ["The agent was rude to the customer."] * 2
+    assert rude == ["The agent was rude or dismissive to the customer."] * 2
 
 
 @pytest.mark.parametrize(

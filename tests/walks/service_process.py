@@ -47,6 +47,7 @@ class ServiceProcess:
     ) -> None:
         self.port = port or free_port()
         self.data_dir = data_dir
+        self._database_url = variables.get("CQE_DATABASE_URL", "")
         self.output = data_dir.parent / f"output-{time.monotonic_ns()}.txt"
         command = command or [sys.executable, "-P", "-m", "app.cli", "up"]
         variables = {"CQE_PORT": str(self.port), "CQE_WORKERS": "1", **variables}
@@ -81,7 +82,10 @@ class ServiceProcess:
 
     def caller(self) -> Caller:
         """Make an API key with every scope and return a client that uses it."""
-        runtime = build_runtime(Settings(data_dir=self.data_dir, redis_url="none"))
+        settings = Settings(
+            data_dir=self.data_dir, database_url=self._database_url, redis_url="none"
+        )
+        runtime = build_runtime(settings)
         with runtime.db.writing() as session:
             issued = api_keys.create_key(session, runtime.keyring, name="walk", scopes=["*"])
         runtime.db.engine.dispose()

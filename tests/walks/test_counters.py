@@ -8,7 +8,6 @@ from app.core.database.counters import add_at_commit
 from app.core.runtime import Runtime
 from app.engagements import service as engagements
 from app.engagements.models import Engagement
-from tests.conftest import POSTGRES_URL
 
 
 @pytest.fixture
@@ -42,7 +41,7 @@ def test_nothing_is_counted_without_a_commit(runtime: Runtime, engagement_id: st
     assert count_of(runtime, engagement_id) == 0
 
 
-@pytest.mark.skipif(not POSTGRES_URL, reason="SQLite has one writer at a time")
+@pytest.mark.postgresql_only("SQLite has one writer at a time")
 def test_transactions_that_count_the_same_do_not_wait_for_each_other(
     runtime: Runtime, engagement_id: str
 ) -> None:

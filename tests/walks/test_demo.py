@@ -95,7 +95,9 @@ def test_a_rude_agent_is_told_and_an_excellent_one_is_praised_for_what_was_done(
     evaluations.judge(runtime)
     rude = coaching(client, "demo-chat-rude-agent")
     assert rude["strengths"] == []
-    assert rude["improvements"][0]["text"].startswith("The agent was rude to the customer")
+    assert rude["improvements"][0]["text"].startswith(
+        "The agent was rude or dismissive to the customer"
+    )
     assert "Did you even look properly?" in rude["improvements"][0]["text"]
     excellent = coaching(client, "demo-chat-charged-twice")
     praised = {entry["criterionKey"]: entry["text"] for entry in excellent["strengths"]}

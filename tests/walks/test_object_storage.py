@@ -10,14 +10,17 @@ import requests
 
 from app.analytics import jobs as exports
 from app.audio_files import jobs
+from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.core.storage.objects import ForeignStorage
 from app.operations import first_start, orphans
 from app.privacy import jobs as erasures
 from app.privacy import service as privacy
+from app.privacy.records import ErasureBatch, ErasureRecords
 from tests import object_stores
 from tests.caller import Caller, error_code
+from tests.contacts import put_chat
 from tests.object_stores import ObjectStore
 from tests.recordings import SPEECH, ask, progress, reserve, send, show
 from tests.running import running_runtime
@@ -123,6 +126,26 @@ def test_an_export_is_read_from_the_storage(store: ObjectStore, start: Start) ->
     sheet = requests.get(shown["downloadUrl"], timeout=30)
     assert sheet.url.startswith(store.address)
     assert sha256(sheet.content).hexdigest() == shown["sha256"]
+
+
+def test_erasures_are_recorded_in_the_storage_and_repeated_after_a_restore(
+    store: ObjectStore, start: Start
+) -> None:
+    client, runtime = start(store)
+    chats = [put_chat(client, f"chat-{number}") for number in range(2)]
+    records = ErasureRecords.of(runtime)
+    # The database knows the first erasure, and was restored to a moment before the second.
+    known = client.post("/privacy/erase", {"customerRef": "nobody"}).json()["data"]["erasureId"]
+    records.add(known, ErasureBatch("conversations", [chats[0]["id"]]))
+    records.add(new_id("era"), ErasureBatch("conversations", [chats[1]["id"]]))
+    assert not (runtime.settings.data_dir / "erasures").exists()
+    assert erasures.repeat_erasures(runtime) == 1
+    assert erasures.repeat_erasures(runtime) == 0
+    texts = [
+        client.get(f"/conversations/{chat['id']}/messages").json()["data"][0]["text"]
+        for chat in chats
+    ]
+    assert [bool(text) for text in texts] == [True, False]
 
 
 @pytest.mark.parametrize("store", ["azure"], indirect=True)

@@ -51,7 +51,7 @@ def empty_url() -> Iterator[str]:
 
 
 @needs_pg_dump
-@pytest.mark.skipif(not POSTGRES_URL, reason="CQE_TEST_POSTGRES_URL is not set")
+@pytest.mark.postgresql_only("needs a PostgreSQL server")
 def test_a_dump_is_restored_into_an_empty_database(
     make_settings: Callable[..., Settings], empty_url: str, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ from tests.caller import Caller
 from tests.conftest import POSTGRES_URL
 from tests.silent_proxy import SilentProxy, silent_proxy
 
-pytestmark = pytest.mark.skipif(not POSTGRES_URL, reason="CQE_TEST_POSTGRES_URL is not set")
+pytestmark = pytest.mark.postgresql_only("needs a PostgreSQL server")
 
 
 @pytest.fixture

@@ -8,19 +8,23 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, create_engine, text
 
+from app.operations import start_checks
 from app.operations.backups import service as backups
 from tests.api.test_privacy import CHAT, erase, everything, put
 from tests.caller import Caller
-from tests.conftest import POSTGRES_URL, make_tables
+from tests.conftest import make_tables
 from tests.running import running_runtime
 from tests.waiting import wait_until
 
 SERVER = Path(__file__).resolve().parents[2] / ".ci" / "postgresql"
 KEPT = "The lantern has arrived."
-pytestmark = pytest.mark.skipif(
-    not POSTGRES_URL or not any(Path("/usr/lib/postgresql").glob("*/bin/initdb")),
-    reason="there is no PostgreSQL server to start",
-)
+pytestmark = [
+    pytest.mark.postgresql_only("needs a PostgreSQL server"),
+    pytest.mark.skipif(
+        not any(Path("/usr/lib/postgresql").glob("*/bin/initdb")),
+        reason="there is no PostgreSQL server to start",
+    ),
+]
 
 
 @pytest.fixture
@@ -48,8 +52,11 @@ def test_the_erased_is_erased_again_after_a_recovery(
     start_server: Callable[..., str],
     serve: Callable[..., str],
     make_caller: Callable[..., Caller],
+    tmp_path: Path,
 ) -> None:
     old, new = (Path(tempfile.mkdtemp()) for _ in range(2))
+    # The records of erasures are there, and no data folder has to be kept.
+    storage_url = f"file://{tmp_path}/storage"
     archive = old / "archive"
     url = start_server(
         old,
@@ -58,7 +65,8 @@ def test_the_erased_is_erased_again_after_a_recovery(
     )
     engine = connect(url)
     make_tables(engine)
-    client = make_caller(serve(database_url=url))
+    client = make_caller(serve(database_url=url, storage_url=storage_url))
+    start_checks.require_usable(running_runtime())
     put(client, "erased")
     backup = ["pg_basebackup", "--checkpoint=fast", "-d", url.replace("+psycopg", "")]
     subprocess.run([*backup, "-D", new / "data"], check=True)
@@ -84,7 +92,7 @@ def test_the_erased_is_erased_again_after_a_recovery(
     with engine.connect() as connection:
         wait_until(lambda: not connection.scalar(text("SELECT pg_is_in_recovery()")))
     engine.dispose()
-    serve(database_url=url)
+    serve(database_url=url, storage_url=storage_url)
     recovered = everything(running_runtime())
     assert KEPT in recovered
     assert "kettle" in recovered

@@ -21,7 +21,7 @@ from tests.conftest import POSTGRES_URL, new_database
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-pytestmark = pytest.mark.skipif(not POSTGRES_URL, reason="CQE_TEST_POSTGRES_URL is not set")
+pytestmark = pytest.mark.postgresql_only("needs a PostgreSQL server")
 
 
 @pytest.fixture

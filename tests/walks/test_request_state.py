@@ -172,6 +172,19 @@ def test_no_request_fails_without_redis(server: QueueServer, tmp_path: Path) -> 
     assert counted(state) == {CALL: 50}
 
 
+def test_web_hosts_without_their_redis_divide_the_limit(
+    server: QueueServer, tmp_path: Path
+) -> None:
+    server.stop()
+    state = RequestState(server.url, tmp_path)
+    state.share_limits(3)
+    limit = Limit("default", "key_1", 6, 60)
+    answers = [state.visit(Visit(now=NOW, limits=[limit])) for _ in range(3)]
+    assert [each.admitted for each in answers] == [True, True, False]
+    small = state.visit(Visit(now=NOW, limits=[Limit("default", "key_2", 1, 60)]))
+    assert small.admitted
+
+
 def answers_again(state: RequestState) -> None:
     """Ask, without waiting for the breaker, until the server answers in time."""
     until = time.monotonic() + PATIENCE_S

@@ -15,7 +15,6 @@ from app.core.storage.objects import MARKER, ForeignStorage
 from app.operations import first_start
 from app.operations.backups import service as backups
 from app.wiring import build_runtime
-from tests.conftest import POSTGRES_URL
 from tests.walks.service_process import environment
 
 START = {
@@ -111,7 +110,7 @@ def test_health_tells_of_a_storage_that_was_exchanged(
     assert checks["storage"] == "failing"
 
 
-@pytest.mark.skipif(POSTGRES_URL != "", reason="restores a SQLite file")
+@pytest.mark.sqlite_only("restores a SQLite file")
 def test_a_restored_database_takes_the_storage_of_its_settings(
     settings: Settings, make_settings: Callable[..., Settings], tmp_path: Path
 ) -> None:

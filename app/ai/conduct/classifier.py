@@ -92,7 +92,10 @@ def _phrases(sentence: Sentence) -> set[tuple[str, ...]]:
 
 def classifier_from(document: Mapping[str, Any]) -> Classifier:
     """Read a classifier from its JSON document."""
-    weights = PackedRows({_feature(text): row for text, row in document["weights"].items()})
+    # A line of 1,000 characters has some thousand features, of weights in the thousands at most.
+    weights = PackedRows(
+        {_feature(text): row for text, row in document["weights"].items()}, bits=32
+    )
 
     @lru_cache(maxsize=_WORDS_REMEMBERED)
     def of_word(word: str) -> int:

@@ -31,6 +31,7 @@ _BY_CUE: Mapping[Side, Mapping[str, Mapping[str, float]]] = {
     },
     Side.SERVICE: {
         "profanity": {"dismissive": 1.0},
+        "dismissive": {"dismissive": 0.9},
         "fallback": {"stall": 0.8},
         "refusal": {"refusal": 0.8},
         "failure": {"refusal": 0.6},

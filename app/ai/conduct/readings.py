@@ -207,11 +207,12 @@ def _tension_around(*around: SpokenLine | None) -> float | None:
 
 
 class _Context:
-    """State after the lines so far: the customer's tension, and the last line."""
+    """State after the lines so far: the customer's tension, the last line, and who has spoken."""
 
     def __init__(self) -> None:
         self._tension = 0.0
         self._before: SpokenLine | None = None
+        self._heard = False
 
     def agent(self, line: Line, marks: Marks, kinds: Collection[str]) -> AgentLine:
         likely = partial(likelihood, marks)
@@ -243,13 +244,14 @@ class _Context:
         likely = partial(likelihood, marks)
         negative = max(likely("neg"), likely("anger"), 0.9 * likely("disapp"), likely("sarcasm"))
         closes = not _CLOSING.isdisjoint(kinds) and _COMPLAINING.isdisjoint(kinds)
-        if closes and (negative < _STRONG or self._is_thanked(kinds)):
+        # Nobody closes with their first words.
+        if self._heard and closes and (negative < _STRONG or self._is_thanked(kinds)):
             negative *= _SOFTENED
         positive = likely("sat") * (1 - 0.7 * negative)
         negative, positive = self._in_context(negative, positive)
         self._tension = max(self._tension * (0.6 if positive > SHOWN else 0.9), negative)
         found = CustomerLine(line, marks, negative, positive, self._tension)
-        self._before = found
+        self._before, self._heard = found, True
         return found
 
     def _is_thanked(self, kinds: Collection[str]) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _SENTENCE = re.compile(r"\S(?:[^.!?\n]++|[.!?](?!\s|$))*(?:[.!?]+(?=\s|$))?")
 # A mask of personal data, a word, or what ends a sentence.
@@ -19,8 +19,7 @@ _MOST_WORDS_AT_ONCE = 40
 _LEAST_SHOUTED, _LEAST_LETTERS = 2, 3
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A sentence, or a window of a long one, at `text[start:end]` of its line.
 
     `words` are in lower case, with 0 for a number and @ for a name that is known by its capital.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from app.ai.dialogue.turns import Dialogue, Line, Side
 from app.ai.languages.detection import ENGLISH, HINDI, ROMANISED_HINDI
 from app.ai.languages.lexicon import Lexicon, lexicon_of
-from app.ai.languages.phrases import PLAIN, Phrase, Speaker, stems_in
+from app.ai.languages.phrases import Phrase, Speaker, plain_of, stems_in
 from app.ai.languages.sounds import sounds_of
 
 _SENTENCE_END = re.compile("[.!?\u0964\n]")
@@ -108,7 +108,7 @@ def _of_the_course(dialogue: Dialogue, cues: Sequence[Cue]) -> Iterable[Cue]:
 
 
 def _cues_in(line: Line, lexicon: Lexicon) -> Iterable[Cue]:
-    written = line.text.translate(PLAIN)
+    written = plain_of(line.text)
     # Lower-casing may lengthen a text that is not ASCII, and offsets must hold.
     plain = written.lower()
     if len(plain) != len(written):

@@ -24,14 +24,15 @@ _PATTERNS = (
     rf"(?:score|rate|grade|mark|evaluate){_GAP}(?:this|the){_GAP}(?:conversation|call|chat|agent"
     rf"|bot|interaction|transcript){_GAP}{_WORDS}(?:as|at|with|a|to)?(?:{_GAP})?(?:100|10\b|5\b|perfect"
     r"|excellent|full|maximum)",
-    rf"(?:set|make|change){_GAP}(?:the{_GAP})?(?:score|rating|grade){_GAP}(?:to|at|=)(?:{_GAP})?\d{{1,3}}",
+    rf"(?:set|make|change){_GAP}(?:(?:the|all|each|every){_GAP}){{0,2}}(?:scores?|ratings?|grades?|criteri(?:on|a))"
+    rf"{_GAP}(?:to|at|=)(?:{_GAP})?\d{{1,3}}",
     r"<\|?(?:im_start|im_end|system|assistant|endoftext)\|?>|\[/?INST\]|<</?SYS>>",
 )
 _INSTRUCTION = re.compile(r"(?<!\w)(?:" + "|".join(_PATTERNS) + ")", re.IGNORECASE)
 # Without one of these no pattern fits; they are looked for first, since that costs next to nothing.
 _HINTS = (
     "ignor", "disregard", "forget", "overrid", "bypass", "prompt", "instruct", "judge", "evaluat",
-    "grade", "audit", "assistant", "model", "llm", "score", "rate", "rating", "marks", "points",
+    "grade", "criteri", "audit", "assistant", "model", "llm", "score", "rate", "rating", "marks", "points",
     "im_start", "im_end", "endoftext", "|system", "system|", "<system", "inst]", "sys>",
 )  # fmt: skip
 

@@ -28,6 +28,7 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=_TEXTS_REMEMBERED)
 def quotable_span(text: str, start: int, end: int) -> tuple[int, int]:
     """Widen a stretch to its whole sentence, and a very short one to the sentences next to it.
 
@@ -48,6 +49,7 @@ def quotable_span(text: str, start: int, end: int) -> tuple[int, int]:
     return _within_words(text, (sentences[first][0], sentences[last][1]), start)
 
 
+@lru_cache(maxsize=_TEXTS_REMEMBERED)
 def opening_span(text: str) -> tuple[int, int]:
     """Return the first sentences of a text, as many as stay within 30 words, or its first 30 words."""
     sentences = sentence_spans(text) or ((0, len(text)),)

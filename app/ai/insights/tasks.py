@@ -37,7 +37,7 @@ class Tasks:
 
 def words_of(grams: Collection[str]) -> list[str]:
     """Pick the grams of one word, wherever a side says it."""
-    return [gram for gram in grams if gram[0] in _SIDES and " " not in gram]
+    return [gram for gram in grams if " " not in gram and gram[0] in _SIDES]
 
 
 def tasks_from(document: Mapping[str, Any]) -> Tasks:

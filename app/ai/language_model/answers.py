@@ -23,7 +23,7 @@ from app.ai.wording.sentences import sentence
 
 BY = "model"
 LEAST_CONFIDENCE = 0.25
-# What is missing can't be quoted: the most that such an answer is believed.
+# The highest confidence of an answer that something is missing: that cannot be quoted.
 _ABSENT_CONFIDENCE = 0.5
 _MOST_QUOTES = 3
 _MOST_CHARS = 600
@@ -53,13 +53,13 @@ def answers_of(
     """
     answers, dropped = {}, 0
     for question in questions:
-        told = document["answers"].get(question.id)
-        problems = answer_problems(told, question)
+        given = document["answers"].get(question.id)
+        problems = answer_problems(given, question)
         if problems:
             reason = sentence("model.unusable", problems="; ".join(problems))
             answers[question.criterion.key] = failed("invalid_output", _clean(reason), by=BY)
             continue
-        answer, count = _answer(told, question, sources)
+        answer, count = _answer(given, question, sources)
         answers[question.criterion.key] = answer
         dropped += count
     return answers, dropped
@@ -71,33 +71,33 @@ def summary_of(document: Mapping[str, Any]) -> dict[str, Any] | None:
     if not isinstance(written, Mapping):
         return None
     texts = {part: written.get(part) for part in SUMMARY_PARTS}
-    told = {part: _clean(text) for part, text in texts.items() if isinstance(text, str)}
-    if not told.get("issue") or not told.get("outcome"):
+    summary = {part: _clean(text) for part, text in texts.items() if isinstance(text, str)}
+    if not summary.get("issue") or not summary.get("outcome"):
         return None
-    parts = [told[part] for part in SUMMARY_PARTS if told.get(part)]
+    parts = [summary[part] for part in SUMMARY_PARTS if summary.get(part)]
     return {
         "overview": " ".join(dict.fromkeys(parts)),
-        "issue": told["issue"],
-        "outcome": told["outcome"],
-        "actionItems": [told["next"]] if told.get("next") else [],
+        "issue": summary["issue"],
+        "outcome": summary["outcome"],
+        "actionItems": [summary["next"]] if summary.get("next") else [],
     }
 
 
 def _answer(
-    told: Mapping[str, Any], question: Question, sources: Mapping[int, Source]
+    given: Mapping[str, Any], question: Question, sources: Mapping[int, Source]
 ) -> tuple[Answer, int]:
-    quotes = told["evidence"][:_MOST_QUOTES]
-    found = [evidence for quote in quotes if (evidence := _found(quote, sources)) is not None]
-    dropped = len(quotes) - len(found)
-    explanation = _clean(told["explanation"]) or sentence("model.no_reason")
-    if told["answer"] == NOT_APPLICABLE:
+    quotes = given["evidence"][:_MOST_QUOTES]
+    evidence = [piece for quote in quotes if (piece := _evidence(quote, sources)) is not None]
+    dropped = len(quotes) - len(evidence)
+    explanation = _clean(given["explanation"]) or sentence("model.no_reason")
+    if given["answer"] == NOT_APPLICABLE:
         return not_applicable(explanation, by=BY), dropped
-    if told["answer"] == CANNOT_TELL:
+    if given["answer"] == CANNOT_TELL:
         return failed("insufficient_content", explanation, by=BY), dropped
-    option = question.options[told["answer"]]
-    sure = CONFIDENCE[told["confidence"]]
-    confidence = sure * (len(found) / len(quotes) if quotes else 1.0)
-    if not found:
+    option = question.options[given["answer"]]
+    sure = CONFIDENCE[given["confidence"]]
+    confidence = sure * (len(evidence) / len(quotes) if quotes else 1.0)
+    if not evidence:
         if not _says_what_is_missing(question, option):
             reason = sentence("model.no_quote", explanation=explanation)
             return failed("low_confidence", reason, by=BY), dropped
@@ -106,34 +106,34 @@ def _answer(
         reason = sentence("model.unsure", explanation=explanation)
         return failed("low_confidence", reason, by=BY), dropped
     answer = judged(
-        option.answer, option.score, explanation, confidence=confidence, by=BY, evidence=found
+        option.answer, option.score, explanation, confidence=confidence, by=BY, evidence=evidence
     )
     return answer, dropped
 
 
 def _says_what_is_missing(question: Question, option: Option) -> bool:
-    """Tell whether an answer needs no quote: a plain "no" that fails nothing else."""
+    """Whether an answer needs no quote: a plain "no" that fails nothing else."""
     criterion = question.criterion
     return criterion.kind == "binary" and criterion.criticality == "none" and option.score == 0
 
 
-def _found(told: Mapping[str, Any], sources: Mapping[int, Source]) -> Evidence | None:
-    source = sources.get(told["message"])
-    quote = "" if source is None else _as_shown(told["quote"].strip(), source.shown.text)
+def _evidence(quoted: Mapping[str, Any], sources: Mapping[int, Source]) -> Evidence | None:
+    source = sources.get(quoted["message"])
+    quote = "" if source is None else _as_shown(quoted["quote"].strip(), source.shown.text)
     if source is None or not quote or source.addresses_judge:
         return None
     start = source.shown.text.find(quote)
-    # The mark at the end of a shortened message is ours, and not what was said.
+    # The mark at the end of a shortened message was never said.
     if source.masked.text[start : start + len(quote)] != quote:
         return None
     begin, end = source.masked.original_span(start, start + len(quote))
-    return sentence_around(source.segment, begin, end, told["polarity"])
+    return sentence_around(source.segment, begin, end, quoted["polarity"])
 
 
 def _as_shown(quote: str, text: str) -> str:
     """Spell a quote as the text does; empty where it does not occur there.
 
-    An accent that is a sign of its own in the text is seldom one in what a model repeats.
+    Models rarely repeat a combining accent of the text as such.
     """
     forms = (quote, normalize("NFD", quote), normalize("NFC", quote))
     return next((form for form in forms if form in text), "")

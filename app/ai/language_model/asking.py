@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 MAX_RETRIES = 3
 SEED = 7
-# The forms in which an answer is asked for; a server that refuses one is asked for the next.
+# The forms of answers; a server that refuses one gets the next.
 FORMS = ("json_schema", "json_object", "text")
 # What a server may refuse by name and the answer does not need.
 _DISPENSABLE = ("temperature", "seed", "max_tokens")
@@ -30,12 +30,12 @@ _LEAST_TIME_S = 0.05
 
 
 class _NotSent(ModelError):
-    """No request was made; what failed before is the better reason."""
+    """No request was made; an earlier failure is the better reason."""
 
 
 @dataclass(slots=True)
 class ModelUsage:
-    """What asking has taken so far."""
+    """Requests, tokens and time so far."""
 
     requests: int = 0
     retries: int = 0
@@ -49,7 +49,7 @@ class ModelUsage:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What a model answered: a document with `answers`, each of which may still be unusable."""
+    """The answer of a model: a document with `answers`, each of which may still be unusable."""
 
     document: dict[str, Any]
     model: str | None
@@ -67,9 +67,9 @@ class Limits:
 
 @dataclass(slots=True)
 class Asking:
-    """One conversation's question; not to be shared between threads.
+    """Asks the questions about one conversation; not to be shared between threads.
 
-    `usage` holds also when there is no answer.
+    `usage` is valid without an answer, too.
     """
 
     endpoint: Endpoint
@@ -79,13 +79,13 @@ class Asking:
     should_stop: Callable[[], bool]
     usage: ModelUsage = field(default_factory=ModelUsage)
     _until: float = 0.0
-    # What was refused here; it is remembered only when the request was taken without it, since a
-    # server may refuse a request for what this one conversation holds.
+    # Refused here. It is remembered only if the server accepts the request without it: the reason
+    # of a refusal may be this conversation.
     _form: int = 0
     _without: tuple[str, ...] = ()
 
     def ask(self, messages: ChatMessages, questions: Sequence[Question]) -> ModelReply:
-        """Ask, and once more where the answer has not the form that was asked for.
+        """Ask, and once more if the answer does not have the requested form.
 
         Raises:
             ModelError: there is no answer, or none in which a single question is answered.
@@ -118,7 +118,7 @@ class Asking:
                 document = document if repaired is None else repaired
         if document is None or not self._any_usable(document, questions):
             raise ModelError(
-                Reason.INVALID_OUTPUT, "The model did not answer in the form that was asked for."
+                Reason.INVALID_OUTPUT, "The model did not answer in the requested form."
             )
         return ModelReply(document, completion.model, completion.request_id)
 
@@ -154,8 +154,8 @@ class Asking:
         if left_s < _LEAST_TIME_S:
             raise _NotSent(Reason.TIMEOUT, "The time for this conversation is over.")
         if not self.memory.may_call(self.limits.timeout_s):
-            told = "The model server failed too often; requests resume within 30 seconds."
-            raise _NotSent(Reason.CIRCUIT_OPEN, told)
+            message = "The model server failed too often; requests resume within 30 seconds."
+            raise _NotSent(Reason.CIRCUIT_OPEN, message)
         self.usage.requests += 1
         call = partial(
             complete,
@@ -191,13 +191,13 @@ class Asking:
         return request
 
     def _note(self, error: ModelError) -> None:
-        """Tell the memory of a failure of the endpoint; a refused request is none."""
+        """Record a failure of the endpoint in the memory; a refused request is none."""
         logger.warning("the judge's endpoint: %s", error.message)
         if error.detail:
-            # Some servers repeat what they were asked: the words of a conversation.
-            logger.debug("the endpoint's own word: %s", error.detail)
+            # Some servers repeat the request, which contains the conversation.
+            logger.debug("the endpoint's message: %s", error.detail)
         if error.reason in (Reason.TIMEOUT, Reason.ANSWER_TOO_LARGE):
-            # The model may have worked, and be paid for it.
+            # The model may have produced tokens that are billed.
             self.usage.tokens_known = False
         if error.retryable or error.status in (401, 403) or error.reason is Reason.TLS_ERROR:
             self.memory.failed()

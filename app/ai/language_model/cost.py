@@ -12,7 +12,7 @@ _MILLION = 1_000_000
 def quality_of(
     usage: ModelUsage, use: ModelUse, prices: TokenPrices | None, *, dropped: int
 ) -> Quality:
-    """Write down what was asked; tokens and cost are None where the endpoint doesn't tell them."""
+    """Return the quality of a judgement; tokens and cost are None if the endpoint reports none."""
     return Quality(
         unverified_evidence_count=dropped,
         model_calls=usage.requests,

@@ -1,4 +1,4 @@
-"""The messages that fit into a prompt: all of them, or the beginning and the end of them."""
+"""Excerpt of a conversation that fits into a prompt: all of it, or its beginning and its end."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-# Tokens are counted by nobody here: of English text three bytes are a cautious estimate.
+# A cautious estimate for English; no tokenizer is used.
 _BYTES_PER_TOKEN = 3
 _LEAST_CHARS = 200
 _CUT = " [cut]"
@@ -27,7 +27,7 @@ class PromptMessage:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """What is shown of a conversation.
+    """The messages of a conversation that the model is shown.
 
     `omitted` counts the messages that are left out of the middle, `shortened` those of which only
     the beginning is shown.

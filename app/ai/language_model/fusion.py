@@ -1,4 +1,4 @@
-"""Two judges' answers to one criterion made one."""
+"""Fusion of the answers of rules and model to one criterion."""
 
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer
@@ -8,9 +8,9 @@ _QUOTES_OF_MODEL, _QUOTES_OF_RULE = 2, 1
 
 
 def answer_of_both(rule: Answer, model: Answer, criterion: Criterion, *, hybrid: bool) -> Answer:
-    """Choose or mix: the model's answer, or in a hybrid the mean where both have judged.
+    """Return the model's answer, or in a hybrid the mean where both have judged.
 
-    A critical failure that a rule has shown with a quote is kept, whatever the model says.
+    A critical failure that a rule has shown with a quote always stays.
     """
     if _is_shown_failure(rule, criterion):
         return rule

@@ -1,4 +1,4 @@
-"""The judge that asks a language model what rules cannot tell, and never lets its outage look bad."""
+"""Judge that asks a language model; the rules judge alone where the model does not answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -32,13 +32,13 @@ from app.core.process.stopping import never_stop
 from app.core.settings import TokenPrices
 
 PROVIDER = "openai_compatible"
-# Two judges that are further apart than this, of 100 points, leave the word to a person.
+# If the scores by model and by rules differ by more points, a person has to review.
 MOST_DIFFERENCE = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How the model is reached, and what is kept of it between conversations."""
+    """Access to the model: its endpoint, limits and prices, and the store of its answers."""
 
     endpoint: Endpoint
     memory: EndpointMemory
@@ -60,7 +60,7 @@ class _Verdict:
 
 
 class LanguageModelJudge:
-    """Asks a model about the criteria that are a model's; rules and metrics stay with the rules.
+    """Asks a model about the criteria that models judge; the rules judge the others.
 
     A `hybrid` asks about every criterion that a model may judge, and takes the mean where both
     have judged. Where the model does not answer, the rules judge alone, and the result says so.
@@ -138,18 +138,18 @@ class LanguageModelJudge:
                 shown, returned_model=kept["model"], request_id=kept["requestId"], cached=True
             )
             return _Verdict(kept["document"], use, asking.usage)
-        told = asking.ask(prompt_request.messages(), prompt_request.questions)
-        answers = told.document["answers"]
+        reply = asking.ask(prompt_request.messages(), prompt_request.questions)
+        answers = reply.document["answers"]
         document = {
             "answers": {
                 question.id: answers.get(question.id) for question in prompt_request.questions
             },
-            "summary": told.document.get("summary"),
+            "summary": reply.document.get("summary"),
         }
         if not problems_of(document, prompt_request.questions):
-            kept = {"document": document, "model": told.model, "requestId": told.request_id}
+            kept = {"document": document, "model": reply.model, "requestId": reply.request_id}
             access.store.keep(key, kept, evaluation_id=evaluation_id)
-        use = replace(shown, returned_model=told.model, request_id=told.request_id)
+        use = replace(shown, returned_model=reply.model, request_id=reply.request_id)
         return _Verdict(document, use, asking.usage)
 
     def _judged(
@@ -161,18 +161,18 @@ class LanguageModelJudge:
         prompt_request: PromptRequest,
         verdict: _Verdict,
     ) -> Judgement:
-        told, dropped = answers_of(
+        answers, dropped = answers_of(
             verdict.document, prompt_request.questions, prompt_request.sources
         )
-        told, unfound = checked(told, facts.dialogue.transcript)
+        answers, unfound = checked(answers, facts.dialogue.transcript)
         known = too_little(facts, scorecard)
 
         def score(hybrid: bool) -> Score:
             mixed = {
                 item.key: answer_of_both(
-                    ruled.answers[item.key], told[item.key], item, hybrid=hybrid
+                    ruled.answers[item.key], answers[item.key], item, hybrid=hybrid
                 )
-                if item.key in told
+                if item.key in answers
                 else ruled.answers[item.key]
                 for item in scorecard.criteria
             }
@@ -205,9 +205,9 @@ class LanguageModelJudge:
         error: ModelError,
         usage: ModelUsage,
     ) -> Judgement:
-        told = sentence("model.outage", reason=error.message)
+        reason = sentence("model.outage", reason=error.message)
         missing = [item for item in criteria if ruled.answers[item.key].unjudged]
-        answers = ruled.answers | {item.key: unjudged(told, by=BY) for item in missing}
+        answers = ruled.answers | {item.key: unjudged(reason, by=BY) for item in missing}
         score = score_by_rules(facts, scorecard, answers)
         if missing and (score.problem or _outweigh(missing, score)):
             score = unscored(score, _of_outage(error))

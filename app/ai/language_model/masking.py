@@ -1,4 +1,4 @@
-"""Texts as the model sees them, and the way back: where a quote of them stands in what was said."""
+"""Masked texts for the model, and the positions of their quotes in the original texts."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from app.ai.transcript import Transcript
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """One stretch of a text with the word that stands for it; offsets into the text as it was."""
+    """One masked stretch of a text and its placeholder; offsets are those of the original."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class MaskedText:
         return "".join([*pieces, self.original[at:]])
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
-        """Say where `text[start:end]` stands in the original; a mask that it touches counts whole."""
+        """Return the span of `text[start:end]` in the original; a mask that it touches counts whole."""
         return self._original_at(start, is_end=False), self._original_at(end, is_end=True)
 
     def _original_at(self, offset: int, *, is_end: bool) -> int:
@@ -50,7 +50,7 @@ class MaskedText:
 
 
 def masked_texts(transcript: Transcript, *, mask: bool) -> dict[str, MaskedText]:
-    """Map the ids of segments to their texts, masked unless they are so already or must not be."""
+    """Map the ids of segments to their texts, masked unless they are masked already or `mask` is off."""
     if not mask or transcript.redacted:
         return {segment.id: MaskedText(segment.text) for segment in transcript.segments}
     turns = turns_of(transcript)

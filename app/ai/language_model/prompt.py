@@ -42,12 +42,12 @@ def shipped_prompt() -> Prompt:
 
 def system_text(questions: Sequence[Question]) -> str:
     """Write the instructions; equal for all conversations of a scorecard, so servers may keep it."""
-    asked = b"\n".join(orjson.dumps(question.as_json()) for question in questions).decode()
-    return shipped_prompt().system.substitute(questions=asked)
+    texts = b"\n".join(orjson.dumps(question.as_json()) for question in questions).decode()
+    return shipped_prompt().system.substitute(questions=texts)
 
 
 def chat_messages(system: str, excerpt: Excerpt) -> ChatMessages:
-    """Put the conversation between two marks that nobody could have known when it was said."""
+    """Put the conversation between two random marks, which no message can imitate."""
     mark = f"=== {secrets.token_hex(16)} ==="
     data = shipped_prompt().user.substitute(mark=mark, messages=excerpt.as_json())
     return [{"role": "system", "content": system}, {"role": "user", "content": data}]
@@ -55,11 +55,11 @@ def chat_messages(system: str, excerpt: Excerpt) -> ChatMessages:
 
 def with_repair(messages: ChatMessages, answer: str, problems: Sequence[str]) -> ChatMessages:
     """Show the model its answer and what is wrong with it."""
-    told = shipped_prompt().repair.substitute(
+    repair = shipped_prompt().repair.substitute(
         problems="\n".join(f"- {problem}" for problem in problems)
     )
     return [
         *messages,
         {"role": "assistant", "content": answer},
-        {"role": "user", "content": told},
+        {"role": "user", "content": repair},
     ]

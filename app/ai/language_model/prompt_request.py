@@ -37,7 +37,7 @@ class PromptRequest:
         return chat_messages(self.system, self.excerpt)
 
     def key(self, endpoint: Endpoint, output_tokens: int) -> str:
-        """Hash all that an answer depends on: the prompt without its marks, and who is asked."""
+        """Hash all that an answer depends on: the prompt without its marks, and the model."""
         return digest_of(
             {
                 "promptVersion": shipped_prompt().version,
@@ -55,7 +55,7 @@ def prompt_request_of(
 ) -> PromptRequest:
     """Prepare the questions about a dialogue.
 
-    A message bears the number of its segment: 3 is `seg_0003`.
+    The number of a message is that of its segment: 3 is `seg_0003`.
 
     Raises:
         ModelError: the questions leave no room for the conversation.
@@ -70,8 +70,8 @@ def prompt_request_of(
     budget = input_tokens - tokens_of(system) - _WRAPPING_TOKENS
     excerpt = excerpt_of(shown, budget) if budget >= _LEAST_TOKENS else None
     if excerpt is None:
-        told = "The questions leave no room for the conversation: raise CQE_JUDGE_INPUT_TOKENS."
-        raise ModelError(Reason.INPUT_TOO_LONG, told)
+        message = "The questions leave no room for the conversation: raise CQE_JUDGE_INPUT_TOKENS."
+        raise ModelError(Reason.INPUT_TOO_LONG, message)
     segments = {line.segment.index + 1: line.segment for line in dialogue.lines}
     steering = {line.segment.index + 1 for line in lines_with_instructions(dialogue.lines)}
     sources = {

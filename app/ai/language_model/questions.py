@@ -1,4 +1,4 @@
-"""The questions that a model is asked: criteria of the scorecard, and the form of their answers."""
+"""Questions to a model: criteria of the scorecard, and the form of their answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ FULFILLED = ("yes", "partly", "no", "unknown")
 HOW = ("directly", "with detours", "with a struggle", "not at all")
 SUMMARY_PARTS = ("issue", "done", "outcome", "next")
 POLARITIES = ("supports", "contradicts")
-# Words and their numbers: every server can hold a model to a list of words.
+# Words and their numbers: every server can restrict a model to a list of words.
 CONFIDENCE = {"low": 0.4, "medium": 0.7, "high": 0.9}
 
 
@@ -30,7 +30,7 @@ class Question:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """List what may be answered."""
+        """Return the allowed answers."""
         may_not_apply = (NOT_APPLICABLE,) if self.criterion.not_applicable_when else ()
         return (*self.options, *may_not_apply, CANNOT_TELL)
 
@@ -51,7 +51,7 @@ class Question:
 
 
 def questions_of(criteria: Sequence[Criterion]) -> tuple[Question, ...]:
-    """Number the criteria that are asked."""
+    """Number the criteria as questions."""
     return tuple(
         Question(f"q{number}", criterion) for number, criterion in enumerate(criteria, start=1)
     )

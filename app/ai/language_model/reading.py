@@ -1,4 +1,4 @@
-"""A model's answer read with distrust: the JSON in its text, and what is wrong with it."""
+"""Reading of a model's answer: the JSON in its text, and its problems."""
 
 import json
 import re
@@ -25,37 +25,37 @@ def document_in(text: str) -> dict[str, Any] | None:
 
 
 def problems_of(document: dict[str, Any] | None, questions: Sequence[Question]) -> list[str]:
-    """Say what keeps the answers from being used, in words that the model is shown; bounded."""
+    """List the first problems of the answers, in words for the model."""
     if document is None:
         return ['There is no JSON object with "answers" in it.']
     answers = document["answers"]
-    found = [
+    problems = [
         f"{question.id}: {problem}"
         for question in questions
         for problem in answer_problems(answers.get(question.id), question)
     ]
-    return found[:_MOST_PROBLEMS]
+    return problems[:_MOST_PROBLEMS]
 
 
 def answer_problems(answer: Any, question: Question) -> list[str]:
     """List what is wrong with the answer to one question."""
     if not isinstance(answer, dict):
         return ["the answer is missing"]
-    found = []
+    problems = []
     if not _is_word_of(question.choices, answer.get("answer")):
         chosen = str(answer.get("answer"))[:_SHOWN_CHARS]
-        found.append(f"answer {chosen!r} is not one of {', '.join(question.choices)}")
+        problems.append(f"answer {chosen!r} is not one of {', '.join(question.choices)}")
     if not _is_word_of(CONFIDENCE, answer.get("confidence")):
-        found.append(f"confidence is not one of {', '.join(CONFIDENCE)}")
+        problems.append(f"confidence is not one of {', '.join(CONFIDENCE)}")
     if not isinstance(answer.get("explanation"), str):
-        found.append("explanation is not a text")
+        problems.append("explanation is not a text")
     evidence = answer.get("evidence")
     if not isinstance(evidence, list) or not all(_is_evidence(piece) for piece in evidence):
-        found.append(
+        problems.append(
             "evidence is not a list of {message: integer, quote: text, polarity: "
             f"{' or '.join(POLARITIES)}}}"
         )
-    return found
+    return problems
 
 
 def _loaded(text: str) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.ai.languages.lexicon import Feelings
 from app.ai.languages.phrases import NUKTA, PLAIN
@@ -19,8 +19,7 @@ _HALF = 4.0
 _MIXED_SHARE = 0.15
 
 
-@dataclass(frozen=True, slots=True)
-class Polarity:
+class Polarity(NamedTuple):
     """`score` is -1 to 1; `mixed` says that both good and bad have a clear share of the words."""
 
     score: float

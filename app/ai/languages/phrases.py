@@ -77,6 +77,11 @@ def phrase_from(
     )
 
 
+def plain_of(text: str) -> str:
+    """Spell quotes and signs in one way, a character for a character."""
+    return text if text.isascii() and "`" not in text else text.translate(PLAIN)
+
+
 def stems_in(plain: str) -> set[str]:
     """List the words of a lower-case text, Latin or Devanagari, as triggers are spelled."""
     if plain.isascii():
@@ -89,7 +94,7 @@ def folded(text: str) -> str:
 
     A letter with an accent is one sign or two, as the writer's keyboard has it: both become one.
     """
-    plain = text.translate(PLAIN).casefold()
+    plain = plain_of(text).casefold()
     return plain if plain.isascii() else normalize("NFC", plain).replace(NUKTA, "")
 
 

@@ -32,9 +32,9 @@ class Reason(StrEnum):
 
 
 class ModelError(Exception):
-    """There is no answer; `message` is a sentence of ours and repeats nothing of the server's.
+    """There is no answer; `message` repeats nothing that the server sent.
 
-    `detail` is the server's own word, for the operator alone. `connected` is false if no request
+    `detail` is the server's own message, only for the operator. `connected` is false if no request
     was sent, since no connection could be made.
     """
 
@@ -113,8 +113,8 @@ class Endpoint:
         if reply.truncated and len(reply.body) >= self.largest.max_bytes:
             raise ModelError(Reason.ANSWER_TOO_LARGE, "The answer of the endpoint does not end.")
         if reply.truncated:
-            told = "The answer of the model server broke off, or took too long."
-            raise ModelError(Reason.TIMEOUT, told, retryable=True)
+            message = "The answer of the model server broke off, or took too long."
+            raise ModelError(Reason.TIMEOUT, message, retryable=True)
         return reply
 
     def _failure(self, reply: Reply, timeout_s: float) -> ModelError:
@@ -127,10 +127,10 @@ class Endpoint:
             retryable=status in _RETRYABLE_STATUS or status >= 500,
             status=status,
             retry_after_s=retry_after_s(reply.headers.get("retry-after", ""), utc_now()),
-            detail=self._told_by(reply.body),
+            detail=self._error_in(reply.body),
         )
 
-    def _told_by(self, body: bytes) -> str:
+    def _error_in(self, body: bytes) -> str:
         text = body.decode("utf-8", "replace")
         try:
             error = orjson.loads(body)["error"]
@@ -143,9 +143,9 @@ class Endpoint:
 
 def _unanswered(reply: Reply, timeout_s: float) -> ModelError:
     if reply.outcome is AttemptOutcome.TIMEOUT:
-        told = f"The model server did not answer within {timeout_s:.3g} s."
-        return ModelError(Reason.TIMEOUT, told, retryable=True, connected=reply.connected)
-    told = reply.error or "The model server was not reached."
+        message = f"The model server did not answer within {timeout_s:.3g} s."
+        return ModelError(Reason.TIMEOUT, message, retryable=True, connected=reply.connected)
+    message = reply.error or "The model server was not reached."
     if reply.outcome is AttemptOutcome.TLS_ERROR:
-        return ModelError(Reason.TLS_ERROR, told, connected=reply.connected)
-    return ModelError(Reason.CONNECTION_ERROR, told, retryable=True, connected=reply.connected)
+        return ModelError(Reason.TLS_ERROR, message, connected=reply.connected)
+    return ModelError(Reason.CONNECTION_ERROR, message, retryable=True, connected=reply.connected)

@@ -121,11 +121,11 @@ class EndpointMemory:
         return replace(state, without=tuple(state.without))
 
     def _write(self, state: _State) -> None:
-        beside = self._file.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+        temporary = self._file.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         try:
-            beside.write_bytes(orjson.dumps(asdict(state)))
-            beside.replace(self._file)
+            temporary.write_bytes(orjson.dumps(asdict(state)))
+            temporary.replace(self._file)
         except OSError as error:
-            logger.warning("what is known of an endpoint was not kept: %s", error)
+            logger.warning("the state of an endpoint was not stored: %s", error)
             with suppress(OSError):
-                beside.unlink()
+                temporary.unlink()

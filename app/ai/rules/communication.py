@@ -1,6 +1,7 @@
 """Rules of how the agent speaks: empathy, courtesy, clarity."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby, pairwise
 
 from app.ai.conduct.readings import (
     COURTESIES,
@@ -9,7 +10,9 @@ from app.ai.conduct.readings import (
     AgentLine,
     CustomerLine,
     Readings,
+    SpokenLine,
 )
+from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
 from app.ai.facts.gathering import Facts, distinct, examined, quoted, shown
 from app.ai.scorecard.values import Criterion
@@ -18,6 +21,8 @@ from app.ai.wording.sentences import capital, sentence
 from app.ai.wording.words import clauses
 
 _NEEDED = 0.6
+_VOICED = ("problem", "complaint", "still_broken")
+_ACKNOWLEDGING = ("empathy", "apology")
 _WELCOME = 0.25
 _UNCLEAR, _CONFUSING, _REPEATED = 0.7, 0.4, 0.35
 _LEAST_WORDS = 4
@@ -26,23 +31,23 @@ _CORRECT = 0.9
 
 
 def empathy(facts: Facts, criterion: Criterion) -> Answer:
-    """Judge whether a problem or a feeling that the customer voices is acknowledged after it."""
+    """Judge whether the agent acknowledges a problem or a feeling that the customer voices."""
     if facts.readings is None:
         return unjudged(sentence("not_judged.not_read"))
     last = max((line.line.position for line in facts.readings.agent), default=-1)
     voiced = [line for line in facts.readings.customer if line.negative >= _NEEDED]
     answered = [line for line in voiced if line.line.position < last]
-    answered = answered or _comforted(facts.readings)
+    answered = answered or _comforted(facts, facts.readings)
     if not answered:
         key = "empathy.no_reply" if voiced else "empathy.no_occasion"
         return not_applicable(facts.sentence(key))
-    return _acknowledged(facts, answered, _replies(facts.readings, answered[0]))
+    return _acknowledged(facts, facts.readings, answered)
 
 
-def _comforted(readings: Readings) -> list[CustomerLine]:
+def _comforted(facts: Facts, readings: Readings) -> list[CustomerLine]:
     # Sympathy is never out of place: where it was shown, there was an occasion for it.
     for line in readings.customer:
-        if max(line.negative, line.shows("conf") / 2) >= _WELCOME:
+        if max(line.negative, line.shows("conf") / 2) >= _WELCOME or _problems(facts, line):
             return [line] if _best(_replies(readings, line), "empathy") else []
     return []
 
@@ -56,13 +61,18 @@ def _best(replies: list[AgentLine], label: str) -> AgentLine | None:
     return max(likely, key=lambda line: line.shows(label), default=None)
 
 
-def _acknowledged(facts: Facts, voiced: list[CustomerLine], replies: list[AgentLine]) -> Answer:
+def _acknowledged(facts: Facts, readings: Readings, voiced: list[CustomerLine]) -> Answer:
+    # Sympathy for what the customer told first was not for nothing if it comes before the anger.
+    replies = _replies(readings, readings.customer[0])
     rude = [line for line in replies if line.is_rude]
     for level, label, key in ((2, "empathy", "empathy.given"), (1, "apology", "empathy.stock")):
         reply = _best(replies, label)
         if reply is None or len(rude) > 1:
             continue
         before = [line for line in voiced if line.line.position < reply.line.position]
+        before = before or [
+            line for line in readings.customer if line.line.position < reply.line.position
+        ]
         return judged(
             level,
             level / 2,
@@ -70,18 +80,37 @@ def _acknowledged(facts: Facts, voiced: list[CustomerLine], replies: list[AgentL
             confidence=0.7,
             evidence=(shown(before[-1], NEGATIVE_LABELS), shown(reply, (label,))),
         )
-    unheard = voiced[0]
-    against = [shown(line, ("dismissive",), CONTRADICTS) for line in rude]
-    following = (line.line for line in replies if line.line.position > unheard.line.position)
+    passed_over = distinct(_passed_over(facts, readings))
+    dismissive = distinct(shown(line, ("dismissive",), CONTRADICTS) for line in rude)
     return judged(
         0,
         0.0,
-        facts.sentence("empathy.missing"),
+        facts.sentence("empathy.undone" if _best(replies, "empathy") else "empathy.missing"),
         confidence=0.5,
-        evidence=distinct(
-            [shown(unheard, NEGATIVE_LABELS, CONTRADICTS), *against, *examined(following)]
-        ),
+        evidence=passed_over + dismissive
+        if dismissive
+        else distinct([*passed_over, *examined(line.line for line in replies)]),
     )
+
+
+def _passed_over(facts: Facts, readings: Readings) -> Iterator[Evidence]:
+    """Quote in their order the problems and complaints that the next reply does not acknowledge."""
+    turns = [tuple(lines) for _, lines in groupby(readings.lines, type)]
+    for turn, reply in pairwise(turns):
+        replies = [line for line in reply if isinstance(line, AgentLine)]
+        if replies and not any(_best(replies, label) for label in _ACKNOWLEDGING):
+            for line in turn:
+                yield from _voiced(facts, line)
+
+
+def _voiced(facts: Facts, line: SpokenLine) -> Iterable[Evidence]:
+    if isinstance(line, CustomerLine) and line.negative >= _NEEDED:
+        return (shown(line, NEGATIVE_LABELS, CONTRADICTS),)
+    return quoted(_problems(facts, line)[:1], CONTRADICTS)
+
+
+def _problems(facts: Facts, line: SpokenLine) -> list[Cue]:
+    return [cue for kind in _VOICED for cue in facts.heard(kind, [line.line])]
 
 
 def courtesy(facts: Facts, criterion: Criterion) -> Answer:
@@ -104,7 +133,7 @@ def courtesy(facts: Facts, criterion: Criterion) -> Answer:
             evidence=distinct(shown(line, (label,), CONTRADICTS) for line, label in faulty),
         )
     kind = sorted(facts.readings.agent, key=lambda line: -line.courteous)
-    courteous = [line for line in kind if line.courteous >= SHOWN]
+    courteous = [line for line in kind if line.courteous >= SHOWN and " " in line.line.text]
     return scaled(
         1.0 if courteous else _CORRECT,
         facts.sentence("courtesy.courteous" if courteous else "courtesy.correct"),
@@ -143,7 +172,10 @@ def _unclear(facts: Facts, readings: Readings) -> Iterator[tuple[str, float, Evi
         agent, after = reply.agent, reply.after
         if after is None or after.shows("conf") < 0.75 or after.positive >= SHOWN:
             continue
-        if agent.shows("greet") < SHOWN and len(agent.line.text.split()) >= _LEAST_WORDS:
+        # After a rude reply the customer protests, and asks on after a helpful one.
+        if agent.is_rude or max(agent.helpful, agent.shows("greet")) >= SHOWN:
+            continue
+        if len(agent.line.text.split()) >= _LEAST_WORDS:
             yield "confusing_reply", _CONFUSING, shown(after, ("conf",), CONTRADICTS)
 
 

@@ -1,5 +1,6 @@
 """Rules of how the need is found out: understanding, listening, probing."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,6 +23,8 @@ _REPAIR = 0.7
 _RUDE, _COLD, _REPEATED, _USELESS = 1.0, 0.8, 0.7, 0.6
 _LEAST_WORDS = 4
 _CONFUSED, _ANGRY = 0.75, 0.6
+# A question for what the customer should have done looks for no solution.
+_BLAMING = re.compile(r"\bwhy (?:did|didn't) you\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +162,14 @@ def probing(facts: Facts, criterion: Criterion) -> Answer:
 
 
 def _asks(line: AgentLine, *, first: bool) -> bool:
-    if line.is_rude:
+    text = line.line.text
+    if line.is_rude or _BLAMING.search(text):
         return False
-    if max(line.shows("probing"), line.shows("verification"), line.shows("recap")) >= SHOWN:
+    # Speech recognition writes no marks; where there are some, what asks ends with its own.
+    told = "?" not in text and any(mark in text for mark in ".!")
+    if line.shows("verification") >= SHOWN or (
+        not told and max(line.shows("probing"), line.shows("recap")) >= SHOWN
+    ):
         return True
     courtesy = max(line.shows("offer"), line.shows("greet")) >= SHOWN
-    words = len(line.line.text.split())
-    return "?" in line.line.text and not courtesy and not first and words > _LEAST_WORDS
+    return "?" in text and not courtesy and not first and len(text.split()) > _LEAST_WORDS

@@ -27,18 +27,20 @@ def coaching_of(score: Score, incidents: Sequence[Mapping[str, Any]] = ()) -> di
     """List strengths and improvements, those of the most weight first.
 
     Args:
-        incidents: improvements that belong to no criterion; they come first. Without a score they
-            are all that there is.
+        incidents: improvements that belong to no criterion; only what fails the whole evaluation
+            comes before them. Without a score they are all that there is.
     """
     if score.problem is not None:
         return {"strengths": [], "improvements": list(incidents[:_MOST])}
     judged = [item for item in score.judged if item.answer.score is not None]
     strong = [item for item in judged if item.answer.score == 1 and _is_shown(item)]
     weak = [item for item in judged if (item.answer.score or 0) < _FULL]
-    improvements = [_entry(item, _improvement(item)) for item in _first(weak, _loss)]
+    ranked = [(item, _entry(item, _improvement(item))) for item in _first(weak, _loss)]
+    fatal = [entry for item, entry in ranked if _loss(item)[0] == _URGENCY["evaluation"]]
+    other = [entry for item, entry in ranked if _loss(item)[0] < _URGENCY["evaluation"]]
     return {
         "strengths": [_entry(item, _strength(item)) for item in _first(strong, _merit)],
-        "improvements": [*incidents, *improvements][:_MOST],
+        "improvements": [*fatal, *incidents, *other][:_MOST],
     }
 
 

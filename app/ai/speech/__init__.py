@@ -1,1 +1,1 @@
-"""From a sound file of a stranger to a transcript."""
+"""Transcription of sound files, which may come from strangers."""

@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, not_
+from sqlalchemy import not_
 from sqlalchemy.orm import Session
 
 from app.agreement import alpha, scores
@@ -20,9 +20,8 @@ from app.analytics.agreement.rating_statistics import (
     category_statistics,
     number_statistics,
 )
-from app.analytics.engine.selection import Selection
-from app.evaluations.enums import RESOLUTIONS, Status
-from app.evaluations.models import Evaluation
+from app.analytics.engine.selection import Selection, completed_evaluations
+from app.evaluations.enums import RESOLUTIONS
 from app.reviews.latest_ratings import LatestRatings, latest_ratings
 from app.reviews.rounds import given_in, open_rounds
 
@@ -42,7 +41,7 @@ def show(session: Session, selection: Selection) -> dict[str, Any]:
     Ratings of open calibration rounds do not count yet.
     """
     sealed = [not_(given_in(row)) for row in open_rounds(session)]
-    ratings = latest_ratings(session, [*_conditions(selection), *sealed])
+    ratings = latest_ratings(session, [*completed_evaluations(selection), *sealed])
     return {"period": selection.period.shown(), **compare(ratings)}
 
 
@@ -63,19 +62,6 @@ def compare(ratings: Sequence[LatestRatings]) -> dict[str, Any]:
         "satisfaction": _number("satisfaction", by_evaluation),
         "resolution": _resolution(by_evaluation),
     }
-
-
-def _conditions(selection: Selection) -> list[ColumnElement[bool]]:
-    filters = [getattr(Evaluation, name) == key for name, key in selection.ids().items()]
-    if selection.channel:
-        filters.append(Evaluation.channel.in_(selection.channel))
-    return [
-        Evaluation.created_at >= selection.period.start,
-        Evaluation.created_at < selection.period.end,
-        Evaluation.is_current.is_not(False),
-        Evaluation.status == Status.COMPLETED,
-        *filters,
-    ]
 
 
 def _criterion_keys(ratings: Iterable[LatestRatings]) -> list[str]:

@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 from app.analytics.agreement import report
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
-from app.core.errors import InvalidInput, NotFound
+from app.core.database.rows import find_row
+from app.core.errors import InvalidInput
 from app.core.ids import new_id
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation
@@ -88,9 +89,7 @@ def show(session: Session, round_id: str) -> dict[str, Any]:
     Raises:
         NotFound: there is no such round.
     """
-    row = session.get(CalibrationRound, round_id)
-    if row is None:
-        raise NotFound("There is no such calibration round.")
+    row = find_row(session, CalibrationRound, round_id, "calibration round")
     name_of = {reviewer.casefold(): reviewer for reviewer in row.reviewers}
     ratings = sorted(
         ratings_in(session, row),
@@ -148,7 +147,7 @@ def left_to_rate(shown: Mapping[str, Any], reviewer: str) -> list[str]:
     rated = {
         rating["evaluation_id"] for rating in shown["ratings"] if rating["reviewer"] == reviewer
     }
-    return [each for each in shown["evaluation_ids"] if each not in rated]
+    return [key for key in shown["evaluation_ids"] if key not in rated]
 
 
 def _shown(row: CalibrationRound) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.analytics.models import ScoreLayout
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 
 CRITERION, SECTION = "criterion", "section"
 
@@ -58,8 +58,7 @@ class LayoutIds:
         statement = select(ScoreLayout.id).where(ScoreLayout.digest == digest)
         known = self._session.scalar(statement)
         if known is None:
-            new = upsert_into(self._session, ScoreLayout).values(digest=digest, columns=columns)
-            self._session.execute(new.on_conflict_do_nothing())
+            insert_missing(self._session, ScoreLayout, digest=digest, columns=columns)
             known = self._session.scalar(statement)
         return known
 

@@ -90,7 +90,7 @@ def discard_lost(db: Database, database: FactDatabase) -> None:
     """Discard the parts whose files are missing or truncated; their facts become pending.
 
     Raises:
-        StorageAway: the shared storage does not answer, so that it cannot be told.
+        StorageAway: the shared storage does not answer, so that lost files are unknown.
     """
     part_files.fetch_missing(db, database)
     with db.reading() as session:

@@ -5,7 +5,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import ColumnElement
+
 from app.analytics.engine.periods import Period, period_of
+from app.evaluations.enums import Status
+from app.evaluations.models import Evaluation
 
 _IDS = ("engagement_id", "campaign_id", "call_center_id", "executive_id", "scorecard_id")
 
@@ -37,6 +41,17 @@ class Selection:
         if self.channel:
             allowed["channel"] = self.channel
         return allowed
+
+
+def completed_evaluations(selection: Selection) -> list[ColumnElement[bool]]:
+    """Return the conditions for the completed, current evaluations of a selection."""
+    return [
+        Evaluation.created_at >= selection.period.start,
+        Evaluation.created_at < selection.period.end,
+        Evaluation.is_current.is_not(False),
+        Evaluation.status == Status.COMPLETED,
+        *(getattr(Evaluation, name).in_(allowed) for name, allowed in selection.filters().items()),
+    ]
 
 
 def selection_of(query: Mapping[str, Any], *, now: datetime) -> Selection:

@@ -1,6 +1,7 @@
 """List of exports, without those whose rows the caller may not read."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -30,7 +31,7 @@ def list_page(
     Args:
         scopes: those of the caller, who sees the exports of rows that these scopes may read.
         dataset: only exports of this dataset.
-        status: only exports in one of these states; all unless said.
+        status: only exports in one of these states; by default all.
     """
     conditions = [_is_readable(scopes)]
     if dataset is not None:
@@ -40,14 +41,15 @@ def list_page(
         conditions.append(or_(*(_has_status(ExportStatus(name), now) for name in status)))
     statement = select(ExportJob).where(*conditions)
     page = select_page(session, statement, request, sortable=_SORTABLE, tail=ExportJob.id)
-    jobs = [row["ExportJob"] for row in page.items]
-    return Page(jobs, page.page, page.page_size, page.total_count)
+    return replace(page, items=[row["ExportJob"] for row in page.items])
 
 
 def readable_datasets(scopes: Collection[str], *, with_text: bool = False) -> list[Dataset]:
     """Return the datasets whose rows these scopes may read."""
     requests = [ExportRequest(dataset, Format.CSV, include_text=with_text) for dataset in Dataset]
-    return [each.dataset for each in requests if set(required_scopes(each)).issubset(scopes)]
+    return [
+        request.dataset for request in requests if set(required_scopes(request)).issubset(scopes)
+    ]
 
 
 def _is_readable(scopes: Collection[str]) -> ColumnElement[bool]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlalchemy import and_, delete, func, or_, select
 from sqlalchemy.orm import Session
@@ -14,8 +15,9 @@ from app.analytics.exports.formats import writers
 from app.analytics.exports.request import REPORT_DATASETS, ExportRequest, stored_request
 from app.analytics.models import ExportJob
 from app.core.clock import iso_utc, utc_now
+from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
-from app.core.errors import Conflict, InvalidInput, NotFound
+from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, Lease
@@ -26,6 +28,7 @@ from app.events.outbox import publish
 from app.events.payloads import ExportReady
 
 QUEUE = "exports"
+bell = partial(Bell, QUEUE)
 FILE_LIFETIME = timedelta(hours=24)
 MAX_RUNNING = 2
 MAX_OPEN = 100
@@ -48,11 +51,6 @@ class ExportTask:
     request: ExportRequest
     object_id: str
     former_object_id: str | None
-
-
-def bell(job_id: str) -> Bell:
-    """Return the bell that tells a worker of an export."""
-    return Bell(QUEUE, job_id)
 
 
 def complete(request: ExportRequest) -> ExportRequest:
@@ -85,16 +83,13 @@ def create(
     open_jobs = select(func.count()).where(ExportJob.state.in_(leases.OPEN_STATES))
     if (session.scalar(open_jobs) or 0) >= MAX_OPEN:
         raise Conflict(f"{MAX_OPEN} exports are queued or running: wait until some are ready.")
-    now = utc_now()
     job = ExportJob(
         id=new_id("exp"),
         dataset=request.dataset,
         format=request.format,
         request=request.as_json(),
-        file_name=_file_name(file_name, request, now),
+        file_name=_file_name(file_name, request),
         created_by=created_by,
-        due_at=now,
-        queued_at=now,
     )
     session.add(job)
     session.flush()
@@ -113,11 +108,8 @@ def require_fits_sheet(session: Session, request: ExportRequest) -> None:
 
 
 def find(session: Session, job_id: str, *, for_update: bool = False) -> ExportJob:
-    """Return an export, locked if asked; `NotFound` where there is none."""
-    job = session.get(ExportJob, job_id, with_for_update=for_update)
-    if job is None:
-        raise NotFound("There is no such export.")
-    return job
+    """Return an export, locked if `for_update`; `NotFound` where there is none."""
+    return find_row(session, ExportJob, job_id, "export", for_update=for_update)
 
 
 def status_of(job: ExportJob, now: datetime) -> ExportStatus:
@@ -289,9 +281,9 @@ def _check(request: ExportRequest) -> None:
         raise InvalidInput.field("filters", message, code="UNKNOWN")
 
 
-def _file_name(given: str | None, request: ExportRequest, now: datetime) -> str:
+def _file_name(given: str | None, request: ExportRequest) -> str:
     extension = f".{request.format}"
-    name = given or f"{request.dataset}-{now:%Y%m%d-%H%M%S}"
+    name = given or f"{request.dataset}-{utc_now():%Y%m%d-%H%M%S}"
     return name if name.casefold().endswith(extension) else name + extension
 
 

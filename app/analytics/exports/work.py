@@ -39,7 +39,7 @@ def run_exports(runtime: Runtime, job_id: str = "") -> None:
 def write_file(
     runtime: Runtime, request: ExportRequest, path: Path, on_progress: Callable[[int], None]
 ) -> int:
-    """Write an export into a file of the caller, who hears the percentage; return the row count."""
+    """Write an export into a file; `on_progress` receives the percentage. Return the row count."""
     snapshot = _spool(runtime) / f"{new_id('exp')}.copy"
     part = path.with_name(path.name + ".part")
     batches = catalogue.batches(runtime, request, snapshot, lambda: False)

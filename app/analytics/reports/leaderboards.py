@@ -1,6 +1,7 @@
 """Leaderboards of campaigns, call centres and executives."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -10,34 +11,13 @@ from app.analytics.engine.score_means import ScoreMean
 from app.analytics.engine.selection import Selection
 from app.analytics.reports import measures, names
 from app.analytics.reports.statistics import rounded
-from app.core.database.paging import Page, PageRequest
+from app.core.database.paging import Page, PageRequest, cut_page
 
 # The adjusted score adds this many evaluations of average score, so that a few good ones do not
 # lead.
 _PRIOR = 5
 _CHANGED = ("mean_score", "pass_rate")
 _SORTED_BY = ("mean_score", "pass_rate", "auto_fail_rate")
-
-
-def campaigns(
-    facts: FactReader, selection: Selection, request: PageRequest, **how: Any
-) -> Page[Any]:
-    """List the campaigns that have completed evaluations (see `_leaderboard`)."""
-    return _leaderboard(facts, selection, request, "campaign", **how)
-
-
-def call_centers(
-    facts: FactReader, selection: Selection, request: PageRequest, **how: Any
-) -> Page[Any]:
-    """List the call centres that have completed evaluations (see `_leaderboard`)."""
-    return _leaderboard(facts, selection, request, "call_center", **how)
-
-
-def executives(
-    facts: FactReader, selection: Selection, request: PageRequest, **how: Any
-) -> Page[Any]:
-    """List the executives that have completed evaluations; people and bots are ranked separately."""
-    return _leaderboard(facts, selection, request, "executive", **how)
 
 
 def executive_changes(
@@ -55,12 +35,14 @@ def _leaderboard(
     facts: FactReader,
     selection: Selection,
     request: PageRequest,
-    group: str,
     *,
+    group: str,
     min_evaluations: int,
     compare: bool,
 ) -> Page[Any]:
-    """Rank the members of a group, and return one page with their measures.
+    """Rank the members of a group that have completed evaluations; return a page with measures.
+
+    People and bots are ranked separately.
 
     Args:
         min_evaluations: the number of evaluations with a verdict that a rank requires.
@@ -72,9 +54,8 @@ def _leaderboard(
     for kind in dict.fromkeys(member["kind"] for member in members):
         rank([member for member in members if member["kind"] == kind], min_evaluations)
     members = _sorted(members, request.sort)
-    offset = (request.page - 1) * request.page_size
-    shown = members[offset : offset + request.page_size]
-    if shown:
+    page = cut_page(members, request)
+    if shown := page.items:
         among = {column: [member["id"] for member in shown]}
         groups = Groups(facts, selection, column, among)
         before = Groups(facts, selection.before(), column, among) if compare else None
@@ -82,7 +63,12 @@ def _leaderboard(
         _add_change(shown, before.aggregates() if before else None)
     if group == "executive":
         names.add_executives(facts.session, selection, shown)
-    return Page(shown, request.page, request.page_size, len(members))
+    return page
+
+
+campaigns = partial(_leaderboard, group="campaign")
+call_centers = partial(_leaderboard, group="call_center")
+executives = partial(_leaderboard, group="executive")
 
 
 def rank(members: Sequence[dict[str, Any]], min_evaluations: int) -> None:

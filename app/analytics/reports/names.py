@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, literal_column, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from app.analytics.engine.selection import Selection
+from app.analytics.engine.selection import Selection, completed_evaluations
 from app.campaigns.models import Campaign
 from app.directory.models import CallCenter, Executive
 from app.directory.service import CALL_CENTERS
@@ -74,20 +74,13 @@ def _last_known_names(session: Session, group: str, keys: Collection[str]) -> di
 def _reviewed_counts(
     session: Session, selection: Selection, ids: Collection[str]
 ) -> dict[str, int]:
-    filters = [getattr(Evaluation, name) == key for name, key in selection.ids().items()]
-    if selection.channel:
-        filters.append(Evaluation.channel.in_(selection.channel))
     rows = session.execute(
         select(Evaluation.executive_id, func.count())
         .where(
             Evaluation.executive_id.in_(ids),
-            Evaluation.created_at >= selection.period.start,
-            Evaluation.created_at < selection.period.end,
-            Evaluation.is_current.is_not(False),
-            Evaluation.status == "completed",
+            *completed_evaluations(selection),
             Evaluation.review_status != _NOT_REVIEWED,
             Evaluation.review_status.in_(_REVIEWED),
-            *filters,
         )
         .group_by(Evaluation.executive_id)
     )

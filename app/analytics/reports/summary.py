@@ -20,6 +20,14 @@ _COUNTED = {
     "audio_files": "audio_file",
 }
 
+_HEADLINE = (
+    "mean_score",
+    "pass_rate",
+    "auto_fail_rate",
+    "compliance_mean",
+    "mean_customer_sentiment",
+)
+
 
 def summarize(
     facts: FactReader, selection: Selection, *, min_evaluations: int, compare: bool
@@ -109,13 +117,7 @@ def _by_channel(aggregates: Mapping[str, Aggregate]) -> list[dict[str, Any]]:
 
 
 def _headline(aggregate: Aggregate) -> dict[str, Any]:
-    return {
-        "mean_score": measures.mean(aggregate, "score", measures.SCORE_PLACES),
-        "pass_rate": measures.pass_rate(aggregate),
-        "auto_fail_rate": measures.mean(aggregate, "auto_failed"),
-        "compliance_mean": measures.mean(aggregate, "compliance_score", measures.SCORE_PLACES),
-        "mean_customer_sentiment": measures.mean(aggregate, "customer_sentiment"),
-    }
+    return {name: measures.LEADERBOARD[name](aggregate) for name in _HEADLINE}
 
 
 def _top_topics(

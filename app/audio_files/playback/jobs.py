@@ -13,21 +13,19 @@ from app.audio_files.uploads import lifecycle
 from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.jobs.leases import JobState, claim, end, held
-from app.core.jobs.runner import JobType, RunningJob, run_next
+from app.core.jobs.runner import JobType, RunningJob, run_one
 from app.core.runtime import Runtime
 
 
 def draw_waveform(runtime: Runtime, job_id: str) -> None:
     """Run this drawing, or another that is due."""
     job_type = JobType(
-        claim=lambda session, asked: claim(session, WaveformJob, asked),
+        claim=lambda session, wanted_id: claim(session, WaveformJob, wanted_id),
         handle=_draw,
         fail=lambda session, lease, _: end(held(session, lease), JobState.FAILED, utc_now()),
         is_final=lambda error: isinstance(error, TranscriptionError) and not error.retryable,
     )
-    lease = run_next(runtime, job_type, job_id)
-    if lease is not None and lease.job_id != job_id:
-        runtime.doorbell.ring(requests.bell(job_id))
+    run_one(runtime, job_type, requests.bell(job_id))
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:
@@ -40,8 +38,8 @@ def orphaned(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
     """Return those of these waveforms or play copies whose recordings have no file any more."""
     by_recording = objects.by_recording(object_ids)
     with runtime.db.reading() as session:
-        gone = lifecycle.orphaned_among(session, list(by_recording))
-    return [by_recording[audio_file_id] for audio_file_id in gone]
+        orphans = lifecycle.orphaned_among(session, list(by_recording))
+    return [by_recording[audio_file_id] for audio_file_id in orphans]
 
 
 def _draw(job: RunningJob[WaveformJob]) -> None:

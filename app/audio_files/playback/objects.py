@@ -91,8 +91,10 @@ def peaks_of(waveform: bytes) -> tuple[int, list[list[int]]]:
     channels, per_second = waveform[len(_MARK)], waveform[len(_MARK) + 1]
     peaks = waveform[len(_MARK) + 2 :]
     count = len(peaks) // channels
-    lanes = [list(peaks[channel * count : (channel + 1) * count]) for channel in range(channels)]
-    return per_second, lanes
+    channel_peaks = [
+        list(peaks[channel * count : (channel + 1) * count]) for channel in range(channels)
+    ]
+    return per_second, channel_peaks
 
 
 def _store(storage: Storage, audio_file_id: str, sound: DecodedSound) -> None:

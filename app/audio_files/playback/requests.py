@@ -1,26 +1,23 @@
 """Requests for the waveform of a recording that was processed without one."""
 
+from functools import partial
+
 from sqlalchemy.orm import Session
 
 from app.audio_files import queries
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import WaveformJob
 from app.audio_files.playback import objects
-from app.core.clock import utc_now
 from app.core.database.session import ring_after_commit
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 from app.core.errors import NotFound
 from app.core.jobs.leases import JobState
 from app.core.queue import Bell
 
 QUEUE = "waveforms"
+bell = partial(Bell, QUEUE)
 # A recording in these states gets its waveform from the processing job.
 _PROCESSING = (AudioStatus.QUEUED, AudioStatus.TRANSCRIBING)
-
-
-def bell(job_id: str) -> Bell:
-    """Return the bell that notifies a worker of a job."""
-    return Bell(QUEUE, job_id)
 
 
 def request_waveform(session: Session, audio_file_id: str) -> None:
@@ -39,15 +36,5 @@ def request_waveform(session: Session, audio_file_id: str) -> None:
         raise NotFound("No waveform can be drawn of this recording.")
     if job is not None:
         return
-    now = utc_now()
-    statement = upsert_into(session, WaveformJob).values(
-        id=job_id,
-        audio_file_id=audio.id,
-        state=JobState.QUEUED,
-        priority=0,
-        attempts=0,
-        due_at=now,
-        queued_at=now,
-    )
-    session.execute(statement.on_conflict_do_nothing())
+    insert_missing(session, WaveformJob, id=job_id, audio_file_id=audio.id)
     ring_after_commit(session, bell(job_id))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -113,10 +114,12 @@ def _length(
     length = timedelta(seconds=int(known_s or 0))
     if not unknown_bytes:
         return length
-    alike = [each for each in last if each.content_type == content_type]
+    alike = [recording for recording in last if recording.content_type == content_type]
     if not alike:
         return None
-    seconds_per_byte = sum(e.seconds for e in alike) / sum(e.size_bytes for e in alike)
+    seconds_per_byte = sum(recording.seconds for recording in alike) / sum(
+        recording.size_bytes for recording in alike
+    )
     return length + timedelta(seconds=int(unknown_bytes) * seconds_per_byte)
 
 
@@ -125,7 +128,7 @@ def _pace(last: list[_Transcribed]) -> float | None:
     if len(last) < _FEWEST:
         return None
     busy, busy_until = timedelta(), datetime.min.replace(tzinfo=last[0].started_at.tzinfo)
-    for each in sorted(last, key=lambda each: each.started_at):
-        busy += max(timedelta(), each.completed_at - max(each.started_at, busy_until))
-        busy_until = max(busy_until, each.completed_at)
-    return sum(each.seconds for each in last) / busy.total_seconds() if busy else None
+    for recording in sorted(last, key=attrgetter("started_at")):
+        busy += max(timedelta(), recording.completed_at - max(recording.started_at, busy_until))
+        busy_until = max(busy_until, recording.completed_at)
+    return sum(recording.seconds for recording in last) / busy.total_seconds() if busy else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sqlalchemy import select
@@ -11,8 +12,9 @@ from app.audio_files.enums import AudioStatus, Stage
 from app.audio_files.models import AudioFile, ProcessingJob
 from app.audio_files.processing import stages
 from app.core.clock import utc_now
+from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
-from app.core.errors import Conflict, NotFound
+from app.core.errors import Conflict
 from app.core.ids import new_id
 from app.core.jobs.leases import OPEN_STATES
 from app.core.queue import Bell
@@ -23,6 +25,7 @@ from app.evaluations.erasure import require_kept
 from app.evaluations.transcripts import store as transcripts
 
 QUEUE = "audio"
+bell = partial(Bell, QUEUE)
 PRIORITIES = {"normal": 0, "high": 1}
 
 
@@ -36,11 +39,6 @@ class ProcessingRequest:
     redact: bool | None = None
     force: bool = False
     priority: str = "normal"
-
-
-def bell(job_id: str) -> Bell:
-    """Return the bell that notifies a worker of a job."""
-    return Bell(QUEUE, job_id)
 
 
 def request_processing(
@@ -58,9 +56,7 @@ def request_processing(
         InvalidInput: the scorecard does not exist or is for another channel.
     """
     options = options or ProcessingRequest()
-    audio = session.get(AudioFile, audio_file_id, with_for_update=True)
-    if audio is None:
-        raise NotFound("There is no such audio file.")
+    audio = find_row(session, AudioFile, audio_file_id, "audio file", for_update=True)
     require_kept(audio.erased_at)
     running = open_job(session, audio_file_id)
     if running is not None:
@@ -128,8 +124,6 @@ def _queue(
         redact=redact,
         stage=Stage.UPLOAD,
         stages=stages.initial(audio.uploaded_at),
-        due_at=now,
-        queued_at=now,
     )
     session.add(job)
     audio.status = AudioStatus.QUEUED

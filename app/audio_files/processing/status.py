@@ -7,14 +7,12 @@ from sqlalchemy.orm import Session
 from app.audio_files.enums import AudioStatus, Stage, StageStatus
 from app.audio_files.models import AudioFile, ProcessingJob
 from app.audio_files.processing import requests, stages
-from app.core.errors import NotFound
+from app.core.database.rows import find_row
 
 
 def show(session: Session, audio_file_id: str) -> dict[str, Any]:
     """Return the status of the newest job, or of the upload if there is none; raises `NotFound`."""
-    audio = session.get(AudioFile, audio_file_id)
-    if audio is None:
-        raise NotFound("There is no such audio file.")
+    audio = find_row(session, AudioFile, audio_file_id, "audio file")
     job = requests.latest_job(session, audio_file_id)
     progress = _of_upload(audio) if job is None else _of_job(job)
     return {"audio_file_id": audio.id, "status": audio.status, "error": audio.error, **progress}

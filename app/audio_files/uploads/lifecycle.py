@@ -13,7 +13,8 @@ from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.audio_files.processing import requests
 from app.audio_files.processing.failures import UPLOAD_MISMATCH
-from app.audio_files.uploads.limits import UploadLimits, stored_bytes
+from app.audio_files.uploads import stored_bytes
+from app.audio_files.uploads.limits import UploadLimits
 from app.audio_files.uploads.links import RecordingLinks
 from app.campaigns import service as campaigns
 from app.campaigns.enums import CampaignCount
@@ -22,7 +23,6 @@ from app.core.errors import AppError, Conflict, NotFound
 from app.core.ids import new_id
 from app.core.storage.objects import StoredObject
 from app.evaluations import references
-from app.usage import service as usage
 
 logger = logging.getLogger(__name__)
 
@@ -115,8 +115,7 @@ def mark_uploaded(
         campaigns.count(session, audio.campaign_id, CampaignCount.AUDIO_FILES)
     if audio.auto_process:
         _process(session, audio_file_id, redact=redact)
-    # Last, because all uploads write the same row.
-    usage.note_storage(session, size_bytes=stored_bytes(session), now=now)
+    stored_bytes.add(session, stored.size_bytes)
 
 
 def exists(session: Session, audio_file_id: str) -> bool:

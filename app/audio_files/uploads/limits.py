@@ -8,13 +8,12 @@ from sqlalchemy.orm import Session
 
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
+from app.audio_files.uploads import stored_bytes
 from app.core.errors import Conflict, InvalidInput
 from app.core.runtime import Runtime
 from app.usage.metrics import UsageMetric
 from app.usage.plan import plan_of
 
-# A partial index contains these sizes, so that every upload can ask for the sum.
-_STORED_BYTES = select(func.sum(AudioFile.size_bytes)).where(AudioFile.uploaded_at.is_not(None))
 _RESERVED_BYTES = select(func.sum(AudioFile.size_bytes)).where(
     AudioFile.status == AudioStatus.PENDING_UPLOAD
 )
@@ -46,7 +45,10 @@ class UploadLimits:
             message = f"sizeBytes must be at most {self.file_bytes}."
             raise InvalidInput.field("sizeBytes", message, code="RANGE")
         needed_bytes = size_bytes + (session.scalar(_RESERVED_BYTES) or 0)
-        if self.plan_bytes is not None and stored_bytes(session) + needed_bytes > self.plan_bytes:
+        if (
+            self.plan_bytes is not None
+            and stored_bytes.total(session) + needed_bytes > self.plan_bytes
+        ):
             raise Conflict("The plan's storage is used up: delete recordings, or enlarge the plan.")
         self.require_space(needed_bytes)
 
@@ -60,8 +62,3 @@ def upload_limits(runtime: Runtime) -> UploadLimits:
         plan_bytes=plan_bytes if settings.plan_storage_enforced else None,
         require_space=runtime.storage.require_space,
     )
-
-
-def stored_bytes(session: Session) -> int:
-    """Return the total size of the uploaded recordings."""
-    return int(session.scalar(_STORED_BYTES) or 0)

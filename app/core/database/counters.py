@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from sqlalchemy import event, update
-from sqlalchemy.orm import Session, SessionTransaction
+from sqlalchemy.orm import Mapped, Session, SessionTransaction, mapped_column
 
 from app.core.database.session import Table, before_commit
+from app.core.database.upserts import upsert_into
 
 _CHANGES = "counter_changes"
 
@@ -36,6 +37,22 @@ class Counted(Table):
     def raised(cls, amounts: Mapping[str, int]) -> dict[str, Any]:
         """Return new values by column, as SQL, so that no concurrent change is lost."""
         return {column: getattr(cls, column) + amount for column, amount in amounts.items()}
+
+
+class Total(Counted):
+    """A table with a total for each kind of rows of another table, begun by the first change."""
+
+    __abstract__ = True
+
+    kind: Mapped[str] = mapped_column(primary_key=True)
+    quantity: Mapped[int]
+
+    @classmethod
+    def add(cls, session: Session, row_id: str, amounts: Mapping[str, int]) -> None:
+        """Add to the quantity of a kind now, or begin it."""
+        statement = upsert_into(session, cls).values(kind=row_id, **amounts)
+        more = {"quantity": cls.quantity + statement.excluded.quantity}
+        session.execute(statement.on_conflict_do_update(index_elements=["kind"], set_=more))
 
 
 class _Change(NamedTuple):

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 from app.core.clock import utc_now
 from app.core.database.session import Table, UtcDateTime
 from app.core.database.upserts import upsert_into
+from app.core.process.command import COMMAND
 from app.core.secrets.encryption import Keyring, UnknownMasterKey
 
 _LABEL = "cqe/master-key-check/v1"
@@ -43,7 +44,7 @@ def missing_keys(key_ids: list[str]) -> str:
     """Return the sentence about master keys that the database needs and this process lacks."""
     return (
         f"stored secrets need the master keys {', '.join(sorted(key_ids))}: add them to "
-        "CQE_MASTER_KEYS (or to master.keys) after the new one, and run `./run secrets rewrap`"
+        f"CQE_MASTER_KEYS (or to master.keys) after the new one, and run `{COMMAND} secrets rewrap`"
     )
 
 

@@ -38,6 +38,17 @@ class PageRequest:
     page_size: int = 25
     sort: str = "-created_at"
 
+    @property
+    def offset(self) -> int:
+        """Number of items before the page."""
+        return (self.page - 1) * self.page_size
+
+
+def cut_page(items: Sequence[Item], request: PageRequest) -> Page[Item]:
+    """Return one page of a list that is in memory."""
+    shown = items[request.offset : request.offset + request.page_size]
+    return Page(shown, request.page, request.page_size, len(items))
+
 
 def select_page(
     session: Reader,
@@ -56,7 +67,7 @@ def select_page(
     if total_count is None:
         inner = statement.with_only_columns(tail).order_by(None).subquery()
         total_count = session.scalar(select(func.count()).select_from(inner)) or 0
-    offset = (request.page - 1) * request.page_size
+    offset = request.offset
     rows: list[dict[str, Any]] = []
     if offset < total_count:
         column = sortable[request.sort.lstrip("-")]

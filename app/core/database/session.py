@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import BigInteger, Connection, DateTime, Dialect, Integer, MetaData
+from sqlalchemy import BigInteger, Connection, DateTime, Dialect, Index, Integer, MetaData, text
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -56,6 +56,22 @@ class UtcDateTime(TypeDecorator[datetime]):
         if value is None or value.tzinfo is not None:
             return value
         return value.replace(tzinfo=UTC)
+
+
+def partial_index(
+    name: str, *columns: str, where: str, sqlite_where: str = "", unique: bool = False
+) -> Index:
+    """Return an index of the rows that meet a condition.
+
+    `sqlite_where` is the condition in SQLite, if PostgreSQL's is not understood there.
+    """
+    return Index(
+        name,
+        *columns,
+        unique=unique,
+        sqlite_where=text(sqlite_where or where),
+        postgresql_where=text(where),
+    )
 
 
 # What statements run on: a session, or a connection where only rows are read.

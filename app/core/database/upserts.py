@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import inspect, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, Session, mapped_column
@@ -26,6 +26,15 @@ class ExternallyKeyed(Table):
 
 
 Row = TypeVar("Row", bound=ExternallyKeyed)
+Record = TypeVar("Record")
+
+
+class Upserted(NamedTuple, Generic[Record]):
+    """A stored record, whether it was created, and whether its values changed."""
+
+    record: Record
+    created: bool
+    changed: bool
 
 
 def upsert_into(session: Session, table: Any) -> Any:
@@ -34,17 +43,21 @@ def upsert_into(session: Session, table: Any) -> Any:
     return dialect.insert(table)
 
 
+def insert_missing(session: Session, table: type[Table], **values: Any) -> bool:
+    """Insert a row, unless one with its key exists; return whether it was inserted."""
+    statement = upsert_into(session, table).values(**values).on_conflict_do_nothing()
+    return session.execute(statement.returning(*inspect(table).primary_key)).first() is not None
+
+
 def upsert(
     session: Session, table: type[Row], prefix: str, external_id: str, values: Mapping[str, Any]
-) -> tuple[Row, bool]:
-    """Create or update the row of an external id; return it and whether it was created.
+) -> Upserted[Row]:
+    """Create or update the row of an external id.
 
     A row that has the values already stays unchanged, `updated_at` included.
     """
     row, created = find_or_create(session, table, prefix, external_id, values)
-    if not created:
-        update_row(session, row, values)
-    return row, created
+    return Upserted(row, created, changed=created or update_row(session, row, values))
 
 
 def find_or_create(
@@ -72,15 +85,16 @@ def find_or_create(
     return row, True
 
 
-def update_row(session: Session, row: ExternallyKeyed, values: Mapping[str, Any]) -> None:
-    """Set the values that differ; a row without differences stays unchanged."""
+def update_row(session: Session, row: ExternallyKeyed, values: Mapping[str, Any]) -> bool:
+    """Set the values that differ; return whether there are any, else the row stays unchanged."""
     changes = {field: value for field, value in values.items() if getattr(row, field) != value}
     if not changes:
-        return
+        return False
     for field, value in changes.items():
         setattr(row, field, value)
     row.updated_at = utc_now()
     session.flush()
+    return True
 
 
 def find(session: Session, table: type[Row], external_id: str) -> Row | None:

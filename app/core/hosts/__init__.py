@@ -1,1 +1,1 @@
-"""Hosts: their heartbeats, the duties that one of them has, and their clocks."""
+"""Hosts: their heartbeats, the keepers among them, and their clocks."""

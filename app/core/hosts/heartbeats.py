@@ -91,6 +91,17 @@ def is_running(db: Database, service: str) -> bool:
     return False
 
 
+def count_hosts(db: Database, service: str) -> int:
+    """Count the hosts on which this service was seen within 15 seconds; at least this one.
+
+    Raises:
+        ServiceUnavailable: the database does not answer.
+    """
+    with db.reading() as session:
+        hosts = {host.id for host in list_running(session) if host.service == service}
+    return max(1, len(hosts))
+
+
 def list_running(session: Session) -> Sequence[Host]:
     """List the services that were seen within 15 seconds, by the names of their hosts."""
     seen_after = utc_now() - _SILENT_AFTER

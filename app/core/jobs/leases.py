@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import ClassVar, Generic, TypeVar
 from uuid import uuid4
 
-from sqlalchemy import JSON, Select, exists, select, update
+from sqlalchemy import JSON, Select, exists, or_, select, update
 from sqlalchemy.orm import Mapped, Session, aliased, mapped_column, object_session
 
 from app.core.clock import utc_now
@@ -57,8 +57,8 @@ class LeasedJob(Table):
     lease_token: Mapped[str | None]
     lease_owner: Mapped[str | None]
     lease_until: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    due_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    queued_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    due_at: Mapped[datetime] = mapped_column(UtcDateTime, default=utc_now)
+    queued_at: Mapped[datetime] = mapped_column(UtcDateTime, default=utc_now)
     started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     completed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     error: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
@@ -235,14 +235,15 @@ def _in_order(job: LeasedJob) -> tuple[int, datetime, str]:
 
 
 def _abandoned(session: Session, table: type[Job], now: datetime) -> list[Job]:
-    running = session.scalars(select(table).where(table.state == JobState.RUNNING))
-    return [job for job in running if _is_abandoned(job, now)]
-
-
-def _is_abandoned(job: LeasedJob, now: datetime) -> bool:
-    if job.lease_until is None or job.lease_owner is None:
-        return True
-    return job.lease_until < now or owner.is_dead(job.lease_owner)
+    is_running = table.state == JobState.RUNNING
+    has_expired = or_(
+        table.lease_until.is_(None), table.lease_until < now, table.lease_owner.is_(None)
+    )
+    # Workers hold batches, so owners are far fewer than jobs.
+    owners = session.scalars(select(table.lease_owner).where(is_running, ~has_expired).distinct())
+    dead = [name for name in owners if name is not None and owner.is_dead(name)]
+    is_abandoned = or_(has_expired, table.lease_owner.in_(dead))
+    return list(session.scalars(select(table).where(is_running, is_abandoned)))
 
 
 def _lock_asked(session: Session, table: type[Job], job_id: str, now: datetime) -> Job | None:

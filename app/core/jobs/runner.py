@@ -25,6 +25,7 @@ from app.core.jobs.leases import (
 )
 from app.core.process import log, stopping
 from app.core.process.stopping import Stopped
+from app.core.queue import Bell
 from app.core.runtime import Runtime
 
 logger = logging.getLogger(__name__)
@@ -126,6 +127,13 @@ def run_next(runtime: Runtime, job_type: JobType[Job], job_id: str) -> Lease[Job
             log.job_id.reset(named)
     runtime.counts.write()
     return lease
+
+
+def run_one(runtime: Runtime, job_type: JobType[Job], bell: Bell) -> None:
+    """Run the job that the bell names, or another that is due; then ring again for the named one."""
+    lease = run_next(runtime, job_type, bell.row_id)
+    if lease is not None and lease.job_id != bell.row_id:
+        runtime.doorbell.ring(bell)
 
 
 def _run(job: RunningJob[Job], job_type: JobType[Job]) -> None:

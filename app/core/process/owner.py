@@ -3,6 +3,7 @@
 import hashlib
 import os
 import socket
+from functools import cache
 from pathlib import Path
 
 _host_id = ""
@@ -34,6 +35,7 @@ def set_host_id(host_id: str) -> None:
     """Name this host from now on; by default it is called as the machine is."""
     global _host_id
     _host_id = host_id
+    this_host.cache_clear()
 
 
 def host_name() -> str:
@@ -41,6 +43,7 @@ def host_name() -> str:
     return _host_id or socket.gethostname()
 
 
+@cache
 def this_host() -> str:
     """Identify the machine since its boot, and the container: each has processes of its own."""
     parts = [socket.gethostname(), _host_id]

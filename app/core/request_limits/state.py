@@ -59,6 +59,7 @@ class RequestState:
         self._redis = RedisState(redis_url) if redis_url else None
         self._file = SqliteState(data_dir / "state.db")
         self._breaker = Breaker()
+        self._web_hosts = 1
         self._lock = threading.Lock()
 
     def visit(self, visit: Visit) -> Admission:
@@ -106,10 +107,19 @@ class RequestState:
             self._away(error)
         self._file.new_key_version()
 
+    def share_limits(self, web_hosts: int) -> None:
+        """Divide the limits of the file by the number of web hosts; the limits of Redis are of all."""
+        self._web_hosts = web_hosts
+
+    @property
+    def host_source(self) -> CountStore:
+        """The store with the calls that only this host has counted."""
+        return CountStore("file", self._file)
+
     @property
     def sources(self) -> list[CountStore]:
         """The stores that hold call counts, to be drained by the meter."""
-        sources = [CountStore("file", self._file)]
+        sources = [self.host_source]
         if self._redis is not None and not self._breaker.open:
             sources.append(CountStore("redis", self._redis))
         return sources
@@ -139,7 +149,10 @@ class RequestState:
 
     def _visit_alone(self, visit: Visit) -> Admission:
         """Visit the file; no other host can say now that a key has changed, so each is loaded."""
-        return replace(self._file.visit(visit), key_version=token_hex(8))
+        limits = [
+            replace(limit, limit=max(1, limit.limit // self._web_hosts)) for limit in visit.limits
+        ]
+        return replace(self._file.visit(replace(visit, limits=limits)), key_version=token_hex(8))
 
     def _away(self, error: Exception) -> None:
         with self._lock:

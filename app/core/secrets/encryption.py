@@ -12,6 +12,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from app.core.private_files import is_private, write_private_file
+from app.core.process.command import COMMAND
 from app.core.settings import Settings, SettingsError
 
 KEY_FILE = "master.keys"
@@ -85,7 +86,7 @@ def load_keyring(settings: Settings) -> Keyring:
     file = settings.data_dir / KEY_FILE
     if not file.is_file():
         raise SettingsError(
-            f"there are no master keys: run `./run`, which makes {KEY_FILE}, or set CQE_MASTER_KEYS"
+            f"there are no master keys: run `{COMMAND} up`, which makes {KEY_FILE}, or set CQE_MASTER_KEYS"
         )
     if not is_private(file.stat()):
         raise SettingsError(f"others may read {file}: run `chmod 600 {file}`")

@@ -18,6 +18,7 @@ from app.core.clock import utc_now
 from app.core.storage.files import copy_checked, require_space
 from app.core.storage.objects import (
     MARKER,
+    RECORDS,
     LocalCopy,
     ObjectExists,
     StorageAway,
@@ -178,6 +179,20 @@ class CloudStorage:
         with _told_as_away():
             obstore.put(self._client(), f"{self._prefix}{MARKER}", deployment_id.encode())
         self._looked_at = -_LOOK_EVERY_S
+
+    def write_record(self, name: str, text: str) -> None:
+        with _told_as_away():
+            obstore.put(self._client(), f"{self._prefix}{RECORDS}/{name}", text.encode())
+
+    def record_names(self) -> Iterator[str]:
+        with _told_as_away():
+            for listed in obstore.list(self._client(), f"{self._prefix}{RECORDS}/"):
+                yield from (found["path"].rpartition("/")[2] for found in listed)
+
+    def read_record(self, name: str) -> str:
+        with _told_as_away():
+            answer = obstore.get(self._client(), f"{self._prefix}{RECORDS}/{name}")
+            return bytes(answer.bytes()).decode()
 
     def upload_link(self, upload: Upload) -> UploadLink | None:
         return self._provider.upload_link(self._key(upload.object_id), upload)

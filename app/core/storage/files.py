@@ -12,6 +12,7 @@ from typing import IO
 from app.core.private_files import sync, write_private_file
 from app.core.storage.objects import (
     MARKER,
+    RECORDS,
     DiskFull,
     LocalCopy,
     ObjectExists,
@@ -113,6 +114,20 @@ class LocalFiles:
     def write_marker(self, deployment_id: str) -> None:
         write_private_file(self._root / MARKER, f"{deployment_id}\n")
         sync(self._root)
+
+    def write_record(self, name: str, text: str) -> None:
+        self._require_mounted()
+        folder = self._root / RECORDS
+        folder.mkdir(mode=0o700, exist_ok=True)
+        write_private_file(folder / name, text)
+        sync(folder)
+
+    def record_names(self) -> Iterator[str]:
+        self._require_mounted()
+        yield from (file.name for file in (self._root / RECORDS).glob("*"))
+
+    def read_record(self, name: str) -> str:
+        return (self._root / RECORDS / name).read_text()
 
     def require_space(self, size_bytes: int) -> None:
         self._require_mounted()

@@ -15,18 +15,19 @@ def require_own(db: Database, storage: Storage) -> None:
     Raises:
         ForeignStorage: the storage has the marker of another deployment, or none.
     """
-    try:
-        found = storage.marker()
-    except StorageAway:
-        return
+    # Before the storage, which another host may be marking at this moment.
     with db.reading() as session:
         recorded = deployment.recorded(session)
-        is_marked = recorded is not None and recorded.marked_at is not None
-        deployment_id = recorded.id if recorded else None
-    if not is_marked:
-        deployment_id, found = _mark(db, storage)
+        deployment_id = recorded.id if recorded is not None and recorded.marked_at else None
+    try:
+        if deployment_id is None:
+            deployment_id, found = _mark(db, storage)
+        else:
+            found = storage.marker()
+    except StorageAway:
+        return
     if found != deployment_id:
-        raise ForeignStorage(_difference(str(deployment_id), found))
+        raise ForeignStorage(_difference(deployment_id, found))
 
 
 def adopt(db: Database, storage: Storage) -> None:

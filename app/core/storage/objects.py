@@ -11,6 +11,8 @@ from app.core.errors import ServiceUnavailable
 
 # File of a storage that contains the id of the deployment.
 MARKER = "deployment.id"
+# Folder of a storage that contains the records of erasures.
+RECORDS = "erasures"
 
 
 class ObjectExists(Exception):
@@ -151,6 +153,18 @@ class Storage(Protocol):
 
     def write_marker(self, deployment_id: str) -> None:
         """Store the id of the deployment that the storage belongs to."""
+        ...
+
+    def write_record(self, name: str, text: str) -> None:
+        """Store a small text of a new name apart from the objects."""
+        ...
+
+    def record_names(self) -> Iterator[str]:
+        """List the names of the records."""
+        ...
+
+    def read_record(self, name: str) -> str:
+        """Return the text of a record."""
         ...
 
     def upload_link(self, upload: Upload) -> UploadLink | None:

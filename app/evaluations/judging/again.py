@@ -1,10 +1,10 @@
 """Re-evaluation of one source: the same transcript and context, as the next revision."""
 
+from dataclasses import fields
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.core.clock import utc_now
 from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict
 from app.evaluations import revisions, service
@@ -16,28 +16,7 @@ from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
 # New conversations go before bulk re-evaluations.
-URGENT, PATIENT = 0, -1
-
-_CARRIED_OVER = (
-    "source_type",
-    "source_id",
-    "channel",
-    "engagement_id",
-    "campaign_id",
-    "campaign",
-    "call_center_id",
-    "call_center",
-    "executive_id",
-    "executive",
-    "language",
-    "direction",
-    "started_at",
-    "duration_seconds",
-    "external_id",
-    "labels",
-    "context",
-    "created_at",
-)
+SINGLE_PRIORITY, BULK_PRIORITY = 0, -1
 
 
 def request(
@@ -52,8 +31,8 @@ def request(
     The old revision stays current until the new one is completed.
 
     Args:
-        scorecard_id: the same scorecard unless said.
-        scorecard_version: the current one unless said.
+        scorecard_id: by default the same scorecard.
+        scorecard_version: by default the current one.
 
     Raises:
         NotFound: there is no such evaluation.
@@ -77,7 +56,7 @@ def request(
         raise Conflict(f"{current.id} is the current evaluation of this source; request that one.")
     if any(evaluation.status not in ENDED for evaluation in of_source):
         raise Conflict("An evaluation of this source is running; try again when it has ended.")
-    evaluation = open_again(session, former, scorecard, priority=URGENT)
+    evaluation = open_again(session, former, scorecard, priority=SINGLE_PRIORITY)
     ring_after_commit(session, judgements.bell())
     return evaluation
 
@@ -102,18 +81,16 @@ def open_again(
         raise Conflict("There is no transcript to judge.")
     if transcript.erased_at is not None:
         raise Conflict("The transcript has been erased.")
-    carried_over: dict[str, Any] = {name: getattr(former, name) for name in _CARRIED_OVER}
-    opening = service.Opening(
-        **carried_over,
-        scorecard_id=scorecard.id,
-        scorecard_version=scorecard.version,
-        scorecard_name=scorecard.name,
-        transcript_id=transcript.id,
-        re_evaluation_id=re_evaluation_id,
-    )
-    evaluation = service.open_evaluation(session, opening)
-    now = utc_now()
-    session.add(EvaluationJob(id=evaluation.id, priority=priority, due_at=now, queued_at=now))
+    columns = {column.name: getattr(former, column.name) for column in fields(service.Opening)}
+    columns |= {
+        "scorecard_id": scorecard.id,
+        "scorecard_version": scorecard.version,
+        "scorecard_name": scorecard.name,
+        "transcript_id": transcript.id,
+        "re_evaluation_id": re_evaluation_id,
+    }
+    evaluation = service.open_evaluation(session, service.Opening(**columns))
+    session.add(EvaluationJob(id=evaluation.id, priority=priority))
     session.flush()
     return evaluation
 

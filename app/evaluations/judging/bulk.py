@@ -1,10 +1,11 @@
-"""Re-evaluations of many: asked for with filters, taken on a few at a time, and shown.
+"""Bulk re-evaluations: requested with filters, opened a few at a time, and shown.
 
 The row with its cursor is the truth. Each batch is opened in the transaction that moves the cursor,
 so that a worker killed at any moment leaves nothing out and does nothing twice.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,8 +14,9 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import iso_utc, utc_now
 from app.core.database.paging import Page, PageRequest, select_page
+from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
-from app.core.errors import Conflict, NotFound
+from app.core.errors import Conflict
 from app.core.ids import new_id
 from app.core.jobs.leases import OPEN_STATES, TRIES_AFTER_FAILURE, JobState
 from app.evaluations.enums import ENDED
@@ -24,9 +26,9 @@ from app.scorecards import service as scorecards
 from app.scorecards.service import ResolvedScorecard
 
 MOST_OPEN = 20
+_NOUN = "re-evaluation"
 _SORTABLE = {"created_at": ReEvaluation.created_at}
 _MOMENTS = ("start", "end")
-_MISSING = "There is no such re-evaluation."
 
 
 def count(
@@ -56,10 +58,9 @@ def start(
     """Store the request; workers run it when nothing else is due.
 
     Args:
-        selected: what `count` has told just before. Of many evaluations that takes seconds, for
-            which nobody else could write.
-        filters: those of `listing.list_page`; only current evaluations that have ended and whose
-            words are kept are meant, and with a scorecard only those of its channel.
+        selected: the result of `count`, which takes seconds and so needs its own transaction.
+        filters: those of `listing.list_page`; only current evaluations that have ended and have
+            a transcript are selected, and with a scorecard only those of its channel.
 
     Raises:
         InvalidInput: there is no such scorecard or version.
@@ -90,9 +91,7 @@ def retry(session: Session, re_evaluation_id: str) -> dict[str, Any]:
         NotFound: there is no such re-evaluation.
         Conflict: it has not failed, or too many re-evaluations wait.
     """
-    row = session.get(ReEvaluation, re_evaluation_id, with_for_update=True)
-    if row is None:
-        raise NotFound(_MISSING)
+    row = find_row(session, ReEvaluation, re_evaluation_id, _NOUN, for_update=True)
     if row.state != JobState.FAILED:
         raise Conflict("Only a failed re-evaluation can be tried again.")
     _require_room(session)
@@ -104,9 +103,7 @@ def retry(session: Session, re_evaluation_id: str) -> dict[str, Any]:
 
 def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
     """Show the progress of a re-evaluation."""
-    row = session.get(ReEvaluation, re_evaluation_id)
-    if row is None:
-        raise NotFound(_MISSING)
+    row = find_row(session, ReEvaluation, re_evaluation_id, _NOUN)
     grouped = (
         select(Evaluation.status, func.count())
         .where(Evaluation.re_evaluation_id == row.id)
@@ -116,7 +113,7 @@ def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
     opened = sum(by_status.values())
     ended = {status.value: by_status.get(status, 0) for status in ENDED}
     waiting = opened - sum(ended.values())
-    is_taken_on = row.state not in OPEN_STATES
+    all_opened = row.state not in OPEN_STATES
     # Evaluations that were running when they were counted may have ended since.
     selected = max(row.selected, opened)
     to_open = selected - opened
@@ -128,8 +125,8 @@ def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
         "scorecard_version": row.scorecard_version,
         "counts": {
             "selected": selected,
-            "queued": waiting if is_taken_on else to_open + waiting,
-            "skipped": to_open if is_taken_on else 0,
+            "queued": waiting if all_opened else to_open + waiting,
+            "skipped": to_open if all_opened else 0,
             **ended,
         },
         "error": row.error,
@@ -140,17 +137,16 @@ def show(session: Session, re_evaluation_id: str) -> dict[str, Any]:
 def list_page(
     session: Session, request: PageRequest, *, status: Sequence[str] = ()
 ) -> Page[dict[str, Any]]:
-    """Return a page of re-evaluations of many, newest first by default.
+    """Return a page of bulk re-evaluations, newest first by default.
 
     Args:
-        status: only those in one of these states of opening their evaluations; all unless said.
+        status: only those in one of these states of opening their evaluations; by default all.
     """
     statement = select(ReEvaluation.id)
     if status:
         statement = statement.where(ReEvaluation.state.in_(status))
     page = select_page(session, statement, request, sortable=_SORTABLE, tail=ReEvaluation.id)
-    shown = [show(session, row["id"]) for row in page.items]
-    return Page(shown, page.page, page.page_size, page.total_count)
+    return replace(page, items=[show(session, row["id"]) for row in page.items])
 
 
 def next_id(session: Session) -> str | None:
@@ -179,7 +175,7 @@ def open_next(session: Session, re_evaluation_id: str) -> bool:
             session,
             former,
             known[scorecard_id],
-            priority=again.PATIENT,
+            priority=again.BULK_PRIORITY,
             re_evaluation_id=row.id,
         )
     row.failures = 0

@@ -13,7 +13,7 @@ from app.evaluations.models import Evaluation, StoredTranscript
 
 # Evaluations selected at once, and rows read for them: opening them holds the write lock for some
 # tens of milliseconds.
-BATCH, LOOKED_AT = 10, 1_000
+BATCH, WINDOW = 10, 1_000
 _OF = Evaluation.__table__.c
 _OPEN = [status for status in Status if status not in ENDED]
 
@@ -38,19 +38,19 @@ def next_ids(
     """Return the next few ids up to `last`, and the id up to which rows were read.
 
     Args:
-        not_of: a re-evaluation; what it has opened itself is never its own to open again, whatever
-            the clocks of the workers say.
+        not_of: a re-evaluation, which never opens an evaluation again that it has opened itself,
+            even if the clocks of the workers differ.
     """
     between = (_OF.id > after, _OF.id <= last)
     in_order = select(_OF.id).where(*between).order_by(_OF.id)
-    end = session.scalar(in_order.offset(LOOKED_AT - 1).limit(1)) or last
+    end = session.scalar(in_order.offset(WINDOW - 1).limit(1)) or last
     # The filters apply to a window of rows: without it, SQLite scans an index of a filter from its
     # start and sorts all matches for every few rows.
-    window = select(*_OF).where(*between).order_by(_OF.id).limit(LOOKED_AT).subquery()
-    meant = [*_wanted(filters, channel), _OF.re_evaluation_id.is_distinct_from(not_of)]
+    window = select(*_OF).where(*between).order_by(_OF.id).limit(WINDOW).subquery()
+    conditions = [*_wanted(filters, channel), _OF.re_evaluation_id.is_distinct_from(not_of)]
     batch = session.scalars(
         select(window.c.id)
-        .where(*(_of(window, condition) for condition in meant))
+        .where(*(_of(window, condition) for condition in conditions))
         .order_by(window.c.id)
         .limit(BATCH)
     ).all()

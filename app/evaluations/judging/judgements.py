@@ -153,10 +153,7 @@ def _scorecards_for(
 
 
 def _queue(session: Session, opened: Sequence[Evaluation]) -> None:
-    now = utc_now()
-    session.add_all(
-        EvaluationJob(id=evaluation.id, due_at=now, queued_at=now) for evaluation in opened
-    )
+    session.add_all(EvaluationJob(id=evaluation.id) for evaluation in opened)
     session.flush()
     ring_after_commit(session, bell())
 
@@ -220,12 +217,8 @@ def finish(
     session: Session, lease: Lease[EvaluationJob], transcript: Transcript, judgement: Judgement
 ) -> None:
     """Complete the evaluation; one that was canceled meanwhile stays so."""
-    job = leases.held(session, lease)
-    evaluation = service.find(session, lease.job_id)
-    if evaluation.status != Status.CANCELED:
-        service.complete(session, completion_of(evaluation, transcript, judgement))
-        leases.announce_end(job, JobState.SUCCEEDED, utc_now())
-    session.delete(job)
+    leases.held(session, lease)
+    finish_batch(session, [JudgedTask(lease, transcript, judgement)])
 
 
 def finish_batch(session: Session, judged: Sequence[JudgedTask]) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import utc_now
 from app.core.database.session import Database, Table, UtcDateTime
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 from app.core.errors import ServiceUnavailable
 from app.evaluations.enums import ENDED
 from app.evaluations.models import Evaluation
@@ -52,8 +52,8 @@ class StoredAnswers:
         """Store a document unless it is too long; the first one of a key stays.
 
         An answer that comes when its evaluation has ended is not kept: the words that it quotes may
-        have been erased meanwhile. A database that is too busy for it costs a question asked twice,
-        and not the judgement.
+        have been erased meanwhile. If the database is too busy to store an answer, the question is
+        asked again next time; the judgement does not fail.
         """
         if len(orjson.dumps(kept)) > _MOST_BYTES:
             return
@@ -66,12 +66,13 @@ class StoredAnswers:
         with self._db.writing() as session:
             if evaluation_id is not None and not _is_open(session, evaluation_id):
                 return
-            session.execute(
-                upsert_into(session, ModelAnswer)
-                .values(
-                    key=key, evaluation_id=evaluation_id, document=dict(kept), created_at=utc_now()
-                )
-                .on_conflict_do_nothing()
+            insert_missing(
+                session,
+                ModelAnswer,
+                key=key,
+                evaluation_id=evaluation_id,
+                document=dict(kept),
+                created_at=utc_now(),
             )
 
 
@@ -92,9 +93,9 @@ def purge(session: Session, *, before: datetime, most: int = MOST_ROWS) -> int:
         .order_by(ModelAnswer.created_at)
         .limit(_A_BATCH)
     )
-    gone = session.execute(
+    deleted = session.execute(
         delete(ModelAnswer)
         .where(ModelAnswer.key.in_(oldest.scalar_subquery()))
         .returning(ModelAnswer.key)
     )
-    return len(gone.all())
+    return len(deleted.all())

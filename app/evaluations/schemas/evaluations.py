@@ -1,8 +1,6 @@
 """Schemas of evaluations and of the filters of their list."""
 
-from typing import Any
-
-from marshmallow import fields, validates_schema
+from marshmallow import fields
 
 from app.evaluations.enums import (
     BANDS,
@@ -15,69 +13,30 @@ from app.evaluations.enums import (
     SourceType,
     Status,
 )
-from app.evaluations.schemas.filters import MOST_IDS
+from app.evaluations.schemas.filters import HAS_VERDICT, MAX_CONFIDENCE, EvaluationFilters
 from app.evaluations.schemas.results import EngineSchema, SummarySchema
-from app.web.schemas.base import CamelSchema, reject
-from app.web.schemas.fields import Choice, LanguageTag, Moment, Nested, Pattern, Reference, Text
-from app.web.schemas.messages import RANGE
+from app.web.schemas.base import CamelSchema
+from app.web.schemas.fields import Choice, Moment, Nested
 from app.web.schemas.pagination import PeriodQuery, sort_field
-from app.web.schemas.query_fields import Choices, Ids, QueryFlag, QueryNumber, QueryWhole
+from app.web.schemas.query_fields import Choices, QueryFlag, QueryNumber, QueryWhole
 
 
-class EvaluationQuery(PeriodQuery):
+class EvaluationQuery(EvaluationFilters, PeriodQuery):
     """The filters of the list of evaluations; `from` and `to` bound createdAt."""
 
-    ids = Ids("eval", most=MOST_IDS)
-    engagement_id = Reference("eng")
-    campaign_id = Reference("camp")
-    call_center_id = Reference("cc")
-    executive_id = Reference("exec")
     source_type = Choices(list(SourceType))
-    source_id = Pattern(
-        "(conv|aud|call)_[0-7][0-9a-hjkmnp-tv-z]{25}",
-        "This must be the id of a conversation, an audio file or a voice call.",
-    )
     channel = Choices(list(Channel))
     status = Choices(list(Status))
     review_status = Choices(list(ReviewStatus))
-    reviewed_by = Text(
-        200,
-        low=1,
-        metadata={
-            "description": "The `reviewerRef`, or without one the name, of a person who has started "
-            "or given a review, in any case."
-        },
-    )
-    scorecard_id = Reference("sc")
     scorecard_version = QueryWhole(low=1, high=1_000_000)
     min_score = QueryWhole(low=0, high=100)
     max_score = QueryWhole(low=0, high=100)
-    max_confidence = QueryNumber(
-        low=0,
-        high=1,
-        metadata={"description": "Only evaluations of which the judge is no surer than this."},
-    )
+    max_confidence = QueryNumber(low=0, high=1, metadata={"description": MAX_CONFIDENCE})
     passed = QueryFlag()
-    has_verdict = QueryFlag(
-        metadata={
-            "description": "false: scored, but too little was judged for a band, pass or fail."
-        },
-    )
+    has_verdict = QueryFlag(metadata={"description": HAS_VERDICT})
     auto_failed = QueryFlag()
     sentiment_trend = Choices(TRENDS)
     resolution = Choices(RESOLUTIONS)
-    topic = Text(100, low=1)
-    language = LanguageTag(
-        metadata={"description": "`en` finds en and every en-… too."},
-    )
-    q = Text(
-        200,
-        low=1,
-        metadata={
-            "description": "Words that all stand in the summary, the externalId, or the name of "
-            "the executive, the campaign or the call centre, in any case."
-        },
-    )
     current = QueryFlag(
         load_default=True,
         metadata={"description": "false: every revision, superseded ones too."},
@@ -85,11 +44,6 @@ class EvaluationQuery(PeriodQuery):
     sort = sort_field(
         "createdAt", "completedAt", "startedAt", "score", "confidence", "durationSeconds"
     )
-
-    @validates_schema
-    def _check_scores(self, data: dict[str, Any], **_: Any) -> None:
-        if data.get("min_score", 0) > data.get("max_score", 100):
-            raise reject("maxScore", "maxScore must not be less than minScore.", code=RANGE)
 
 
 class ResultsQuery(CamelSchema):

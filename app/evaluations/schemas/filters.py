@@ -27,6 +27,8 @@ from app.web.schemas.messages import ENUM, RANGE, TYPE, CodedMessage
 from app.web.schemas.query_fields import Ids
 
 MOST_IDS = 100
+MAX_CONFIDENCE = "Only evaluations with at most this confidence."
+HAS_VERDICT = "false: scored, but too little was judged for a band, pass or fail."
 
 
 class Words(fields.Field[list[str]]):
@@ -58,35 +60,49 @@ class Words(fields.Field[list[str]]):
 
 
 class EvaluationFilters(CamelSchema):
-    """The filters of GET /evaluations except `current` and the period."""
+    """The filters of evaluations; subclasses add the period and `current`."""
 
     ids = Ids("eval", most=MOST_IDS)
     engagement_id = Reference("eng")
     campaign_id = Reference("camp")
     call_center_id = Reference("cc")
     executive_id = Reference("exec")
-    source_type = Words([str(kind) for kind in SourceType])
+    source_type: fields.Field[Any] = Words([str(kind) for kind in SourceType])
     source_id = Pattern(
         "(conv|aud|call)_[0-7][0-9a-hjkmnp-tv-z]{25}",
         "This must be the id of a conversation, an audio file or a voice call.",
     )
-    channel = Words([str(channel) for channel in Channel])
-    status = Words([str(status) for status in Status])
-    review_status = Words([str(status) for status in ReviewStatus])
-    reviewed_by = Text(200, low=1)
+    channel: fields.Field[Any] = Words([str(channel) for channel in Channel])
+    status: fields.Field[Any] = Words([str(status) for status in Status])
+    review_status: fields.Field[Any] = Words([str(status) for status in ReviewStatus])
+    reviewed_by = Text(
+        200,
+        low=1,
+        metadata={
+            "description": "The `reviewerRef`, or without one the name, of a person who has started "
+            "or given a review, in any case."
+        },
+    )
     scorecard_id = Reference("sc")
     scorecard_version = Whole(low=1, high=1_000_000)
     min_score = Whole(low=0, high=100)
     max_score = Whole(low=0, high=100)
-    max_confidence = Number(low=0, high=1)
+    max_confidence = Number(low=0, high=1, metadata={"description": MAX_CONFIDENCE})
     passed = Flag()
-    has_verdict = Flag()
+    has_verdict = Flag(metadata={"description": HAS_VERDICT})
     auto_failed = Flag()
-    sentiment_trend = Words(list(TRENDS))
-    resolution = Words(list(RESOLUTIONS))
+    sentiment_trend: fields.Field[Any] = Words(list(TRENDS))
+    resolution: fields.Field[Any] = Words(list(RESOLUTIONS))
     topic = Text(100, low=1)
-    language = LanguageTag()
-    q = Text(200, low=1)
+    language = LanguageTag(metadata={"description": "`en` also finds `en-GB` and other subtags."})
+    q = Text(
+        200,
+        low=1,
+        metadata={
+            "description": "Words that all occur in the summary, the externalId, or the name of "
+            "the executive, the campaign or the call centre, in any case."
+        },
+    )
 
     @validates_schema
     def _check_scores(self, data: dict[str, Any], **_: Any) -> None:

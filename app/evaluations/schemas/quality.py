@@ -39,7 +39,7 @@ class ModelUseSchema(StoredSchema):
     latency_ms = fields.Integer(required=True)
     repairs = fields.Integer(
         required=True,
-        metadata={"description": "Answers that were asked for again in another form."},
+        metadata={"description": "Requests to correct the form of an answer."},
     )
     answer_form = Choice(FORMS, required=True, allow_none=True)
     cached = fields.Boolean(
@@ -63,7 +63,7 @@ class QualitySchema(StoredSchema):
 
     unverified_evidence_count = fields.Integer(required=True)
     model_calls = fields.Integer(
-        required=True, metadata={"description": "Requests sent to a language model, all told."}
+        required=True, metadata={"description": "Requests sent to a language model, in total."}
     )
     retries = fields.Integer(required=True)
     cost_estimate = fields.Float(required=True, allow_none=True)
@@ -71,13 +71,13 @@ class QualitySchema(StoredSchema):
         FallbackSchema,
         required=True,
         allow_none=True,
-        metadata={"description": "Null where the judge that was asked for has judged."},
+        metadata={"description": "Null if the configured judge has judged."},
     )
     model = Nested(
         ModelUseSchema,
         required=True,
         allow_none=True,
-        metadata={"description": "Null where no language model was to be asked."},
+        metadata={"description": "Null if no language model was needed."},
     )
     calibration = Nested(
         CalibrationNoteSchema,

@@ -16,9 +16,9 @@ STATUSES = ("queued", "running", "completed", "failed")
 class ReEvaluateBody(CamelSchema):
     """The scorecard of a re-evaluation."""
 
-    scorecard_id = Reference("sc", metadata={"description": "The same scorecard unless said."})
+    scorecard_id = Reference("sc", metadata={"description": "By default the same scorecard."})
     scorecard_version = Whole(
-        low=1, high=1_000_000, metadata={"description": "The current version unless said."}
+        low=1, high=1_000_000, metadata={"description": "By default the current version."}
     )
 
 
@@ -28,7 +28,7 @@ class ReEvaluateMany(ReEvaluateBody):
     filters = Nested(
         CurrentFilters,
         required=True,
-        metadata={"description": "`{}` means all that are current."},
+        metadata={"description": "`{}` selects all current evaluations."},
     )
     dry_run = Flag(load_default=False, metadata={"description": "Only count them."})
 
@@ -54,16 +54,16 @@ class ReEvaluationCounts(CamelSchema):
     """Numbers of evaluations; the others add up to `selected`."""
 
     selected = fields.Integer(
-        required=True, metadata={"description": "How many were meant when it was asked for."}
+        required=True, metadata={"description": "Number of matching evaluations at the request."}
     )
     queued = fields.Integer(required=True, metadata={"description": "Waiting, or being judged."})
     completed = fields.Integer(required=True)
     failed = fields.Integer(required=True)
     canceled = fields.Integer(
-        required=True, metadata={"description": "Newer words have come in meanwhile."}
+        required=True, metadata={"description": "Replaced by the evaluation of a newer transcript."}
     )
     skipped = fields.Integer(
-        required=True, metadata={"description": "No longer meant when their turn came."}
+        required=True, metadata={"description": "No longer matching when their turn came."}
     )
 
 
@@ -79,7 +79,9 @@ class ReEvaluationSchema(CamelSchema):
 
     id = fields.String(required=True, metadata={"example": "reev_01k9zq4v2me8wb7xq3s5ndt6ha"})
     status = Choice(STATUSES, required=True)
-    count = fields.Integer(required=True, metadata={"description": "How many are meant."})
+    count = fields.Integer(
+        required=True, metadata={"description": "Number of matching evaluations."}
+    )
     scorecard_id = fields.String(required=True, allow_none=True)
     scorecard_version = fields.Integer(required=True, allow_none=True)
     counts = Nested(ReEvaluationCounts, required=True)

@@ -22,12 +22,10 @@ class ScorecardTrialCreate(CamelSchema):
     )
     baseline_id = Reference(
         "sc",
-        metadata={
-            "description": "The scorecard to compare with; the channel's default unless said."
-        },
+        metadata={"description": "The scorecard to compare with; by default that of the channel."},
     )
     baseline_version = Whole(
-        low=1, high=1_000_000, metadata={"description": "Its current version unless said."}
+        low=1, high=1_000_000, metadata={"description": "By default its current version."}
     )
 
     @validates_schema

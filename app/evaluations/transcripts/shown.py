@@ -11,9 +11,8 @@ from app.evaluations.models import Evaluation, StoredTranscript
 from app.evaluations.transcripts import documents
 from app.evaluations.transcripts import store as transcripts
 from app.redaction import raw_texts
-from app.redaction.raw_texts import OriginalTexts
 
-_UNHEARD = {
+_STATUS_WITHOUT_TRANSCRIPT = {
     Status.QUEUED: TranscriptStatus.PENDING,
     Status.TRANSCRIBING: TranscriptStatus.PROCESSING,
     Status.EVALUATING: TranscriptStatus.PROCESSING,
@@ -47,12 +46,10 @@ def get_transcript(
         )
     )
     row = transcripts.find(session, source_type=source_type, source_id=source_id, with_text=True)
-    raw = (
-        None
-        if redacted or row is None
-        else raw_texts.find_originals(session, keyring, row.raw_text_id)
-    )
-    return _view(session, source_type, source_id, evaluation, row, include_words, raw)
+    return {
+        **_source(source_type, source_id, evaluation),
+        **_content(session, keyring, row, evaluation, include_words, redacted),
+    }
 
 
 def of_evaluation(
@@ -71,33 +68,33 @@ def of_evaluation(
         )
     else:
         row = transcripts.stored(session, evaluation.transcript_id)
-    raw = (
-        None
-        if redacted or row is None
-        else raw_texts.find_originals(session, keyring, row.raw_text_id)
-    )
-    return _view(session, source_type, source_id, evaluation, row, include_words, raw)
+    return {
+        **_source(source_type, source_id, evaluation),
+        **_content(session, keyring, row, evaluation, include_words, redacted),
+    }
 
 
-def _view(
-    session: Session,
-    source_type: str,
-    source_id: str,
-    evaluation: Evaluation | None,
-    row: StoredTranscript | None,
-    include_words: bool,
-    raw: OriginalTexts | None,
-) -> dict[str, Any]:
-    shown = {
+def _source(source_type: str, source_id: str, evaluation: Evaluation | None) -> dict[str, Any]:
+    return {
         "source_type": source_type,
         "source_id": source_id,
         "evaluation_id": evaluation.id if evaluation else None,
         "audio_file_id": source_id if source_type == SourceType.AUDIO_FILE else None,
     }
+
+
+def _content(
+    session: Session,
+    keyring: Keyring,
+    row: StoredTranscript | None,
+    evaluation: Evaluation | None,
+    include_words: bool,
+    redacted: bool,
+) -> dict[str, Any]:
     if row is None:
-        return {**shown, **_nothing_heard(evaluation)}
+        return _without_transcript(evaluation)
+    raw = None if redacted else raw_texts.find_originals(session, keyring, row.raw_text_id)
     return {
-        **shown,
         "status": TranscriptStatus.COMPLETED,
         "language": row.language,
         "languages": row.languages,
@@ -119,8 +116,12 @@ def _view(
     }
 
 
-def _nothing_heard(evaluation: Evaluation | None) -> dict[str, Any]:
-    status = TranscriptStatus.PENDING if evaluation is None else _UNHEARD[Status(evaluation.status)]
+def _without_transcript(evaluation: Evaluation | None) -> dict[str, Any]:
+    status = (
+        TranscriptStatus.PENDING
+        if evaluation is None
+        else _STATUS_WITHOUT_TRANSCRIPT[Status(evaluation.status)]
+    )
     return {
         "status": status,
         "language": evaluation.language if evaluation else None,

@@ -20,7 +20,7 @@ from app.evaluations.transcripts import documents
 
 @dataclass(frozen=True, slots=True)
 class NewTranscript:
-    """A transcript to store; `raw_text_id` says where what was masked in it is kept."""
+    """A transcript to store; `raw_text_id` names the sealed originals of what was masked in it."""
 
     source_type: str
     source_id: str
@@ -124,14 +124,14 @@ def judged_by_all(
 def message_sentiments(session: Session, evaluation_id: str) -> dict[str, tuple[str, float]]:
     """Return the sentiment label and score of messages by id."""
     evaluation = session.get(Evaluation, evaluation_id)
-    felt = sentiments(session, evaluation)
-    if evaluation is None or evaluation.transcript_id is None or not felt:
+    by_segment = sentiments(session, evaluation)
+    if evaluation is None or evaluation.transcript_id is None or not by_segment:
         return {}
     row = stored(session, evaluation.transcript_id)
     return {
-        segment["messageId"]: felt[segment["id"]]
+        segment["messageId"]: by_segment[segment["id"]]
         for segment in (row.segments if row else ())
-        if segment["messageId"] and segment["id"] in felt
+        if segment["messageId"] and segment["id"] in by_segment
     }
 
 
@@ -183,5 +183,5 @@ def sentiments(session: Session, evaluation: Evaluation | None) -> Mapping[str, 
     """Return the sentiment label and score of each scored segment."""
     if evaluation is None:
         return {}
-    felt = select(EvaluationResult.segment_sentiments)
-    return session.scalar(felt.where(EvaluationResult.evaluation_id == evaluation.id)) or {}
+    statement = select(EvaluationResult.segment_sentiments)
+    return session.scalar(statement.where(EvaluationResult.evaluation_id == evaluation.id)) or {}

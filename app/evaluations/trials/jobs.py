@@ -8,7 +8,7 @@ from app.ai.scorecard.values import Scorecard, scorecard_from
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs import leases
-from app.core.jobs.runner import JobType, RunningJob, run_next
+from app.core.jobs.runner import JobType, RunningJob, run_one
 from app.core.runtime import Runtime
 from app.evaluations import contexts
 from app.evaluations import service as evaluations
@@ -25,13 +25,11 @@ MOST_CONVERSATIONS = 200
 def run_trial(runtime: Runtime, trial_id: str) -> None:
     """Run this trial, or the one that waits longest; do nothing if none waits."""
     job_type = JobType(
-        claim=lambda session, asked: leases.claim(session, ScorecardTrial, asked),
+        claim=lambda session, wanted_id: leases.claim(session, ScorecardTrial, wanted_id),
         handle=_try,
         fail=service.fail,
     )
-    lease = run_next(runtime, job_type, trial_id)
-    if lease is not None and lease.job_id != trial_id:
-        runtime.doorbell.ring(service.bell(trial_id))
+    run_one(runtime, job_type, service.bell(trial_id))
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import delete, func, select
@@ -20,6 +21,7 @@ from app.evaluations.trials.comparison import TriedConversation, compared
 from app.scorecards import service as scorecards
 
 QUEUE = "trials"
+bell = partial(Bell, QUEUE)
 MOST_OPEN = 10
 KEPT_FOR = timedelta(days=1)
 _STATUS = {
@@ -28,11 +30,6 @@ _STATUS = {
     JobState.SUCCEEDED: "completed",
     JobState.FAILED: "failed",
 }
-
-
-def bell(trial_id: str) -> Bell:
-    """Return the bell that tells a worker of a trial."""
-    return Bell(QUEUE, trial_id)
 
 
 def request(
@@ -45,8 +42,8 @@ def request(
     """Queue a trial of a complete scorecard document.
 
     Args:
-        baseline_id: the scorecard to compare with; the channel's default unless said.
-        baseline_version: its current version unless said.
+        baseline_id: the scorecard to compare with; by default that of the channel.
+        baseline_version: by default its current version.
 
     Raises:
         InvalidInput: the baseline does not exist or is for another channel.
@@ -59,15 +56,12 @@ def request(
     open_trials = select(func.count()).where(ScorecardTrial.state.in_(leases.OPEN_STATES))
     if (session.scalar(open_trials) or 0) >= MOST_OPEN:
         raise Conflict(f"{MOST_OPEN} trials are queued or running; try again when some have ended.")
-    now = utc_now()
     row = ScorecardTrial(
         id=new_id("trial"),
         channel=channel,
         document=dict(document),
         baseline_id=baseline.id,
         baseline_version=baseline.version,
-        due_at=now,
-        queued_at=now,
     )
     session.add(row)
     session.flush()

@@ -48,9 +48,7 @@ def load_batch(
         DryRunRollback: at the end of a dry run.
     """
     counts = ImportCounts()
-    names = NameResolver(
-        session, create=options.create_missing, engagement_type=options.engagement_type
-    )
+    names = NameResolver(session, options)
     loadable = [record for record in batch if isinstance(record, LoadableRecord)]
     # Two imports that write the same records in different orders would block each other, and both
     # would create an engagement of the same name.
@@ -160,9 +158,12 @@ def _write(
     # An unchanged record too: it may have been imported without an evaluation before. A record
     # that was judged is not judged again.
     request_evaluation = EVALUATION_REQUESTS.get(kind) if options.evaluate else None
-    evaluation_id = (
-        request_evaluation(session, record, options.scorecard_id) if request_evaluation else None
+    evaluation = (
+        request_evaluation(session, record["id"], scorecard_id=options.scorecard_id)
+        if request_evaluation
+        else None
     )
+    evaluation_id = evaluation.id if evaluation else None
     if created:
         return RecordOutcome.CREATED, evaluation_id
     return RecordOutcome.UPDATED if changed else RecordOutcome.SKIPPED, evaluation_id

@@ -1,4 +1,4 @@
-"""References by name: looks names up, and creates missing rows where an import asks for it."""
+"""References by name: looks names up, and creates missing rows where an import allows it."""
 
 import hashlib
 import re
@@ -16,6 +16,7 @@ from app.directory.service import CALL_CENTERS, EXECUTIVES
 from app.engagements import service as engagements
 from app.engagements.service import ENGAGEMENTS
 from app.imports.external_ids import PATTERN
+from app.imports.options import ImportOptions
 
 
 class NamedReference(NamedTuple):
@@ -51,19 +52,17 @@ NAMED_REFERENCES: Mapping[str, NamedReference] = {
 class NameResolver:
     """Resolves names to ids within one transaction; each name is looked up once."""
 
-    def __init__(
-        self, session: Session, *, create: bool = False, engagement_type: str = ""
-    ) -> None:
+    def __init__(self, session: Session, options: ImportOptions | None = None) -> None:
+        """Resolve names; missing rows are created only if `options` say so."""
         self._session = session
-        self._create = create
-        self._engagement_type = engagement_type
+        self._options = options or ImportOptions()
         self._ids: dict[tuple[str, str], str] = {}
 
     def ids_of(self, names: Mapping[str, str]) -> dict[str, str]:
         """Return the ids by column for names by field.
 
         Raises:
-            InvalidInput: nothing has this name, and `create` is off.
+            InvalidInput: nothing has this name, and the options do not create it.
         """
         return {
             NAMED_REFERENCES[field].column: self._id_of(field, name)
@@ -73,7 +72,7 @@ class NameResolver:
     def missing(self, records: Iterable[Mapping[str, str]]) -> set[str]:
         """Look the names of many records up at once; return those that nothing has, with the field.
 
-        `ids_of` then asks for no known name.
+        `ids_of` then queries no known name.
         """
         names: dict[str, set[str]] = {}
         for record in records:
@@ -94,7 +93,7 @@ class NameResolver:
         if (field, name) not in self._ids:
             table = NAMED_REFERENCES[field].table
             row = table.find_by_name(self._session, name)
-            if row is None and not self._create:
+            if row is None and not self._options.create_missing:
                 raise InvalidInput.field(field, f"There is no {table.noun} of this name.")
             self._ids[field, name] = row.id if row is not None else self._created(field, name)
         return self._ids[field, name]
@@ -102,14 +101,13 @@ class NameResolver:
     def _created(self, field: str, name: str) -> str:
         session, external_id, values = self._session, _external_id_of(name), {"name": name}
         if field == "engagement":
-            engagement = engagements.create(session, name=name, type=self._engagement_type)
+            engagement = engagements.create(session, name=name, type=self._options.engagement_type)
             return str(engagement["id"])
         if field == "campaign":
-            campaign, _ = campaigns.upsert(session, external_id, values)
-            return str(campaign["id"])
+            return str(campaigns.upsert(session, external_id, values).record["id"])
         if field == "callCenter":
-            return directory.upsert_call_center(session, external_id, values)[0].id
-        return directory.upsert_executive(session, external_id, values)[0].id
+            return directory.upsert_call_center(session, external_id, values).record.id
+        return directory.upsert_executive(session, external_id, values).record.id
 
 
 def _external_id_of(name: str) -> str:

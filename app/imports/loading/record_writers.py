@@ -1,40 +1,32 @@
 """Record writers: one for each kind of record, with the request of its evaluation."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from sqlalchemy.orm import Session
 
 from app.campaigns import service as campaigns
 from app.conversations import service as conversations
-from app.core.clock import utc_now
+from app.core.database.upserts import Upserted
 from app.core.errors import InvalidInput, NotFound
 from app.directory import service as directory
 from app.directory.service import CALL_CENTERS
 from app.engagements.service import ENGAGEMENTS
+from app.evaluations.models import Evaluation
 from app.imports.formats.records import Kind
 from app.scorecards import service as scorecards
 from app.voice_calls import evaluation_requests
 from app.voice_calls import service as voice_calls
 
-
-class WrittenRecord(NamedTuple):
-    """A stored record, whether it was created, and whether its values changed."""
-
-    record: Any
-    created: bool
-    changed: bool
-
-
 # Both raise `InvalidInput` for references to rows that do not exist.
-Writer = Callable[[Session, str, dict[str, Any]], WrittenRecord]
-EvaluationRequest = Callable[[Session, Any, str | None], str | None]
+Writer: TypeAlias = Callable[[Session, str, dict[str, Any]], Upserted[Any]]
+EvaluationRequest: TypeAlias = Callable[..., Evaluation | None]
 
 
 def put_campaign(
     session: Session, external_id: str, values: Mapping[str, Any]
-) -> tuple[dict[str, Any], bool]:
-    """Create or update a campaign; the second value tells whether it was created.
+) -> Upserted[dict[str, Any]]:
+    """Create or update a campaign.
 
     Raises:
         InvalidInput: a referenced row does not exist.
@@ -66,55 +58,15 @@ def _require_call_centers(session: Session, call_center_ids: Sequence[str]) -> N
             raise InvalidInput.field(f"callCenterIds[{index}]", "There is no such call centre.")
 
 
-def _write_campaign(session: Session, external_id: str, values: dict[str, Any]) -> WrittenRecord:
-    started_at = utc_now()
-    record, created = put_campaign(session, external_id, values)
-    return WrittenRecord(record, created, record["updated_at"] >= started_at)
-
-
-def _write_call_center(session: Session, external_id: str, values: dict[str, Any]) -> WrittenRecord:
-    started_at = utc_now()
-    row, created = directory.upsert_call_center(session, external_id, values)
-    return WrittenRecord(row, created, row.updated_at >= started_at)
-
-
-def _write_executive(session: Session, external_id: str, values: dict[str, Any]) -> WrittenRecord:
-    started_at = utc_now()
-    row, created = directory.upsert_executive(session, external_id, values)
-    return WrittenRecord(row, created, row.updated_at >= started_at)
-
-
-def _write_conversation(
-    session: Session, external_id: str, values: dict[str, Any]
-) -> WrittenRecord:
-    return WrittenRecord(*conversations.upsert(session, external_id, values))
-
-
-def _write_voice_call(session: Session, external_id: str, values: dict[str, Any]) -> WrittenRecord:
-    return WrittenRecord(*voice_calls.upsert(session, external_id, values))
-
-
-def _evaluate_conversation(session: Session, record: Any, scorecard_id: str | None) -> str | None:
-    evaluation = conversations.request_evaluation(session, record["id"], scorecard_id=scorecard_id)
-    return None if evaluation is None else evaluation.id
-
-
-def _evaluate_voice_call(session: Session, record: Any, scorecard_id: str | None) -> str | None:
-    evaluation = evaluation_requests.request_evaluation(
-        session, record["id"], scorecard_id=scorecard_id
-    )
-    return None if evaluation is None else evaluation.id
-
-
 WRITERS: Mapping[str, Writer] = {
-    Kind.VOICE_CALL: _write_voice_call,
-    Kind.CONVERSATION: _write_conversation,
-    Kind.CAMPAIGN: _write_campaign,
-    Kind.CALL_CENTER: _write_call_center,
-    Kind.EXECUTIVE: _write_executive,
+    Kind.VOICE_CALL: voice_calls.upsert,
+    Kind.CONVERSATION: conversations.upsert,
+    Kind.CAMPAIGN: put_campaign,
+    Kind.CALL_CENTER: directory.upsert_call_center,
+    Kind.EXECUTIVE: directory.upsert_executive,
 }
-# Each returns the id of the requested evaluation, or None where there is nothing to judge.
+# Each returns None where there is nothing to judge.
 EVALUATION_REQUESTS: Mapping[str, EvaluationRequest] = {
-    Kind.CONVERSATION: _evaluate_conversation,
-    Kind.VOICE_CALL: _evaluate_voice_call,
+    Kind.CONVERSATION: conversations.request_evaluation,
+    Kind.VOICE_CALL: evaluation_requests.request_evaluation,
 }

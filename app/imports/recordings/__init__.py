@@ -1,1 +1,1 @@
-"""Recordings as records of an import: their metadata, their storage, and their way to a score."""
+"""Recordings as records of an import: their metadata, their storage and their processing."""

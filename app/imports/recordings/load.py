@@ -107,7 +107,7 @@ class RecordingLoader:
             "sizeBytes": file.size_bytes,
             "sha256": digest,
             # Without a scorecard of its own, a recording is processed even if this import ends
-            # before it has asked for it.
+            # before it has requested the processing.
             "autoProcess": self._options.evaluate and self._options.scorecard_id is None,
         }
 
@@ -146,11 +146,7 @@ class RecordingLoader:
     def _reserved(
         self, session: Session, values: Mapping[str, Any], names: Mapping[str, str]
     ) -> AudioFile:
-        resolver = NameResolver(
-            session,
-            create=self._options.create_missing,
-            engagement_type=self._options.engagement_type,
-        )
+        resolver = NameResolver(session, self._options)
         one_at_a_time(
             session, f"import recording {values['external_id']}", *resolver.missing([names])
         )

@@ -3,12 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import ValidationError
-
 from app.audio_files.schemas import UploadCreate
-from app.core.errors import InvalidInput
 from app.imports.schemas.base import ReferencesByName, pop_names, reference_name
-from app.web.schemas.messages import details_of
+from app.web.schemas.messages import load_valid
 
 
 class _RecordingUpload(UploadCreate, ReferencesByName):
@@ -29,8 +26,5 @@ def validate_recording(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[
     Raises:
         InvalidInput: naming each invalid field.
     """
-    try:
-        values = _SCHEMA.load(fields)
-    except ValidationError as error:
-        raise InvalidInput(details=details_of({"json": error.messages_dict})) from error
+    values = load_valid(_SCHEMA, fields, location="json")
     return values, pop_names(values)

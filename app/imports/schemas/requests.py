@@ -68,7 +68,7 @@ class ImportDefaults(CamelSchema):
 
 
 class ImportSettings(CamelSchema):
-    """Options of an import, whatever it reads."""
+    """Options of every import."""
 
     defaults = Nested(ImportDefaults, load_default=dict)
     evaluate = Flag(load_default=True)

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from marshmallow import ValidationError
-
 from app.conversations.preparation import prepare_conversation
 from app.core.errors import InvalidInput
 from app.imports.external_ids import normalised_external_id
@@ -20,7 +18,7 @@ from app.imports.schemas.voice_calls import VoiceCallUpsert
 from app.redaction.redactor import Redactor
 from app.voice_calls.preparation import prepare_voice_call
 from app.web.schemas.base import CamelSchema
-from app.web.schemas.messages import REQUIRED, details_of
+from app.web.schemas.messages import REQUIRED, load_valid
 
 
 class _CampaignRecord(CampaignUpsert, ReferencesByName):
@@ -61,10 +59,7 @@ def validate_record(redactor: Redactor, kind: str, fields: Mapping[str, Any]) ->
         for name, value in fields.items()
         if value is not None or name not in NAMED_REFERENCES
     }
-    try:
-        values = SCHEMAS[kind].load(given)
-    except ValidationError as error:
-        raise InvalidInput(details=details_of({"json": error.messages_dict})) from error
+    values = load_valid(SCHEMAS[kind], given, location="json")
     names = pop_names(values)
     external_id = values.pop("external_id", None)
     if external_id is None:

@@ -6,6 +6,7 @@ from functools import partial
 import click
 
 from app.core.errors import AppError, ServiceUnavailable
+from app.core.process.command import COMMAND
 from app.core.runtime import Runtime
 from app.demo import loading, messages
 from app.operations.processes.supervisor import Service
@@ -31,7 +32,7 @@ def _load(runtime: Runtime, *, with_worker: bool) -> None:
         logger.warning("a record of the demo was refused: %s", refused)
     click.echo(messages.loaded(report.new))
     if not with_worker:
-        click.echo("No worker is running: start `./run worker` to have the demo evaluated.")
+        click.echo(f"No worker is running: start `{COMMAND} worker` to have the demo evaluated.")
     elif report.total:
         click.echo("The worker evaluates the demo; the recordings take a minute.")
     click.echo("\n".join(messages.places_to_look()))

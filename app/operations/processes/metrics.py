@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from prometheus_client import CollectorRegistry
 
 from app.core.hosts import clock_offset
+from app.core.hosts.keepers import Keeper
 from app.core.metrics.host_metrics import HostMetrics
 from app.core.metrics.server import MetricsServer
 from app.core.process import stopping
@@ -14,6 +15,8 @@ from app.core.runtime import Runtime
 from app.system.metrics import ServiceMetrics
 
 _STEP_S = 0.1
+# Longer than the time between two scrapes, so that the same host goes on reporting.
+_REPORTER_LEASE_S = 180.0
 
 
 @contextmanager
@@ -23,12 +26,14 @@ def metrics_served(runtime: Runtime) -> Iterator[None]:
     if listen is None:
         yield
         return
-    server = MetricsServer(*listen, registry_of(runtime))
+    reporter = Keeper(runtime.db, "figures", lease_s=_REPORTER_LEASE_S)
+    server = MetricsServer(*listen, registry_of(runtime, reporter))
     server.start()
     try:
         yield
     finally:
         server.stop()
+        reporter.step_down()
 
 
 def serve_metrics(runtime: Runtime) -> None:
@@ -40,9 +45,9 @@ def serve_metrics(runtime: Runtime) -> None:
             time.sleep(_STEP_S)
 
 
-def registry_of(runtime: Runtime) -> CollectorRegistry:
-    """Return all metrics of this host and of the service."""
+def registry_of(runtime: Runtime, reporter: Keeper) -> CollectorRegistry:
+    """Return all metrics of this host, and of the service where this process reports them."""
     registry = CollectorRegistry()
     registry.register(HostMetrics(runtime.settings.data_dir))
-    registry.register(ServiceMetrics(runtime))
+    registry.register(ServiceMetrics(runtime, reporter))
     return registry

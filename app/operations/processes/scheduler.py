@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.core.hosts.duties import TASKS, Duty
 from app.core.hosts.heartbeats import WORKER, Heartbeat
+from app.core.hosts.keepers import Keeper
+from app.core.jobs.lease_renewal import LeaseRenewal
 from app.core.metrics.catalogue import PERIODIC_SUCCESS
 from app.core.process import stopping
 from app.core.runtime import Runtime
@@ -20,6 +21,7 @@ logger = logging.getLogger(__name__)
 _TICK_S = 1.0
 _STEP_S = 0.1
 _STOP_WITHIN_S = 20.0
+_RENEW_CHECK_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,11 @@ def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
     sweeper = Sweeper(runtime, queues, children)
     workers = QueueWorkers(runtime, queues, children)
     heartbeat = Heartbeat(runtime.db, WORKER, runtime.settings.worker_roles)
-    duty = _keeping(runtime, "sweeps")
+    keeper = _keeper(runtime, "sweeps")
     while not stopping.requested():
         began_at = time.monotonic()
         heartbeat.beat()
-        is_keeper = duty.is_mine()
+        is_keeper = keeper.is_this_process()
         sweeper.tick(is_keeper=is_keeper)
         if is_keeper:
             runtime.counts.note(PERIODIC_SUCCESS, "sweep")
@@ -56,7 +58,7 @@ def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
             children.reap()
             workers.tick()
             time.sleep(_STEP_S)
-    duty.give_up()
+    keeper.step_down()
     children.stop(_STOP_WITHIN_S)
     heartbeat.stop()
 
@@ -67,24 +69,26 @@ def run_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
     The process does not fork: the client of an object storage has threads, which a fork would lose.
     """
     stopping.listen()
-    duty = _keeping(runtime, TASKS)
+    keeper = _keeper(runtime, "tasks")
     due_at = dict.fromkeys(tasks, 0.0)
     with metrics_served(runtime):
         while not stopping.requested():
             began_at = time.monotonic()
             for task in tasks:
                 is_due = time.monotonic() >= due_at[task] and not stopping.requested()
-                if is_due and (task.on_each_host or duty.is_mine()):
-                    _run_task(task, runtime)
+                if is_due and (task.on_each_host or keeper.is_this_process()):
+                    # A task may take longer than the lease.
+                    with LeaseRenewal(keeper.is_this_process, _RENEW_CHECK_S):
+                        _run_task(task, runtime)
                     due_at[task] = time.monotonic() + task.every_s
             runtime.counts.write()
             while time.monotonic() - began_at < _TICK_S and not stopping.requested():
                 time.sleep(_STEP_S)
-    duty.give_up()
+    keeper.step_down()
 
 
-def _keeping(runtime: Runtime, name: str) -> Duty:
-    return Duty(runtime.db, name, is_allowed=KEEPER in runtime.settings.worker_roles)
+def _keeper(runtime: Runtime, name: str) -> Keeper:
+    return Keeper(runtime.db, name, is_allowed=KEEPER in runtime.settings.worker_roles)
 
 
 def _run_task(task: PeriodicTask, runtime: Runtime) -> None:

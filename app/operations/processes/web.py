@@ -2,19 +2,23 @@
 
 import os
 import time
+from contextlib import suppress
 from threading import Thread
 from typing import Any
 
 from flask import Flask, request
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
+from sqlalchemy.exc import SQLAlchemyError
 
 from app.core.database.engine import limit_statements
-from app.core.database.session import Database
-from app.core.hosts import clock_offset
+from app.core.errors import ServiceUnavailable
+from app.core.hosts import clock_offset, heartbeats
 from app.core.hosts.heartbeats import BEAT_EVERY_S, WEB, Heartbeat
 from app.core.process import stopping
+from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.dashboard.install import compile_templates
+from app.usage import meter
 from app.web.current import runtime_of
 
 _TIMEOUT_S = 30
@@ -32,7 +36,7 @@ def _prepare_worker(server: Any, worker: Any) -> None:
     limit_statements(runtime.db.engine, _TIMEOUT_S)
     if not runtime.settings.is_sqlite:
         clock_offset.follow(runtime.db.engine)
-        Thread(target=_beat, args=(runtime.db,), daemon=True).start()
+        Thread(target=_join_other_hosts, args=(runtime,), daemon=True).start()
 
 
 def _trace_requests(application: Flask) -> None:
@@ -51,11 +55,17 @@ def _trace_requests(application: Flask) -> None:
     begin[:0] = [begin.pop(), hide_query]
 
 
-def _beat(db: Database) -> None:
-    """Tell the other hosts of this one."""
-    heartbeat = Heartbeat(db, WEB)
+def _join_other_hosts(runtime: Runtime) -> None:
+    """Tell the other hosts of this one, share limits with them, and add its own counts to the usage.
+
+    On a host without a worker, no other process knows what was counted while Redis was away.
+    """
+    heartbeat = Heartbeat(runtime.db, WEB)
     while True:
         heartbeat.beat()
+        with suppress(ServiceUnavailable, SQLAlchemyError):
+            runtime.state.share_limits(heartbeats.count_hosts(runtime.db, WEB))
+            meter.flush_host(runtime)
         time.sleep(BEAT_EVERY_S)
 
 

@@ -9,6 +9,7 @@ from app.ai.languages.lexicon import lexicon_of
 from app.core.database.schema_revision import is_usable
 from app.core.hosts import clock_offset
 from app.core.process import stopping
+from app.core.process.command import COMMAND
 from app.core.runtime import Runtime
 from app.core.settings import SENDER
 from app.operations import start_checks
@@ -45,13 +46,13 @@ def run(runtime: Runtime, tasks: Sequence[PeriodicTask], queues: Sequence[JobQue
     is_logged = False
     while not supervisor.is_stopping and not _tables_are_ready(runtime):
         if not is_logged:
-            logger.warning("the tables are not up to date: waiting for `./run db upgrade`")
+            logger.warning("the tables are not up to date: waiting for `%s db upgrade`", COMMAND)
             is_logged = True
         time.sleep(1)
     if not supervisor.is_stopping:
         # In children: the client of an object storage has threads, which a fork would lose.
         call_in_child(partial(start_checks.require_usable, runtime))()
-        call_in_child(partial(erasures.repeat_erasures, runtime))()
+        call_in_child(partial(erasures.repeat_erasures_at_start, runtime))()
         runtime.db.engine.dispose()
         supervisor.start(services(runtime, tasks, queues))
         supervisor.run()

@@ -40,7 +40,7 @@ class VersionQuery(CamelSchema):
     """The version to show."""
 
     version = QueryWhole(
-        low=1, high=1_000_000, metadata={"description": "The current one unless said."}
+        low=1, high=1_000_000, metadata={"description": "By default the current one."}
     )
 
 
@@ -68,7 +68,7 @@ class ScorecardVersionCreate(StoredSchema):
         Nested(SectionShape),
         low=1,
         high=MOST_SECTIONS,
-        metadata={"description": "Those that ship and are used, unless said."},
+        metadata={"description": "By default those of the default scorecard that are used."},
     )
     criteria = Items(
         Nested(CriterionShape),

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.core.errors import Detail
+from marshmallow import Schema, ValidationError
+
+from app.core.errors import Detail, InvalidInput
 
 REQUIRED, TYPE, RANGE, LENGTH, FORMAT, UNKNOWN, ENUM = (
     "REQUIRED",
@@ -34,6 +36,19 @@ class CodedMessage(str):
     def format(self, *args: object, **kwargs: object) -> "CodedMessage":
         """Fill in the placeholders and keep the code."""
         return CodedMessage(self.code, str.format(self, *args, **kwargs))
+
+
+def load_valid(schema: Schema, document: Mapping[str, Any], *, location: str) -> dict[str, Any]:
+    """Load a document.
+
+    Raises:
+        InvalidInput: naming each invalid field of the location.
+    """
+    try:
+        values: dict[str, Any] = schema.load(document)
+    except ValidationError as error:
+        raise InvalidInput(details=details_of({location: error.messages_dict})) from error
+    return values
 
 
 def details_of(messages: Mapping[str, Any]) -> list[Detail]:

@@ -89,7 +89,7 @@ class SenderLoop:
         self._error: BaseException | None = None
 
     def run(self, should_stop: Callable[[], bool]) -> None:
-        """Send until told to stop; then let requests in flight end, and release the other claims."""
+        """Send until `should_stop`; then let requests in flight end, and release the other claims."""
         try:
             while not should_stop():
                 try:

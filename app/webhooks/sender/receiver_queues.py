@@ -40,7 +40,7 @@ class ReceiverQueue:
         self.in_flight: dict[str, tuple[Claim, float]] = {}
         self._is_behind = False
         self._slots = 1
-        self._has_asked = False
+        self._has_requested = False
         self._failing = False
         self._latency_s: float | None = None
 
@@ -56,7 +56,7 @@ class ReceiverQueue:
 
     def update(self, *, overdue_s: float) -> None:
         """Note for how long the oldest unclaimed delivery has been due."""
-        self._has_asked = False
+        self._has_requested = False
         self._is_behind = overdue_s > (_CAUGHT_UP_BELOW_S if self._is_behind else BEHIND_AFTER_S)
         if not self._is_behind:
             self._slots = 1
@@ -89,11 +89,11 @@ class ReceiverQueue:
         """Whether more claims are needed: at half of those that may wait here."""
         return len(self.waiting) <= self.most_waiting(now) // 2
 
-    def asks(self, now: float) -> bool:
+    def needs_more(self, now: float) -> bool:
         """Whether to fetch more claims; true once, until the next `update`."""
-        if self._has_asked or not self.runs_low(now):
+        if self._has_requested or not self.runs_low(now):
             return False
-        self._has_asked = True
+        self._has_requested = True
         return True
 
 
@@ -153,7 +153,7 @@ class ReceiverQueues:
             del queue.in_flight[claim.delivery_id]
             if reply is not None:
                 queue.note(reply)
-            return self._next(queue, now), queue.asks(now)
+            return self._next(queue, now), queue.needs_more(now)
 
     def withdraw(self, versions: dict[str, int] | None) -> list[Claim]:
         """Take out claims that waited too long, or whose receiver has changed since.

@@ -23,11 +23,7 @@ securityContext:
   seccompProfile: {type: RuntimeDefault}
 volumes:
   - name: data
-    {{- with .claim }}
-    persistentVolumeClaim: {claimName: {{ . }}}
-    {{- else }}
     emptyDir: {}
-    {{- end }}
   - name: tmp
     emptyDir: {}
 {{- end }}

@@ -33,37 +33,59 @@ main()
 """
 
 
+# An S3 server of the tests checks no signature.
+_STORAGE_SECRETS = {"storage_access_key": "AKIDEXAMPLE", "storage_secret": "secret"}
+_OVERLOADED = b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
 class FailingNetwork(SilentProxy):
-    """A connection to a server that passes, falls silent, or is cut."""
+    """A connection to a server that passes, falls silent, is cut, or only answers 503."""
 
     _is_cut = False
+    _is_overloaded = False
 
     def cut(self) -> None:
         """End all connections, and each new one."""
         self._is_cut = True
+        self._end_connections()
+
+    def answer_503(self) -> None:
+        """Answer each HTTP request with 503."""
+        self._is_overloaded = True
+        self._end_connections()
+
+    def recover(self) -> None:
+        """Pass everything again."""
+        self._is_cut = self._is_overloaded = False
+        super().recover()
+
+    def _end_connections(self) -> None:
         for client in self._clients:
             with suppress(OSError):  # closed meanwhile
                 client.shutdown(socket.SHUT_RDWR)
 
-    def recover(self) -> None:
-        """Pass everything again."""
-        self._is_cut = False
-        super().recover()
-
     def _serve(self, client: socket.socket) -> None:
         if self._is_cut:
             client.close()
+        elif self._is_overloaded:
+            with client:
+                client.recv(65536)
+                client.sendall(_OVERLOADED)
         else:
             super()._serve(client)
 
 
 @dataclass
 class Shared:
-    """What all hosts of a deployment share."""
+    """What all hosts of a deployment share.
+
+    `storage_url` may end in an address of 127.0.0.1, to which each host has a connection that can
+    fail, and callers another one.
+    """
 
     database_url: str
     redis_port: int
-    storage: Path
+    storage_url: str
     master_keys: str
     ca_bundle: str
 
@@ -74,7 +96,8 @@ class Shared:
             database_url=self.database_url,
             redis_url="none",
             master_keys=self.master_keys,
-            storage_url=f"file://{self.storage}",
+            storage_url=self.storage_url,
+            **_STORAGE_SECRETS,
         )
         return build_runtime(settings)
 
@@ -91,12 +114,18 @@ class TestHost:
         address = urlsplit(shared.database_url)
         self.database = FailingNetwork(address.hostname or "", address.port or 5432)
         self.redis = FailingNetwork("127.0.0.1", shared.redis_port)
+        storage_url, _, storage_port = shared.storage_url.partition("http://127.0.0.1:")
+        self.storage = FailingNetwork("127.0.0.1", int(storage_port or 0))
+        if storage_port:
+            storage_url += f"http://127.0.0.1:{self.storage.port}"
+            storage_url += f"&public=http://127.0.0.1:{storage_port}"
         place = f"{address.username}{f':{address.password}' if address.password else ''}"
         self._variables = {
             "CQE_HOST_ID": name,
             "CQE_DATABASE_URL": f"postgresql://{place}@127.0.0.1:{self.database.port}{address.path}",
             "CQE_REDIS_URL": f"redis://127.0.0.1:{self.redis.port}/0",
-            "CQE_STORAGE_URL": f"file://{shared.storage}",
+            "CQE_STORAGE_URL": storage_url,
+            **{f"CQE_{name.upper()}": value for name, value in _STORAGE_SECRETS.items()},
             "CQE_MASTER_KEYS": shared.master_keys,
             "CQE_WEBHOOK_ALLOWED_CIDRS": "127.0.0.0/8",
             "CQE_WEBHOOK_CA_BUNDLE": shared.ca_bundle,
@@ -142,6 +171,12 @@ class TestHost:
             self.process.end()
         self.database.close()
         self.redis.close()
+        self.storage.close()
+
+    def recover(self) -> None:
+        """Let all connections pass everything again."""
+        for network in (self.database, self.redis, self.storage):
+            network.recover()
 
 
 def new_master_keys() -> str:

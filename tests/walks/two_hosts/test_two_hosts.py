@@ -1,58 +1,46 @@
 """Two hosts on one PostgreSQL and one Redis: one of them fails, and the other works on."""
 
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
 import sqlalchemy
-from sqlalchemy import func, select
 
-from app.audio_files.models import ProcessingJob
 from app.core.hosts import heartbeats
-from app.core.hosts.heartbeats import Host
-from app.core.jobs.leases import JobState
 from app.core.runtime import Runtime
-from app.evaluations.models import Evaluation
-from app.events import outbox
-from app.events.catalogue import EventType
-from app.events.payloads import ApiKeyRotated
-from app.system.queue_choice import bundled_program
 from app.webhooks import service as webhooks
-from app.webhooks.models import Delivery
 from app.webhooks.sender.receiver_queues import MOST_IN_FLIGHT
 from tests import receiver as answers
 from tests.caller import Caller, error_code
-from tests.conftest import POSTGRES_URL, new_database
+from tests.conftest import new_database
 from tests.contacts import put_chat
 from tests.receiver import Receiver, write_ca_bundle
 from tests.recordings import CALL, SPEECH, ask, reserve, send, show, upload
 from tests.waiting import wait_until
-from tests.walks.service_process import free_port
 from tests.walks.two_hosts.cluster import (
     Balancer,
     Shared,
     TestHost,
     make_caller,
     new_master_keys,
-    redis_answers,
+)
+from tests.walks.two_hosts.work import (
+    attempts,
+    busy_hosts,
+    calls_billed,
+    count_of_evaluations,
+    deliveries_billed,
+    publish,
+    subscribe,
+    wait_for_events,
+    wait_for_judgement,
+    was_put_off,
 )
 
-pytestmark = pytest.mark.skipif(not POSTGRES_URL, reason="CQE_TEST_POSTGRES_URL is not set")
-
-
-@pytest.fixture(scope="module")
-def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    port = free_port()
-    folder = tmp_path_factory.mktemp("redis")
-    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
-    server = subprocess.Popen([bundled_program(), *options], stdout=subprocess.DEVNULL)
-    wait_until(lambda: redis_answers(port))
-    yield port
-    server.kill()
-    server.wait()
+pytestmark = pytest.mark.postgresql_only("needs a PostgreSQL server")
 
 
 @pytest.fixture(scope="module")
@@ -68,141 +56,10 @@ def shared(
         yield Shared(
             database_url=url.render_as_string(hide_password=False),
             redis_port=redis_port,
-            storage=folder / "storage",
+            storage_url=f"file://{folder}/storage",
             master_keys=new_master_keys(),
             ca_bundle=write_ca_bundle(folder),
         )
-
-
-@pytest.fixture(scope="module")
-def hosts(shared: Shared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[TestHost]]:
-    folder = tmp_path_factory.mktemp("hosts")
-    running = [TestHost(name, folder, shared) for name in ("first", "second")]
-    try:
-        for host in running:
-            host.start()
-        for host in running:
-            host.wait_ready()
-        yield running
-    finally:
-        for host in running:
-            host.close()
-
-
-@pytest.fixture
-def pair(hosts: list[TestHost]) -> tuple[TestHost, TestHost]:
-    """Both hosts, healthy: one that a former test has killed is started again."""
-    for host in hosts:
-        host.database.recover()
-        host.redis.recover()
-        if host.running.process.poll() is not None:
-            host.start()
-    for host in hosts:
-        host.wait_ready()
-    return hosts[0], hosts[1]
-
-
-@pytest.fixture
-def runtime(shared: Shared, tmp_path: Path) -> Iterator[Runtime]:
-    """The test's own view of the database."""
-    runtime = shared.runtime(tmp_path)
-    yield runtime
-    runtime.db.engine.dispose()
-
-
-@pytest.fixture
-def callers(runtime: Runtime, pair: tuple[TestHost, TestHost]) -> Iterator[tuple[Caller, Caller]]:
-    """A caller of each host."""
-    first, second = (make_caller(runtime, host.base) for host in pair)
-    yield first, second
-    first.close()
-    second.close()
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    receiver = Receiver()
-    yield receiver
-    receiver.close()
-
-
-def subscribe(runtime: Runtime, receiver: Receiver) -> str:
-    with runtime.db.writing() as session:
-        subscription = webhooks.create(
-            session, runtime.keyring, url=receiver.url(), events=[EventType.API_KEY_ROTATED]
-        )
-    return str(subscription["id"])
-
-
-def publish(runtime: Runtime, count: int) -> list[str]:
-    """Publish events, each in a transaction of its own; return their ids."""
-    data = ApiKeyRotated(
-        key_id="key_1",
-        name="key",
-        rotated_at="2026-11-21T09:30:00.000Z",
-        previous_credential_expires_at=None,
-    )
-    published = []
-    for _ in range(count):
-        with runtime.db.writing() as session:
-            published.append(outbox.publish(session, EventType.API_KEY_ROTATED, data).id)
-    return published
-
-
-def wait_for_events(receiver: Receiver, published: list[str]) -> list[str]:
-    """Wait until every event has arrived; return the ids as they came."""
-
-    def received() -> list[str]:
-        return [each.event["id"] for each in receiver.received()]
-
-    wait_until(
-        lambda: set(received()) == set(published), describe=lambda: (len(received()), published)
-    )
-    return received()
-
-
-def attempts(runtime: Runtime) -> list[int]:
-    """Wait until all recordings are processed; return how often each was started."""
-
-    def jobs() -> list[tuple[str, int]]:
-        with runtime.db.reading() as session:
-            found = session.execute(
-                select(ProcessingJob.state, ProcessingJob.attempts).order_by(ProcessingJob.id)
-            )
-            return [(state, count) for state, count in found]
-
-    wait_until(lambda: {state for state, _ in jobs()} == {JobState.SUCCEEDED}, describe=jobs)
-    return [count for _, count in jobs()]
-
-
-def wait_for_judgement(runtime: Runtime, count: int) -> None:
-    """Wait until so many conversations are judged, each once."""
-
-    def states() -> list[str]:
-        with runtime.db.reading() as session:
-            return list(session.scalars(select(Evaluation.status)))
-
-    wait_until(lambda: states() == ["completed"] * count, describe=states)
-
-
-def count_of_evaluations(runtime: Runtime) -> int:
-    with runtime.db.reading() as session:
-        return session.scalar(select(func.count()).select_from(Evaluation)) or 0
-
-
-def busy_hosts(runtime: Runtime) -> set[str]:
-    """Return the names of the hosts that process a recording and send events."""
-    with runtime.db.reading() as session:
-        process = select(Host.name).where(ProcessingJob.lease_owner.startswith(Host.id))
-        send_events = select(Host.name).where(Delivery.lease_owner.startswith(Host.id))
-        return set(session.scalars(process)) & set(session.scalars(send_events))
-
-
-def was_put_off(runtime: Runtime) -> bool:
-    """Whether a recording was tried and is due again later."""
-    with runtime.db.reading() as session:
-        later = select(ProcessingJob.id).where(ProcessingJob.due_at > ProcessingJob.queued_at)
-        return session.scalar(later.where(ProcessingJob.attempts == 0)) is not None
 
 
 def test_each_host_sees_the_other_and_its_recordings(
@@ -229,6 +86,7 @@ def test_what_a_lost_host_was_doing_is_done_by_the_other(
 ) -> None:
     receiver.script("/hook", answers.status(200, after_s=0.3))
     subscription_id = subscribe(runtime, receiver)
+    judged = count_of_evaluations(runtime)
     # Enough for both hosts.
     for _ in range(3):
         ask(callers[0], upload(callers[0], CALL.read_bytes()))
@@ -240,6 +98,13 @@ def test_what_a_lost_host_was_doing_is_done_by_the_other(
     # The receiver may be behind by now, and gets several requests at once.
     assert len(received) <= len(published) + MOST_IN_FLIGHT
     assert max(attempts(runtime)) >= 2
+    wait_for_judgement(runtime, judged + 3)
+    assert deliveries_billed(runtime, subscription_id) == len(published)
+    key_id = callers[0].key_id  # type: ignore[attr-defined]
+    # Three uploads were reserved, and their processing asked for.
+    wait_until(
+        lambda: calls_billed(runtime, key_id) == 6, describe=lambda: calls_billed(runtime, key_id)
+    )
     with runtime.db.writing() as session:
         webhooks.remove(session, subscription_id)
 
@@ -274,20 +139,21 @@ def test_a_database_that_restarts_loses_nothing(
     wait_for_judgement(runtime, judged + 2)
 
 
+@pytest.mark.parametrize("fault", ["cut", "fall_silent"])
 def test_without_redis_work_goes_on_and_a_revoked_key_is_refused_at_once(
-    pair: tuple[TestHost, TestHost], callers: tuple[Caller, Caller], runtime: Runtime
+    pair: tuple[TestHost, TestHost], callers: tuple[Caller, Caller], runtime: Runtime, fault: str
 ) -> None:
     revoked = make_caller(runtime, pair[0].base)
     assert revoked.get("/engagements").status_code == 200
     for host in pair:
-        host.redis.cut()
+        getattr(host.redis, fault)()
     assert callers[0].get("/engagements").status_code == 200
     path = f"/api-keys/{revoked.key_id}"
     assert callers[1].delete(path).status_code == 204
     assert revoked.get("/engagements").status_code == 401
     revoked.close()
     judged = count_of_evaluations(runtime)
-    put_chat(callers[0], "without Redis")
+    put_chat(callers[0], f"without Redis: {fault}")
     wait_for_judgement(runtime, judged + 1)
     nonce = {"nonce": uuid4().hex, "timestamp": int(time.time())}
     assert callers[0].get("/engagements", **nonce).status_code == 200
@@ -304,15 +170,16 @@ def test_a_storage_that_is_not_mounted_fails_no_recording(
     shared: Shared,
 ) -> None:
     audio_file_id = upload(callers[0], CALL.read_bytes())
-    away = shared.storage.with_name("away")
+    storage = Path(urlsplit(shared.storage_url).path)
+    away = storage.with_name("away")
     reserved = reserve(callers[0], 1000)
-    shared.storage.rename(away)
+    storage.rename(away)
     try:
         ask(callers[0], audio_file_id)
         assert send(reserved, bytes(1000)).status_code == 503
         wait_until(lambda: was_put_off(runtime))
     finally:
-        away.rename(shared.storage)
+        away.rename(storage)
     assert attempts(runtime)
     assert show(callers[1], audio_file_id)["status"] == "processed"
 

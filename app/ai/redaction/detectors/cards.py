@@ -1,6 +1,7 @@
 """Payment card numbers: known by issuer prefix, length and check digit, or by the word "card"."""
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import accumulate
 
 from app.ai.redaction.check_digits import has_luhn_digit
@@ -33,16 +34,6 @@ _ISSUERS = (
 _MAX_LENGTH = 19
 # After the word "card", a number may have misheard or missing digits.
 _MIN_ANNOUNCED_LENGTH = 12
-# The lengths that are issued, by the first four digits.
-_LENGTHS: dict[str, set[int]] = {
-    prefix: {
-        length
-        for low, high, lengths in _ISSUERS
-        if low <= prefix[: len(low)] <= high
-        for length in lengths
-    }
-    for prefix in map("{:04}".format, range(10_000))
-}
 
 
 def find(run: DigitRun, cue: NumberCue | None) -> Iterator[EntitySpan]:
@@ -53,10 +44,21 @@ def find(run: DigitRun, cue: NumberCue | None) -> Iterator[EntitySpan]:
     ends = list(accumulate(len(token.digits) for token in run.tokens))
     end_by_position = {end: token.end for end, token in zip(ends, run.tokens, strict=True)}
     for first, token in zip([0, *ends], run.tokens, strict=False):
-        for length in _LENGTHS.get(digits[first : first + 4], ()):
+        for length in _lengths(digits[first : first + 4]):
             end = end_by_position.get(first + length)
             if end is not None and has_luhn_digit(digits[first : first + length]):
                 yield EntitySpan(token.start, end, Entity.CARD)
     if cue is NumberCue.CARD and not run.glued:
         for piece in run.pieces_of_length(_MIN_ANNOUNCED_LENGTH, _MAX_LENGTH):
             yield EntitySpan(piece.start, piece.end, Entity.CARD)
+
+
+@cache
+def _lengths(prefix: str) -> frozenset[int]:
+    """Return the lengths that are issued with these first four digits."""
+    return frozenset(
+        length
+        for low, high, lengths in _ISSUERS
+        if low <= prefix[: len(low)] <= high
+        for length in lengths
+    )

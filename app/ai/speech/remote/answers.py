@@ -11,7 +11,7 @@ from app.ai.speech.recogniser import is_speech
 
 
 class NotATranscription(ValueError):
-    """The answer has not the form of a transcription."""
+    """The answer does not have the form of a transcription."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _segment(row: dict[str, Any]) -> AnsweredSegment:
         start=start,
         end=end,
         confidence=None if log_probability is None else round(math.exp(log_probability), 4),
-        words=[_word(each) for each in _rows(row.get("words"))],
+        words=[_word(word) for word in _rows(row.get("words"))],
     )
 
 
@@ -131,7 +131,7 @@ def _text(value: Any) -> str:
 
 
 def _language_code(value: Any) -> str | None:
-    """Return a language that is given as a code; names are left to be told from the words."""
+    """Return a language that is given as a code; a name of a language is ignored."""
     is_code = (
         isinstance(value, str) and value.isascii() and value.isalpha() and len(value) in (2, 3)
     )

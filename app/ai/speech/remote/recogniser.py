@@ -28,12 +28,12 @@ _MAX_RETRIES = 4
 # A longer wait is left to the queue, so that the worker can do something else meanwhile.
 _MOST_PATIENCE_S = 30.0
 _LONGEST_WAIT_S = 900
-# What a server refuses because of the recording; anything else is no fault of it.
+# A server refuses the recording with these; other statuses have other causes.
 _ABOUT_THE_RECORDING = frozenset({400, 413, 415, 422})
 
 
 class RemoteRecogniser:
-    """Sends only speech, and asks for words; takes the times of segments where there are none."""
+    """Sends only speech, and requests the times of words; without them, those of segments count."""
 
     def __init__(self, access: ServerAccess) -> None:
         self._access = access
@@ -77,11 +77,11 @@ class RemoteRecogniser:
                 return self._attempt(client, wav, language, run)
             except ModelError as error:
                 logger.warning("the transcription server: %s", error.message)
-                logger.debug("the transcription server's own word: %s", error.detail)
+                logger.debug("the transcription server's message: %s", error.detail)
                 if self._asks_for_less(error):
                     continue
                 wait_s = backoff_s(len(failures), at_least_s=error.retry_after_s)
-                # An open circuit says less than the failure that opened it.
+                # The failure that opened the circuit says more than the open circuit.
                 if error.reason is not Reason.CIRCUIT_OPEN or not failures:
                     failures.append(error)
                 if not _is_worth_a_retry(error, len(failures), wait_s):
@@ -93,8 +93,10 @@ class RemoteRecogniser:
     ) -> AnsweredTranscription:
         access = self._access
         if not access.memory.may_call(access.timeout_s):
-            told = "The transcription server failed too often; requests resume within 30 seconds."
-            raise ModelError(Reason.CIRCUIT_OPEN, told, retry_after_s=OPEN_S, connected=False)
+            message = (
+                "The transcription server failed too often; requests resume within 30 seconds."
+            )
+            raise ModelError(Reason.CIRCUIT_OPEN, message, retry_after_s=OPEN_S, connected=False)
         call = partial(
             access.post, client, wav, granularities=self._granularities, language=language
         )
@@ -122,8 +124,8 @@ def _usable(body: bytes) -> AnsweredTranscription:
     try:
         answer = read_answer(body)
     except NotATranscription as error:
-        told = "The transcription server's answer is not a transcription."
-        raise ProviderUnavailable(told) from error
+        message = "The transcription server's answer is not a transcription."
+        raise ProviderUnavailable(message) from error
     if not answer.has_times:
         raise TextWithoutTimes
     return answer

@@ -1,0 +1,56 @@
+"""Parts that commands share: errors as messages, options of times and filters, JSON as output."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+import click
+
+from app.core.clock import as_utc, iso_utc
+from app.core.errors import AppError, InvalidInput
+
+
+@contextmanager
+def errors_as_messages() -> Iterator[None]:
+    """Turn errors of the service into messages of the command; usable as a decorator, too."""
+    try:
+        yield
+    except AppError as error:
+        raise click.ClickException(message_of(error)) from error
+
+
+def message_of(error: AppError) -> str:
+    """Return the message of an error: of invalid input, each invalid field with its problem."""
+    if isinstance(error, InvalidInput) and error.details:
+        return "; ".join(f"{detail['field']}: {detail['message']}" for detail in error.details)
+    return error.message
+
+
+def moment(_: object, __: object, text: str | None) -> datetime | None:
+    """Parse the ISO 8601 time of an option, as its callback; it needs an offset."""
+    try:
+        return as_utc(datetime.fromisoformat(text)) if text else None
+    except ValueError as error:
+        message = "this must be an ISO 8601 time with an offset, such as 2026-11-21T09:00:00Z"
+        raise click.BadParameter(message) from error
+
+
+def filters(_: object, __: object, given: tuple[str, ...]) -> dict[str, Any]:
+    """Parse NAME=VALUE options, as their callback; a value that is JSON is parsed as JSON."""
+    values: dict[str, Any] = {}
+    for pair in given:
+        name, equals, text = pair.partition("=")
+        if not equals or name in values:
+            raise click.BadParameter(f"{pair!r} must be NAME=VALUE, with each name once")
+        try:
+            values[name] = json.loads(text)
+        except ValueError:
+            values[name] = text
+    return values
+
+
+def print_json(value: Any) -> None:
+    """Print a value of JSON types and times, indented."""
+    click.echo(json.dumps(value, default=iso_utc, indent=2, ensure_ascii=False))
