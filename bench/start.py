@@ -18,6 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 
 HELP = ([], ["keys"], ["up"])
+# A web process takes more memory once it has answered: enough requests for each to do so.
+_REQUESTS = 50
 
 
 def main() -> None:
@@ -66,6 +68,8 @@ def start(folder: Path, *, idle_s: float) -> tuple[float, dict[str, float]]:
         took = time.monotonic() - began
         while "is ready" not in output.read_text():  # the worker has started as well
             time.sleep(0.1)
+        for _ in range(_REQUESTS):
+            is_healthy(port)
         time.sleep(idle_s)
         return took, memory_below(process.pid)
     finally:

@@ -1,5 +1,6 @@
 """What every test may use: a service of its own, on a real socket, with a real database file."""
 
+import atexit
 import gc
 import os
 import shutil
@@ -51,12 +52,9 @@ def pytest_collection_finish() -> None:
     """Collect garbage rarely, and never look through what was imported: it took a quarter of the time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
-
-
-def pytest_unconfigure() -> None:
-    """Let the modules go at the end: DuckDB reports frozen ones as leaks."""
-    gc.unfreeze()
+    # DuckDB reports what is frozen at the end as leaks.
+    atexit.register(gc.unfreeze)
+    gc.set_threshold(300_000, 20, 50)
 
 
 @pytest.hookimpl(tryfirst=True)

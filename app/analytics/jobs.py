@@ -2,29 +2,25 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 
 from app.analytics.engine import part_files, part_writer, parts
 from app.analytics.engine.database import fact_database, parts_folder
 from app.analytics.exports import service, work
 from app.analytics.models import ExportJob
 from app.core.clock import utc_now
-from app.core.jobs import leases
+from app.core.jobs.runner import list_due
 from app.core.runtime import Runtime
 
 # Up to this number, pending facts stay in their table, where each report reads them.
 _PENDING_BEFORE_WRITE = 500
 _ROWS_KEPT = timedelta(days=90)
+due_ids = partial(list_due, ExportJob)
 
 
 def run_export(runtime: Runtime, job_id: str) -> None:
     """Run this export and then every other one that is due."""
     work.run_exports(runtime, job_id)
-
-
-def due_ids(runtime: Runtime) -> Sequence[str]:
-    """Return the exports that wait for a worker or were abandoned by one."""
-    with runtime.db.reading() as session:
-        return leases.due_ids(session, ExportJob)
 
 
 def purge_exports(runtime: Runtime) -> int:

@@ -70,9 +70,9 @@ def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
     session.flush()
 
 
-def to_purge(session: Session, *, limit: int = 100) -> Sequence[str]:
+def to_purge(session: Session) -> Sequence[str]:
     """Return the ids of recordings whose files are marked for deletion."""
-    return session.scalars(select(AudioFile.id).where(AudioFile.purge_bytes).limit(limit)).all()
+    return session.scalars(select(AudioFile.id).where(AudioFile.purge_bytes).limit(100)).all()
 
 
 def note_purged(session: Session, audio_file_ids: Sequence[str]) -> None:

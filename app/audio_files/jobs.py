@@ -22,8 +22,7 @@ from app.audio_files.uploads.audio_objects import AudioObjects
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs.leases import Lease
-from app.core.jobs.leases import due_ids as due_ids_of
-from app.core.jobs.runner import JobType, RunningJob, run_next
+from app.core.jobs.runner import JobType, RunningJob, list_due, run_next
 from app.core.jobs.thread_pool import TryLock, run_in_threads
 from app.core.metrics.catalogue import TRANSCRIBED_SECONDS
 from app.core.runtime import Runtime
@@ -36,6 +35,7 @@ from app.redaction.redactor import Redactor
 from app.scorecards import service as scorecards
 
 _EXPIRED_KEPT = timedelta(days=7)
+due_ids = partial(list_due, ProcessingJob)
 
 
 def process_audio(runtime: Runtime, job_id: str) -> None:
@@ -67,12 +67,6 @@ def process_audio(runtime: Runtime, job_id: str) -> None:
         run_in_threads(lambda: run_one() is not None, at_once=at_once)
     elif (lease := run_one()) is not None and lease.job_id != job_id:
         runtime.doorbell.ring(requests.bell(job_id))
-
-
-def due_ids(runtime: Runtime) -> Sequence[str]:
-    """Return the ids of due jobs: queued ones, and those of a worker that ended."""
-    with runtime.db.reading() as session:
-        return due_ids_of(session, ProcessingJob)
 
 
 def reconcile_uploads(runtime: Runtime) -> int:

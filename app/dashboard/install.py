@@ -63,6 +63,7 @@ def _prepare_templates(app: Flask, runtime: Runtime, assets: Assets) -> None:
     app.jinja_env.globals["zip"] = zip
     app.jinja_env.globals["words"] = words.text_of
     app.jinja_env.filters["percent"] = formatting.percent
+    app.jinja_env.filters["number"] = formatting.number
     app.jinja_env.filters["amount"] = formatting.amount
     app.jinja_env.filters["browser_name"] = formatting.browser_name
     app.jinja_env.filters["iso"] = iso_utc

@@ -1,12 +1,22 @@
 """List of evaluations: its filters, each answered from an index."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, literal_column, select
 from sqlalchemy.orm import Session
 
+from app.core.database.filters import (
+    Condition,
+    Filters,
+    at_least,
+    at_most,
+    before,
+    equal,
+    language,
+    one_of,
+)
 from app.core.database.paging import Page, PageRequest
 from app.core.database.session import Reader
 from app.evaluations import revisions
@@ -41,21 +51,13 @@ _SORTABLE: dict[str, ColumnElement[Any]] = {
 }
 
 
-def _in(column: ColumnElement[Any]) -> Callable[[Sequence[str]], ColumnElement[bool]]:
-    return lambda values: column == values[0] if len(values) == 1 else column.in_(values)
-
-
-def _equal(column: ColumnElement[Any]) -> Callable[[Any], ColumnElement[bool]]:
-    return lambda value: column == value
-
-
-def _is(column: ColumnElement[Any]) -> Callable[[bool], ColumnElement[bool]]:
+def _is(column: ColumnElement[Any]) -> Condition:
     return lambda value: and_(column) if value else ~column
 
 
 def _review_status(values: Sequence[str]) -> ColumnElement[bool]:
-    """Match review statuses; said so that the partial index of the reviewed fits, if it does."""
-    condition = _in(_OF.review_status)(values)
+    """Match review statuses, in a form that the partial index of reviewed evaluations fits."""
+    condition = one_of(_OF.review_status)(values)
     if ReviewStatus.NONE in values:
         return condition
     return and_(condition, _OF.review_status != literal_column("'none'"))
@@ -65,12 +67,6 @@ def _has_verdict(value: bool) -> ColumnElement[bool]:
     if value:
         return _OF.passed.is_not(None)
     return and_(_OF.passed.is_(None), _OF.score.is_not(None))
-
-
-def _language(code: str) -> ColumnElement[bool]:
-    """Match `en` and every `en-…` by `en` (basic filtering of RFC 4647)."""
-    column = _OF.language
-    return or_(column == code, column.startswith(f"{code}-", autoescape=True))
 
 
 def _topic(topic: str) -> ColumnElement[bool]:
@@ -91,33 +87,33 @@ def _q(words: str) -> ColumnElement[bool]:
     return _OF.id.in_(matching)
 
 
-_FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
-    "ids": _in(_OF.id),
-    "engagement_id": _equal(_OF.engagement_id),
-    "campaign_id": _equal(_OF.campaign_id),
-    "call_center_id": _equal(_OF.call_center_id),
-    "executive_id": _equal(_OF.executive_id),
-    "source_type": _in(_OF.source_type),
-    "source_id": _equal(_OF.source_id),
-    "channel": _in(_OF.channel),
-    "status": _in(_OF.status),
+_FILTERS: Filters = {
+    "ids": one_of(_OF.id),
+    "engagement_id": equal(_OF.engagement_id),
+    "campaign_id": equal(_OF.campaign_id),
+    "call_center_id": equal(_OF.call_center_id),
+    "executive_id": equal(_OF.executive_id),
+    "source_type": one_of(_OF.source_type),
+    "source_id": equal(_OF.source_id),
+    "channel": one_of(_OF.channel),
+    "status": one_of(_OF.status),
     "review_status": _review_status,
     "reviewed_by": _reviewed_by,
-    "scorecard_id": _equal(_OF.scorecard_id),
-    "scorecard_version": _equal(_OF.scorecard_version),
-    "min_score": lambda score: _OF.score >= score,
-    "max_score": lambda score: _OF.score <= score,
-    "max_confidence": lambda confidence: _OF.confidence <= confidence,
+    "scorecard_id": equal(_OF.scorecard_id),
+    "scorecard_version": equal(_OF.scorecard_version),
+    "min_score": at_least(_OF.score),
+    "max_score": at_most(_OF.score),
+    "max_confidence": at_most(_OF.confidence),
     "passed": _is(_OF.passed),
     "has_verdict": _has_verdict,
     "auto_failed": _is(_OF.auto_failed),
-    "sentiment_trend": _in(_OF.sentiment_trend),
-    "resolution": _in(_OF.resolution),
+    "sentiment_trend": one_of(_OF.sentiment_trend),
+    "resolution": one_of(_OF.resolution),
     "topic": _topic,
-    "language": _language,
+    "language": language(_OF.language),
     "q": _q,
-    "start": lambda moment: _OF.created_at >= moment,
-    "end": lambda moment: _OF.created_at < moment,
+    "start": at_least(_OF.created_at),
+    "end": before(_OF.created_at),
 }
 
 

@@ -5,14 +5,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
-from app.core.jobs import leases
 from app.core.jobs.leases import Lease
-from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_one
+from app.core.jobs.runner import Interrupted, JobType, RunningJob, list_due, run_one
 from app.core.runtime import Runtime
 from app.core.storage.files import require_space
 from app.imports import files, service, uploads
@@ -27,6 +27,7 @@ from app.imports.service import ImportTask
 
 _KEPT_FOR = timedelta(days=90)
 _BETWEEN_BATCHES_S = 0.05
+due_ids = partial(list_due, Import)
 
 
 class FileMissing(Exception):
@@ -47,12 +48,6 @@ def run_import(runtime: Runtime, import_id: str) -> None:
         is_final=lambda error: isinstance(error, UnknownFormat | FileMissing),
     )
     run_one(runtime, job_type, service.bell(import_id))
-
-
-def due_ids(runtime: Runtime) -> Sequence[str]:
-    """List the imports that wait for a worker, or whose worker has ended."""
-    with runtime.db.reading() as session:
-        return leases.due_ids(session, Import)
 
 
 def purge(runtime: Runtime) -> None:

@@ -1,15 +1,16 @@
 """Audit trail: entries are only added, and deleted when they expire."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
+from app.core.database.filters import Filters, at_least, before, conditions, equal
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.upserts import insert_missing
 from app.core.ids import new_id
@@ -63,12 +64,12 @@ class Actor:
     request_id: str
 
 
-_FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
-    "user_id": lambda user_id: AuditEntry.user_id == user_id,
-    "action": lambda action: AuditEntry.action == action,
-    "object_id": lambda object_id: AuditEntry.object_id == object_id,
-    "start": lambda moment: AuditEntry.at >= moment,
-    "end": lambda moment: AuditEntry.at < moment,
+_FILTERS: Filters = {
+    "user_id": equal(AuditEntry.user_id),
+    "action": equal(AuditEntry.action),
+    "object_id": equal(AuditEntry.object_id),
+    "start": at_least(AuditEntry.at),
+    "end": before(AuditEntry.at),
 }
 
 COMMAND_LINE = Actor(user_id=None, address="command line", request_id="")
@@ -88,7 +89,7 @@ def record_daily(session: Session, actor: Actor, action: Action, object_id: str)
 
 def list_page(session: Session, request: PageRequest, **filters: Any) -> Page[Any]:
     """List entries as mappings; `start` is inclusive, `end` is not."""
-    statement = select(*AuditEntry.__table__.c).where(*_conditions(filters))
+    statement = select(*AuditEntry.__table__.c).where(*conditions(_FILTERS, filters))
     return select_page(
         session, statement, request, sortable={"at": AuditEntry.at}, tail=AuditEntry.id
     )
@@ -98,7 +99,7 @@ def entries_before(
     session: Session, entry_id: str | None, *, limit: int, **filters: Any
 ) -> Sequence[AuditEntry]:
     """Return the next entries of the whole list, the newest first, after the one with this id."""
-    wanted = _conditions(filters)
+    wanted = conditions(_FILTERS, filters)
     if entry_id is not None:
         wanted.append(AuditEntry.id < entry_id)
     statement = select(AuditEntry).where(*wanted).order_by(AuditEntry.id.desc()).limit(limit)
@@ -122,10 +123,6 @@ def purge(session: Session, *, before: datetime) -> int:
         delete(AuditEntry).where(AuditEntry.id.in_(old)).returning(AuditEntry.id)
     )
     return len(deleted.all())
-
-
-def _conditions(filters: Mapping[str, Any]) -> list[ColumnElement[bool]]:
-    return [_FILTERS[name](value) for name, value in filters.items()]
 
 
 def _entry(actor: Actor, action: Action, object_id: str | None) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 from app.audio_files import erasure as audio_files
 from app.audio_files.playback import objects as playback
 from app.core.database import deployment
-from app.core.jobs import leases
-from app.core.jobs.runner import JobType, RunningJob, run_one
+from app.core.jobs.runner import JobType, RunningJob, list_due, run_one
 from app.core.runtime import Runtime
 from app.core.storage.objects import StorageAway
 from app.privacy import service
@@ -15,6 +15,7 @@ from app.privacy.models import Erasure
 from app.privacy.records import ErasureBatch, ErasureRecords
 
 logger = logging.getLogger(__name__)
+due_ids = partial(list_due, Erasure)
 
 
 def run_erasure(runtime: Runtime, erasure_id: str) -> None:
@@ -24,12 +25,6 @@ def run_erasure(runtime: Runtime, erasure_id: str) -> None:
     """
     job_type = JobType(claim=service.claim, handle=_erase, fail=service.fail)
     run_one(runtime, job_type, service.bell(erasure_id))
-
-
-def due_ids(runtime: Runtime) -> Sequence[str]:
-    """List the erasures that wait for a worker, or whose worker has ended."""
-    with runtime.db.reading() as session:
-        return leases.due_ids(session, Erasure)
 
 
 def purge_bytes(runtime: Runtime) -> int:

@@ -39,11 +39,11 @@ def failing(runtime: Runtime) -> list[ServicePart]:
     return [part for part in PARTS if not part.works(runtime)]
 
 
-def _in_database(runtime: Runtime, look: Callable[[Session], bool]) -> bool:
-    """Return what a look into up-to-date tables gives; False where that is not possible."""
+def _in_database(runtime: Runtime, check: Callable[[Session], bool]) -> bool:
+    """Return the result of a check of up-to-date tables; False if they cannot be read."""
     try:
         with runtime.db.reading() as session:
-            return is_usable(session) and look(session)
+            return is_usable(session) and check(session)
     except ServiceUnavailable:
         return False
 
@@ -53,13 +53,13 @@ def _database_is_ready(runtime: Runtime) -> bool:
 
 
 def _master_keys_match(runtime: Runtime) -> bool:
-    def look(session: Session) -> bool:
+    def check(session: Session) -> bool:
         with suppress(UnknownMasterKey):
             key_checks.require_matching(session, runtime.keyring)
             return True
         return False
 
-    return _in_database(runtime, look)
+    return _in_database(runtime, check)
 
 
 def _clock_is_right(_: Runtime) -> bool:
@@ -72,11 +72,11 @@ def _storage_is_own(runtime: Runtime) -> bool:
     except ServiceUnavailable:
         return False
 
-    def look(session: Session) -> bool:
+    def check(session: Session) -> bool:
         row = deployment.recorded(session)
         return marker == (row.id if row and row.marked_at else None)
 
-    return _in_database(runtime, look)
+    return _in_database(runtime, check)
 
 
 PARTS = (

@@ -46,8 +46,9 @@ def list_(*, as_json: bool) -> None:
 def deliveries(subscription_id: str, status: str | None, limit: int, *, as_json: bool) -> None:
     """Show the latest deliveries of a subscription."""
     request = PageRequest(page_size=limit)
+    filters = {"status": status} if status else {}
     with current_runtime().db.reading() as session:
-        listed = history.list_page(session, subscription_id, request, status=status).items
+        listed = history.list_page(session, subscription_id, request, **filters).items
     if as_json:
         print_json([{**row, "attempts": [*map(dict, row["attempts"])]} for row in listed])
         return

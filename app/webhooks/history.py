@@ -9,6 +9,7 @@ import orjson
 from sqlalchemy import RowMapping, delete, exists, func, select
 from sqlalchemy.orm import Session
 
+from app.core.database.filters import Filters, at_least, before, conditions, equal
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row
 from app.events.models import Event
@@ -16,6 +17,12 @@ from app.webhooks.enums import DeliveryState
 from app.webhooks.models import Attempt, Delivery, Subscription
 
 _SORTABLE = {"created_at": Delivery.created_at}
+_FILTERS: Filters = {
+    "status": equal(Delivery.state),
+    "event": equal(Delivery.event_type),
+    "start": at_least(Delivery.created_at),
+    "end": before(Delivery.created_at),
+}
 _COLUMNS = (
     select(
         Delivery.id,
@@ -40,31 +47,22 @@ def list_page(
     session: Session,
     subscription_id: str,
     request: PageRequest,
-    *,
-    status: str | None = None,
-    event: str | None = None,
-    start: datetime | None = None,
-    end: datetime | None = None,
+    **filters: str | datetime,
 ) -> Page[dict[str, Any]]:
     """List the deliveries of a subscription with their attempts, also after it was deleted.
+
+    Args:
+        filters: values for `_FILTERS`; `start` and `end` bound `created_at`.
 
     Raises:
         NotFound: there is no such subscription, or its history has expired.
     """
     find_row(session, Subscription, subscription_id, "webhook")
-    conditions = [Delivery.subscription_id == subscription_id]
-    if status is not None:
-        conditions.append(Delivery.state == status)
-    if event is not None:
-        conditions.append(Delivery.event_type == event)
-    if start is not None:
-        conditions.append(Delivery.created_at >= start)
-    if end is not None:
-        conditions.append(Delivery.created_at < end)
-    total = session.scalar(select(func.count()).select_from(Delivery).where(*conditions)) or 0
+    wanted = [Delivery.subscription_id == subscription_id, *conditions(_FILTERS, filters)]
+    total = session.scalar(select(func.count()).select_from(Delivery).where(*wanted)) or 0
     page = select_page(
         session,
-        _COLUMNS.where(*conditions),
+        _COLUMNS.where(*wanted),
         request,
         sortable=_SORTABLE,
         tail=Delivery.id,

@@ -71,4 +71,4 @@ def test_redeliver_and_recover_make_deliveries(
 def test_what_is_not_there_is_told_in_a_sentence(run: Callable[..., str]) -> None:
     assert "no such webhook" in run("deliveries", "wh_none", code=1)
     assert "no such webhook" in run("recover", "wh_none", code=1)
-    assert "Error" in run("recover", "wh_none", "--since", "soon", code=1)
+    assert "ISO 8601" in run("recover", "wh_none", "--since", "soon", code=2)

@@ -154,7 +154,8 @@ def open_context(
     def open_one(role: str = "", **options: Any) -> BrowserContext:
         if role:
             options["storage_state"] = demo.signed_in(browser, role)
-        context = browser.new_context(base_url=demo.base, **options)
+        # A page that is left during its transition would report that the transition was skipped.
+        context = browser.new_context(base_url=demo.base, reduced_motion="reduce", **options)
         context.set_default_timeout(SHOWN_WITHIN_MS)
         context.on("console", note)
         context.on("weberror", lambda failure: console.append(str(failure.error)))

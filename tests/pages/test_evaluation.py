@@ -1,6 +1,7 @@
 """The page of one evaluation in a browser: quotes and sound, keys, reviews, revisions."""
 
 import os
+import re
 import signal
 import socket
 from collections.abc import Callable
@@ -219,6 +220,37 @@ def test_of_two_reviewers_the_second_sees_the_change_and_loses_nothing(
     expect(second.get_by_role("region", name="Revisions and reviews")).to_contain_text(
         "rejected the dispute"
     )
+
+
+def test_an_accepted_dispute_has_the_answers_that_it_demands(
+    demo: Demo, page_of: Callable[..., Page]
+) -> None:
+    path = demo.evaluation("demo-chat-slow-night")
+    page = page_of("reviewer")
+    page.goto(path)
+    recap = criterion(page, "Recap")
+    before = recap.locator(".answer").inner_text()
+    recap.locator("summary").click()
+    recap.get_by_label("Answer").select_option("not_applicable")
+    expect(page.locator(".preview")).to_contain_text("Changed answers: 1. Score ")
+    score = re.findall(r"\u2192 (\d+)", page.locator(".preview").inner_text())[0]
+    page.get_by_label("What you do").select_option("dispute")
+    page.get_by_role("textbox", name="Reason").fill("There was nothing to sum up.")
+    page.get_by_role("button", name="Save the review").click()
+    expect(page.get_by_role("status").first).to_have_text("Your review was saved.")
+    assert criterion(page, "Recap").locator(".answer").inner_text() == before
+    lead = page_of("lead")
+    lead.goto("/")
+    expect(lead.get_by_role("link", name=re.compile("dispute"))).to_be_visible()
+    lead.goto("/review?tab=disputes")
+    lead.get_by_role("button", name="Review the evaluation").first.click()
+    lead.get_by_label("What you do").select_option("accept_dispute")
+    lead.get_by_role("textbox", name="Reason").fill("Agreed.")
+    lead.get_by_role("button", name="Save the review").click()
+    expect(lead.get_by_role("status").first).to_have_text("Your review was saved.")
+    expect(lead.locator(".score b")).to_have_text(score)
+    history = lead.get_by_role("region", name="Revisions and reviews")
+    expect(history).to_contain_text("accepted the dispute")
 
 
 def test_judging_again_opens_a_revision_that_compares_itself(

@@ -38,6 +38,7 @@ def test_from_the_sign_in_to_a_saved_review_by_keys_alone(
     add_user(demo.runtime, "reviewer", name)
     page = page_of()
     page.goto("/sign-in")
+    expect(page.get_by_label("Name")).to_be_focused()
     page.keyboard.type(name)
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)

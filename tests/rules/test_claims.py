@@ -333,3 +333,58 @@ def test_what_a_customer_writes_to_the_judge_calms_nobody() -> None:
     plain, told = results(IGNORED), results("\n".join([*before, order, last]))
     assert told["score"] <= plain["score"] + 2
     assert told["resolution"]["status"] == "unresolved"
+
+
+def test_condolences_are_nothing_done_and_a_promise_of_peace_is_not_rude() -> None:
+    found = results("""
+        C: My mother passed away in March and you keep sending letters to her.
+        A: I'm very sorry for your loss, and that our letters have made this harder.
+        C: I just want it to stop.
+        A: Of course. I've closed her account. You won't hear from us again about it.
+        C: Okay.
+        A: Is there anything else I can do for you?
+        C: No.
+    """)
+    assert found["resolution"]["status"] == "resolved"
+    assert [piece["quote"] for piece in found["resolution"]["evidence"]][-1] == "No."
+    assert "sorry" not in str(found["resolution"])
+    assert criterion(found, "communication.courtesy")["normalizedScore"] == 1
+
+
+def test_what_the_driver_could_not_do_is_no_failure_of_the_agent() -> None:
+    found = results("""
+        C: My parcel says return to sender, and it is a present.
+        A: Good morning, I'm sorry to hear that. What is its number?
+        C: 8124
+        A: The driver couldn't find the entrance. It will be with you before six this evening.
+        C: That would be great, thank you.
+        A: Is there anything else I can do for you?
+        C: No, that's all.
+    """)
+    assert criterion(found, "resolution.completeness")["normalizedScore"] == 1
+    assert "a next step with a time" in criterion(found, "closing.recap")["explanation"]
+
+
+def test_a_transfer_that_is_announced_is_no_solution() -> None:
+    found = results("""
+        C: I need to dispute a charge of a hotel, it's 340 euros.
+        A: Hello, our disputes team handles that. May I transfer you?
+        C: Great.
+        A: I'm transferring you now. Have a good day!
+    """)
+    assert found["resolution"]["status"] == "escalated"
+
+
+def test_empathy_quotes_in_order_what_went_unacknowledged_and_the_dismissive_replies() -> None:
+    found = results("""
+        C: Hello, I was charged twice for the same vacuum cleaner.
+        A: We cannot do anything there.
+        C: The bank told me that you took the money twice, and I have the statement here.
+        A: That is not our problem. Why did you pay by card then?
+        C: This is ridiculous. I want to speak to your manager.
+        A: There is no manager here.
+    """)
+    empathy = criterion(found, "communication.empathy")
+    quotes = " ".join(piece["quote"] for piece in empathy["evidence"])
+    told = ("charged twice", "This is ridiculous", "That is not our problem")
+    assert [quotes.index(text) for text in told] == sorted(quotes.index(text) for text in told)

@@ -281,3 +281,34 @@ def test_quotes_are_counted_in_code_points_whatever_the_script(texts, language) 
     for kind in lexicon_of("hi").kinds:
         for cue in facts.cues.of(kind):
             assert cue.quote == written[cue.line.segment.id][cue.start : cue.end] != ""
+
+
+@pytest.mark.parametrize(
+    ("language", "lines"),
+    [
+        (
+            "hi",
+            [
+                "मेरा पार्सल नहीं आया है, बहुत परेशान हूँ।",
+                "यह मेरा काम नहीं है।",
+                "यह बहुत घटिया सेवा है।",
+                "जो करना है कर लो।",
+            ],
+        ),
+        (
+            "hi-Latn",
+            [
+                "Mera parcel nahi aaya hai, bahut pareshan hoon.",
+                "Yeh mera kaam nahi hai.",
+                "Yeh bahut bekar service hai.",
+                "Jo karna hai kar lo.",
+            ],
+        ),
+    ],
+)
+def test_dismissive_replies_in_hindi_are_no_courtesy(language, lines) -> None:
+    found = judge(*(("ca"[n % 2], text) for n, text in enumerate(lines)), language=language).results
+    answers = {item["key"]: item for item in found["criteria"]}
+    assert answers["communication.courtesy"]["normalizedScore"] < 0.6
+    quotes = [piece["quote"] for piece in answers["communication.courtesy"]["evidence"]]
+    assert quotes == [lines[1], lines[3]]

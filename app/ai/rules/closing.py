@@ -1,6 +1,8 @@
 """The rules of how a conversation ends: solution confirmed, recap, clean close, hand-off, opt-out."""
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
@@ -28,6 +30,7 @@ _LAST_LINES = 4
 # Where nothing was done, praise in earlier lines of the customer closes nothing.
 _LAST_THANKS = 3
 _NO_BEFORE = re.compile(r"\b(?:no|nope)\W{1,3}\Z", re.IGNORECASE)
+_BARE_NO = re.compile(r"\W*(?:no|nope|nah)\W*(?:thanks|thank you|thx)?\W*", re.IGNORECASE)
 _QUOTED_LINES = 2
 
 
@@ -117,11 +120,20 @@ def _content(facts: Facts) -> list[Cue]:
     kinds = ("thanks", "praise", "nothing_more")
     lines = facts.dialogue.customer[-_LAST_THANKS:] if facts.dialogue.attributed else None
     said = [cue for kind in kinds for cue in facts.heard(kind, None if done else lines)]
+    said += _declined_offers(facts) if done else ()
     after = [cue for cue in said if done is None or _place(cue) > _place(done)]
     if not after:
         return []
     thanks = [cue for cue in after if cue.kind != "nothing_more" and not _declines(cue)]
     return [*([] if done is None else [done]), _latest(thanks or after)]
+
+
+def _declined_offers(facts: Facts) -> Iterator[Cue]:
+    # After what was done, a bare "no" to an offer of more help says as much.
+    for before, reply in pairwise(facts.dialogue.turns):
+        bare = _BARE_NO.fullmatch(reply.lines[0].text)
+        if bare and reply.side is Side.CUSTOMER and facts.said("offer_help", before.lines[-1:]):
+            yield Cue("nothing_more", reply.lines[0], *bare.span())
 
 
 def _declines(cue: Cue) -> bool:

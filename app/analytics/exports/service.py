@@ -32,6 +32,7 @@ bell = partial(Bell, QUEUE)
 FILE_LIFETIME = timedelta(hours=24)
 MAX_RUNNING = 2
 MAX_OPEN = 100
+_FILES_AT_ONCE = 100
 _REPORT_FILTERS = frozenset(
     {"engagement_id", "campaign_id", "call_center_id", "executive_id", "channel", "scorecard_id"}
 )
@@ -227,13 +228,13 @@ def withdraw_texts(session: Session) -> int:
     return len(ready)
 
 
-def expired_files(session: Session, now: datetime, *, limit: int = 100) -> dict[str, str]:
+def expired_files(session: Session, now: datetime) -> dict[str, str]:
     """Map expired exports to their files, the oldest first."""
     rows = session.execute(
         select(ExportJob.id, ExportJob.object_id)
         .where(ExportJob.expires_at <= now, ExportJob.object_id.is_not(None))
         .order_by(ExportJob.expires_at)
-        .limit(limit)
+        .limit(_FILES_AT_ONCE)
     )
     return {job_id: str(object_id) for job_id, object_id in rows}
 

@@ -1,6 +1,7 @@
 """Jobs that draw the waveforms of recordings which were processed without one."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from app.ai.speech.errors import TranscriptionError, UnsupportedMedia
 from app.ai.speech.factory import decoded
@@ -11,10 +12,11 @@ from app.audio_files.playback import objects, requests
 from app.audio_files.processing.failures import BYTES_MISSING
 from app.audio_files.uploads import lifecycle
 from app.core.clock import utc_now
-from app.core.jobs import leases
 from app.core.jobs.leases import JobState, claim, end, held
-from app.core.jobs.runner import JobType, RunningJob, run_one
+from app.core.jobs.runner import JobType, RunningJob, list_due, run_one
 from app.core.runtime import Runtime
+
+due_ids = partial(list_due, WaveformJob)
 
 
 def draw_waveform(runtime: Runtime, job_id: str) -> None:
@@ -26,12 +28,6 @@ def draw_waveform(runtime: Runtime, job_id: str) -> None:
         is_final=lambda error: isinstance(error, TranscriptionError) and not error.retryable,
     )
     run_one(runtime, job_type, requests.bell(job_id))
-
-
-def due_ids(runtime: Runtime) -> Sequence[str]:
-    """Return the ids of due drawings: queued ones, and those of a worker that ended."""
-    with runtime.db.reading() as session:
-        return leases.due_ids(session, WaveformJob)
 
 
 def orphaned(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:

@@ -138,13 +138,13 @@ def awaited_bytes(session: Session, audio_file_id: str) -> int | None:
     return audio.size_bytes if audio is not None and audio.status in _AWAITED else None
 
 
-def awaited(session: Session, *, limit: int = 1000) -> Sequence[str]:
+def awaited(session: Session) -> Sequence[str]:
     """Return the ids of reserved recordings, oldest first."""
     return session.scalars(
         select(AudioFile.id)
         .where(AudioFile.status == AudioStatus.PENDING_UPLOAD)
         .order_by(AudioFile.created_at, AudioFile.id)
-        .limit(limit)
+        .limit(1000)
     ).all()
 
 
@@ -189,7 +189,7 @@ def expire(session: Session, now: datetime, *, limit: int = 1000) -> int:
     return len(late)
 
 
-def purge_expired(session: Session, *, before: datetime, limit: int = 500) -> int:
+def purge_expired(session: Session, *, before: datetime) -> int:
     """Delete recordings that expired before a moment; return their number.
 
     A recording that a voice call refers to is kept.
@@ -198,7 +198,7 @@ def purge_expired(session: Session, *, before: datetime, limit: int = 500) -> in
         select(AudioFile.id)
         .where(AudioFile.status == AudioStatus.EXPIRED, AudioFile.updated_at < before)
         .order_by(AudioFile.created_at, AudioFile.id)
-        .limit(limit)
+        .limit(500)
     ).all()
     return sum(_delete_unreferenced(session, audio_file_id) for audio_file_id in old)
 

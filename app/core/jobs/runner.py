@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -108,6 +108,12 @@ class JobType(Generic[Job]):
     fail: Callable[[Session, Lease[Job], Exception], object]
     release: Callable[[Session, Lease[Job], datetime, bool], object] = leases.release
     is_final: Callable[[Exception], bool] = _never_final
+
+
+def list_due(table: type[Job], runtime: Runtime) -> Sequence[str]:
+    """List the ids of jobs that wait for a worker or were abandoned by one."""
+    with runtime.db.reading() as session:
+        return leases.due_ids(session, table)
 
 
 def run_next(runtime: Runtime, job_type: JobType[Job], job_id: str) -> Lease[Job] | None:

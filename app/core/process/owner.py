@@ -20,11 +20,6 @@ def is_dead(owner: str) -> bool:
     return host == this_host() and _started_at(int(pid)) != started_at
 
 
-def is_elsewhere(owner: str) -> bool:
-    """Whether the owner is a process of another host."""
-    return owner.partition(":")[0] != this_host()
-
-
 def is_alive(owner: str) -> bool:
     """Whether the owner is a process of this host that runs."""
     host, pid, started_at = owner.rsplit(":", 2)

@@ -1,5 +1,7 @@
 """Forms of the page of one evaluation: reviews, and judging again."""
 
+from typing import Any
+
 from flask import redirect, request
 from werkzeug.wrappers import Response
 
@@ -12,8 +14,8 @@ from app.dashboard.pages import evaluation as page
 from app.dashboard.pages import places
 from app.dashboard.pages.lists import review_queue
 from app.dashboard.views import review_form
-from app.evaluations import service
-from app.evaluations.enums import SourceType, Status
+from app.evaluations import results, service
+from app.evaluations.enums import ReviewAction, SourceType, Status
 from app.evaluations.judging import again
 from app.evaluations.schemas.re_evaluations import ReEvaluateBody
 from app.people import audit
@@ -32,14 +34,15 @@ blp = PageBlueprint("evaluation_changes", __name__, url_prefix="/evaluations/<id
 def review(evaluation_id: str) -> Response | tuple[str, int]:
     """Save one review, and go on to the next of the queue if asked.
 
-    What was typed stays on the page if the review is refused.
+    An accepted dispute without answers has those that the dispute demands. What was typed stays on
+    the page if the review is refused.
     """
     person, typed = current_person(), request.form
     try:
-        given = forms.load(
-            ReviewCreate(),
-            review_form.review_of(typed, reviewer=person.display_name, ref=person.user_id),
-        )
+        document = review_form.review_of(typed, reviewer=person.display_name, ref=person.user_id)
+        if typed.get("action") == ReviewAction.ACCEPT_DISPUTE and "criteria" not in document:
+            document["criteria"] = _demanded_answers(evaluation_id)
+        given = forms.load(ReviewCreate(), document)
         with current_runtime().db.writing() as session:
             reviews.add(session, evaluation_id, given, created_by=person.user_id)
             audit.record(session, current_actor(), Action.REVIEWED, evaluation_id)
@@ -79,6 +82,12 @@ def judge_again(evaluation_id: str) -> Response:
             opened = again.request(session, evaluation_id, **chosen).id
             audit.record(session, current_actor(), Action.RE_EVALUATED, evaluation_id)
     return redirect_with("revision-opened", "evaluation.show", evaluation_id=opened)
+
+
+def _demanded_answers(evaluation_id: str) -> list[dict[str, Any]]:
+    with current_runtime().db.reading() as session:
+        evaluation = service.find(session, evaluation_id)
+        return review_form.demanded_answers(results.results_of(session, evaluation)["reviews"])
 
 
 def _next_of_queue(evaluation_id: str) -> Response:

@@ -1,9 +1,10 @@
 """Form of a review, read into the document that the API's schema loads."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.dashboard.views.scored import ANSWER_PREFIX, NOT_APPLICABLE_CHOICE
+from app.evaluations.enums import ReviewAction
 
 ANSWER, REASON, QUOTE = "answer.", "reason.", "quote."
 # Fields that the form has under the names of the API.
@@ -27,6 +28,22 @@ def review_of(typed: Mapping[str, str], *, reviewer: str, ref: str) -> dict[str,
 def criteria_of(typed: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the ratings of a form: the criteria for which an answer was chosen."""
     return list(_ratings(typed))
+
+
+def demanded_answers(reviews: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the ratings that the newest dispute demands, as a review gives them."""
+    disputes = [review for review in reviews if review["action"] == ReviewAction.DISPUTE]
+    return [_demanded(rating) for dispute in disputes[-1:] for rating in dispute["criteria"]]
+
+
+def _demanded(rating: Mapping[str, Any]) -> dict[str, Any]:
+    kept = ("key", "applicable", "answer", "normalizedScore", "reason")
+    evidence = [
+        {name: quoted[name] for name in ("segmentId", "charStart", "quote", "polarity")}
+        for quoted in rating["evidence"]
+    ]
+    document = {name: rating[name] for name in kept if rating[name] is not None}
+    return {**document, "evidence": evidence}
 
 
 def _ratings(typed: Mapping[str, str]) -> Iterator[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Jobs that try scorecards: they judge past conversations by the rules and keep only the scores."""
 
-from collections.abc import Sequence
+from functools import partial
 
 from app.ai.cpu_limit import CpuLimitExceeded
 from app.ai.rule_judge import RuleJudge
@@ -8,7 +8,7 @@ from app.ai.scorecard.values import Scorecard, scorecard_from
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs import leases
-from app.core.jobs.runner import JobType, RunningJob, run_one
+from app.core.jobs.runner import JobType, RunningJob, list_due, run_one
 from app.core.runtime import Runtime
 from app.evaluations import contexts
 from app.evaluations import service as evaluations
@@ -20,6 +20,7 @@ from app.evaluations.trials.comparison import TriedConversation, tried
 from app.scorecards import service as scorecards
 
 MOST_CONVERSATIONS = 200
+due_ids = partial(list_due, ScorecardTrial)
 
 
 def run_trial(runtime: Runtime, trial_id: str) -> None:
@@ -30,12 +31,6 @@ def run_trial(runtime: Runtime, trial_id: str) -> None:
         fail=service.fail,
     )
     run_one(runtime, job_type, service.bell(trial_id))
-
-
-def due_ids(runtime: Runtime) -> Sequence[str]:
-    """List the trials that wait for a worker, or whose worker has ended."""
-    with runtime.db.reading() as session:
-        return leases.due_ids(session, ScorecardTrial)
 
 
 def purge(runtime: Runtime) -> None:

@@ -143,7 +143,7 @@ def may_open(app: Flask, endpoint: str, person: Person) -> bool:
 
 
 def _principal_of(person: Person) -> Principal:
-    # The laxest policies: a person may make keys of any policy, within the scopes of the role.
+    # The least strict policies: a person may make keys of any policy, within the scopes of the role.
     return Principal(
         key_id=person.user_id,
         name=person.display_name,
