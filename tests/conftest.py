@@ -26,6 +26,7 @@ from app.core.settings import Settings
 from app.factory import create_app
 from app.packages import load_tables
 from tests.caller import Caller
+from tests.reused_database import ReusedDatabase
 from tests.running import note_started, running_runtime
 
 load_tables()
@@ -133,10 +134,23 @@ def new_database(admin: sqlalchemy.Engine, template: str = "template1") -> Itera
         connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture(scope="session")
+def reused_database(postgresql_template: tuple[sqlalchemy.Engine, str]) -> Iterator[ReusedDatabase]:
+    """A PostgreSQL database for the tests that start no process, which might outlive them."""
+    admin, template = postgresql_template
+    reused = ReusedDatabase(admin.url, lambda: new_database(admin, template))
+    yield reused
+    reused.drop()
+
+
 def _database_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Empty for SQLite; with CQE_TEST_POSTGRES_URL, a fresh PostgreSQL database."""
+    """Empty for SQLite; with CQE_TEST_POSTGRES_URL, an empty PostgreSQL database."""
     if not POSTGRES_URL:
         yield ""
+        return
+    if request.scope == "function" and request.node.nodeid.startswith("tests/api/"):
+        with request.getfixturevalue("reused_database").lend() as url:
+            yield url
         return
     admin, template = request.getfixturevalue("postgresql_template")
     with new_database(admin, template) as name:

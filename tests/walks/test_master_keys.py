@@ -100,7 +100,8 @@ def test_no_key_is_made_next_to_a_database_with_secrets(data_dir: Path) -> None:
 def test_a_service_goes_on_without_the_secrets_of_a_lost_key(
     make_settings: Callable[..., Settings], data_dir: Path
 ) -> None:
-    runtime = started(make_settings())
+    settings = make_settings()
+    runtime = started(settings)
     with runtime.db.writing() as session:
         key = api_keys.create_key(session, runtime.keyring, name="one", scopes=["*"])
         hook = webhooks.create(
@@ -118,7 +119,9 @@ def test_a_service_goes_on_without_the_secrets_of_a_lost_key(
         raw_id = raw_texts.store(session, "conv_1", masked.seal(messages={"0": "4111"}))
     runtime.db.engine.dispose()
     (data_dir / "master.keys").unlink()
-    command = CliRunner(env={"CQE_DATA_DIR": str(data_dir)})
+    command = CliRunner(
+        env={"CQE_DATA_DIR": str(data_dir), "CQE_DATABASE_URL": settings.database_url}
+    )
     assert command.invoke(db, ["discard-secrets"], input="n").exit_code == 1
     done = command.invoke(db, ["discard-secrets", "--yes"])
     assert done.exit_code == 0, done.output
