@@ -1,6 +1,6 @@
 """Records of erasures: texts outside of the database with the ids of what was erased.
 
-A restored backup contains again what was erased after it was made; by its records it is erased again.
+A restored backup brings back what was erased after it was made; the records are used to erase it again.
 They contain ids and times, and nothing of the customer.
 """
 
@@ -80,7 +80,7 @@ class ErasureRecords:
         return names
 
     def read(self, name: str) -> Iterator[ErasureBatch]:
-        """Yield what a record names; a line that a crash has cut off was never erased."""
+        """Yield the batches of a record, without a line that a crash cut off: its batch was not erased."""
         file = self.folder / name
         if self.shared is None or file.exists():
             text = file.read_text()

@@ -129,7 +129,7 @@ def _content(facts: Facts) -> list[Cue]:
 
 
 def _declined_offers(facts: Facts) -> Iterator[Cue]:
-    # After what was done, a bare "no" to an offer of more help says as much.
+    # Once something was done, a bare "no" to an offer of more help also means that nothing is left.
     for before, reply in pairwise(facts.dialogue.turns):
         bare = _BARE_NO.fullmatch(reply.lines[0].text)
         if bare and reply.side is Side.CUSTOMER and facts.said("offer_help", before.lines[-1:]):

@@ -1,4 +1,4 @@
-"""Keepers: processes that do for all hosts what one of them does at a time, such as purges."""
+"""Keepers: processes that do the work that only one host may do at a time, such as purges."""
 
 import time
 from contextlib import suppress
@@ -33,7 +33,7 @@ class Keeper:
     def __init__(
         self, db: Database, name: str, *, is_allowed: bool = True, lease_s: float = 15.0
     ) -> None:
-        """Name the work.
+        """Create the keeper of one kind of work.
 
         Args:
             is_allowed: whether this host may do it.
