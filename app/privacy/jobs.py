@@ -70,13 +70,11 @@ def repeat_erasures(runtime: Runtime) -> int:
 
 
 def repeat_erasures_at_start(runtime: Runtime) -> None:
-    """Repeat recorded erasures; if their storage does not answer, leave it to the next start."""
+    """Repeat recorded erasures; if their storage does not answer, a periodic task tries again."""
     try:
         repeat_erasures(runtime)
     except StorageAway as error:
-        logger.warning(
-            "could not repeat erasures after a restore; the next start tries again: %s", error
-        )
+        logger.warning("could not repeat erasures after a restore; this is tried again: %s", error)
 
 
 def _erase(job: RunningJob[Erasure]) -> None:
