@@ -63,7 +63,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
 
 
 class _Application(Flask):
-    """Flask that does not look at each call whether a view or a hook is a coroutine: none is."""
+    """Flask that does not check at each call whether a view or hook is a coroutine; none is."""
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function as it is."""

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
-# The codes of `struct` for the whole numbers of so many bits.
+# `struct` codes of integers, by their number of bits.
 _CODES = {32: "i", 64: "q"}
 
 

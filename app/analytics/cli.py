@@ -155,7 +155,7 @@ def exports() -> None:
     metavar="NAME=VALUE",
     multiple=True,
     callback=commands.filters,
-    help="Of the API; may be repeated.",
+    help="A filter of the API, such as maxScore=50; may be repeated.",
 )
 @click.option("--include-text", is_flag=True, help="Include words of the conversations.")
 @errors_as_messages()

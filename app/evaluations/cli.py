@@ -195,7 +195,9 @@ def _wait(runtime: Runtime, started: dict[str, Any]) -> dict[str, Any]:
     with click.progressbar(length=started["count"], file=sys.stderr, hidden=hidden) as bar:
         while shown["status"] not in ENDED:
             if not worker.is_alive():
-                worker = threading.Thread(target=_judge_without_worker, args=(runtime,))
+                worker = threading.Thread(
+                    target=_judge_without_worker, args=(runtime,), daemon=True
+                )
                 worker.start()
             time.sleep(_POLL_S)
             with runtime.db.reading() as session:

@@ -99,7 +99,7 @@ def _purge_in_batches(runtime: Runtime, purge: Callable[[Session], int]) -> None
 TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("meter", 5, usage.flush_meter, on_each_host=True),
     PeriodicTask("quotas", 5, usage.check_quotas),
-    PeriodicTask("storage", 300, audio_files.measure_storage),
+    PeriodicTask("storage", 3600, audio_files.measure_storage),
     PeriodicTask("counted batches", 3600, usage.purge_batches),
     PeriodicTask("uploads", 10, audio_files.expire_uploads),
     PeriodicTask("expired uploads", 3600, audio_files.purge_expired_uploads),
@@ -122,6 +122,8 @@ TASKS: tuple[PeriodicTask, ...] = (
     PeriodicTask("imports", 3600, imports.purge),
     PeriodicTask("documents of dry runs", 300, imports.forget_documents),
     PeriodicTask("retention", 3600, retention.run),
+    # At every start, too: this is for one at which the storage was away.
+    PeriodicTask("erasures after a restore", 300, erasures.repeat_erasures),
 )
 JOB_QUEUES: tuple[JobQueue, ...] = (
     JobQueue(processing.QUEUE, "audio", audio_files.process_audio, audio_files.due_ids),

@@ -40,7 +40,8 @@ def prepare(data_dir: Path) -> None:
     with suppress(PermissionError):
         data_dir.chmod(0o700)
     for name in _FORMER_FILES:
-        (data_dir / name).unlink(missing_ok=True)
+        with suppress(OSError):
+            (data_dir / name).unlink()
     shutil.rmtree(data_dir / _FORMER_FOLDER, ignore_errors=True)
 
 

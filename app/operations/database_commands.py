@@ -157,7 +157,7 @@ def db_check() -> None:
 def _passphrase(file: Path | None, *, confirm: bool) -> str:
     if file is None:
         if not sys.stdin.isatty():
-            raise CannotRun("nobody can type a passphrase here: use --passphrase-file")
+            raise CannotRun("there is no terminal to enter a passphrase: use --passphrase-file")
         entered: str = click.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm)
         return entered
     lines = file.read_text(encoding="utf-8").splitlines()

@@ -70,11 +70,11 @@ def repeat_erasures(runtime: Runtime) -> int:
 
 
 def repeat_erasures_at_start(runtime: Runtime) -> None:
-    """Erase again, unless the storage of the records does not answer: the next start will."""
+    """Repeat recorded erasures; if their storage does not answer, a periodic task tries again."""
     try:
         repeat_erasures(runtime)
     except StorageAway as error:
-        logger.warning("erasures after a restore are not repeated now: %s", error)
+        logger.warning("could not repeat erasures after a restore; this is tried again: %s", error)
 
 
 def _erase(job: RunningJob[Erasure]) -> None:

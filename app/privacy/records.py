@@ -1,6 +1,6 @@
 """Records of erasures: texts outside of the database with the ids of what was erased.
 
-A restored backup contains again what was erased after it was made; by its records it is erased again.
+A restored backup brings back what was erased after it was made; the records are used to erase it again.
 They contain ids and times, and nothing of the customer.
 """
 
@@ -17,6 +17,7 @@ import orjson
 
 from app.core.clock import iso_utc, utc_now
 from app.core.ids import is_id
+from app.core.private_files import write_private_file
 from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.core.storage.objects import Storage
@@ -80,7 +81,7 @@ class ErasureRecords:
         return names
 
     def read(self, name: str) -> Iterator[ErasureBatch]:
-        """Yield what a record names; a line that a crash has cut off was never erased."""
+        """Yield the batches of a record, without a line that a crash cut off: its batch was not erased."""
         file = self.folder / name
         if self.shared is None or file.exists():
             text = file.read_text()
@@ -107,6 +108,17 @@ def add_copies(folder: Path, copies: Path) -> None:
         if not file.exists() or copy.stat().st_size > file.stat().st_size:
             shutil.copyfile(copy, file)
             file.chmod(0o600)
+
+
+def copy_shared(folder: Path, storage: Storage) -> None:
+    """Copy the records of a storage into a folder.
+
+    Raises:
+        StorageAway: the storage does not answer.
+    """
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for name in storage.record_names():
+        write_private_file(folder / name, storage.read_record(name))
 
 
 def _names_in(folder: Path) -> list[str]:

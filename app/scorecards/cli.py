@@ -118,7 +118,7 @@ def _messages_of(file: Path) -> Iterator[None]:
         yield
     except InvalidInput as error:
         lines = [f"  {detail['field']}: {detail['message']}" for detail in error.details]
-        message = "\n".join([f"{file} is no scorecard:", *lines])
+        message = "\n".join([f"{file} is not a valid scorecard:", *lines])
         raise click.ClickException(message) from error
     except MalformedRequest as error:
         raise click.ClickException(f"{file}: {error.message}") from error

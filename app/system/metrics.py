@@ -44,7 +44,7 @@ class ServiceMetrics(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from self._of_this_host()
         try:
-            is_reporter = self._reporter.is_this_process()
+            is_reporter = self._reporter.take_or_renew()
             with self._runtime.db.reading() as session:
                 read = [_host_info(session)]
                 if is_reporter:

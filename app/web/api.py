@@ -31,7 +31,7 @@ class IdConverter(BaseConverter):
 
 
 class LazyRule(Rule):
-    """Rule that compiles the code that builds its URLs when it builds the first one.
+    """URL rule that compiles its URL builder on first use.
 
     Compiling it takes most of the time of creating an application, and few rules ever build a URL.
     """

@@ -66,12 +66,12 @@ def test_a_lease_is_renewed_while_a_task_runs(
     until = lease_end(runtime)
     wait_until(lambda: lease_end(runtime) > until)
     assert is_running.exists()
-    assert not here.is_this_process()
+    assert not here.take_or_renew()
     is_running.unlink()
     process.terminate()
     assert process.wait() == 0
     # A keeper that ends properly steps down.
-    assert Keeper(runtime.db, "tasks").is_this_process()
+    assert Keeper(runtime.db, "tasks").take_or_renew()
 
 
 def test_one_host_reports_what_the_database_says(runtime: Runtime) -> None:

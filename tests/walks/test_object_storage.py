@@ -15,6 +15,7 @@ from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.core.storage.objects import ForeignStorage
 from app.operations import first_start, orphans
+from app.operations.backups import service as backups
 from app.privacy import jobs as erasures
 from app.privacy import service as privacy
 from app.privacy.records import ErasureBatch, ErasureRecords
@@ -129,7 +130,7 @@ def test_an_export_is_read_from_the_storage(store: ObjectStore, start: Start) ->
 
 
 def test_erasures_are_recorded_in_the_storage_and_repeated_after_a_restore(
-    store: ObjectStore, start: Start
+    store: ObjectStore, start: Start, tmp_path: Path
 ) -> None:
     client, runtime = start(store)
     chats = [put_chat(client, f"chat-{number}") for number in range(2)]
@@ -137,7 +138,8 @@ def test_erasures_are_recorded_in_the_storage_and_repeated_after_a_restore(
     # The database knows the first erasure, and was restored to a moment before the second.
     known = client.post("/privacy/erase", {"customerRef": "nobody"}).json()["data"]["erasureId"]
     records.add(known, ErasureBatch("conversations", [chats[0]["id"]]))
-    records.add(new_id("era"), ErasureBatch("conversations", [chats[1]["id"]]))
+    later = new_id("era")
+    records.add(later, ErasureBatch("conversations", [chats[1]["id"]]))
     assert not (runtime.settings.data_dir / "erasures").exists()
     assert erasures.repeat_erasures(runtime) == 1
     assert erasures.repeat_erasures(runtime) == 0
@@ -146,6 +148,10 @@ def test_erasures_are_recorded_in_the_storage_and_repeated_after_a_restore(
         for chat in chats
     ]
     assert [bool(text) for text in texts] == [True, False]
+
+    backups.backup(runtime.settings, tmp_path / "backup")
+    copies = (tmp_path / "backup" / "erasures").iterdir()
+    assert {copy.name.partition(".")[0] for copy in copies} == {known, later}
 
 
 @pytest.mark.parametrize("store", ["azure"], indirect=True)

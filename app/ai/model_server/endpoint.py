@@ -113,7 +113,7 @@ class Endpoint:
         if reply.truncated and len(reply.body) >= self.largest.max_bytes:
             raise ModelError(Reason.ANSWER_TOO_LARGE, "The answer of the endpoint does not end.")
         if reply.truncated:
-            message = "The answer of the model server broke off, or took too long."
+            message = "The model server's answer was cut off or took too long."
             raise ModelError(Reason.TIMEOUT, message, retryable=True)
         return reply
 
@@ -145,7 +145,7 @@ def _unanswered(reply: Reply, timeout_s: float) -> ModelError:
     if reply.outcome is AttemptOutcome.TIMEOUT:
         message = f"The model server did not answer within {timeout_s:.3g} s."
         return ModelError(Reason.TIMEOUT, message, retryable=True, connected=reply.connected)
-    message = reply.error or "The model server was not reached."
+    message = reply.error or "The model server could not be reached."
     if reply.outcome is AttemptOutcome.TLS_ERROR:
         return ModelError(Reason.TLS_ERROR, message, connected=reply.connected)
     return ModelError(Reason.CONNECTION_ERROR, message, retryable=True, connected=reply.connected)

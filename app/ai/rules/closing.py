@@ -30,7 +30,7 @@ _LAST_LINES = 4
 # Where nothing was done, praise in earlier lines of the customer closes nothing.
 _LAST_THANKS = 3
 _NO_BEFORE = re.compile(r"\b(?:no|nope)\W{1,3}\Z", re.IGNORECASE)
-_BARE_NO = re.compile(r"\W*(?:no|nope|nah)\W*(?:thanks|thank you|thx)?\W*", re.IGNORECASE)
+_BARE_NO = re.compile(r"\W*(?:no|nope|nah)(?:\W+(?:thanks|thank you|thx))?\W*", re.IGNORECASE)
 _QUOTED_LINES = 2
 
 
@@ -129,10 +129,11 @@ def _content(facts: Facts) -> list[Cue]:
 
 
 def _declined_offers(facts: Facts) -> Iterator[Cue]:
-    # After what was done, a bare "no" to an offer of more help says as much.
+    # Once something was done, a bare "no" to an offer of more help also means that nothing is left.
     for before, reply in pairwise(facts.dialogue.turns):
-        bare = _BARE_NO.fullmatch(reply.lines[0].text)
-        if bare and reply.side is Side.CUSTOMER and facts.said("offer_help", before.lines[-1:]):
+        if reply.side is not Side.CUSTOMER or not facts.said("offer_help", before.lines[-1:]):
+            continue
+        if bare := _BARE_NO.fullmatch(reply.lines[0].text):
             yield Cue("nothing_more", reply.lines[0], *bare.span())
 
 

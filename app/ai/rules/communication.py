@@ -62,7 +62,7 @@ def _best(replies: list[AgentLine], label: str) -> AgentLine | None:
 
 
 def _acknowledged(facts: Facts, readings: Readings, voiced: list[CustomerLine]) -> Answer:
-    # Sympathy for what the customer told first was not for nothing if it comes before the anger.
+    # Sympathy for the customer's first account counts even if the anger comes later.
     replies = _replies(readings, readings.customer[0])
     rude = [line for line in replies if line.is_rude]
     for level, label, key in ((2, "empathy", "empathy.given"), (1, "apology", "empathy.stock")):
@@ -94,7 +94,7 @@ def _acknowledged(facts: Facts, readings: Readings, voiced: list[CustomerLine]) 
 
 
 def _passed_over(facts: Facts, readings: Readings) -> Iterator[Evidence]:
-    """Quote in their order the problems and complaints that the next reply does not acknowledge."""
+    """Quote, in order, the problems and complaints that the next reply does not acknowledge."""
     turns = [tuple(lines) for _, lines in groupby(readings.lines, type)]
     for turn, reply in pairwise(turns):
         replies = [line for line in reply if isinstance(line, AgentLine)]

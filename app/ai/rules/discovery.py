@@ -23,7 +23,7 @@ _REPAIR = 0.7
 _RUDE, _COLD, _REPEATED, _USELESS = 1.0, 0.8, 0.7, 0.6
 _LEAST_WORDS = 4
 _CONFUSED, _ANGRY = 0.75, 0.6
-# A question for what the customer should have done looks for no solution.
+# Asking why the customer did or did not do something does not look for a solution.
 _BLAMING = re.compile(r"\bwhy (?:did|didn't) you\b", re.IGNORECASE)
 
 
@@ -48,12 +48,12 @@ def understanding(facts: Facts, criterion: Criterion) -> Answer:
         evidence = examined(facts.dialogue.customer, SUPPORTS)
         return scaled(1.0, facts.sentence("understanding.full"), confidence=0.6, evidence=evidence)
     misses.sort(key=lambda miss: miss.position)
-    told = list({miss.kind: miss for miss in reversed(misses)}.values())[::-1][:_MOST_TOLD]
+    first = list({miss.kind: miss for miss in reversed(misses)}.values())[::-1][:_MOST_TOLD]
     return scaled(
         1 / (1 + sum(miss.weight for miss in misses)),
-        capital(clauses([facts.obstacle(miss.kind) for miss in told])),
+        capital(clauses([facts.obstacle(miss.kind) for miss in first])),
         confidence=0.6,
-        evidence=distinct(miss.evidence for miss in told),
+        evidence=distinct(miss.evidence for miss in first),
     )
 
 
@@ -165,10 +165,10 @@ def _asks(line: AgentLine, *, first: bool) -> bool:
     text = line.line.text
     if line.is_rude or _BLAMING.search(text):
         return False
-    # Speech recognition writes no marks; where there are some, what asks ends with its own.
-    told = "?" not in text and any(mark in text for mark in ".!")
+    # Speech recognition may write no punctuation; where there is some, a question has a question mark.
+    is_statement = "?" not in text and any(mark in text for mark in ".!")
     if line.shows("verification") >= SHOWN or (
-        not told and max(line.shows("probing"), line.shows("recap")) >= SHOWN
+        not is_statement and max(line.shows("probing"), line.shows("recap")) >= SHOWN
     ):
         return True
     courtesy = max(line.shows("offer"), line.shows("greet")) >= SHOWN

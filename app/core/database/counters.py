@@ -40,7 +40,7 @@ class Counted(Table):
 
 
 class Total(Counted):
-    """A table with a total for each kind of rows of another table, begun by the first change."""
+    """A table of totals over another table's rows: one row per kind, created by its first change."""
 
     __abstract__ = True
 
@@ -49,7 +49,7 @@ class Total(Counted):
 
     @classmethod
     def add(cls, session: Session, row_id: str, amounts: Mapping[str, int]) -> None:
-        """Add to the quantity of a kind now, or begin it."""
+        """Add to the total of a kind now; create its row if there is none."""
         statement = upsert_into(session, cls).values(kind=row_id, **amounts)
         more = {"quantity": cls.quantity + statement.excluded.quantity}
         session.execute(statement.on_conflict_do_update(index_elements=["kind"], set_=more))

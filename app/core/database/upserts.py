@@ -86,7 +86,7 @@ def find_or_create(
 
 
 def update_row(session: Session, row: ExternallyKeyed, values: Mapping[str, Any]) -> bool:
-    """Set the values that differ; return whether there are any, else the row stays unchanged."""
+    """Set the values that differ; return whether any did."""
     changes = {field: value for field, value in values.items() if getattr(row, field) != value}
     if not changes:
         return False

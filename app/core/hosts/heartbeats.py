@@ -42,7 +42,7 @@ class Host(Table):
 
 
 class Heartbeat:
-    """Writes that a service of this host runs."""
+    """Records that a service of this host is running."""
 
     def __init__(self, db: Database, service: str, roles: Sequence[str] = ()) -> None:
         self._db = db

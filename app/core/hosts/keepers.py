@@ -1,10 +1,11 @@
-"""Keepers: processes that do for all hosts what one of them does at a time, such as purges."""
+"""Keepers: processes that do the work that only one host may do at a time, such as purges."""
 
 import time
 from contextlib import suppress
 from datetime import datetime, timedelta
 
 from sqlalchemy import or_, select, update
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import utc_now
@@ -15,7 +16,7 @@ from app.core.process import owner
 
 
 class KeeperLease(Table):
-    """A keeper's work, the process that does it, and until when no other may."""
+    """A keeper's work, the process that does it, and the end of its lease."""
 
     __tablename__ = "keepers"
 
@@ -33,7 +34,7 @@ class Keeper:
     def __init__(
         self, db: Database, name: str, *, is_allowed: bool = True, lease_s: float = 15.0
     ) -> None:
-        """Name the work.
+        """Create the keeper of one kind of work.
 
         Args:
             is_allowed: whether this host may do it.
@@ -46,14 +47,14 @@ class Keeper:
         self._renew_at = 0.0
         self._sure_until = 0.0
 
-    def is_this_process(self) -> bool:
-        """Take or renew the lease where that is due; whether this process has it."""
+    def take_or_renew(self) -> bool:
+        """Take or renew the lease when that is due; return whether this process has it."""
         if not self._is_allowed or self._db.engine.dialect.name == "sqlite":
             return self._is_allowed
         now = time.monotonic()
         if now >= self._renew_at:
             self._renew_at = now + self._lease_s / 3
-            with suppress(ServiceUnavailable):
+            with suppress(ServiceUnavailable, SQLAlchemyError):  # such as a read-only database
                 with self._db.writing() as session:
                     is_taken = self._take(session)
                 # A keeper that cannot renew stops before another may begin.

@@ -164,7 +164,9 @@ def held_among(session: Session, leases: Sequence[Lease[Job]]) -> list[Job]:
         return []
     tokens = {lease.job_id: lease.token for lease in leases}
     table = leases[0].table
-    jobs = session.scalars(select(table).where(table.id.in_(tokens)).with_for_update())
+    jobs = session.scalars(
+        select(table).where(table.id.in_(tokens)).order_by(table.id).with_for_update()
+    )
     return [job for job in jobs if job.lease_token == tokens[job.id]]
 
 

@@ -108,7 +108,7 @@ class RequestState:
         self._file.new_key_version()
 
     def share_limits(self, web_hosts: int) -> None:
-        """Divide the limits of the file by the number of web hosts; the limits of Redis are of all."""
+        """Divide the limits of the file by the number of web hosts; limits in Redis already cover all hosts."""
         self._web_hosts = web_hosts
 
     @property

@@ -90,7 +90,7 @@ class CloudStorage:
         expected = StoredObject(size_bytes, sha256.lower())
         with self._spooled(object_id) as copy:
             stored = copy_checked(source, copy, expected, self._min_free_bytes)
-            with _told_as_away():
+            with _failures_as_away():
                 obstore.put(self._client(), self._key(object_id), copy)
         return stored
 
@@ -107,7 +107,7 @@ class CloudStorage:
         digest = hashlib.sha256()
         with self._spooled(object_id) as copy:
             try:
-                with _told_as_away():
+                with _failures_as_away():
                     steps = obstore.get(self._client(), self._key(object_id)).stream(_STEP_BYTES)
                     with copy.open("wb") as file:
                         for step in steps:
@@ -122,14 +122,14 @@ class CloudStorage:
     def read(self, object_id: str, start: int = 0, stop: int | None = None) -> bytes | None:
         wanted: GetOptions = {"range": {"offset": start} if stop is None else (start, stop)}
         try:
-            with _told_as_away():
+            with _failures_as_away():
                 answer = obstore.get(self._client(), self._key(object_id), options=wanted)
                 return bytes(answer.bytes())
         except FileNotFoundError:
             return None
 
     def delete(self, object_id: str) -> None:
-        with suppress(FileNotFoundError), _told_as_away():
+        with suppress(FileNotFoundError), _failures_as_away():
             obstore.delete(self._client(), self._key(object_id))
 
     def delete_old(self, object_id: str, *, older_than_s: float) -> bool:
@@ -141,7 +141,7 @@ class CloudStorage:
         return True
 
     def object_ids(self, part: int = 0, parts: int = 1) -> Iterator[str]:
-        with _told_as_away():
+        with _failures_as_away():
             client = self._client()
             for folder in obstore.list_with_delimiter(client, self._prefix)["common_prefixes"]:
                 name = folder.rpartition("/")[2]
@@ -176,21 +176,21 @@ class CloudStorage:
         return self._seen
 
     def write_marker(self, deployment_id: str) -> None:
-        with _told_as_away():
+        with _failures_as_away():
             obstore.put(self._client(), f"{self._prefix}{MARKER}", deployment_id.encode())
         self._looked_at = -_LOOK_EVERY_S
 
     def write_record(self, name: str, text: str) -> None:
-        with _told_as_away():
+        with _failures_as_away():
             obstore.put(self._client(), f"{self._prefix}{RECORDS}/{name}", text.encode())
 
     def record_names(self) -> Iterator[str]:
-        with _told_as_away():
+        with _failures_as_away():
             for listed in obstore.list(self._client(), f"{self._prefix}{RECORDS}/"):
                 yield from (found["path"].rpartition("/")[2] for found in listed)
 
     def read_record(self, name: str) -> str:
-        with _told_as_away():
+        with _failures_as_away():
             answer = obstore.get(self._client(), f"{self._prefix}{RECORDS}/{name}")
             return bytes(answer.bytes()).decode()
 
@@ -208,7 +208,7 @@ class CloudStorage:
     def _look_for_marker(self) -> str | None:
         client = self._open(timeout_s=3, retries=0)
         try:
-            with _told_as_away():
+            with _failures_as_away():
                 answer = obstore.get(client, f"{self._prefix}{MARKER}")
                 return bytes(answer.bytes()).decode().strip()
         except FileNotFoundError:
@@ -235,7 +235,7 @@ class CloudStorage:
 
     def _head(self, object_id: str) -> "ObjectMeta | None":
         try:
-            with _told_as_away():
+            with _failures_as_away():
                 return obstore.head(self._client(), self._key(object_id))
         except FileNotFoundError:
             return None
@@ -257,7 +257,7 @@ class CloudStorage:
 
 
 @contextmanager
-def _told_as_away() -> Iterator[None]:
+def _failures_as_away() -> Iterator[None]:
     """Turn errors of the client into `StorageAway`; a missing object is a FileNotFoundError."""
     try:
         yield

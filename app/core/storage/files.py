@@ -124,10 +124,16 @@ class LocalFiles:
 
     def record_names(self) -> Iterator[str]:
         self._require_mounted()
-        yield from (file.name for file in (self._root / RECORDS).glob("*"))
+        try:
+            yield from [file.name for file in (self._root / RECORDS).glob("*")]
+        except OSError as error:
+            raise StorageAway from error
 
     def read_record(self, name: str) -> str:
-        return (self._root / RECORDS / name).read_text()
+        try:
+            return (self._root / RECORDS / name).read_text()
+        except OSError as error:
+            raise StorageAway from error
 
     def require_space(self, size_bytes: int) -> None:
         self._require_mounted()

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 MISSING = "\N{EN DASH}"
-# In this order: browsers and systems also name those that they descend from.
+# The order matters: a user agent also names the browsers and systems that its own descend from.
 _BROWSERS = {
     "Edg": "Edge",
     "OPR/": "Opera",

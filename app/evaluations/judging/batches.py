@@ -46,10 +46,10 @@ def judge_batch(runtime: Runtime, judge: Judge) -> bool:
             runtime.traces.job("evaluations", claimed[0][0].job_id, runtime.db.engine),
             batch.renewal,
         ):
-            batch.judge_all()
+            with suppress(Stopped):
+                batch.judge_all()
             batch.store()
-    except Stopped:
-        batch.release(utc_now(), counts=False)
+        batch.release(utc_now(), counts=False)  # what a stop has left
     except ServiceUnavailable as error:
         logger.warning("a batch of evaluations has to wait: %s", error)
         batch.release(utc_now() + RETRY_PAUSE, counts=False)
@@ -64,7 +64,9 @@ class _Batch:
         self.renewal = LeaseRenewal(self._renew, RENEW_EVERY_S)
         self._db = db
         self._judge = judge
-        self._open = {lease.job_id: (lease, task) for lease, task in claimed}
+        # By id, as all that lock several jobs do: two orders could block each other.
+        ordered = sorted(claimed, key=lambda one: one[0].job_id)
+        self._open = {lease.job_id: (lease, task) for lease, task in ordered}
         self._judged: list[JudgedTask] = []
         self._scorecards: dict[tuple[str, int], Scorecard] = {}
 
@@ -88,13 +90,16 @@ class _Batch:
                 self._release([lease], due_at, counts=True)
 
     def store(self) -> None:
-        """Complete all evaluations in one transaction."""
+        """Complete all judged evaluations in one transaction."""
         with self._db.writing() as session:
             judgements.finish_batch(session, self._judged)
+        for judged in self._judged:
+            self._open.pop(judged.lease.job_id)
 
     def release(self, due_at: datetime, *, counts: bool) -> None:
         """Return all evaluations that are not stored to the queue."""
-        self._release([lease for lease, _ in self._open.values()], due_at, counts=counts)
+        if self._open:
+            self._release([lease for lease, _ in self._open.values()], due_at, counts=counts)
 
     def _judge_one(
         self, lease: Lease[EvaluationJob], task: Task, stored: dict[str, Transcript]

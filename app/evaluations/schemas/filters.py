@@ -79,8 +79,8 @@ class EvaluationFilters(CamelSchema):
         200,
         low=1,
         metadata={
-            "description": "The `reviewerRef`, or without one the name, of a person who has started "
-            "or given a review, in any case."
+            "description": "The `reviewerRef`, or the name if there is none, of a person who has "
+            "started or given a review; case is ignored."
         },
     )
     scorecard_id = Reference("sc")
@@ -100,7 +100,7 @@ class EvaluationFilters(CamelSchema):
         low=1,
         metadata={
             "description": "Words that all occur in the summary, the externalId, or the name of "
-            "the executive, the campaign or the call centre, in any case."
+            "the executive, the campaign or the call centre; case is ignored."
         },
     )
 

@@ -54,7 +54,8 @@ class ReEvaluationCounts(CamelSchema):
     """Numbers of evaluations; the others add up to `selected`."""
 
     selected = fields.Integer(
-        required=True, metadata={"description": "Number of matching evaluations at the request."}
+        required=True,
+        metadata={"description": "Number of evaluations that matched when this was requested."},
     )
     queued = fields.Integer(required=True, metadata={"description": "Waiting, or being judged."})
     completed = fields.Integer(required=True)
@@ -63,7 +64,7 @@ class ReEvaluationCounts(CamelSchema):
         required=True, metadata={"description": "Replaced by the evaluation of a newer transcript."}
     )
     skipped = fields.Integer(
-        required=True, metadata={"description": "No longer matching when their turn came."}
+        required=True, metadata={"description": "Skipped because they no longer matched."}
     )
 
 

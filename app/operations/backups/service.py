@@ -17,7 +17,7 @@ from app.core.secrets.encryption import KEY_FILE, load_keyring, parse_keyring
 from app.core.settings import Settings, SettingsError
 from app.core.storage import marker
 from app.core.storage.files import require_space
-from app.core.storage.opening import storage_folder
+from app.core.storage.opening import open_storage, storage_folder
 from app.operations import data_dir, migrating, start_checks
 from app.operations.backups import key_file, manifest, objects, postgresql, sqlite
 from app.operations.backups.manifest import Manifest
@@ -161,6 +161,8 @@ def _write(settings: Settings, folder: Path, *, database_only: bool, passphrase:
     if storage is not None:
         count, size_bytes = objects.copy_out(storage, folder, settings)
     records.add_copies(folder / _ERASURES, records.folder_of(settings))
+    if settings.storage_url:
+        records.copy_shared(folder / _ERASURES, open_storage(settings))
     written = Manifest(
         created_at=iso_utc(utc_now()),
         version=__version__,

@@ -49,7 +49,7 @@ def run_sweeps(runtime: Runtime, queues: Sequence[JobQueue]) -> None:
     while not stopping.requested():
         began_at = time.monotonic()
         heartbeat.beat()
-        is_keeper = keeper.is_this_process()
+        is_keeper = keeper.take_or_renew()
         sweeper.tick(is_keeper=is_keeper)
         if is_keeper:
             runtime.counts.note(PERIODIC_SUCCESS, "sweep")
@@ -76,9 +76,9 @@ def run_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
             began_at = time.monotonic()
             for task in tasks:
                 is_due = time.monotonic() >= due_at[task] and not stopping.requested()
-                if is_due and (task.on_each_host or keeper.is_this_process()):
+                if is_due and (task.on_each_host or keeper.take_or_renew()):
                     # A task may take longer than the lease.
-                    with LeaseRenewal(keeper.is_this_process, _RENEW_CHECK_S):
+                    with LeaseRenewal(keeper.take_or_renew, _RENEW_CHECK_S):
                         _run_task(task, runtime)
                     due_at[task] = time.monotonic() + task.every_s
             runtime.counts.write()

@@ -56,7 +56,7 @@ def _trace_requests(application: Flask) -> None:
 
 
 def _join_other_hosts(runtime: Runtime) -> None:
-    """Tell the other hosts of this one, share limits with them, and add its own counts to the usage.
+    """Send this host's heartbeat, learn how many web hosts share the limits, and add its call counts to the usage.
 
     On a host without a worker, no other process knows what was counted while Redis was away.
     """

@@ -67,7 +67,7 @@ BY_NAME: dict[str, Any] = {
     "endReason": "goal_reached",
     "goal": "date of delivery arranged",
     "provider": "embedded",
-    "model": "rules-2",
+    "model": "rules-8",
     "promptVersion": "3",
     "code": "RANGE",
     "message": "This must be from 1 to 100.",

@@ -25,12 +25,11 @@ from app.web.schemas.pagination import PeriodQuery
 blp = PageBlueprint("audit", __name__)
 
 _BATCH = 1000
-# The pages of objects, by the prefix of their ids.
+# The pages of objects that are never deleted, by the prefix of their ids.
 _PAGES = {
     "eval": "/evaluations/",
     "aud": "/evaluations?days=all&sourceId=",
     "sc": "/scorecards/",
-    "wh": "/webhooks/",
     "key": "/keys/",
     "user": "/people/",
 }
