@@ -23,7 +23,7 @@ from app.analytics.exports.request import request_from_body
 from app.analytics.exports.work import TOO_MANY_ROWS
 from app.analytics.reports import leaderboards
 from app.analytics.schemas.agreement import AnalyticsAgreementSchema
-from app.analytics.schemas.exports import ExportCreate
+from app.analytics.schemas.exports import ExportCreate, ExportFilters
 from app.analytics.schemas.leaderboards import AnalyticsExecutiveSchema
 from app.core import commands
 from app.core.clock import utc_now
@@ -34,7 +34,7 @@ from app.core.process.command import COMMAND
 from app.engagements import service as engagements
 from app.evaluations.enums import Channel
 from app.web.current import current_runtime
-from app.web.schemas.messages import load_valid
+from app.web.schemas.messages import load_valid, text_fields
 
 _MAX_SHOWN = 20
 # Progress is printed every so many batches of facts.
@@ -154,7 +154,7 @@ def exports() -> None:
     "filters",
     metavar="NAME=VALUE",
     multiple=True,
-    callback=commands.filters,
+    callback=lambda _, __, given: commands.filters_of(given, texts=text_fields(ExportFilters())),
     help="A filter of the API, such as maxScore=50; may be repeated.",
 )
 @click.option("--include-text", is_flag=True, help="Include words of the conversations.")

@@ -1,8 +1,8 @@
 """Parts that commands share: errors as messages, options of times and filters, JSON as output."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -37,17 +37,17 @@ def moment(_: object, __: object, text: str | None) -> datetime | None:
         raise click.BadParameter(message) from error
 
 
-def filters(_: object, __: object, given: tuple[str, ...]) -> dict[str, Any]:
-    """Parse NAME=VALUE options, as their callback; a value that is JSON is parsed as JSON."""
+def filters_of(given: Iterable[str], *, texts: Collection[str]) -> dict[str, Any]:
+    """Parse NAME=VALUE options; a value that is JSON is parsed as JSON, unless its filter is a text."""
     values: dict[str, Any] = {}
     for pair in given:
         name, equals, text = pair.partition("=")
         if not equals or name in values:
             raise click.BadParameter(f"{pair!r} must be NAME=VALUE, with each name once")
-        try:
-            values[name] = json.loads(text)
-        except ValueError:
-            values[name] = text
+        values[name] = text
+        if name not in texts:
+            with suppress(ValueError):
+                values[name] = json.loads(text)
     return values
 
 

@@ -23,7 +23,7 @@ from app.evaluations.schemas.evaluations import EvaluationSchema
 from app.evaluations.schemas.filters import CurrentFilters
 from app.evaluations.schemas.results import ResultsSchema
 from app.web.current import current_runtime
-from app.web.schemas.messages import load_valid
+from app.web.schemas.messages import load_valid, text_fields
 
 _POLL_S = 0.25
 _SORTS = {
@@ -43,7 +43,9 @@ def evaluations() -> None:
 def _filters(_: object, __: object, given: tuple[str, ...]) -> dict[str, Any]:
     """Parse and validate NAME=VALUE with the names of the API."""
     try:
-        return load_valid(CurrentFilters(), commands.filters(_, __, given), location="filter")
+        schema = CurrentFilters()
+        values = commands.filters_of(given, texts=text_fields(schema))
+        return load_valid(schema, values, location="filter")
     except InvalidInput as error:
         raise click.BadParameter(message_of(error)) from error
 

@@ -38,6 +38,8 @@ def test_evaluations_are_listed_with_filters(client: Caller, judged: str) -> Non
     shortened = run(evaluations, "list", "--limit", "1", "--sort", "score").splitlines()
     assert shortened[-1] == "1 of 2; --limit and --filter change the list"
     assert "minScore" in run(evaluations, "list", "--filter", "minScore=x", code=2)
+    assert run(evaluations, "list", "--filter", "maxScore=100").splitlines() == [line]
+    assert judged not in run(evaluations, "list", "--filter", "q=2026")
 
 
 def test_one_evaluation_is_shown(client: Caller, judged: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from marshmallow import Schema, ValidationError
+from marshmallow import Schema, ValidationError, fields
 
 from app.core.errors import Detail, InvalidInput
 
@@ -49,6 +49,15 @@ def load_valid(schema: Schema, document: Mapping[str, Any], *, location: str) ->
     except ValidationError as error:
         raise InvalidInput(details=details_of({location: error.messages_dict})) from error
     return values
+
+
+def text_fields(schema: Schema) -> set[str]:
+    """Return the names of the fields that are texts."""
+    return {
+        field.data_key or name
+        for name, field in schema.fields.items()
+        if isinstance(field, fields.String)
+    }
 
 
 def details_of(messages: Mapping[str, Any]) -> list[Detail]:
