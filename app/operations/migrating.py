@@ -161,8 +161,8 @@ def _one_at_a_time(settings: Settings, engine: Engine) -> Iterator[None]:
         if settings.is_sqlite:
             yield
             return
-        # A transaction's lock, unlike a session's, holds behind a pooler too. It is asked for again
-        # and again: a statement that waits would hold up an index that is built meanwhile.
+        # A transaction's lock, unlike a session's, holds behind a pooler too. It is tried again
+        # and again: a waiting statement would hold up an index that is built meanwhile.
         with engine.connect() as connection:
             while not connection.scalar(select(func.pg_try_advisory_xact_lock(_POSTGRESQL_LOCK))):
                 connection.rollback()

@@ -16,7 +16,7 @@ CALM: Lines = (
     ("agent", "You're welcome. Goodbye!"),
 )
 ANGRY: Lines = (
-    ("customer", "I was charged twice and nobody answers my mails. This is ridiculous!"),
+    ("customer", "I was charged twice and nobody answers my emails. This is ridiculous!"),
     ("agent", "Hello, I'm sorry about that, two charges are really annoying. Which order is it?"),
     ("customer", "4411, and I want my money back today."),
     ("agent", "I have refunded the second charge just now. It is on your card by Friday."),
@@ -86,7 +86,7 @@ def test_an_agent_who_insults_the_customer_never_passes(client: Caller) -> None:
         assert evaluation["passed"] is False
         told = results(client, evaluation)
         assert "communication.courtesy" in told["autoFail"]["criteria"]
-        # What fails all of it is told first.
+        # The advice begins with what failed the whole conversation.
         assert told["coaching"]["improvements"][0]["criterionKey"] == "communication.courtesy"
 
 

@@ -22,7 +22,7 @@ class Versioned(Protocol):
 def find_row(
     session: Session, table: type[Row], row_id: str, noun: str, *, for_update: bool = False
 ) -> Row:
-    """Return the row of an id, locked if asked; `NotFound` names what is missing by the noun."""
+    """Return the row of an id, locked if `for_update`; `NotFound` uses the noun for what is missing."""
     row = session.get(table, row_id, with_for_update=for_update)
     if row is None:
         raise NotFound(f"There is no such {noun}.")

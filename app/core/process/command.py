@@ -4,5 +4,5 @@ from pathlib import Path
 
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
-# An installed package has no script `run` beside it.
+# Only a checkout contains the script `run`.
 COMMAND = "./run" if (_CHECKOUT / "run").is_file() else "cqe"

@@ -77,7 +77,7 @@ class FailingNetwork(SilentProxy):
 
 @dataclass
 class Shared:
-    """What all hosts of a deployment share.
+    """Database, queue server, storage and keys, which all hosts of a deployment share.
 
     `storage_url` may end in an address of 127.0.0.1, to which each host has a connection that can
     fail, and callers another one.

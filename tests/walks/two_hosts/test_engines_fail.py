@@ -84,12 +84,18 @@ def upload(caller: Caller) -> str:
     return str(reserved["audioFileId"])
 
 
+def complete_upload(caller: Caller) -> str:
+    """Upload a recording and report it to the service; return its id."""
+    audio_file_id = upload(caller)
+    assert caller.post(f"/audio-files/{audio_file_id}/complete").status_code == 200
+    return audio_file_id
+
+
 def test_a_storage_that_answers_503_fails_no_recording(
     pair: tuple[TestHost, TestHost], callers: tuple[Caller, Caller], runtime: Runtime
 ) -> None:
     judged = count_of_evaluations(runtime)
-    audio_file_id = upload(callers[0])
-    callers[0].post(f"/audio-files/{audio_file_id}/complete")
+    audio_file_id = complete_upload(callers[0])
     for host in pair:
         host.storage.answer_503()
     ask(callers[0], audio_file_id)
@@ -108,8 +114,7 @@ def test_a_silent_storage_stops_nothing_else(
     pair: tuple[TestHost, TestHost], callers: tuple[Caller, Caller], runtime: Runtime
 ) -> None:
     judged = count_of_evaluations(runtime)
-    audio_file_id = upload(callers[0])
-    callers[0].post(f"/audio-files/{audio_file_id}/complete")
+    audio_file_id = complete_upload(callers[0])
     for host in pair:
         host.storage.fall_silent()
     ask(callers[0], audio_file_id)

@@ -101,7 +101,7 @@ def test_what_a_lost_host_was_doing_is_done_by_the_other(
     wait_for_judgement(runtime, judged + 3)
     assert deliveries_billed(runtime, subscription_id) == len(published)
     key_id = callers[0].key_id  # type: ignore[attr-defined]
-    # Three uploads were reserved, and their processing asked for.
+    # Three uploads were reserved and requested to be processed: six calls.
     wait_until(
         lambda: calls_billed(runtime, key_id) == 6, describe=lambda: calls_billed(runtime, key_id)
     )
