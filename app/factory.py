@@ -1,9 +1,7 @@
 """Application factory: the Flask application with its blueprints behind authentication."""
 
 import os
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from flask import Flask
 
@@ -35,7 +33,7 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     settings = settings or Settings.from_env(os.environ)
     log.configure(settings.log_level)
     runtime = runtime or build_runtime(settings)
-    app = _Application("app", static_folder=None)
+    app = Flask("app", static_folder=None)
     current.install(app, runtime)
     app.json = OrjsonProvider(app)
     app.url_rule_class = LazyRule
@@ -60,14 +58,6 @@ def create_app(settings: Settings | None = None, runtime: Runtime | None = None)
     if settings.dashboard:
         dashboard.install(app, runtime)
     return app
-
-
-class _Application(Flask):
-    """Flask that does not check at each call whether a view or hook is a coroutine; none is."""
-
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function as it is."""
-        return func
 
 
 def _health(runtime: Runtime) -> Health:

@@ -9,7 +9,9 @@ import time
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 _SHIFTS = range(120, -1, -10)  # of the 13 pairs in a suffix
-_SUFFIX = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}")
+# As a regular expression.
+SUFFIX = "[0-7][0-9a-hjkmnp-tv-z]{25}"
+_SUFFIX = re.compile(SUFFIX)
 
 
 class _Moments:

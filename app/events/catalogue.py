@@ -9,6 +9,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from app.core.clock import iso_utc
+from app.core.ids import SUFFIX
 from app.events.payloads import (
     ApiKeyRotated,
     AudioProcessed,
@@ -173,7 +174,7 @@ def schema_of(event: EventType) -> dict[str, Any]:
         "description": CATALOGUE[event].description,
         **_object(
             {
-                "id": {"type": "string", "pattern": "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$"},
+                "id": {"type": "string", "pattern": f"^evt_{SUFFIX}$"},
                 "event": {"const": event.value},
                 "timestamp": {"type": "string", "format": "date-time"},
                 "data": _data_schema(CATALOGUE[event].data_type),

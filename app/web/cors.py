@@ -9,11 +9,13 @@ from app.web.api import BASES
 # Links to uploads and downloads lie below it.
 _PATHS = (*(f"{base}/" for base in BASES), "/storage/")
 _METHODS = "GET, POST, PUT, PATCH, DELETE"
-_SENT = (
+_REQUEST_HEADERS = (
     "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Api-Key, X-Nonce, "
     "X-Signature, X-Timestamp"
 )
-_READ = "ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
+_RESPONSE_HEADERS = (
+    "ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
+)
 
 
 def install(app: Flask, origins: Sequence[str]) -> None:
@@ -30,8 +32,8 @@ def install(app: Flask, origins: Sequence[str]) -> None:
 
 def _add_headers(response: Response) -> None:
     response.headers["Access-Control-Allow-Origin"] = request.headers["Origin"]
-    response.headers["Access-Control-Expose-Headers"] = _READ
+    response.headers["Access-Control-Expose-Headers"] = _RESPONSE_HEADERS
     if request.method == "OPTIONS":
         response.headers["Access-Control-Allow-Methods"] = _METHODS
-        response.headers["Access-Control-Allow-Headers"] = _SENT
+        response.headers["Access-Control-Allow-Headers"] = _REQUEST_HEADERS
         response.headers["Access-Control-Max-Age"] = "600"

@@ -14,7 +14,7 @@ from app.web.api import BASES
 
 logger = logging.getLogger(__name__)
 
-_KEPT_S = 1.0
+_FRESH_S = 1.0
 _WAITS_S, _READY_WITHIN_S = 5.0, 1.0
 
 Check = Callable[[], bool]
@@ -64,14 +64,14 @@ class _CheckRunner:
         self._checks = checks
         self._changed = threading.Condition()
         self._results: Mapping[str, bool] = {}
-        self._checked_at = -_KEPT_S
+        self._checked_at = -_FRESH_S
         self._began_at: float | None = None
 
     def latest(self, *, within_s: float) -> Mapping[str, bool] | None:
         """Return the results; None when the checks take longer."""
         with self._changed:
             now = time.monotonic()
-            if now - self._checked_at < _KEPT_S:
+            if now - self._checked_at < _FRESH_S:
                 return self._results
             if self._began_at is None:
                 self._began_at = now

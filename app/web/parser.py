@@ -29,14 +29,13 @@ class StrictParser(FlaskParser):
         if not body:
             return {}
         field_of_lines = getattr(schema, "field_of_lines", None)
-        of_lines = field_of_lines is not None and req.mimetype == NDJSON
-        if req.headers.get("Content-Encoding") or not (
-            of_lines or req.mimetype == "application/json"
-        ):
+        is_lines = field_of_lines is not None and req.mimetype == NDJSON
+        is_supported = is_lines or req.mimetype == "application/json"
+        if not is_supported or req.headers.get("Content-Encoding"):
             raise UnsupportedMediaType()
         if req.mimetype_params.get("charset", "utf-8").lower() != "utf-8":
             raise UnsupportedMediaType("Send the body as UTF-8.")
-        return {field_of_lines: _text_of(body)} if of_lines else load_object(body)
+        return {field_of_lines: _text_of(body)} if is_lines else load_object(body)
 
     def load_querystring(self, req: Request, schema: Schema) -> Any:
         """Read the query; refuses a parameter that is given twice."""

@@ -1,4 +1,4 @@
-"""RateLimit-limit policies, and their headers in answers."""
+"""Rate-limit policies, and their headers in answers."""
 
 import math
 from collections.abc import Sequence

@@ -16,10 +16,10 @@ def request_id() -> str:
     """Return the id of the current request; outside of one, a new id."""
     if not has_request_context():
         return new_id("req")
-    known: str | None = g.get("request_id")
-    if known is None:
-        known = g.request_id = new_id("req")
-    return known
+    current: str | None = g.get("request_id")
+    if current is None:
+        current = g.request_id = new_id("req")
+    return current
 
 
 def install(app: Flask) -> None:

@@ -18,7 +18,7 @@ from openapi_spec_validator import validate
 from app.cli import COMMANDS, cqe
 from app.core.ids import new_id
 from app.events.catalogue import EventType, example_of
-from app.web.openapi.descriptions import camel
+from app.web.schemas.base import camel_case
 from tests.caller import Caller, error_code
 from tests.openapi_document import operations, properties
 
@@ -83,7 +83,7 @@ def test_no_description_is_left_without_its_field(document: dict[str, Any]) -> N
     described = tomllib.loads(file.read_text())["fields"]
     schemas = document["components"]["schemas"]
     names = {place.rsplit(".", 1)[1] for place, _ in properties(document)}
-    names |= {camel(name) for name in names}
+    names |= {camel_case(name) for name in names}
     for name in described:
         schema, _, field = name.rpartition(".")
         known = names if schema in ("", "Event") else schemas[schema]["properties"]

@@ -4,6 +4,7 @@ from typing import Any
 
 from marshmallow import ValidationError, fields, validates_schema
 
+from app.core.ids import SUFFIX
 from app.evaluations.enums import (
     RESOLUTIONS,
     TRENDS,
@@ -69,7 +70,7 @@ class EvaluationFilters(CamelSchema):
     executive_id = Reference("exec")
     source_type: fields.Field[Any] = Words([str(kind) for kind in SourceType])
     source_id = Pattern(
-        "(conv|aud|call)_[0-7][0-9a-hjkmnp-tv-z]{25}",
+        f"(conv|aud|call)_{SUFFIX}",
         "This must be the id of a conversation, an audio file or a voice call.",
     )
     channel: fields.Field[Any] = Words([str(channel) for channel in Channel])

@@ -9,12 +9,13 @@ import flask_smorest
 from flask import Flask
 
 from app import __version__
-from app.web.api import BASES, Blueprint
+from app.web.api import BASES, Blueprint, IdConverter
 from app.web.errors import ErrorSchema
-from app.web.openapi.descriptions import camel, describe
+from app.web.openapi.descriptions import describe
 from app.web.openapi.field_examples import exemplify
 from app.web.openapi.samples import add_samples, error_samples
 from app.web.principal import EXPENSIVE
+from app.web.schemas.base import camel_case
 
 _TITLE = "CQE API"
 _ABOUT = """\
@@ -197,7 +198,7 @@ def build_document(
 
 
 def _complete(operation: dict[str, Any], method: str, view: Any) -> None:
-    operation["operationId"] = camel(view.__name__)
+    operation["operationId"] = camel_case(view.__name__)
     bearer = operation["tags"][0] in _BEARER_TAGS
     operation["description"] = _description(operation.get("description", ""), view, bearer=bearer)
     operation["security"] = [_SIGNED, *([{"bearer": []}] if bearer else [])]
@@ -238,7 +239,7 @@ def _require_body(operation: dict[str, Any], schemas: Mapping[str, Any]) -> None
 
 def _webhook(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "operationId": camel("receive_" + re.sub(r"\W", "_", entry["event"])),
+        "operationId": camel_case("receive_" + re.sub(r"\W", "_", entry["event"])),
         "summary": entry["description"],
         "description": "Sent to the subscriptions of this event. Answer 2xx within ten seconds; "
         "anything else is tried again after one and after five minutes. An event may come more "
@@ -274,7 +275,7 @@ def _type_path_ids(item: dict[str, Any]) -> None:
         if parameter["in"] == "path" and parameter["name"].endswith("_id") and not typed:
             parameter["schema"] = {
                 "type": "string",
-                "pattern": "^[a-z]{2,5}_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+                "pattern": f"^{IdConverter.regex}$",
             }
 
 

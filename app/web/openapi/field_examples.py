@@ -151,5 +151,5 @@ def _text(field: str, shape: dict[str, Any], schema: str) -> str:
     for stem in (field.removesuffix("Id"), field.removesuffix("_id"), field):
         if stem in _PREFIXES and (stem != field or field.endswith("s")):
             return f"{_PREFIXES[stem]}_{TAIL}"
-    known = BY_NAME.get(field)
-    return known if isinstance(known, str) else "text"
+    value = BY_NAME.get(field)
+    return value if isinstance(value, str) else "text"

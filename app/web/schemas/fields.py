@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from marshmallow import fields, validate
 
 from app.core.clock import iso_utc
-from app.core.ids import is_id
+from app.core.ids import SUFFIX, is_id
 from app.web.schemas.messages import ENUM, FORMAT, LENGTH, RANGE, REQUIRED, TYPE, CodedMessage
 
 MAX_INTEGER = 2**53 - 1
@@ -26,15 +26,22 @@ _DECEPTIVE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
-class Text(fields.String):
-    """A text of `low` to `high` characters in NFC, trimmed unless `verbatim`; no control characters.
+class PlainText(fields.String):
+    """A text of any form."""
+
+    default_error_messages = {
+        **BASE_MESSAGES,
+        "invalid": CodedMessage(TYPE, "This must be a text."),
+    }
+
+
+class Text(PlainText):
+    """A text of `low` to `high` characters, trimmed and in NFC, without control characters.
 
     `multiline` allows line breaks and tabs.
     """
 
     default_error_messages = {
-        **BASE_MESSAGES,
-        "invalid": CodedMessage(TYPE, "This must be a text."),
         "short": CodedMessage(LENGTH, "This must have at least {low} characters."),
         "long": CodedMessage(LENGTH, "This must have at most {high} characters."),
         "control": CodedMessage(FORMAT, "This must not contain control or invisible characters."),
@@ -58,13 +65,8 @@ class Text(fields.String):
         return text
 
 
-class Pattern(fields.String):
+class Pattern(PlainText):
     """A text of a fixed form, such as a label or a month."""
-
-    default_error_messages = {
-        **BASE_MESSAGES,
-        "invalid": CodedMessage(TYPE, "This must be a text."),
-    }
 
     def __init__(self, form: str, hint: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -90,19 +92,17 @@ class LanguageTag(Pattern):
         )
 
 
-class Reference(fields.String):
-    """The id of another resource; whether it exists is the service's question."""
+class Reference(PlainText):
+    """The id of another resource; the service checks whether it exists."""
 
     default_error_messages = {
-        **BASE_MESSAGES,
-        "invalid": CodedMessage(TYPE, "This must be a text."),
-        "form": CodedMessage(FORMAT, "This must be an id such as {prefix}_01jd…"),
+        "form": CodedMessage(FORMAT, "This must be an id such as {prefix}_01jd…")
     }
 
     def __init__(self, prefix: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._prefix = prefix
-        self.metadata = {"pattern": f"^{prefix}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$", **self.metadata}
+        self.metadata = {"pattern": f"^{prefix}_{SUFFIX}$", **self.metadata}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, attr, data, **kwargs)
@@ -165,13 +165,8 @@ class Flag(fields.Boolean):
         return value
 
 
-class Choice(fields.String):
+class Choice(PlainText):
     """One word of a closed list."""
-
-    default_error_messages = {
-        **BASE_MESSAGES,
-        "invalid": CodedMessage(TYPE, "This must be a text."),
-    }
 
     def __init__(self, choices: Sequence[str], **kwargs: Any) -> None:
         names = [str(choice) for choice in choices]
@@ -234,13 +229,11 @@ class Moment(fields.DateTime):
         return None if value is None else iso_utc(value)
 
 
-class Zone(fields.String):
+class Zone(PlainText):
     """A time zone by its IANA name; loads as a ZoneInfo."""
 
     default_error_messages = {
-        **BASE_MESSAGES,
-        "invalid": CodedMessage(TYPE, "timezone must be a text."),
-        "unknown": CodedMessage(FORMAT, "timezone must be an IANA name such as Asia/Kolkata."),
+        "unknown": CodedMessage(FORMAT, "timezone must be an IANA name such as Asia/Kolkata.")
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
@@ -250,13 +243,11 @@ class Zone(fields.String):
         return ZoneInfo(name)
 
 
-class Network(fields.String):
+class Network(PlainText):
     """An IP address or network in CIDR form without host bits; loads in canonical form."""
 
     default_error_messages = {
-        **BASE_MESSAGES,
-        "invalid": CodedMessage(TYPE, "This must be a text."),
-        "form": CodedMessage(FORMAT, "This must be a network such as 10.0.0.0/8 or 2001:db8::/32."),
+        "form": CodedMessage(FORMAT, "This must be a network such as 10.0.0.0/8 or 2001:db8::/32.")
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:

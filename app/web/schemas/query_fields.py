@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from marshmallow import ValidationError, fields
+from marshmallow import ValidationError
 
 from app.core.ids import is_id
-from app.web.schemas.fields import BASE_MESSAGES, Flag, Number, Whole
-from app.web.schemas.messages import ENUM, FORMAT, LENGTH, TYPE, CodedMessage
+from app.web.schemas.fields import Flag, Number, PlainText, Whole
+from app.web.schemas.messages import ENUM, FORMAT, LENGTH, CodedMessage
 
 
 class QueryWhole(Whole):
@@ -36,13 +36,8 @@ class QueryFlag(Flag):
         return super()._deserialize({"true": True, "false": False}.get(value), attr, data, **kwargs)
 
 
-class Choices(fields.String):
+class Choices(PlainText):
     """A comma-separated list of enum values; loads as a list."""
-
-    default_error_messages = {
-        **BASE_MESSAGES,
-        "invalid": CodedMessage(TYPE, "This must be a text."),
-    }
 
     def __init__(self, choices: Sequence[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -62,13 +57,8 @@ class Choices(fields.String):
         return words
 
 
-class Ids(fields.String):
+class Ids(PlainText):
     """A comma-separated list of ids of one kind; loads as a list without repetitions."""
-
-    default_error_messages = {
-        **BASE_MESSAGES,
-        "invalid": CodedMessage(TYPE, "This must be a text."),
-    }
 
     def __init__(self, prefix: str, *, most: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -76,9 +66,9 @@ class Ids(fields.String):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         ids = list(dict.fromkeys(super()._deserialize(value, attr, data, **kwargs).split(",")))
-        for each in ids:
-            if not is_id(each, self._prefix):
-                message = f"{each!r} must be an id such as {self._prefix}_01jd…."
+        for text in ids:
+            if not is_id(text, self._prefix):
+                message = f"{text!r} must be an id such as {self._prefix}_01jd…."
                 raise ValidationError(CodedMessage(FORMAT, message))
         if len(ids) > self._most:
             raise ValidationError(CodedMessage(LENGTH, f"This may name at most {self._most} ids."))

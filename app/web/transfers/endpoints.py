@@ -90,7 +90,7 @@ class Blobs:
             disposition=file_responses.disposition(grant.file_name or object_id),
         )
         if link is not None:
-            return file_responses.elsewhere(link)
+            return file_responses.redirect(link)
         with self._storage.local_copy(object_id) as copy:
             if copy is None:
                 raise _no_object()
@@ -146,16 +146,12 @@ class Blobs:
     def _take_slot(self, size_bytes: int) -> Callable[[], None]:
         """Take a slot for a transfer of this size; return the function that releases it."""
         if size_bytes <= _FREE_BYTES:
-            return _nothing
+            return lambda: None
         if not self._slots.acquire(blocking=False):
             raise errors.ServiceUnavailable(
                 "Too many uploads and downloads are running: try again.", retry_after_s=2
             )
         return self._slots.release
-
-
-def _nothing() -> None:
-    """Release nothing."""
 
 
 def _no_object() -> errors.NotFound:

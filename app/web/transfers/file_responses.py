@@ -13,7 +13,7 @@ from werkzeug.wsgi import wrap_file
 from app.core.errors import AppError
 from app.core.secrets.signed_urls import Grant
 
-_STEP_BYTES = 256 * 1024
+_CHUNK_BYTES = 256 * 1024
 # The characters that RFC 8187 leaves as they are in `filename*`.
 _ATTRIBUTE_CHARACTERS = "!#$&+-.^_`|~"
 
@@ -30,7 +30,7 @@ def created(response: Response, object_id: str) -> Response:
     return response
 
 
-def elsewhere(link: str) -> Response:
+def redirect(link: str) -> Response:
     """Build the redirect to a link that reads the object from the storage itself."""
     response = Response(status=307)
     response.location = link
@@ -71,7 +71,7 @@ def _selected(grant: Grant, file: "_NotifyingFile", size: int) -> Response:
         return Response(status=304)
     requested = requested_range(grant.object_id, size)
     if requested is None:
-        response = Response(wrap_file(request.environ, file, _STEP_BYTES), direct_passthrough=True)
+        response = Response(wrap_file(request.environ, file, _CHUNK_BYTES), direct_passthrough=True)
         response.content_length = size
         return response
     start, stop = requested
@@ -99,13 +99,13 @@ def requested_range(etag: str, size: int) -> tuple[int, int] | None:
 
 def _part(file: "_NotifyingFile", start: int, stop: int) -> Iterator[bytes]:
     file.seek(start)
-    left = stop - start
-    while left > 0:
-        step = file.read(min(left, _STEP_BYTES))
-        if not step:
+    remaining = stop - start
+    while remaining > 0:
+        chunk = file.read(min(remaining, _CHUNK_BYTES))
+        if not chunk:
             return
-        left -= len(step)
-        yield step
+        remaining -= len(chunk)
+        yield chunk
 
 
 def _described(response: Response, grant: Grant) -> Response:
