@@ -15,7 +15,7 @@ from app.audio_files.uploads.links import RecordingLinks
 from app.core.errors import Conflict
 from app.core.runtime import Runtime
 from app.core.storage.objects import ObjectExists
-from app.demo import sample_data
+from app.demo import sample_data, service
 
 
 def store(runtime: Runtime, record: Mapping[str, Any]) -> bool:
@@ -27,14 +27,16 @@ def store(runtime: Runtime, record: Mapping[str, Any]) -> bool:
     audio_file_id = _pending_id(runtime, record, len(data))
     if audio_file_id is None:
         return False
-    objects = AudioObjects(runtime)
     try:
         with (sample_data.folder() / record["fileName"]).open("rb") as source:
             stored = runtime.storage.write(audio_file_id, source, size_bytes=len(data))
     except ObjectExists:
-        objects.reconcile(audio_file_id)
+        AudioObjects(runtime).reconcile(audio_file_id)
     else:
-        objects.mark_stored(audio_file_id, stored)
+        with runtime.db.writing() as session:
+            redact = runtime.settings.redaction
+            lifecycle.mark_uploaded(session, audio_file_id, stored, redact=redact)
+            service.date_back(session)
     return True
 
 

@@ -127,11 +127,11 @@ def test_widths_are_shares_of_the_longest_bar() -> None:
     assert bar_widths([]) == []
 
 
-def test_a_sparkline_needs_two_values_and_ends_at_the_last() -> None:
+def test_a_sparkline_leads_across_gaps_and_ends_at_the_last_value() -> None:
     assert sparkline([None, 4.0]) is None
     course = sparkline([1.0, None, 3.0, 2.0])
     assert course is not None
-    assert course.path.count("M") == 2
+    assert (course.path.count("M"), course.path.count("L")) == (1, 2)
     frame = course.frame
     assert course.last == (frame.plot_right, (frame.top + frame.plot_bottom) / 2)
 

@@ -62,6 +62,19 @@ def test_loading_twice_changes_nothing(
     assert everything(client) == before
 
 
+def test_evaluations_have_the_dates_of_their_contacts(
+    loaded: loading.LoadReport, runtime: Runtime, client: Caller
+) -> None:
+    evaluations.judge(runtime)
+    listed = rows(client, "/evaluations")
+    assert all(row["createdAt"] == row["startedAt"] for row in listed)
+    [series] = client.get("/analytics/trends", params={"metric": "score"}).json()["data"]["series"]
+    days = [point for point in series["points"] if point["count"]]
+    completed = [row for row in listed if row["status"] == "completed"]
+    assert len(days) == len({row["startedAt"][:10] for row in completed}) > 15
+    assert sum(point["count"] for point in days) == sum(row["hasVerdict"] for row in completed)
+
+
 def test_chats_and_calls_get_the_expected_scores(
     loaded: loading.LoadReport, runtime: Runtime, client: Caller
 ) -> None:

@@ -18,10 +18,14 @@ class Sparkline:
 
 
 def sparkline(values: Sequence[float | None]) -> Sparkline | None:
-    """Lay out the course of values from left to right; None for fewer than two of them."""
-    known = [value for value in values if value is not None]
+    """Lay out the course of values from left to right; None for fewer than two of them.
+
+    The line leads across steps without a value: with few values there would be none otherwise.
+    """
+    known = [(index, value) for index, value in enumerate(values) if value is not None]
     if len(known) < 2:
         return None
-    x, y = _FRAME.x(0, len(values) - 1), _FRAME.y(min(known), max(known))
-    places = [None if value is None else (x(index), y(value)) for index, value in enumerate(values)]
-    return Sparkline(_FRAME, line_path(places), [place for place in places if place][-1])
+    x = _FRAME.x(0, len(values) - 1)
+    y = _FRAME.y(min(value for _, value in known), max(value for _, value in known))
+    places = [(x(index), y(value)) for index, value in known]
+    return Sparkline(_FRAME, line_path(places), places[-1])
