@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from app.web.openapi.field_examples import BY_NAME, TAIL
+from app.web.openapi.field_examples import TAIL, examples_by_name
 from tests.api_story import Story
 from tests.caller import Caller
 from tests.walks.service_process import ROOT, ServiceProcess, wait_until
@@ -33,8 +33,8 @@ def tidy(value: Any, base: str, name: str = "") -> Any:
         return [tidy(item, base, name) for item in value[:MOST_ITEMS]]
     if not isinstance(value, str):
         return value
-    if name in SECRETS and name in BY_NAME:
-        return BY_NAME[name]
+    if name in SECRETS and name in examples_by_name():
+        return examples_by_name()[name]
     text = _ID.sub(rf"\1_{TAIL}", value).replace(base, "https://cqe.example.com")
     return re.sub(r"(sig=|whsec_)[\w+/=-]+", r"\1Zm9vYmFy", text)
 

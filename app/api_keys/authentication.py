@@ -11,7 +11,6 @@ from flask import Flask, Request, Response, current_app, g
 from flask import request as current_request
 
 from app.api_keys import signed_requests
-from app.api_keys.escalation import Caller
 from app.api_keys.key_cache import CachedKey, KeyCache
 from app.api_keys.key_strings import hash_of
 from app.core import errors
@@ -22,7 +21,7 @@ from app.core.runtime import Runtime
 from app.web import rate_limit
 from app.web.api import is_under_a_base
 from app.web.client_address import Address, client_address, is_trusted
-from app.web.principal import DEFAULT, current_principal
+from app.web.principal import DEFAULT
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +38,7 @@ PUBLIC_ENDPOINTS = frozenset(
         "blobs.get",
     }
 )
-_UNLESS_SET = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+_DEFAULT_HEADERS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 _FAILURES = (errors.InvalidApiKey, errors.InvalidSignature, errors.TimestampExpired)
 
 
@@ -86,13 +85,14 @@ class Authentication:
         """Spend nonce and rate limits, count the call, and check the key as it is now."""
         address = self._client_address(request)
         allowed = key.allows(address)
+        operation = (request.endpoint or "unknown").rpartition(".")[2]
         key_id = key.principal.key_id
         visit = Visit(
             now=now,
             nonce=f"{key_id}:{nonce}" if nonce else "",
             nonce_life_s=2 * self._settings.signature_window_s + 1,
             limits=self._policies.for_key(key_id, _rate_policy(request)) if allowed else (),
-            count=CallCount(key_id, now.date().isoformat(), _operation(request)),
+            count=CallCount(key_id, now.date().isoformat(), operation),
         )
         admission = self._visit(visit)
         if admission.admitted:
@@ -134,7 +134,7 @@ class Authentication:
             raise rate_limit.refuse(admission.limits)
 
     def _after_request(self, response: Response) -> Response:
-        for name, value in _UNLESS_SET:
+        for name, value in _DEFAULT_HEADERS:
             if name not in response.headers:
                 response.headers.add(name, value)
         rate_limit.add_headers(response, g.get("limits", ()), utc_now())
@@ -153,10 +153,10 @@ class Authentication:
     def _require_tls(self, request: Request) -> None:
         policy = self._settings.require_tls
         peer = request.environ.get("REMOTE_ADDR", "")
-        through_proxy = is_trusted(peer, self._settings.trusted_proxies)
-        forwarded = request.headers.get("X-Forwarded-Proto", "") if through_proxy else ""
-        secure = (forwarded or request.scheme) == "https"
-        if policy == "0" or secure:
+        is_proxied = is_trusted(peer, self._settings.trusted_proxies)
+        forwarded = request.headers.get("X-Forwarded-Proto", "") if is_proxied else ""
+        is_secure = (forwarded or request.scheme) == "https"
+        if policy == "0" or is_secure:
             return
         address = client_address(peer, "", ())
         if policy == "auto" and address is not None and address.is_loopback and not forwarded:
@@ -164,28 +164,10 @@ class Authentication:
         raise errors.TlsRequired()
 
 
-def current_caller() -> Caller:
-    """Return the caller of this request, within whose rights keys may be made and changed."""
-    principal = current_principal()
-    return Caller(
-        key_id=principal.key_id,
-        scopes=principal.scopes,
-        ip_allowlist=principal.ip_allowlist,
-        expires_at=principal.expires_at,
-        signature_policy=principal.signature_policy,
-        require_nonce=principal.require_nonce,
-    )
-
-
 def _usable(key: CachedKey | None, now: datetime) -> CachedKey:
     if key is None or not key.is_usable_at(now):
         raise errors.InvalidApiKey()
     return key
-
-
-def _operation(request: Request) -> str:
-    endpoint = request.endpoint or "unknown"
-    return endpoint.rsplit(".", 1)[-1]
 
 
 def _rate_policy(request: Request) -> str:

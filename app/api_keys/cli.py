@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime, timedelta
+from itertools import count
 from typing import Any
 
 import click
@@ -80,23 +81,23 @@ def create(
 
 @keys.command("list")
 @click.option(
-    "--unused-days", type=int, default=None, help="Only keys that were not used for so many days."
+    "--unused-days",
+    type=click.IntRange(0, 36_500),
+    help="Only keys that were not used for so many days.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(unused_days: int | None, as_json: bool) -> None:
     """List the keys with their scopes and last use."""
     meter.flush(current_runtime())
     with current_runtime().db.reading() as session:
-        keys_shown = _all_records(session)
+        rows = _all_records(session)
     if unused_days is not None:
         before = utc_now() - timedelta(days=unused_days)
-        keys_shown = [
-            key for key in keys_shown if (key["last_used_at"] or key["created_at"]) < before
-        ]
+        rows = [key for key in rows if (key["last_used_at"] or key["created_at"]) < before]
     if as_json:
-        print_json(keys_shown)
+        print_json(rows)
         return
-    for key in keys_shown:
+    for key in rows:
         used = iso_utc(key["last_used_at"]) if key["last_used_at"] else "never used"
         scopes = ",".join(key["scopes"])
         click.echo(f"{key['id']}  {key['status']:8}  {used:24}  {key['name']}  {scopes}")
@@ -137,7 +138,7 @@ def rotate(key_id: str, grace_seconds: int, as_json: bool) -> None:
 
 
 def _print_issued(issued: IssuedKey, *, as_json: bool) -> None:
-    shown = {
+    record = {
         "id": issued.key.id,
         "name": issued.key.name,
         "scopes": issued.key.scopes,
@@ -145,20 +146,19 @@ def _print_issued(issued: IssuedKey, *, as_json: bool) -> None:
         "secret": issued.pair.secret,
     }
     if as_json:
-        click.echo(json.dumps(shown))
+        click.echo(json.dumps(record))
         return
-    click.echo(f"key     {shown['id']} ({shown['name']})")
-    click.echo(f"apiKey  {shown['apiKey']}")
-    click.echo(f"secret  {shown['secret']}")
+    click.echo(f"key     {record['id']} ({record['name']})")
+    click.echo(f"apiKey  {record['apiKey']}")
+    click.echo(f"secret  {record['secret']}")
     click.echo("Store both now: they are not shown again.")
 
 
 def _all_records(session: Any) -> list[dict[str, Any]]:
-    all_keys: list[dict[str, Any]] = []
-    page = 1
-    while True:
-        listed = service.list_page(session, PageRequest(page=page, page_size=100))
-        all_keys += records.records_of(session, listed.items)
-        if page >= listed.total_pages:
-            return all_keys
-        page += 1
+    rows: list[dict[str, Any]] = []
+    for number in count(1):
+        page = service.list_page(session, PageRequest(page=number, page_size=100))
+        rows += records.records_of(session, page.items)
+        if number >= page.total_pages:
+            break
+    return rows

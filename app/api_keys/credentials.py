@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.api_keys.escalation import Caller, require_within
+from app.api_keys.escalation import require_within
 from app.api_keys.key_strings import DISPLAY_LENGTH, KeyPair, hash_of, new_pair
 from app.api_keys.models import ApiKey, Credential
 from app.core.clock import iso_utc, utc_now
 from app.core.database.rows import find_row
 from app.core.errors import Conflict
 from app.core.ids import new_id
+from app.core.principal import Principal
 from app.core.secrets.encryption import Keyring
 from app.events.catalogue import EventType
 from app.events.outbox import publish
@@ -58,7 +59,7 @@ def rotate_key(
     key_id: str,
     *,
     grace_period_s: int,
-    caller: Caller | None,
+    caller: Principal | None,
 ) -> IssuedKey:
     """Replace both strings. The previous pair works for the grace period; older pairs end now.
 
@@ -130,9 +131,8 @@ def discard(session: Session, keyring: Keyring) -> int:
     for credential in lost:
         session.delete(credential)
     session.flush()
-    kept = select(Credential.key_id)
     now = utc_now()
-    for key in session.scalars(select(ApiKey).where(ApiKey.id.not_in(kept))):
+    for key in session.scalars(select(ApiKey).where(ApiKey.id.not_in(select(Credential.key_id)))):
         key.revoked_at = key.revoked_at or now
         key.updated_at = now
     return len(lost)

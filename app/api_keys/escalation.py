@@ -1,32 +1,19 @@
 """Privilege escalation: no API key may make, change or rotate one that may do more."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from app.api_keys.models import ApiKey, SignaturePolicy
 from app.core.errors import InsufficientScope
+from app.core.principal import Principal
 
 _FROM_STRICT_TO_LAX = (SignaturePolicy.REQUIRED, SignaturePolicy.DEFAULT, SignaturePolicy.OPTIONAL)
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """The API key that makes the request. None instead means the command line, which may do all."""
-
-    key_id: str
-    scopes: frozenset[str]
-    ip_allowlist: tuple[str, ...]
-    expires_at: datetime | None
-    signature_policy: str
-    require_nonce: bool
-
-
-def require_within(caller: Caller | None, key: ApiKey) -> None:
+def require_within(caller: Principal | None, key: ApiKey) -> None:
     """Refuse to make, change, rotate or revoke a key that may do more than the caller's.
 
     A key may do more if it has another scope, works from another network or for longer, or demands
-    less of a request.
+    less of a request. The command line has no caller, and may do all.
 
     Raises:
         InsufficientScope: the message names the field.
@@ -35,7 +22,7 @@ def require_within(caller: Caller | None, key: ApiKey) -> None:
         return
     if not caller.scopes.issuperset(key.scopes):
         raise InsufficientScope("That key has, or would have, scopes that your key lacks.")
-    if caller.ip_allowlist and not _inside(key.ip_allowlist, caller.ip_allowlist):
+    if caller.ip_allowlist and not _is_inside(key.ip_allowlist, caller.ip_allowlist):
         raise InsufficientScope("ipAllowlist must lie inside that of your key.")
     if caller.expires_at is not None and (
         key.expires_at is None or key.expires_at > caller.expires_at
@@ -53,7 +40,7 @@ def _laxness(policy: str) -> int:
     return _FROM_STRICT_TO_LAX.index(SignaturePolicy(policy))
 
 
-def _inside(inner: list[str], outer: tuple[str, ...]) -> bool:
+def _is_inside(inner: list[str], outer: tuple[str, ...]) -> bool:
     return bool(inner) and all(
         any(_contains(ip_network(large), ip_network(small)) for large in outer) for small in inner
     )

@@ -10,8 +10,8 @@ from sqlalchemy import bindparam, select
 from app.api_keys.credentials import purpose_of
 from app.api_keys.models import ApiKey, Credential
 from app.core.database.session import Database
+from app.core.principal import Principal
 from app.core.secrets.encryption import Keyring
-from app.web.principal import Principal
 
 _LIFE_S = 5.0
 _MAX_ENTRIES = 1000

@@ -4,12 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 from app.api_keys import credentials, records, schemas, service
-from app.api_keys.authentication import current_caller
 from app.core.database.paging import PageRequest
 from app.core.database.session import after_commit
 from app.web.api import Blueprint, if_match
 from app.web.current import current_runtime
-from app.web.principal import KEYS, require_scope
+from app.web.principal import KEYS, current_principal, require_scope
 
 blp = Blueprint(
     "api-keys", __name__, url_prefix="/api-keys", description="API keys of integrations"
@@ -24,8 +23,7 @@ def list_api_keys(query: dict[str, PageRequest]) -> Any:
     """List the API keys, revoked ones included."""
     with current_runtime().db.reading() as session:
         page = service.list_page(session, query["page_request"])
-        shown = records.records_of(session, page.items)
-    return replace(page, items=shown)
+        return replace(page, items=records.records_of(session, page.items))
 
 
 @blp.post("")
@@ -36,7 +34,7 @@ def create_api_key(body: dict[str, Any]) -> Any:
     """Make an API key. Its two strings are in this answer only."""
     runtime = current_runtime()
     with runtime.db.writing() as session:
-        issued = service.create_key(session, runtime.keyring, **body, caller=current_caller())
+        issued = service.create_key(session, runtime.keyring, **body, caller=current_principal())
         return records.issued_record(session, issued)
 
 
@@ -48,7 +46,7 @@ def change_api_key(changes: dict[str, Any], key_id: str) -> Any:
     """Change the given fields of an API key."""
     with current_runtime().db.writing() as session:
         key = service.change_key(
-            session, key_id, changes, caller=current_caller(), if_match=if_match()
+            session, key_id, changes, caller=current_principal(), if_match=if_match()
         )
         after_commit(session, current_runtime().state.new_key_version)
         [record] = records.records_of(session, [key])
@@ -61,7 +59,7 @@ def change_api_key(changes: dict[str, Any], key_id: str) -> Any:
 def revoke_api_key(key_id: str) -> None:
     """Revoke an API key; it stops working before this answer is sent."""
     with current_runtime().db.writing() as session:
-        service.revoke_key(session, key_id, caller=current_caller())
+        service.revoke_key(session, key_id, caller=current_principal())
         after_commit(session, current_runtime().state.new_key_version)
 
 
@@ -75,7 +73,7 @@ def rotate_api_key(body: dict[str, int], key_id: str) -> Any:
     grace_s = body["grace_period_seconds"]
     with runtime.db.writing() as session:
         issued = credentials.rotate_key(
-            session, runtime.keyring, key_id, grace_period_s=grace_s, caller=current_caller()
+            session, runtime.keyring, key_id, grace_period_s=grace_s, caller=current_principal()
         )
         after_commit(session, runtime.state.new_key_version)
         return records.issued_record(session, issued)

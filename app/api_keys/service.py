@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.api_keys.credentials import IssuedKey, issue_pair
-from app.api_keys.escalation import Caller, require_within
+from app.api_keys.escalation import require_within
 from app.api_keys.models import ApiKey, Credential, SignaturePolicy
 from app.api_keys.scopes import MANAGE_KEYS, in_order
 from app.core.clock import utc_now
@@ -17,6 +17,7 @@ from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row, require_match
 from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
+from app.core.principal import Principal
 from app.core.secrets.encryption import Keyring
 from app.usage.service import name_key
 
@@ -35,7 +36,7 @@ def create_key(
     signature_policy: str = SignaturePolicy.DEFAULT,
     require_nonce: bool = False,
     expires_at: datetime | None = None,
-    caller: Caller | None = None,
+    caller: Principal | None = None,
 ) -> IssuedKey:
     """Make a key with its first credential. The strings are returned here and never again.
 
@@ -87,7 +88,7 @@ def change_key(
     key_id: str,
     changes: Mapping[str, Any],
     *,
-    caller: Caller | None,
+    caller: Principal | None,
     if_match: str | None = None,
 ) -> ApiKey:
     """Change the given fields.
@@ -103,24 +104,23 @@ def change_key(
     require_match(key, if_match)
     if key.revoked_at is not None:
         raise Conflict("The key is revoked: make a new one.")
-    changed = dict(changes)
-    if "scopes" in changed:
-        changed["scopes"] = _checked_scopes(changed["scopes"])
-    if "ip_allowlist" in changed:
-        changed["ip_allowlist"] = changed["ip_allowlist"] or []
-    if "expires_at" in changed:
-        _require_future(changed["expires_at"], now)
-    for field, value in changed.items():
+    for field, value in changes.items():
         setattr(key, field, value)
+    if "scopes" in changes:
+        key.scopes = _checked_scopes(key.scopes)
+    if "ip_allowlist" in changes:
+        key.ip_allowlist = key.ip_allowlist or []
+    if "expires_at" in changes:
+        _require_future(key.expires_at, now)
     require_within(caller, key)
-    _require_a_manager(session, key, now)
+    _require_a_manager(session, now)
     key.updated_at = now
     name_key(session, key_id=key.id, name=key.name)
     session.flush()
     return key
 
 
-def revoke_key(session: Session, key_id: str, *, caller: Caller | None) -> ApiKey:
+def revoke_key(session: Session, key_id: str, *, caller: Principal | None) -> ApiKey:
     """Revoke a key for good; a revoked key stays as it is.
 
     Raises:
@@ -135,7 +135,7 @@ def revoke_key(session: Session, key_id: str, *, caller: Caller | None) -> ApiKe
         key.updated_at = now
         session.flush()
         if caller is not None:
-            _require_a_manager(session, key, now)
+            _require_a_manager(session, now)
     return key
 
 
@@ -149,7 +149,7 @@ def _active(session: Session, now: datetime) -> list[ApiKey]:
     return [key for key in keys if key.status_at(now) == "active"]
 
 
-def _require_a_manager(session: Session, changed: ApiKey, now: datetime) -> None:
+def _require_a_manager(session: Session, now: datetime) -> None:
     session.flush()
     if not any(MANAGE_KEYS in key.scopes for key in _active(session, now)):
         raise Conflict("No active key with the scope keys:manage would be left: make one first.")

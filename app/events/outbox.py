@@ -13,7 +13,7 @@ from app.events.models import Event
 from app.events.payloads import EventData
 
 MAX_BODY_BYTES = 256 * 1024
-_LONGEST_KEPT = 1024
+_LONGEST_TEXT = 1024
 
 
 def publish(session: Session, event_type: EventType, data: EventData) -> Event:
@@ -58,6 +58,6 @@ def _event(event_type: EventType, data: EventData) -> Event:
 def _thinned(data: Mapping[str, object]) -> dict[str, object]:
     """Empty the long texts so that the event keeps its schema; readers get the rest by its ids."""
     return {
-        name: "" if isinstance(value, str) and len(value) > _LONGEST_KEPT else value
+        name: "" if isinstance(value, str) and len(value) > _LONGEST_TEXT else value
         for name, value in data.items()
     }

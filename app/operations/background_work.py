@@ -37,6 +37,7 @@ from app.privacy import jobs as erasures
 from app.privacy import retention
 from app.privacy import service as erasing
 from app.usage import jobs as usage
+from app.usage import meter
 from app.webhooks import history as deliveries
 from app.wiring import build_runtime
 
@@ -97,7 +98,7 @@ def _purge_in_batches(runtime: Runtime, purge: Callable[[Session], int]) -> None
 
 
 TASKS: tuple[PeriodicTask, ...] = (
-    PeriodicTask("meter", 5, usage.flush_meter, on_each_host=True),
+    PeriodicTask("meter", 5, meter.flush, on_each_host=True),
     PeriodicTask("quotas", 5, usage.check_quotas),
     PeriodicTask("storage", 3600, audio_files.measure_storage),
     PeriodicTask("counted batches", 3600, usage.purge_batches),

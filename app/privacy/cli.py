@@ -30,10 +30,10 @@ def erase(customer_ref: str, yes: bool, as_json: bool) -> None:
         erasure_id = service.request(session, customer_ref, requested_by="cli")["erasure_id"]
     jobs.run_erasure(runtime, erasure_id)
     with runtime.db.reading() as session:
-        done = service.show(session, erasure_id)
+        erasure = service.show(session, erasure_id)
     if as_json:
-        click.echo(json.dumps({"id": erasure_id, "status": done["status"], **done["counts"]}))
+        click.echo(json.dumps({"id": erasure_id, "status": erasure["status"], **erasure["counts"]}))
         return
-    click.echo(f"{erasure_id}: {done['status']}")
-    for name, count in done["counts"].items():
+    click.echo(f"{erasure_id}: {erasure['status']}")
+    for name, count in erasure["counts"].items():
         click.echo(f"  {name}: {count}")

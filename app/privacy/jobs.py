@@ -47,7 +47,7 @@ def repeat_erasures(runtime: Runtime) -> int:
     """Erase again what the records of erasures name and a restored database contains.
 
     Returns:
-        The number of erasures that the database did not know.
+        The number of erasures that the database did not contain.
 
     Raises:
         StorageAway: the storage of the records does not answer.
@@ -55,13 +55,13 @@ def repeat_erasures(runtime: Runtime) -> int:
     records = ErasureRecords.of(runtime)
     names = records.names()
     with runtime.db.reading() as session:
-        erasure_ids = service.not_known(session, sorted(names))
+        erasure_ids = service.unknown(session, sorted(names))
     for erasure_id in erasure_ids:
         batches = [batch for name in names[erasure_id] for batch in records.read(name)]
         # One transaction, so that a crash repeats the whole erasure.
         with runtime.db.writing() as session:
             deployment.lock(session)
-            if service.not_known(session, [erasure_id]):  # else another host was faster
+            if service.unknown(session, [erasure_id]):  # else another host was faster
                 for batch in batches:
                     service.erase_again(session, erasure_id, batch)
     if erasure_ids:

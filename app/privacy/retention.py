@@ -63,13 +63,12 @@ def _repeat(runtime: Runtime, days: int, step: Step) -> None:
     if days == 0:
         return
     before = utc_now() - timedelta(days=days)
-    while _run_step(runtime, before, step):
+    while True:
+        with runtime.db.writing() as session:
+            count = step(session, before)
+        if count == 0:
+            return
         time.sleep(_BETWEEN_BATCHES_S)
-
-
-def _run_step(runtime: Runtime, before: datetime, step: Step) -> int:
-    with runtime.db.writing() as session:
-        return step(session, before)
 
 
 def _erase_raw_texts(session: Session, before: datetime) -> int:

@@ -42,7 +42,6 @@ _STATUS = {
     JobState.FAILED: "failed",
 }
 
-
 Erase = Callable[[Session, Sequence[str]], dict[str, int]]
 
 
@@ -66,7 +65,7 @@ def request(session: Session, customer_ref: str, *, requested_by: str) -> dict[s
     session.add(job)
     session.flush()
     ring_after_commit(session, bell(job.id))
-    return _shown(job)
+    return _record(job)
 
 
 def show(session: Session, erasure_id: str) -> dict[str, Any]:
@@ -75,8 +74,7 @@ def show(session: Session, erasure_id: str) -> dict[str, Any]:
     Raises:
         NotFound: there is no such erasure.
     """
-    job = find_row(session, Erasure, erasure_id, "erasure")
-    return _shown(job)
+    return _record(find_row(session, Erasure, erasure_id, "erasure"))
 
 
 def claim(session: Session, erasure_id: str) -> Lease[Erasure] | None:
@@ -115,10 +113,10 @@ def erase_batch(session: Session, lease: Lease[Erasure], batch: ErasureBatch) ->
     _erase(session, job, confirmed(session, job.id, batch))
 
 
-def not_known(session: Session, erasure_ids: Sequence[str]) -> list[str]:
+def unknown(session: Session, erasure_ids: Sequence[str]) -> list[str]:
     """Return the erasures that this database does not know: it is older than they are."""
-    known = set(session.scalars(select(Erasure.id)))
-    return [erasure_id for erasure_id in erasure_ids if erasure_id not in known]
+    stored = set(session.scalars(select(Erasure.id)))
+    return [erasure_id for erasure_id in erasure_ids if erasure_id not in stored]
 
 
 def erase_again(session: Session, erasure_id: str, batch: ErasureBatch) -> None:
@@ -196,12 +194,12 @@ def _ids_of(
     limit: int,
     among: Sequence[str] | None = None,
 ) -> Sequence[str]:
-    """Return the ids of a customer's sources of one type, or those of them in `among`."""
+    """Return the ids of a customer's sources of one type; with `among`, only of these."""
     sources = _SOURCE_TYPES[source_type]
-    theirs = select(sources.ids).where(sources.is_of(customer_ref)).limit(limit)
+    statement = select(sources.ids).where(sources.is_of(customer_ref)).limit(limit)
     if among is not None:
-        theirs = theirs.where(sources.ids.in_(among))
-    return session.scalars(theirs).all()
+        statement = statement.where(sources.ids.in_(among))
+    return session.scalars(statement).all()
 
 
 def _erase(session: Session, job: Erasure, batch: ErasureBatch) -> None:
@@ -215,13 +213,13 @@ def _erase_evaluations(session: Session, source_ids: Sequence[str]) -> dict[str,
 
 
 def _end(session: Session, job: Erasure, state: JobState) -> None:
-    retired = exports.withdraw_texts(session) if any(job.counts.values()) else 0
-    job.counts = {**job.counts, "exports": job.counts["exports"] + retired}
+    withdrawn = exports.withdraw_texts(session) if any(job.counts.values()) else 0
+    job.counts = {**job.counts, "exports": job.counts["exports"] + withdrawn}
     job.customer_ref = None
     leases.end(job, state, utc_now())
 
 
-def _shown(job: Erasure) -> dict[str, Any]:
+def _record(job: Erasure) -> dict[str, Any]:
     return {
         "erasure_id": job.id,
         "status": _STATUS[JobState(job.state)],

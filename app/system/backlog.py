@@ -27,7 +27,7 @@ _JOBS: tuple[type[LeasedJob], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class OpenWork:
-    """Open work of one kind; `oldest_at` is when the oldest was queued, None without any."""
+    """Work of one kind; `oldest_at` is when the oldest was queued or due, None without any."""
 
     kind: str
     waiting: int
@@ -35,36 +35,26 @@ class OpenWork:
     oldest_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class DueJobs:
-    """Jobs of one kind for metrics; `oldest_due_at` is None where none waits."""
-
-    kind: str
-    due: int
-    running: int
-    oldest_due_at: datetime | None
-
-
 def open_work(session: Session, now: datetime) -> list[OpenWork]:
-    """Return the open work of every kind, webhook deliveries that are due last."""
-    listed = [_of_jobs(session, table) for table in _JOBS]
+    """Return the open work of every kind; last, the webhook deliveries that are due."""
+    jobs = [_of_jobs(session, table) for table in _JOBS]
     due = webhooks.due(session, now)
-    return [*listed, OpenWork("deliveries", due.waiting, due.running, due.oldest_at)]
+    return [*jobs, OpenWork("deliveries", due.waiting, due.running, due.oldest_at)]
 
 
-def due_jobs(session: Session, now: datetime) -> list[DueJobs]:
+def due_jobs(session: Session, now: datetime) -> list[OpenWork]:
     """Return the jobs of every kind that a worker could take now, and those at work."""
     return [_due_of(session, table, now) for table in _JOBS]
 
 
-def _due_of(session: Session, table: type[LeasedJob], now: datetime) -> DueJobs:
+def _due_of(session: Session, table: type[LeasedJob], now: datetime) -> OpenWork:
     due_count, oldest = session.execute(
         select(func.count(), func.min(table.due_at))
         .where(table.state == JobState.QUEUED)
         .where(table.due_at <= now)
     ).one()
     running = select(func.count()).where(table.state == JobState.RUNNING)
-    return DueJobs(table.kind, due_count, session.scalar(running) or 0, oldest)
+    return OpenWork(table.kind, due_count, session.scalar(running) or 0, oldest)
 
 
 def _of_jobs(session: Session, table: type[LeasedJob]) -> OpenWork:

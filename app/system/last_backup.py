@@ -1,6 +1,6 @@
 """Note of the last backup, for `doctor` and the System page."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -22,16 +22,16 @@ class LastBackup:
 
 def note(data_dir: Path, folder: Path, size_bytes: int) -> None:
     """Remember a backup that was made now."""
-    made = LastBackup(utc_now(), str(folder), size_bytes)
-    (data_dir / _FILE).write_bytes(orjson.dumps(asdict(made)))
+    backup = LastBackup(utc_now(), str(folder), size_bytes)
+    (data_dir / _FILE).write_bytes(orjson.dumps(backup))
 
 
 def find(data_dir: Path) -> LastBackup | None:
     """Return the last backup; None if there was none, or its note is damaged."""
     try:
-        noted = orjson.loads((data_dir / _FILE).read_bytes())
+        fields = orjson.loads((data_dir / _FILE).read_bytes())
         return LastBackup(
-            datetime.fromisoformat(noted["made_at"]), noted["folder"], noted["size_bytes"]
+            datetime.fromisoformat(fields["made_at"]), fields["folder"], fields["size_bytes"]
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -93,9 +93,9 @@ def _host_info(session: Session) -> Metric:
         "cqe_host_info", "Roles and version of this host.", labels=["role", "version"]
     )
     services = [row for row in list_running(session) if row.id == owner.this_host()]
-    found = {(row.service, row.version) for row in services if row.service == WEB}
-    found |= {(role, row.version) for row in services for role in row.roles}
-    for labels in sorted(found):
+    roles = {(row.service, row.version) for row in services if row.service == WEB}
+    roles |= {(role, row.version) for row in services for role in row.roles}
+    for labels in sorted(roles):
         family.add_metric(labels, 1)
     return family
 
@@ -105,7 +105,7 @@ def _of_database(session: Session, now: datetime) -> Iterator[Metric]:
     yield _gauge(
         "cqe_jobs_due",
         "Jobs that wait for a worker.",
-        {job.kind: job.due for job in jobs},
+        {job.kind: job.waiting for job in jobs},
         "kind",
     )
     yield _gauge(
@@ -117,7 +117,7 @@ def _of_database(session: Session, now: datetime) -> Iterator[Metric]:
     yield _gauge(
         "cqe_jobs_oldest_due_age_seconds",
         "How long the oldest waiting job has been due.",
-        {job.kind: _age(job.oldest_due_at, now) for job in jobs},
+        {job.kind: _age(job.oldest_at, now) for job in jobs},
         "kind",
     )
     yield from _of_webhooks(by_subscription(session), now)

@@ -56,8 +56,8 @@ def choose(settings: Settings, bundled: str | None = None) -> QueueChoice:
             return QueueChoice(url, program, f"embedded: {program}")
     bundled = bundled_program() if bundled is None else bundled
     if bundled and not is_genuine(Path(bundled)):
-        problem = f"none: {bundled} is not the program that was packaged; install it again"
-        return QueueChoice("", "", problem)
+        description = f"none: {bundled} is not the program that was packaged; install it again"
+        return QueueChoice("", "", description)
     if bundled:
         return QueueChoice(url, bundled, "embedded: the bundled valkey-server")
     return QueueChoice("", "", "none was found: jobs start a little later")

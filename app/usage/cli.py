@@ -2,15 +2,16 @@
 
 import json
 import re
-from typing import Any
 
 import click
 
 from app.core.clock import iso_utc, utc_now
 from app.usage import meter, reports
-from app.usage.periods import period_of
+from app.usage.periods import FORM, period_of
 from app.usage.plan import plan_of
+from app.usage.schemas import KeyUsageSchema, UsageSummarySchema
 from app.web.current import current_runtime
+from app.web.schemas.dump import dump
 
 
 @click.group("usage")
@@ -23,7 +24,7 @@ def usage() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(period: str, *, as_json: bool) -> None:
     """Show calls, webhook deliveries and storage of a billing period, and the calls of each key."""
-    if period and not re.fullmatch("[0-9]{4}-(0[1-9]|1[0-2])", period, re.ASCII):
+    if period and not re.fullmatch(FORM, period, re.ASCII):
         raise click.BadParameter("must be a month such as 2026-11.", param_hint="--period")
     runtime = current_runtime()
     period = period or period_of(utc_now())
@@ -32,7 +33,8 @@ def show(period: str, *, as_json: bool) -> None:
         summary = reports.summary(session, period, plan_of(runtime.settings))
         keys = reports.by_key(session, period)
     if as_json:
-        click.echo(json.dumps(_as_json(summary, keys), default=iso_utc))
+        dumped_keys = [dump(KeyUsageSchema(), key) for key in keys]
+        click.echo(json.dumps({**dump(UsageSummarySchema(), summary), "keys": dumped_keys}))
         return
     click.echo(f"{period}, plan {summary['tier']}")
     for metric, amounts in summary["usage"].items():
@@ -41,20 +43,3 @@ def show(period: str, *, as_json: bool) -> None:
     for key in keys:
         used = iso_utc(key["last_used_at"]) if key["last_used_at"] else "never used"
         click.echo(f"{key['key_id']}  {key['calls']:>12,} calls  {used:24}  {key['name']}")
-
-
-def _as_json(summary: dict[str, Any], keys: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "billingPeriod": summary["billing_period"],
-        "tier": summary["tier"],
-        "usage": summary["usage"],
-        "keys": [
-            {
-                "keyId": key["key_id"],
-                "name": key["name"],
-                "calls": key["calls"],
-                "lastUsedAt": key["last_used_at"],
-            }
-            for key in keys
-        ],
-    }

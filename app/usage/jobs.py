@@ -6,11 +6,6 @@ from app.usage import meter, quotas
 from app.usage.plan import plan_of
 
 
-def flush_meter(runtime: Runtime) -> None:
-    """Move the counted calls into the records."""
-    meter.flush(runtime)
-
-
 def check_quotas(runtime: Runtime) -> None:
     """Publish quota warnings that are due; writes only if there are any."""
     plan, now = plan_of(runtime.settings), utc_now()

@@ -41,7 +41,7 @@ def flush(runtime: Runtime) -> int:
 
 
 def flush_host(runtime: Runtime) -> None:
-    """Move the calls that only this host has counted, as it does while Redis is away."""
+    """Move the calls that this host alone has counted, as it does while Redis is away."""
     _flush_source(runtime, runtime.state.host_source)
 
 

@@ -2,6 +2,9 @@
 
 from datetime import UTC, datetime
 
+# As a regular expression.
+FORM = "[0-9]{4}-(0[1-9]|1[0-2])"
+
 
 def period_of(moment: datetime) -> str:
     """Return the billing period of a time."""
@@ -11,11 +14,6 @@ def period_of(moment: datetime) -> str:
 def date_of(moment: datetime) -> str:
     """Return the UTC day of a time, YYYY-MM-DD."""
     return moment.astimezone(UTC).date().isoformat()
-
-
-def first_day(period: str) -> str:
-    """Return the first date of a period."""
-    return f"{period}-01"
 
 
 def bounds(period: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from app.core.database.upserts import upsert_into
 from app.core.ids import new_id
 from app.usage.metrics import UsageMetric
 from app.usage.models import MeteredKey, UsageRecord
-from app.usage.periods import bounds, first_day
+from app.usage.periods import bounds
 
 _DAY = ("date", "type", "key_id", "operation")
 _STORAGE = "storage"
@@ -58,7 +58,8 @@ def raise_peak(session: Session, *, period: str, date: str, quantity: int) -> No
     if quantity <= _stored(session, period):
         return
     # Concurrent writers lock this row first, so that the second one sees what the first added.
-    add(session, [Addition(first_day(period), UsageMetric.STORAGE_GB, "", _STORAGE, 0)])
+    first_day, _ = bounds(period)
+    add(session, [Addition(first_day, UsageMetric.STORAGE_GB, "", _STORAGE, 0)])
     growth = quantity - _stored(session, period)
     if growth > 0:
         add(session, [Addition(date, UsageMetric.STORAGE_GB, "", _STORAGE, growth)])

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
 from app.core.database.paging import Page, PageRequest, select_page
+from app.core.names import camel_case
 from app.usage.metrics import UNITS, UsageMetric, in_unit
 from app.usage.models import MeteredKey, UsageRecord
 from app.usage.periods import bounds
@@ -65,14 +66,14 @@ def list_details(
     key_id: str | None = None,
 ) -> Page[dict[str, Any]]:
     """List the records of a period: one for each day, key and operation, newest day first."""
-    chosen = [] if key_id is None else [UsageRecord.key_id == key_id]
+    criteria = [] if key_id is None else [UsageRecord.key_id == key_id]
     count = select(func.count()).select_from(UsageRecord)
-    total_count = session.scalar(count.where(*_counted(period, metric), *chosen)) or 0
+    total_count = session.scalar(count.where(*_counted(period, metric), *criteria)) or 0
     if metric is not None:
-        chosen.append(UsageRecord.type == metric)
+        criteria.append(UsageRecord.type == metric)
     page = select_page(
         session,
-        _DETAILS.where(*_in(period), *chosen),
+        _DETAILS.where(*_in(period), *criteria),
         request,
         sortable={"date": UsageRecord.date},
         tail=UsageRecord.id,
@@ -124,15 +125,10 @@ def _record(row: Any, period: str) -> dict[str, Any]:
         "type": metric.value,
         "key_id": row["key_id"] or None,
         "key_name": row["name"],
-        "operation": _operation_id(row["operation"]) if is_call else row["operation"],
+        # Of a call, the operation id in the OpenAPI document.
+        "operation": camel_case(row["operation"]) if is_call else row["operation"],
         "quantity": in_unit(metric, row["quantity"]),
         "unit": UNITS[metric],
         # Usage that is not billed is not metered: tests, redeliveries, calls that failed with 5xx.
         "billable": True,
     }
-
-
-def _operation_id(endpoint: str) -> str:
-    """Return the operation id of an endpoint function in the OpenAPI document."""
-    first, *rest = endpoint.split("_")
-    return first + "".join(word.capitalize() for word in rest)

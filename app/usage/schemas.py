@@ -3,6 +3,7 @@
 from marshmallow import fields
 
 from app.usage.metrics import UNITS, UsageMetric
+from app.usage.periods import FORM
 from app.web.schemas.base import CamelSchema
 from app.web.schemas.fields import Choice, Flag, Moment, Nested, Number, Pattern, Reference, Whole
 from app.web.schemas.pagination import PageQuery, sort_field
@@ -12,7 +13,7 @@ _TYPES = tuple(UsageMetric)
 
 def _period(*, required: bool = False) -> Pattern:
     hint = "billingPeriod must be a month such as 2026-11."
-    return Pattern("[0-9]{4}-(0[1-9]|1[0-2])", hint, required=required)
+    return Pattern(FORM, hint, required=required)
 
 
 class BillingPeriodQuery(CamelSchema):

@@ -29,11 +29,11 @@ def note_storage(session: Session, *, size_bytes: int, now: datetime) -> None:
 
 def name_key(session: Session, *, key_id: str, name: str) -> None:
     """Set the name of a key in reports of usage."""
-    known = session.get(MeteredKey, key_id)
-    if known is None:
+    key = session.get(MeteredKey, key_id)
+    if key is None:
         session.add(MeteredKey(key_id=key_id, name=name))
     else:
-        known.name = name
+        key.name = name
 
 
 def last_uses(session: Session, key_ids: Sequence[str]) -> dict[str, datetime | None]:

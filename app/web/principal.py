@@ -1,34 +1,20 @@
-"""Principal of a request, and the scopes that endpoints need."""
+"""Principal of the current request, and the scopes that endpoints need."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, TypeVar
 
 from flask import g
 
 from app.core.errors import InsufficientScope
+from app.core.principal import Principal
 
 View = TypeVar("View", bound=Callable[..., Any])
 
 DEFAULT, EXPENSIVE, KEYS = "default", "expensive", "keys"
 
 
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """The authenticated API key of the current request."""
-
-    key_id: str
-    name: str
-    scopes: frozenset[str]
-    ip_allowlist: tuple[str, ...]
-    expires_at: datetime | None
-    signature_policy: str
-    require_nonce: bool
-
-
 def current_principal() -> Principal:
-    """Return the authenticated API key of the current request."""
+    """Return the principal of the current request."""
     principal: Principal = g.principal
     return principal
 

@@ -48,11 +48,11 @@ def deliveries(subscription_id: str, status: str | None, limit: int, *, as_json:
     request = PageRequest(page_size=limit)
     filters = {"status": status} if status else {}
     with current_runtime().db.reading() as session:
-        listed = history.list_page(session, subscription_id, request, **filters).items
+        rows = history.list_page(session, subscription_id, request, **filters).items
     if as_json:
-        print_json([{**row, "attempts": [*map(dict, row["attempts"])]} for row in listed])
+        print_json([{**row, "attempts": [*map(dict, row["attempts"])]} for row in rows])
         return
-    for delivery in listed:
+    for delivery in rows:
         outcome = delivery["attempts"][-1]["outcome"] if delivery["attempts"] else "-"
         click.echo(
             f"{delivery['id']}  {iso_utc(delivery['created_at'])}  {delivery['event']:20}  "

@@ -69,17 +69,16 @@ def send_test(
         InvalidInput: the subscription does not include that type.
     """
     subscription = service.get(session, subscription_id)
-    chosen = event or subscription.events[0]
-    if chosen not in subscription.events:
+    event_type = EventType(event or subscription.events[0])
+    if event_type not in subscription.events:
         message = f"This must be one of {', '.join(subscription.events)}."
         raise InvalidInput.field("event", message, code="ENUM")
-    event_type = EventType(chosen)
     sample = outbox.record(session, event_type, sample_of(event_type))
     row = delivery_row(
-        sample.id, chosen, subscription_id, now=sample.occurred_at, trigger=Trigger.TEST
+        sample.id, sample.type, subscription_id, now=sample.occurred_at, trigger=Trigger.TEST
     )
     write(session, [row])
-    return StartedDelivery(row["id"], sample.id, chosen)
+    return StartedDelivery(row["id"], sample.id, sample.type)
 
 
 def redeliver(session: Session, subscription_id: str, delivery_id: str) -> StartedDelivery:

@@ -58,11 +58,11 @@ def list_page(
         NotFound: there is no such subscription, or its history has expired.
     """
     find_row(session, Subscription, subscription_id, "webhook")
-    wanted = [Delivery.subscription_id == subscription_id, *conditions(_FILTERS, filters)]
-    total = session.scalar(select(func.count()).select_from(Delivery).where(*wanted)) or 0
+    criteria = [Delivery.subscription_id == subscription_id, *conditions(_FILTERS, filters)]
+    total = session.scalar(select(func.count()).select_from(Delivery).where(*criteria)) or 0
     page = select_page(
         session,
-        _COLUMNS.where(*wanted),
+        _COLUMNS.where(*criteria),
         request,
         sortable=_SORTABLE,
         tail=Delivery.id,

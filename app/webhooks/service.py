@@ -1,10 +1,10 @@
 """Subscriptions: create, list, change and delete them, and rotate their secrets."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, literal_column, select, update
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -17,19 +17,19 @@ from app.core.ids import new_id
 from app.core.queue import Bell
 from app.core.secrets.encryption import Keyring
 from app.webhooks import signing_secrets
-from app.webhooks.cancellation import cancel_pending
-from app.webhooks.models import Subscription
+from app.webhooks.enums import DeliveryState
+from app.webhooks.models import Delivery, Subscription
 
 MOST_SUBSCRIPTIONS = 50
 SENDER_BELL = Bell("webhooks", once=True)
 
 _SORTABLE = {"created_at": Subscription.created_at}
 _NOT_DELETED = Subscription.deleted_at.is_(None)
-_SHOWN = (
+_FIELDS = (
     *("id", "url", "events", "description", "active"),
     *("created_at", "updated_at", "failing_since", "deactivated_at"),
 )
-_COLUMNS = select(*(getattr(Subscription, name) for name in _SHOWN)).where(_NOT_DELETED)
+_COLUMNS = select(*(getattr(Subscription, name) for name in _FIELDS)).where(_NOT_DELETED)
 
 
 def create(
@@ -139,11 +139,25 @@ def rotate_secret(
     return _with_secret(subscription, secret)
 
 
+def cancel_pending(session: Session, subscription_id: str, *, now: datetime) -> None:
+    """Cancel every delivery that is not being sent at this moment; a recovery finds them."""
+    session.execute(
+        update(Delivery)
+        .where(
+            Delivery.subscription_id == subscription_id,
+            # A literal, not a parameter: SQLite uses a partial index only for a literal.
+            Delivery.state == literal_column("'pending'"),
+        )
+        .values(state=DeliveryState.CANCELED, finished_at=now)
+        .execution_options(synchronize_session=False)
+    )
+
+
 def _touch(subscription: Subscription) -> None:
     subscription.updated_at = utc_now()
     subscription.version += 1
 
 
 def _with_secret(subscription: Subscription, secret: str) -> dict[str, Any]:
-    shown = {name: getattr(subscription, name) for name in (*_SHOWN, "version")}
-    return {**shown, "signing_secret": secret}
+    record = {name: getattr(subscription, name) for name in (*_FIELDS, "version")}
+    return {**record, "signing_secret": secret}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import requests
 
-from app.web.openapi.collection import SIGN
+from app.web.openapi.collection import SIGN_SCRIPT
 from tests.caller import Caller
 
 # What Postman offers to the script, on top of Node's own cryptography.
@@ -61,7 +61,7 @@ def test_its_script_signs(collection: dict[str, Any], client: Caller) -> None:
     if node is None:
         pytest.skip("node is not installed")
     [event] = collection["event"]
-    assert event["script"]["exec"] == SIGN.splitlines()
+    assert event["script"]["exec"] == SIGN_SCRIPT.read_text().splitlines()
     [created] = [
         entry["request"]
         for folder in collection["item"]
@@ -71,7 +71,15 @@ def test_its_script_signs(collection: dict[str, Any], client: Caller) -> None:
     ]
     path, body = "/api/v1/engagements", created["body"]["raw"]
     ran = subprocess.run(
-        [node, "-e", SANDBOX % json.dumps(SIGN), path, body, client.api_key, client.secret],
+        [
+            node,
+            "-e",
+            SANDBOX % json.dumps(SIGN_SCRIPT.read_text()),
+            path,
+            body,
+            client.api_key,
+            client.secret,
+        ],
         capture_output=True,
         text=True,
         check=True,

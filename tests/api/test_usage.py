@@ -18,7 +18,7 @@ from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.request_limits.values import CallCount, Visit
 from app.core.runtime import Runtime
-from app.usage import jobs, reports, service
+from app.usage import jobs, meter, reports, service
 from app.usage.cli import usage as usage_command
 from app.usage.periods import period_of
 from tests.caller import Caller, error_code, findings
@@ -266,13 +266,13 @@ def test_a_quota_warning_is_published_once_for_each_metric_and_period(
         client.get("/engagements")
     deliver(runtime, now, 7)
     store(runtime, 799_999_000, now)
-    jobs.flush_meter(runtime)
+    meter.flush(runtime)
     jobs.check_quotas(runtime)
     assert quota_warnings(runtime) == []
     client.get("/engagements")
     deliver(runtime, now, 2)
     store(runtime, 800_000_000, now)
-    jobs.flush_meter(runtime)
+    meter.flush(runtime)
     for _ in range(3):
         jobs.check_quotas(runtime)
     common = {"billing_period": period_of(now), "threshold_percent": 80}

@@ -73,7 +73,7 @@ def answer(queues: ReceiverQueues, name: str, reply: Reply = QUICK, times: int =
 
 def in_flight_after(queues: ReceiverQueues, name: str, *replies: Reply) -> int:
     """Return how many requests a receiver that is behind gets at once after these replies."""
-    queues.wanted(name, overdue_s=BEHIND)
+    queues.room_for(name, overdue_s=BEHIND)
     for reply in replies:
         answer(queues, name, reply)
     queues.add(claims(name, 20))
@@ -82,7 +82,7 @@ def in_flight_after(queues: ReceiverQueues, name: str, *replies: Reply) -> int:
 
 def test_a_receiver_that_keeps_up_gets_one_request_at_a_time(queues: ReceiverQueues) -> None:
     answer(queues, "a", times=20)
-    queues.wanted("a", overdue_s=BEHIND_AFTER_S - 1)
+    queues.room_for("a", overdue_s=BEHIND_AFTER_S - 1)
     queues.add(claims("a", 10))
     assert len(queues.start()) == 1
 
@@ -104,7 +104,7 @@ def test_each_failure_halves_the_slots(queues: ReceiverQueues, failure: Reply) -
 
 
 def test_a_failure_within_the_service_says_nothing_of_the_receiver(queues: ReceiverQueues) -> None:
-    queues.wanted("a", overdue_s=BEHIND)
+    queues.room_for("a", overdue_s=BEHIND)
     answer(queues, "a", times=7)
     queues.add(claims("a", 20))
     failed, *others = queues.start()
@@ -116,13 +116,13 @@ def test_a_failure_within_the_service_says_nothing_of_the_receiver(queues: Recei
 def test_a_receiver_is_behind_until_it_has_caught_up_to_within_a_second(
     queues: ReceiverQueues,
 ) -> None:
-    queues.wanted("a", overdue_s=BEHIND)
+    queues.room_for("a", overdue_s=BEHIND)
     answer(queues, "a", times=10)
-    queues.wanted("a", overdue_s=2)
+    queues.room_for("a", overdue_s=2)
     queues.add(claims("a", 30))
     started = queues.start()
     assert len(started) == 8
-    queues.wanted("a", overdue_s=0.5)
+    queues.room_for("a", overdue_s=0.5)
     assert [queues.finish(each, QUICK)[0] for each in started[:7]] == [None] * 7
     assert queues.finish(started[7], QUICK)[0] is not None
 
@@ -130,7 +130,7 @@ def test_a_receiver_is_behind_until_it_has_caught_up_to_within_a_second(
 def test_every_receiver_has_a_slot_beside_fifty_that_hang(queues: ReceiverQueues) -> None:
     names = [f"h{number}-" for number in range(49)]
     for name in names:
-        queues.wanted(name, overdue_s=BEHIND)
+        queues.room_for(name, overdue_s=BEHIND)
         answer(queues, name, times=7)
     for name in names:
         queues.add(claims(name, 10))
@@ -142,7 +142,7 @@ def test_every_receiver_has_a_slot_beside_fifty_that_hang(queues: ReceiverQueues
 def test_slow_receivers_get_at_most_half_of_the_shared_slots(queues: ReceiverQueues) -> None:
     names = [f"s{number}-" for number in range(20)]
     for name in names:
-        queues.wanted(name, overdue_s=BEHIND)
+        queues.room_for(name, overdue_s=BEHIND)
         answer(queues, name, SLOW, times=7)
     for name in names:
         queues.add(claims(name, 10))
@@ -166,18 +166,18 @@ def test_a_queue_holds_what_its_receiver_answers_in_a_second(
     queues: ReceiverQueues, duration_ms: int, expected: int
 ) -> None:
     answer(queues, "a", Reply(AttemptOutcome.SUCCESS, duration_ms, status_code=200))
-    assert queues.wanted("a", overdue_s=0) == expected
+    assert queues.room_for("a", overdue_s=0) == expected
 
 
 def test_a_receiver_that_never_answered_gets_one_claim(queues: ReceiverQueues) -> None:
-    assert queues.wanted("a", overdue_s=BEHIND) == 1
+    assert queues.room_for("a", overdue_s=BEHIND) == 1
 
 
 def test_a_queue_asks_for_more_once_when_half_of_its_claims_are_left(
     queues: ReceiverQueues,
 ) -> None:
     answer(queues, "a", times=20)
-    number = queues.wanted("a", overdue_s=0)
+    number = queues.room_for("a", overdue_s=0)
     queues.add(claims("a", number))
     [claim] = queues.start()
     asked = []
@@ -189,7 +189,7 @@ def test_a_queue_asks_for_more_once_when_half_of_its_claims_are_left(
         claim = following
     assert asked.count(True) == 1
     assert asked.index(True) == pytest.approx(number / 2, abs=2)
-    assert queues.wanted("a", overdue_s=0) == number
+    assert queues.room_for("a", overdue_s=0) == number
 
 
 def test_claims_that_waited_too_long_are_withdrawn(queues: ReceiverQueues, clock: Clock) -> None:
@@ -200,14 +200,14 @@ def test_claims_that_waited_too_long_are_withdrawn(queues: ReceiverQueues, clock
     assert queues.withdraw({"a": 1}) == []
     clock.now += 0.1
     assert [each.delivery_id for each in queues.withdraw({"a": 1})] == ["a1", "a2"]
-    assert len(queues.held()) == 3
+    assert len(queues.delivery_ids()) == 3
 
 
 def test_claims_that_waited_too_long_never_start_though_their_receiver_answers(
     queues: ReceiverQueues, clock: Clock
 ) -> None:
     answer(queues, "a", times=20)
-    queues.add(claims("a", queues.wanted("a", overdue_s=0)))
+    queues.add(claims("a", queues.room_for("a", overdue_s=0)))
     following: Claim | None
     [following] = queues.start()
     sent = 0
@@ -232,7 +232,7 @@ def test_claims_of_a_changed_or_deleted_receiver_are_withdrawn(queues: ReceiverQ
 def test_an_empty_queue_of_a_receiver_that_is_gone_is_forgotten(queues: ReceiverQueues) -> None:
     answer(queues, "a")
     queues.forget_others([])
-    assert queues.wanted("a", overdue_s=0) == 1
+    assert queues.room_for("a", overdue_s=0) == 1
 
 
 def test_the_age_of_a_claim_does_not_follow_the_wall_clock() -> None:

@@ -33,7 +33,7 @@ def claim(harness: WebhookHarness, owner: str = HERE) -> list[claims.Claim]:
 def orphans(harness: WebhookHarness, *held: str, after_s: float = 0, owner: str = HERE) -> int:
     now = utc_now() + timedelta(seconds=after_s)
     with harness.runtime.db.reading() as session:
-        return len(reclaim.list_orphaned(session, owner=owner, held=set(held), now=now))
+        return len(reclaim.list_orphaned(session, owner=owner, queued=set(held), now=now))
 
 
 def name_of_a_dead_process() -> str:
@@ -98,7 +98,7 @@ def test_a_reclaimed_attempt_is_not_counted_and_pauses_from_the_fifth_on(
         assert claimed.attempt == 1
         now = utc_now()
         with due.runtime.db.writing() as session:
-            orphaned = reclaim.list_orphaned(session, owner=HERE, held=set(), now=now + LEASE * 2)
+            orphaned = reclaim.list_orphaned(session, owner=HERE, queued=set(), now=now + LEASE * 2)
             reclaim.reclaim(session, orphaned, now=now)
             delivery = session.get_one(Delivery, claimed.delivery_id)
             assert delivery.attempts == 0

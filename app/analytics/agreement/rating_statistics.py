@@ -10,6 +10,7 @@ from app.agreement import alpha, categories, scores
 from app.agreement.alpha import Units
 from app.agreement.bootstrap import Estimate, estimates
 from app.agreement.categories import Pair, Pairs
+from app.core.names import camel_case
 
 # With fewer pairs a statistic is mostly chance (docs/reviews.md).
 LEAST_PAIRS = 20
@@ -167,8 +168,7 @@ def _estimates(
 
 
 def _missing(name: str, reason: str) -> dict[str, str]:
-    first, *rest = name.split("_")
-    return {"figure": first + "".join(word.capitalize() for word in rest), "reason": reason}
+    return {"figure": camel_case(name), "reason": reason}
 
 
 def _too_few(pair_count: int) -> str:

@@ -4,9 +4,10 @@ from typing import Any
 
 from marshmallow import validates_schema
 
+from app.core.names import camel_case
 from app.imports.external_ids import MESSAGE, PATTERN
 from app.imports.loading.named_references import NAMED_REFERENCES
-from app.web.schemas.base import CamelSchema, camel_case, reject
+from app.web.schemas.base import CamelSchema, reject
 from app.web.schemas.fields import Labels, Pattern, Text
 from app.web.schemas.messages import RANGE
 

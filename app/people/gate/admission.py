@@ -8,6 +8,7 @@ from flask import Flask, Request, current_app, g, request
 
 from app.core.clock import utc_now
 from app.core.errors import AppError
+from app.core.principal import Principal
 from app.core.request_limits.state import StateUnavailable
 from app.core.request_limits.values import Visit
 from app.core.runtime import Runtime
@@ -19,7 +20,7 @@ from app.people.sessions import Person
 from app.web import rate_limit
 from app.web.client_address import client_address
 from app.web.current import current_runtime
-from app.web.principal import DEFAULT, Principal, check_scope
+from app.web.principal import DEFAULT, check_scope
 from app.web.request_id import request_id
 
 logger = logging.getLogger(__name__)

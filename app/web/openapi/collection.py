@@ -2,32 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from app.web.openapi.document import METHODS
 
-# Postman runs this before each request, with `pm` and CryptoJS at hand.
-SIGN = """\
-// In a block, because the sandbox has names such as `request` of its own.
-{
-  const crypto = require("crypto-js");
-  const timestamp = String(Math.floor(Date.now() / 1000));
-  const nonce = crypto.lib.WordArray.random(16).toString();
-  const { request } = pm;
-  // Encoded here, so that what is signed is what is sent; Postman leaves encoded characters alone.
-  const path = pm.variables.replaceIn(request.url.getPathWithQuery());
-  const target = encodeURI(path).replace(/%25/g, "%").replace(/'/g, "%27");
-  request.url.update(pm.variables.get("base") + target);
-  const body = request.body && request.body.raw ? pm.variables.replaceIn(request.body.raw) : "";
-  const digest = crypto.SHA256(body).toString();
-  const lines = ["CQE1-HMAC-SHA256", timestamp, nonce, request.method, target, digest].join("\\n");
-  const signature = crypto.HmacSHA256(lines, pm.variables.get("secret")).toString();
-  request.headers.upsert({ key: "X-Api-Key", value: pm.variables.get("apiKey") });
-  request.headers.upsert({ key: "X-Timestamp", value: timestamp });
-  request.headers.upsert({ key: "X-Nonce", value: nonce });
-  request.headers.upsert({ key: "X-Signature", value: signature });
-}
-"""
+SIGN_SCRIPT = Path(__file__).with_name("sign_request.js")
 _ABOUT = """\
 Set the variables `apiKey` and `secret` of this collection to an API key and its secret. Every request
 is signed before it is sent. Ids in paths are variables of the request, under *Params*.
@@ -54,7 +34,9 @@ def build_collection(document: Mapping[str, Any], base: str) -> dict[str, Any]:
     return {
         "info": {"name": document["info"]["title"], "description": _ABOUT, "schema": _SCHEMA},
         "item": [{"name": tag, "item": requests} for tag, requests in folders.items()],
-        "event": [{"listen": "prerequest", "script": {"exec": SIGN.splitlines()}}],
+        "event": [
+            {"listen": "prerequest", "script": {"exec": SIGN_SCRIPT.read_text().splitlines()}}
+        ],
         "variable": [
             {"key": "base", "value": base},
             {"key": "apiKey", "value": ""},

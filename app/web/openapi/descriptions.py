@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from app.web.schemas.base import camel_case
+from app.core.names import camel_case
 
 _FILE = Path(__file__).with_name("descriptions.toml")
 

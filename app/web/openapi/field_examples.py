@@ -1,94 +1,15 @@
 """Examples of fields for the OpenAPI document: a realistic value for each, by name and type."""
 
+import tomllib
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+_FILE = Path(__file__).with_name("field_examples.toml")
 # The last part of every id.
 TAIL = "01jd3v8xqkf6r9w2m5t7h4c0pz"
 _MOMENT = "2026-11-21T09:30:00.000Z"
 
-# Values by field name, for any resource.
-BY_NAME: dict[str, Any] = {
-    "name": "Spring audit",
-    "description": "Calls about deliveries, autumn season",
-    "type": "quality_audit",
-    "language": "en",
-    "externalId": "crm-4711",
-    "customerRef": "customer-815",
-    "url": "https://hooks.example.com/cqe",
-    "uploadUrl": f"https://cqe.example.com/storage/v1/aud_{TAIL}?sv=1&sp=c&sig=Zm9v",
-    "downloadUrl": f"https://cqe.example.com/storage/v1/aud_{TAIL}?sv=1&sp=r&sig=Zm9v",
-    "recordingUrl": f"https://cqe.example.com/storage/v1/aud_{TAIL}?sv=1&sp=r&sig=Zm9v",
-    "statusUrl": f"https://cqe.example.com/api/v1/audio-files/aud_{TAIL}/processing-status",
-    "fileName": "call-4711.wav",
-    "contentType": "audio/wav",
-    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    "codec": "pcm_s16le",
-    "email": "nora@example.com",
-    "timezone": "Europe/Berlin",
-    "billingPeriod": "2026-11",
-    "date": "2026-11-21",
-    "tier": "self-hosted",
-    "operation": "listEvaluations",
-    "keyPrefix": "cqek_9fQ2",
-    "apiKey": "cqek_9fQ2mZ7xT4bW1kL8pR3vN6yC5dH0sJ2f7ixZ",
-    "secret": "cqes_Vd8uJm3Qx7Rt2Zk9Lp4Wn6Yb1Hc5Gf0Sa3Ee7To2Iq81d1SjF",
-    "keyName": "warehouse sync",
-    "ipAllowlist": "203.0.113.0/24",
-    "scopes": "evaluations:read",
-    "title": "Confirms that it is solved",
-    "key": "resolution.confirmed",
-    "criterionKey": "resolution.confirmed",
-    "section": "resolution",
-    "question": "Does the agent confirm with the customer that it is solved?",
-    "explanation": "The customer confirmed that the problem is solved.",
-    "quote": "Yes, it works now, thank you.",
-    "text": "Yes, it works now, thank you.",
-    "suggestion": "Before closing, ask whether the issue is solved.",
-    "answer": "yes",
-    "overview": "My parcel has not arrived.",
-    "issue": "My parcel has not arrived.",
-    "outcome": "It will be with you tomorrow by noon.",
-    "topic": "delivery",
-    "topics": "delivery",
-    "campaign": "Spring support",
-    "callCenter": "Riverside",
-    "executive": "Nora Field",
-    "authorName": "Nora Field",
-    "displayName": "Nora Field",
-    "botName": "Delivery line",
-    "botId": "delivery-line",
-    "botVersion": "4.2",
-    "engagement": "Spring audit",
-    "subject": "Parcel 4711",
-    "disposition": "solved",
-    "comment": "Quick and kind.",
-    "fromNumber": "*********42",
-    "toNumber": "*********17",
-    "endReason": "goal_reached",
-    "goal": "date of delivery arranged",
-    "provider": "embedded",
-    "model": "rules-8",
-    "promptVersion": "3",
-    "code": "RANGE",
-    "message": "This must be from 1 to 100.",
-    "error": "The receiver did not answer in time.",
-    "location": "query",
-    "field": "pageSize",
-    "serverTime": "1795243800",
-    "timestamp": "1795243800",
-    "nonce": "8f14e45fceea167a5a36dedd4bea2543",
-    "method": "POST",
-    "path": "/api/v1/engagements",
-    "bodySha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    "segmentId": "seg_0012",
-    "participantId": "channel_1",
-    "entityType": "phone_number",
-    "metric": "agentWpm",
-    "reason": "The agent says fewer than 30 words.",
-    "requestId": f"req_{TAIL}",
-    "response_excerpt": "ok",
-    "status_code": 200,
-}
 # Id prefixes by the name of the field.
 _PREFIXES: dict[str, str] = {
     "engagement": "eng",
@@ -113,6 +34,12 @@ _PREFIXES: dict[str, str] = {
     "job": "job",
 }
 _BY_FORMAT = {"date-time": _MOMENT, "date": "2026-11-21", "email": "nora@example.com"}
+
+
+@cache
+def examples_by_name() -> dict[str, str]:
+    """Return realistic values by the name of their field."""
+    return tomllib.loads(_FILE.read_text())
 
 
 def exemplify(schemas: dict[str, Any]) -> None:
@@ -151,5 +78,4 @@ def _text(field: str, shape: dict[str, Any], schema: str) -> str:
     for stem in (field.removesuffix("Id"), field.removesuffix("_id"), field):
         if stem in _PREFIXES and (stem != field or field.endswith("s")):
             return f"{_PREFIXES[stem]}_{TAIL}"
-    value = BY_NAME.get(field)
-    return value if isinstance(value, str) else "text"
+    return examples_by_name().get(field, "text")

@@ -4,6 +4,7 @@ from typing import Any
 
 from marshmallow import RAISE, Schema, ValidationError, fields
 
+from app.core.names import camel_case
 from app.web.schemas.messages import FORMAT, TYPE, UNKNOWN, CodedMessage
 
 
@@ -37,12 +38,6 @@ class StoredSchema(CamelSchema):
         """Read and write each value under its camelCase name."""
         super().on_bind_field(field_name, field_obj)
         field_obj.attribute = field_obj.data_key
-
-
-def camel_case(name: str) -> str:
-    """Return the API's spelling of a Python name."""
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 def reject(field: str, message: str, *, code: str = FORMAT) -> ValidationError:

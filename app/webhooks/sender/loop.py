@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from app.core.clock import utc_now
 from app.core.database.session import Database
@@ -25,6 +24,7 @@ from app.core.metrics.catalogue import (
 from app.core.metrics.counts import ProcessCounts
 from app.core.outgoing_http.reply import HttpClient
 from app.core.process import owner
+from app.core.queue import BellListener
 from app.core.settings import Settings
 from app.webhooks.sender import claims, reclaim
 from app.webhooks.sender.claims import Claim, Receiver
@@ -49,13 +49,6 @@ _RECEIVERS_PER_TRANSACTION = 8
 _MOST_THREADS = 1000
 
 
-class WakeListener(Protocol):
-    """Wakes the loop when a delivery was written; must be armed before each long sleep."""
-
-    def before_sleep(self) -> None:
-        """Let the next bell ring."""
-
-
 class SenderLoop:
     """A loop in the main thread of a sender process, and a thread for each request in flight."""
 
@@ -66,7 +59,7 @@ class SenderLoop:
         db: Database,
         client: HttpClient,
         dispatcher: Dispatcher,
-        listener: WakeListener,
+        listener: BellListener,
         wake: threading.Event,
         counts: ProcessCounts,
     ) -> None:
@@ -114,20 +107,17 @@ class SenderLoop:
         now = utc_now()
         with self._db.reading() as session:
             receivers = claims.list_receivers(session)
-            taken = claims.served_by_others(session, owner=self._owner)
+            served_by_others = claims.served_by_others(session, owner=self._owner)
         versions = {receiver.id: receiver.version for receiver in receivers}
         self._to_release += self._queues.withdraw(versions)
         self._release_withdrawn()
         if time.monotonic() >= self._next_maintenance:
             self._maintain(receivers, now)
-        wanted = [
-            (receiver, count)
-            for receiver in receivers
-            if receiver.id not in taken and (count := self._wanted(receiver, now))
-        ]
-        while wanted:
-            self._queues.add(self._claim(wanted[:_RECEIVERS_PER_TRANSACTION], now))
-            del wanted[:_RECEIVERS_PER_TRANSACTION]
+        free = [receiver for receiver in receivers if receiver.id not in served_by_others]
+        limits = [(receiver, limit) for receiver in free if (limit := self._limit(receiver, now))]
+        for first in range(0, len(limits), _RECEIVERS_PER_TRANSACTION):
+            batch = limits[first : first + _RECEIVERS_PER_TRANSACTION]
+            self._queues.add(self._claim(batch, now))
             self._start()
             self._busy_until = time.monotonic() + _BUSY_FOR_S
         self._start()
@@ -136,25 +126,25 @@ class SenderLoop:
 
     def _start(self) -> None:
         for claim in self._queues.start():
-            self._threads.submit(self._deliver, claim).add_done_callback(self._keep_error)
+            self._threads.submit(self._deliver, claim).add_done_callback(self._note_error)
 
-    def _wanted(self, receiver: Receiver, now: datetime) -> int:
-        """Return how many deliveries of a receiver to claim."""
+    def _limit(self, receiver: Receiver, now: datetime) -> int:
+        """Return how many deliveries of a receiver to claim at most."""
         if receiver.due_at is None or receiver.due_at > now:
             return 0
         overdue_s = (now - receiver.due_at).total_seconds()
-        count = self._queues.wanted(receiver.id, overdue_s=overdue_s)
-        return count if count > 0 and self._dispatcher.can_sign(receiver) else 0
+        limit = self._queues.room_for(receiver.id, overdue_s=overdue_s)
+        return limit if limit > 0 and self._dispatcher.can_sign(receiver) else 0
 
-    def _claim(self, wanted: Sequence[tuple[Receiver, int]], now: datetime) -> list[Claim]:
+    def _claim(self, limits: Sequence[tuple[Receiver, int]], now: datetime) -> list[Claim]:
         with self._db.writing() as session:
             return [
                 claim
-                for receiver, count in wanted
+                for receiver, limit in limits
                 for claim in claims.claim_due(
                     session,
                     receiver,
-                    limit=count,
+                    limit=limit,
                     now=now,
                     owner=self._owner,
                     lease=self._lease,
@@ -170,9 +160,9 @@ class SenderLoop:
 
     def _maintain(self, receivers: Sequence[Receiver], now: datetime) -> None:
         """Reclaim deliveries of dead senders, drop what is idle, and beat."""
-        held = self._queues.held()
+        queued = self._queues.delivery_ids()
         with self._db.reading() as session:
-            orphaned = reclaim.list_orphaned(session, owner=self._owner, held=held, now=now)
+            orphaned = reclaim.list_orphaned(session, owner=self._owner, queued=queued, now=now)
         if orphaned:
             logger.warning("reclaiming %s deliveries of a dead sender", len(orphaned))
             with self._db.writing() as session:
@@ -189,17 +179,17 @@ class SenderLoop:
         An attempt that failed within the service has no result. It is due again, uncounted, when
         its lease ends.
         """
-        following: Claim | None = claim
-        while following is not None:
+        current: Claim | None = claim
+        while current is not None:
             self._counts.change(ATTEMPTS_IN_FLIGHT, 1)
             try:
-                result = self._dispatcher.send(following)
+                result = self._dispatcher.send(current)
             finally:
                 self._counts.change(ATTEMPTS_IN_FLIGHT, -1)
             if result is not None and not self._results.record(result):
                 return
             reply = result.reply if result is not None else None
-            following, needs_more = self._queues.finish(following, reply)
+            current, needs_more = self._queues.finish(current, reply)
             if needs_more:
                 self._wake.set()
 
@@ -208,7 +198,7 @@ class SenderLoop:
             self._counts.count(ATTEMPTS, result.reply.outcome.value)
             self._counts.observe(ATTEMPT_SECONDS, seconds=result.reply.duration_ms / 1000)
 
-    def _keep_error(self, delivering: Future[None]) -> None:
+    def _note_error(self, delivering: Future[None]) -> None:
         """Let the loop raise the error of a thread: its slot would be lost without a sign."""
         if not delivering.cancelled() and (error := delivering.exception()) is not None:
             self._error = error
@@ -249,9 +239,6 @@ class SenderLoop:
                 break
             self._wake.wait(0.1)
             self._wake.clear()
-        self._release_in_flight()
-
-    def _release_in_flight(self) -> None:
         self._to_release += self._queues.in_flight()
         try:
             self._release_withdrawn()

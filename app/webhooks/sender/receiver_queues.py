@@ -64,14 +64,14 @@ class ReceiverQueue:
     def note(self, reply: Reply) -> None:
         """Adapt to the result of an attempt."""
         duration_s = reply.duration_ms / 1000
-        known_s = duration_s if self._latency_s is None else self._latency_s
+        latency_s = duration_s if self._latency_s is None else self._latency_s
         self._failing = reply.outcome != AttemptOutcome.SUCCESS
         if self._failing:
             self._slots = max(1, self._slots // 2)
-            self._latency_s = max(known_s, duration_s)
+            self._latency_s = max(latency_s, duration_s)
         else:
             self._slots = min(MOST_IN_FLIGHT, self._slots + 1) if self._is_behind else 1
-            self._latency_s = 0.7 * known_s + 0.3 * duration_s
+            self._latency_s = 0.7 * latency_s + 0.3 * duration_s
 
     def is_slow(self, now: float) -> bool:
         """Whether it fails, takes over a second, or has a request in flight for that long."""
@@ -105,8 +105,8 @@ class ReceiverQueues:
         self._queues: dict[str, ReceiverQueue] = {}
         self._lock = threading.Lock()
 
-    def wanted(self, receiver_id: str, *, overdue_s: float) -> int:
-        """Return how many more claims of a receiver could be used now.
+    def room_for(self, receiver_id: str, *, overdue_s: float) -> int:
+        """Return how many more claims of a receiver to queue or start now.
 
         Args:
             overdue_s: how long its oldest unclaimed delivery has been due.
@@ -118,7 +118,7 @@ class ReceiverQueues:
             if not queue.runs_low(now):
                 return 0
             free = queue.slots - len(queue.in_flight)
-            if queue.in_flight and self._shared_left(queue, now) <= 0:
+            if queue.in_flight and self._free_shared(queue, now) <= 0:
                 free = 0
             return max(0, free + queue.most_waiting(now) - len(queue.waiting))
 
@@ -174,14 +174,13 @@ class ReceiverQueues:
 
     def forget_others(self, receiver_ids: Iterable[str]) -> None:
         """Drop the empty queues of receivers that no longer exist."""
-        known = set(receiver_ids)
         with self._lock:
-            for receiver_id in self._queues.keys() - known:
+            for receiver_id in self._queues.keys() - set(receiver_ids):
                 queue = self._queues[receiver_id]
                 if not queue.waiting and not queue.in_flight:
                     del self._queues[receiver_id]
 
-    def held(self) -> set[str]:
+    def delivery_ids(self) -> set[str]:
         """Return the ids of all deliveries in the queues, waiting or in flight."""
         with self._lock:
             queues = self._queues.values()
@@ -197,7 +196,7 @@ class ReceiverQueues:
     def _next(self, queue: ReceiverQueue, now: float) -> Claim | None:
         if not queue.waiting or len(queue.in_flight) >= queue.slots:
             return None
-        if queue.in_flight and self._shared_left(queue, now) <= 0:
+        if queue.in_flight and self._free_shared(queue, now) <= 0:
             return None
         if _is_stale(queue.waiting[0], now):
             return None
@@ -205,12 +204,12 @@ class ReceiverQueues:
         queue.in_flight[claim.delivery_id] = (claim, now)
         return claim
 
-    def _shared_left(self, queue: ReceiverQueue, now: float) -> int:
-        left = SHARED_SLOTS - sum(other.shared for other in self._queues.values())
+    def _free_shared(self, queue: ReceiverQueue, now: float) -> int:
+        free = SHARED_SLOTS - sum(other.shared for other in self._queues.values())
         if not queue.is_slow(now):
-            return left
+            return free
         slow = sum(other.shared for other in self._queues.values() if other.is_slow(now))
-        return min(left, _SHARED_SLOTS_FOR_SLOW - slow)
+        return min(free, _SHARED_SLOTS_FOR_SLOW - slow)
 
 
 def _is_stale(claim: Claim, now: float) -> bool:

@@ -44,13 +44,13 @@ def release(session: Session, claims: Sequence[Claim]) -> None:
 
 
 def list_orphaned(
-    session: Session, *, owner: str, held: set[str], now: datetime
+    session: Session, *, owner: str, queued: set[str], now: datetime
 ) -> list[OrphanedClaim]:
     """List the claims that no living sender will finish.
 
     Args:
-        held: ids of the deliveries that this process (the owner) works on. Any other of its claims
-            was committed without a confirmation, and is orphaned when its lease ends.
+        queued: ids of the deliveries in the queues of this process (the owner). Any other of its
+            claims was committed without a confirmation, and is orphaned when its lease ends.
     """
     rows = session.execute(
         select(
@@ -71,7 +71,7 @@ def list_orphaned(
     return [
         OrphanedClaim(row.id, row.subscription_id, row.lease_token, row.interruptions)
         for row in rows
-        if row.id not in held
+        if row.id not in queued
         and (
             row.lease_owner in dead
             or now > row.lease_until + (_STUCK_AFTER if row.lease_owner in living else timedelta())

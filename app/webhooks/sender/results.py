@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.core.outgoing_http.reply import AttemptOutcome, Reply
 from app.core.settings import Settings
-from app.webhooks import cancellation
+from app.webhooks import service
 from app.webhooks.enums import DeliveryState, Trigger
 from app.webhooks.models import Attempt, Delivery, Subscription
 from app.webhooks.sender.auto_disable import NO_FAILURES, FailureStreak
@@ -205,7 +205,7 @@ def _update_streak(
         subscription.active = False
         subscription.deactivated_at = subscription.updated_at = result.ended_at
         subscription.version += 1
-        cancellation.cancel_pending(session, subscription.id, now=result.ended_at)
+        service.cancel_pending(session, subscription.id, now=result.ended_at)
         logger.warning(
             "webhook subscription %s is switched off: every delivery has failed since %s",
             subscription.id,

@@ -29,6 +29,6 @@ def next_attempt_at(
     delay_s = delays_s[min(attempt, len(delays_s)) - 1]
     wait_s = delay_s
     if status_code in _HONOURS_RETRY_AFTER:
-        asked_s = retry_after_s((headers or {}).get("retry-after", ""), ended_at)
-        wait_s = max(delay_s, min(asked_s, 2 * delay_s))
+        requested_s = retry_after_s((headers or {}).get("retry-after", ""), ended_at)
+        wait_s = max(delay_s, min(requested_s, 2 * delay_s))
     return ended_at + timedelta(seconds=wait_s + jitter() * min(_MOST_JITTER_S, delay_s))

@@ -6,7 +6,6 @@ from flask import render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from app.api_keys import credentials, records, schemas, service
-from app.api_keys.authentication import current_caller
 from app.api_keys.credentials import IssuedKey
 from app.api_keys.scopes import SCOPES
 from app.core.database.session import after_commit
@@ -41,7 +40,9 @@ def create() -> tuple[str, int]:
     try:
         values = forms.load(schemas.KeyCreate(), _typed())
         with runtime.db.writing() as session:
-            issued = service.create_key(session, runtime.keyring, **values, caller=current_caller())
+            issued = service.create_key(
+                session, runtime.keyring, **values, caller=current_principal()
+            )
             audit.record(session, current_actor(), Action.KEY_CREATED, issued.key.id)
     except InvalidInput as error:
         return _list(forms.field_errors(error), status=422)
@@ -65,7 +66,7 @@ def rotate(key_id: str) -> str:
     grace_s = {"none": 0, "hour": 3600, "day": 86_400}.get(request.form.get("grace", ""), 0)
     with runtime.db.writing() as session:
         issued = credentials.rotate_key(
-            session, runtime.keyring, key_id, grace_period_s=grace_s, caller=current_caller()
+            session, runtime.keyring, key_id, grace_period_s=grace_s, caller=current_principal()
         )
         after_commit(session, runtime.state.new_key_version)
         audit.record(session, current_actor(), Action.KEY_ROTATED, key_id)
@@ -82,7 +83,7 @@ def revoke(key_id: str) -> Response | tuple[str, int]:
     if request.form.get("name", "").strip() != name:
         return _show(key_id, errors={"name": "This is not the name of the key."}), 422
     with runtime.db.writing() as session:
-        service.revoke_key(session, key_id, caller=current_caller())
+        service.revoke_key(session, key_id, caller=current_principal())
         after_commit(session, runtime.state.new_key_version)
         audit.record(session, current_actor(), Action.KEY_REVOKED, key_id)
     return redirect_with("key-revoked", "keys.show", key_id=key_id)
