@@ -30,6 +30,7 @@ from app.core.clock import utc_now
 from app.core.commands import errors_as_messages
 from app.core.database.paging import PageRequest
 from app.core.database.session import Database
+from app.core.process import stopping
 from app.core.process.command import COMMAND
 from app.engagements import service as engagements
 from app.evaluations.enums import Channel
@@ -192,7 +193,8 @@ def create(dataset: str, file: Path, *, filters: dict[str, Any], **options: Any)
 @exports.command("run")
 def run() -> None:
     """Run the exports that are due in this process, until none is left."""
-    work.run_exports(current_runtime())
+    with stopping.on_interrupt():
+        work.run_exports(current_runtime())
     click.echo("No export is due.")
 
 

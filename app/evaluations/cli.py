@@ -4,17 +4,18 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
+from sqlalchemy.orm import Session
 
 from app.core import commands
 from app.core.commands import errors_as_messages, message_of, print_json
 from app.core.database.paging import PageRequest
 from app.core.errors import InvalidInput
 from app.core.hosts import heartbeats
+from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.evaluations import jobs, listing, results, service
 from app.evaluations.enums import ENDED
@@ -40,11 +41,11 @@ def evaluations() -> None:
     """List and show evaluations; evaluate conversations again."""
 
 
-def _filters(_: object, __: object, given: tuple[str, ...]) -> dict[str, Any]:
+def _filters(_: object, __: object, pairs: tuple[str, ...]) -> dict[str, Any]:
     """Parse and validate NAME=VALUE with the names of the API."""
     try:
         schema = CurrentFilters()
-        values = commands.filters_of(given, texts=text_fields(schema))
+        values = commands.filters_of(pairs, texts=text_fields(schema))
         return load_valid(schema, values, location="filter")
     except InvalidInput as error:
         raise click.BadParameter(message_of(error)) from error
@@ -75,9 +76,8 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print the JSON of 
 @_JSON
 def list_(filters: dict[str, Any], sort: str, limit: int, *, as_json: bool) -> None:
     """List evaluations, the latest first."""
-    request = PageRequest(page_size=limit, sort=_SORTS[sort.lstrip("-")])
-    if sort.startswith("-"):
-        request = replace(request, sort=f"-{request.sort}")
+    name = sort.lstrip("-")
+    request = PageRequest(page_size=limit, sort=sort.replace(name, _SORTS[name]))
     with current_runtime().db.reading() as session:
         listed = listing.list_page(session, request, **filters)
         shown = EvaluationSchema(many=True).dump(listed.items)
@@ -159,60 +159,73 @@ def re_evaluate(
         raise click.UsageError("--dry-run requires filters or --all.")
     version: dict[str, Any] = {"scorecard_id": scorecard, "scorecard_version": scorecard_version}
     if evaluation_id is not None:
-        shown = _one(evaluation_id, version, wait=wait)
+        shown = _request_one(evaluation_id, version, wait=wait)
     else:
         with current_runtime().db.reading() as session:
             count = bulk.count(session, filters=filters, **version)
-        shown = {"count": count} if dry_run else _many(count, filters, version, wait=wait)
+        shown = {"count": count} if dry_run else _request_many(count, filters, version, wait=wait)
     click.echo(json.dumps(shown) if as_json else _summary(shown))
 
 
-def _one(evaluation_id: str, version: dict[str, Any], *, wait: bool) -> dict[str, Any]:
-    runtime = current_runtime()
-    with runtime.db.writing() as session:
-        opened = again.request(session, evaluation_id, **version)
-    shown = {"id": opened.id, "revision": opened.revision, "status": opened.status, "score": None}
-    while wait and shown["status"] not in ENDED:
-        _judge_without_worker(runtime)
-        with runtime.db.reading() as session:
-            current = service.find(session, opened.id)
-            shown |= {"status": current.status, "score": current.score}
-        if shown["status"] not in ENDED:
-            time.sleep(_POLL_S)
-    return shown
+def _request_one(evaluation_id: str, version: dict[str, Any], *, wait: bool) -> dict[str, Any]:
+    def show(session: Session) -> dict[str, Any]:
+        evaluation = service.get(session, opened_id)
+        return {name: evaluation[name] for name in ("id", "revision", "status", "score")}
+
+    with current_runtime().db.writing() as session:
+        opened_id = again.request(session, evaluation_id, **version).id
+        shown = show(session)
+    return _wait(show) if wait else shown
 
 
-def _many(
+def _request_many(
     selected: int, filters: dict[str, Any], version: dict[str, Any], *, wait: bool
 ) -> dict[str, Any]:
     with current_runtime().db.writing() as session:
         started = bulk.start(session, selected=selected, filters=filters, **version)
-    shown = _wait(current_runtime(), started) if wait else started
+    hidden = not sys.stderr.isatty()
+    with click.progressbar(length=started["count"], file=sys.stderr, hidden=hidden) as bar:
+
+        def show(session: Session) -> dict[str, Any]:
+            progress = bulk.show(session, started["id"])
+            counts = progress["counts"]
+            bar.update(counts["selected"] - counts["queued"] - bar.pos)
+            return progress
+
+        shown = _wait(show) if wait else started
     return {name: shown[name] for name in ("id", "status", "count", "counts")}
 
 
-def _wait(runtime: Runtime, started: dict[str, Any]) -> dict[str, Any]:
-    shown, worker = started, threading.Thread()
-    hidden = not sys.stderr.isatty()
-    with click.progressbar(length=started["count"], file=sys.stderr, hidden=hidden) as bar:
-        while shown["status"] not in ENDED:
-            if not worker.is_alive():
-                worker = threading.Thread(
-                    target=_judge_without_worker, args=(runtime,), daemon=True
-                )
-                worker.start()
-            time.sleep(_POLL_S)
+def _wait(show: Callable[[Session], dict[str, Any]]) -> dict[str, Any]:
+    """Show the progress to its end; after Ctrl-C, return the judgements of this process first."""
+    runtime, judging = current_runtime(), threading.Thread()
+    errors: list[Exception] = []
+    with stopping.on_interrupt():
+        while True:
             with runtime.db.reading() as session:
-                shown = bulk.show(session, started["id"])
-            counts = shown["counts"]
-            bar.update(counts["selected"] - counts["queued"] - bar.pos)
+                shown = show(session)
+            if shown["status"] in ENDED or stopping.requested():
+                break
+            if not judging.is_alive():
+                judging = threading.Thread(
+                    target=_judge_without_worker, args=(runtime, errors), daemon=True
+                )
+                judging.start()
+            time.sleep(_POLL_S)
+            if errors:
+                raise errors[0]
+        if judging.is_alive():
+            judging.join()
     return shown
 
 
-def _judge_without_worker(runtime: Runtime) -> None:
+def _judge_without_worker(runtime: Runtime, errors: list[Exception]) -> None:
     """Judge what is due here, unless a worker runs."""
-    if not heartbeats.is_running(runtime.db, heartbeats.WORKER):
-        jobs.judge(runtime)
+    try:
+        if not heartbeats.is_running(runtime.db, heartbeats.WORKER):
+            jobs.judge(runtime)
+    except Exception as error:  # noqa: BLE001 - raised again by the thread that waits
+        errors.append(error)
 
 
 def _summary(shown: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ def context_of(evaluation: Evaluation) -> Context:
         for name, value in (evaluation.context or {}).items()
     }
     known["brand_names"] = tuple(known.get("brand_names", ()))
-    own: dict[str, Any] = {
+    columns: dict[str, Any] = {
         "evaluation_id": evaluation.id,
         "generated_at": utc_now(),
         "revision": evaluation.revision,
@@ -36,4 +36,4 @@ def context_of(evaluation: Evaluation) -> Context:
         "campaign_id": evaluation.campaign_id,
         "labels": evaluation.labels,
     }
-    return Context(**{**known, **own})
+    return Context(**{**known, **columns})

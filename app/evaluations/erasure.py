@@ -41,7 +41,12 @@ def erase(session: Session, source_ids: Sequence[str]) -> int:
     session.execute(delete(ModelAnswer).where(ModelAnswer.evaluation_id.in_(ids)))
     for evaluation in evaluations:
         _erase_columns(session, evaluation)
-    for result in _results(session, ids):
+    results = session.scalars(
+        select(EvaluationResult)
+        .where(EvaluationResult.evaluation_id.in_(ids))
+        .options(undefer(EvaluationResult.as_judged))
+    )
+    for result in results:
         result.document = without_words(result.document)
         if result.as_judged is not None:
             result.as_judged = without_words(result.as_judged)
@@ -61,13 +66,14 @@ def _without(name: str, value: Any) -> Any:
         return []
     if name == "moments":
         return [{**item, "label": ""} for item in value]
-    if name == "reviews":
-        return [without_words({**item, "reason": None}) for item in value]
     if isinstance(value, Mapping):
         return without_words(value)
     if isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
-        reasons = {"reason": None} if name == "criteria" else {}
-        return [without_words({**item, **(reasons if "reason" in item else {})}) for item in value]
+        cleared = [without_words(item) for item in value]
+        # The reasons of reviews are sentences; those of missing metrics are not about the words.
+        if name in ("reviews", "criteria"):
+            return [{**item, "reason": None} if "reason" in item else item for item in cleared]
+        return cleared
     return value
 
 
@@ -80,14 +86,6 @@ def _erase_columns(session: Session, evaluation: Evaluation) -> None:
     search = session.get(SearchText, evaluation.id)
     if search is not None:
         search.text = outcome.search_text(evaluation)
-
-
-def _results(session: Session, evaluation_ids: Sequence[str]) -> Sequence[EvaluationResult]:
-    return session.scalars(
-        select(EvaluationResult)
-        .where(EvaluationResult.evaluation_id.in_(evaluation_ids))
-        .options(undefer(EvaluationResult.as_judged))
-    ).all()
 
 
 def _erase_transcripts(session: Session, source_ids: Sequence[str]) -> None:
@@ -110,10 +108,6 @@ def _erase_transcripts(session: Session, source_ids: Sequence[str]) -> None:
 
 
 def require_kept(erased: object) -> None:
-    """Raise for erased sources: storing new words would undo the erasure.
-
-    Raises:
-        Conflict: the source was erased.
-    """
+    """Raise for erased sources: storing new words would undo the erasure."""
     if erased is not None:
         raise Conflict("This was erased and cannot be stored again.")

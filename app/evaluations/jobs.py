@@ -43,12 +43,12 @@ def judge(runtime: Runtime, job_id: str = "") -> None:
         is_final=judgements.is_final,
     )
 
-    def run_one() -> bool:
+    def judge_next() -> bool:
         judged_batch = in_batches and judge_batch(runtime, engine)
         judged_one = run_next(runtime, job_type, job_id) is not None
         return judged_batch or judged_one or _open_next_of_bulk(runtime)
 
-    run_in_threads(run_one, at_once=at_once)
+    run_in_threads(judge_next, at_once=at_once)
 
 
 def due_ids(runtime: Runtime) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, literal_column, select
 from sqlalchemy.orm import Session
@@ -38,6 +38,7 @@ _HIDDEN = ("summary", "transcript_id", "context", "re_evaluation_id")
 HAS_VERDICT = case((_OF.score.is_not(None), _OF.passed.is_not(None))).label("has_verdict")
 COLUMNS = [*(column for column in _OF if column.key not in _HIDDEN), HAS_VERDICT]
 _ROWS = select(*COLUMNS)
+FilterValue: TypeAlias = str | float | bool | datetime | Sequence[str]
 _SORTABLE: dict[str, ColumnElement[Any]] = {
     name: _OF[name]
     for name in (
@@ -115,11 +116,9 @@ _FILTERS: Filters = {
     "start": at_least(_OF.created_at),
     "end": before(_OF.created_at),
 }
-
-
 # Selective filters with an index of their own.
 _SELECTIVE = frozenset(
-    {
+    [
         "ids",
         "engagement_id",
         "campaign_id",
@@ -129,7 +128,7 @@ _SELECTIVE = frozenset(
         "reviewed_by",
         "topic",
         "q",
-    }
+    ]
 )
 
 
@@ -143,7 +142,7 @@ def list_page(
     request: PageRequest,
     *,
     current: bool = True,
-    **filters: str | float | bool | datetime | Sequence[str],
+    **filters: FilterValue,
 ) -> Page[Any]:
     """List evaluations as mappings, newest first by default.
 
@@ -152,23 +151,18 @@ def list_page(
         filters: the names of the API in snake_case, lists where a comma list is taken;
             `start` and `end` bound `created_at`.
     """
-    wanted = conditions(current=current, **filters)
-    total_count = _count(session, wanted, current=current, filtered=bool(filters))
+    where = conditions(current=current, **filters)
+    total_count = _count(session, where, current=current, filtered=bool(filters))
     offset = request.offset
     rows: Sequence[Any] = []
     if offset < total_count:
-        statement = _page(wanted, request, offset, total_count)
+        statement = _page(where, request, offset, total_count)
         rows = session.execute(statement).mappings().all()
     return Page(rows, request.page, request.page_size, total_count)
 
 
-def count_by_scorecard(
-    session: Session, **filters: str | int | bool | datetime | Sequence[str]
-) -> dict[str, dict[int, int]]:
-    """Count the current evaluations by each version of each scorecard.
-
-    The filters are those of `list_page`.
-    """
+def count_by_scorecard(session: Session, **filters: FilterValue) -> dict[str, dict[int, int]]:
+    """Count the current evaluations that match the filters of `list_page`, by scorecard version."""
     version = (_OF.scorecard_id, _OF.scorecard_version)
     counted = select(*version, func.count()).where(*conditions(current=True, **filters))
     counts: dict[str, dict[int, int]] = {}
@@ -177,14 +171,12 @@ def count_by_scorecard(
     return counts
 
 
-def conditions(
-    *, current: bool = True, **filters: str | float | bool | datetime | Sequence[str]
-) -> list[ColumnElement[bool]]:
+def conditions(*, current: bool = True, **filters: FilterValue) -> list[ColumnElement[bool]]:
     """Return the conditions of a list; the arguments are those of `list_page`."""
-    wanted = [_FILTERS[name](value) for name, value in filters.items()]
+    where = [_FILTERS[name](value) for name, value in filters.items()]
     if current:
-        wanted.append(_current(selective=_are_selective(filters)))
-    return wanted
+        where.append(_current(selective=_are_selective(filters)))
+    return where
 
 
 def _are_selective(filters: Mapping[str, Any]) -> bool:
@@ -209,16 +201,16 @@ def _current(*, selective: bool) -> ColumnElement[bool]:
 
 
 def _count(
-    session: Reader, wanted: list[ColumnElement[bool]], *, current: bool, filtered: bool
+    session: Reader, where: list[ColumnElement[bool]], *, current: bool, filtered: bool
 ) -> int:
     if not filtered:
         return revisions.total(session, revisions.CURRENT if current else revisions.ALL)
-    counted = select(func.count()).select_from(Evaluation.__table__).where(*wanted)
+    counted = select(func.count()).select_from(Evaluation.__table__).where(*where)
     return session.scalar(counted) or 0
 
 
 def _page(
-    wanted: list[ColumnElement[bool]], request: PageRequest, offset: int, total_count: int
+    where: list[ColumnElement[bool]], request: PageRequest, offset: int, total_count: int
 ) -> Select[Any]:
     """Select one page, ordered by one column and by id, nulls last.
 
@@ -233,7 +225,7 @@ def _page(
         order = _order(column, descending=not descending, empty_last=False)
     else:
         order = _order(column, descending=descending, empty_last=True)
-    ids = select(_OF.id).where(*wanted).order_by(*order)
+    ids = select(_OF.id).where(*where).order_by(*order)
     ids = ids.limit(size).offset(min(offset, behind))
     shown = _order(column, descending=descending, empty_last=True)
     return _ROWS.where(_OF.id.in_(ids)).order_by(*shown)

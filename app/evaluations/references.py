@@ -23,14 +23,10 @@ COLUMNS = ("engagement_id", "campaign_id", "call_center_id", "executive_id")
 
 
 def require(session: Session, *sources: Mapping[str, Any]) -> None:
-    """Raise for ids that do not exist.
-
-    Raises:
-        InvalidInput: naming the field.
-    """
+    """Raise for ids that do not exist."""
     for column, table in {"engagement_id": ENGAGEMENTS, **_NAMED}.items():
-        given = {fields.get(column) for fields in sources}
-        table.require_all(session, {row_id for row_id in given if row_id is not None})
+        ids = {fields.get(column) for fields in sources}
+        table.require_all(session, {row_id for row_id in ids if row_id is not None})
 
 
 def named(session: Session, source: Any) -> dict[str, Any]:
@@ -63,9 +59,6 @@ def scorecard_for(
     """Return the requested scorecard, else the campaign's, else the channel's default.
 
     A campaign's scorecard is for one channel; its contacts over others get their defaults.
-
-    Raises:
-        InvalidInput: the scorecard does not exist or is for another channel.
     """
     if scorecard_id is None and campaign_id is not None:
         try:

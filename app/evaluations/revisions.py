@@ -14,7 +14,7 @@ from app.evaluations.models import Evaluation, EvaluationTotal
 
 ALL, CURRENT = "all", "current"
 _TOTALS = EvaluationTotal.__table__.c
-_TOTAL = select(_TOTALS.quantity).where(_TOTALS.kind == bindparam("wanted"))
+_TOTAL = select(_TOTALS.quantity).where(_TOTALS.kind == bindparam("kind"))
 
 
 def of_source(session: Session, *, source_type: str, source_id: str) -> Sequence[Evaluation]:
@@ -46,12 +46,12 @@ def settle_current(revisions: Sequence[Evaluation]) -> Evaluation:
     A re-evaluation so replaces the old revision in lists only when it has a result.
     """
     completed = [revision for revision in revisions if revision.status == Status.COMPLETED]
-    chosen = (completed or revisions)[-1]
+    current = (completed or revisions)[-1]
     for revision in revisions:
-        if revision.is_current != (revision is chosen):
-            revision.is_current = revision is chosen
+        if revision.is_current != (revision is current):
+            revision.is_current = revision is current
             revision.updated_at = utc_now()
-    return chosen
+    return current
 
 
 def notify_changed(session: Session, *changed: Evaluation) -> None:
@@ -68,4 +68,4 @@ def count_opened(session: Session, number: int, *, first_of_source: int) -> None
 
 def total(session: Reader, kind: str) -> int:
     """Return the number of evaluations: `ALL` revisions, or the `CURRENT` ones."""
-    return session.scalar(_TOTAL, {"wanted": kind}) or 0
+    return session.scalar(_TOTAL, {"kind": kind}) or 0

@@ -75,7 +75,8 @@ def re_evaluate(body: dict[str, Any], evaluation_id: str) -> Any:
     """Evaluate the same transcript again as the next revision; the old one stays until then."""
     with current_runtime().db.writing() as session:
         evaluation = again.request(session, evaluation_id, **body)
-        return again.accepted(evaluation, status_url=_url(f"/evaluations/{evaluation.id}"))
+        status_url = _url(f"/evaluations/{evaluation.id}")
+        return {**service.get(session, evaluation.id), "status_url": status_url}
 
 
 @blp.post("/re-evaluations")

@@ -26,10 +26,7 @@ from app.imports.loading.import_counts import ImportCounts, RecordOutcome
 from app.imports.options import ON_CONFLICT, ImportOptions
 from app.imports.progress import Progress, ScoreProgress
 from app.imports.recordings.metadata import NamePattern, RecordingMetadata
-from app.imports.schemas.requests import (
-    ImportCountsSchema,
-    ImportErrorSchema,
-)
+from app.imports.schemas.requests import ImportCountsSchema, ImportErrorSchema
 from app.web.current import current_runtime
 from app.web.schemas.fields import LanguageTag, Zone
 
@@ -221,10 +218,9 @@ def _print_recordings(ended: list[EndedRecording]) -> None:
 
 def _as_json(counts: ImportCounts, options: ImportOptions) -> dict[str, Any]:
     error_schema = ImportErrorSchema()
+    has_errors = counts.by_outcome[RecordOutcome.FAILED] > 0
     return {
-        "status": "completed_with_errors"
-        if counts.by_outcome[RecordOutcome.FAILED]
-        else "completed",
+        "status": "completed_with_errors" if has_errors else "completed",
         "dryRun": options.dry_run,
         "counts": ImportCountsSchema().dump(counts.as_dict()),
         "errors": [{"file": error["file"], **error_schema.dump(error)} for error in counts.errors],

@@ -28,9 +28,6 @@ def put_conversation(
         values: the columns.
         names: the names that are given in place of ids, by field.
         evaluate: None evaluates a closed or abandoned conversation, True an open one too.
-
-    Raises:
-        InvalidInput: a referenced row does not exist.
     """
     values |= NameResolver(session).ids_of(names)
     stored = conversations.upsert(session, external_id, values)
@@ -51,7 +48,7 @@ def put_voice_call(
 ) -> Upserted[dict[str, Any]]:
     """Create or update a voice call; unless `evaluate` is False, an ended call is evaluated.
 
-    The other arguments and errors are those of `put_conversation`.
+    The other arguments are those of `put_conversation`.
     """
     values |= NameResolver(session).ids_of(names)
     stored = voice_calls.upsert(session, external_id, values)

@@ -26,11 +26,7 @@ PATH_PARAMETER: dict[str, Any] = {
 
 
 def normalised_external_id(in_path: str, in_body: str | None = None) -> str:
-    """Return the external id of a path, which the body may repeat, in NFC.
-
-    Raises:
-        InvalidInput: it is malformed, or the body has another one.
-    """
+    """Return the external id of a path, which the body may repeat, in NFC."""
     external_id = unicodedata.normalize("NFC", in_path)
     if len(external_id) > MAX_LENGTH:
         raise InvalidInput.field("externalId", MESSAGE, code="LENGTH", location="path")

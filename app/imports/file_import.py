@@ -1,7 +1,7 @@
 """Import of files by the command: texts in batches, recordings one by one."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -10,6 +10,7 @@ from app.audio_files import jobs as audio_files
 from app.audio_files import queries as recordings
 from app.core.errors import ServiceUnavailable
 from app.core.hosts import heartbeats
+from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.evaluations import jobs as evaluations
 from app.imports import files, service
@@ -95,13 +96,11 @@ class FileImport:
             results = recordings.results_among(session, audio_file_ids) if audio_file_ids else []
         self._awaited.remove(ended)
         self._awaited_recordings.remove(row["id"] for row in results)
-        if (
-            not ended
-            and not results
-            and not heartbeats.is_running(self._runtime.db, heartbeats.WORKER)
-        ):
-            evaluations.judge(self._runtime)
-            audio_files.process_audio(self._runtime, "")
+        is_idle = not ended and not results
+        if is_idle and not heartbeats.is_running(self._runtime.db, heartbeats.WORKER):
+            with stopping.on_interrupt():
+                evaluations.judge(self._runtime)
+                audio_files.process_audio(self._runtime, "")
         return [
             EndedRecording(row["file_name"], row["score"], (row["error"] or {}).get("message"))
             for row in results
@@ -110,20 +109,16 @@ class FileImport:
     def _load_documents(self, documents: Iterable[Document], progress: Progress) -> ImportCounts:
         total = ImportCounts()
         with closing(DiskSet()) as seen_keys:
-            for batch in self._batches(documents, seen_keys):
+            entries = entries_of(documents, self._options)
+            validate = self._runtime.hooks.check_import_record
+            records = normalised(entries, self._options, seen_keys, validate)
+            for batch in batches_of(records):
                 counts = self._load(batch)
                 total.add(counts)
                 for evaluation_id in counts.evaluation_ids:
                     self._awaited.add(evaluation_id)
                 progress.update(total.received)
         return total
-
-    def _batches(
-        self, documents: Iterable[Document], seen_keys: DiskSet
-    ) -> Iterator[list[NormalisedRecord]]:
-        entries = entries_of(documents, self._options)
-        validate = self._runtime.hooks.check_import_record
-        return batches_of(normalised(entries, self._options, seen_keys, validate))
 
     def _load(self, batch: Sequence[NormalisedRecord]) -> ImportCounts:
         """Load a batch; retry while the database is busy."""

@@ -81,11 +81,7 @@ def open_documents(
 def document_of(
     stream: BinaryIO, name: str, format: str, external_id: str | None = None
 ) -> Document:
-    """Return an open file as a document, and detect its format if that is `AUTO`.
-
-    Raises:
-        UnknownFormat: the format cannot be detected.
-    """
+    """Return an open file as a document, and detect its format if that is `AUTO`."""
     if format == AUTO:
         stream = stream if stream.seekable() else io.BufferedReader(_RawStream(stream), HEAD_BYTES)
         detected = detect_format(_peek(stream), name)

@@ -4,7 +4,7 @@ import io
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from itertools import islice
 
@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.jobs.leases import Lease
-from app.core.jobs.runner import Interrupted, JobType, RunningJob, list_due, run_one
+from app.core.jobs.runner import Interrupted, JobType, RunningJob, answer_bell, list_due
 from app.core.runtime import Runtime
 from app.core.storage.files import require_space
 from app.imports import files, service, uploads
@@ -47,13 +47,16 @@ def run_import(runtime: Runtime, import_id: str) -> None:
         fail=_fail,
         is_final=lambda error: isinstance(error, UnknownFormat | FileMissing),
     )
-    run_one(runtime, job_type, service.bell(import_id))
+    answer_bell(runtime, job_type, service.bell(import_id))
 
 
 def purge(runtime: Runtime) -> None:
     """Delete imports that ended more than 90 days ago, in small batches."""
     before = utc_now() - _KEPT_FOR
-    while _purge_once(runtime, before):
+    while True:
+        with runtime.db.writing() as session:
+            if not service.purge(session, before=before):
+                return
         time.sleep(_BETWEEN_BATCHES_S)
 
 
@@ -72,11 +75,6 @@ def orphaned(runtime: Runtime, file_ids: Sequence[str]) -> Sequence[str]:
     with runtime.db.reading() as session:
         needed = uploads.needed_among(session, file_ids)
     return [file_id for file_id in file_ids if file_id not in needed]
-
-
-def _purge_once(runtime: Runtime, before: datetime) -> int:
-    with runtime.db.writing() as session:
-        return service.purge(session, before=before)
 
 
 def _load_import(job: RunningJob[Import]) -> None:

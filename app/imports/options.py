@@ -1,10 +1,7 @@
 """Options of an import."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Self
-
-from app.imports.formats.records import ReaderOptions
+from dataclasses import dataclass, field
 
 UPDATE, SKIP = "update", "skip"
 ON_CONFLICT = (UPDATE, SKIP)
@@ -36,18 +33,3 @@ class ImportOptions:
     engagement_type: str = "imported"
     columns: Mapping[str, str] = field(default_factory=dict)
     timezone: str | None = None
-
-    def as_document(self) -> dict[str, Any]:
-        """Return the options as JSON types."""
-        return asdict(self)
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Self:
-        """Read options that `as_document` wrote."""
-        return cls(**document)
-
-    def for_reader(self, external_id: str | None = None) -> ReaderOptions:
-        """Return the options of a reader."""
-        return ReaderOptions(
-            self.roles, self.defaults.get("channel"), external_id, self.columns, self.timezone
-        )

@@ -20,9 +20,6 @@ def documents_from_body(body: Mapping[str, Any]) -> list[dict[str, str | None]]:
     """Turn `items` or `content` into documents that a worker can read again.
 
     Items become one document with one object a line, so that line numbers count items.
-
-    Raises:
-        InvalidInput: an item of a text format is malformed.
     """
     if "content" in body:
         return [_document(body["content"])]
@@ -32,11 +29,7 @@ def documents_from_body(body: Mapping[str, Any]) -> list[dict[str, str | None]]:
 
 
 def documents_from_file(name: str, data: bytes) -> tuple[str, list[dict[str, str | None]]]:
-    """Return the format of a file that was sent, and the file as a document.
-
-    Raises:
-        InvalidInput: the format is unknown, or the file is no UTF-8 text.
-    """
+    """Return the format of a file that was sent, and the file as a document."""
     detected = detect_format(data, name)
     if detected is None:
         message = f"The format of {name} is unknown: it is no file of conversations."

@@ -1,7 +1,7 @@
 """Imports over the API: create, claim, count, end, show and delete."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -82,7 +82,7 @@ def create(
         ),
         file_id=file_id,
         file_name=file_name,
-        options=options.as_document(),
+        options=asdict(options),
     )
     session.add(row)
     session.flush()
@@ -91,11 +91,7 @@ def create(
 
 
 def require_references(session: Session, options: ImportOptions) -> None:
-    """Check that the default references and the scorecard exist.
-
-    Raises:
-        InvalidInput: naming the field.
-    """
+    """Check that the default references and the scorecard exist."""
     ids = {
         reference.column: options.defaults.get(reference.id_field)
         for reference in NAMED_REFERENCES.values()
@@ -109,11 +105,7 @@ def require_references(session: Session, options: ImportOptions) -> None:
 
 
 def get(session: Session, import_id: str) -> dict[str, Any]:
-    """Return an import.
-
-    Raises:
-        NotFound: there is no such import.
-    """
+    """Return an import."""
     row = find_row(session, Import, import_id, "import")
     return _record(row)
 
@@ -148,7 +140,7 @@ def proceed(session: Session, keyring: Keyring, import_id: str) -> dict[str, Any
         Conflict: it is neither a dry run that has ended nor failed, or its documents are deleted.
     """
     row = find_row(session, Import, import_id, "import", for_update=True)
-    options = ImportOptions.from_document(row.options)
+    options = ImportOptions(**row.options)
     has_failed = row.state == JobState.FAILED
     if not has_failed and not (options.dry_run and row.state == JobState.SUCCEEDED):
         raise Conflict(
@@ -194,7 +186,7 @@ def start(session: Session, lease: Lease[Import], keyring: Keyring) -> ImportTas
         documents,
         row.file_id,
         row.file_name or "",
-        ImportOptions.from_document(row.options),
+        ImportOptions(**row.options),
         row.received,
     )
 
@@ -215,7 +207,7 @@ def add_counts(session: Session, lease: Lease[Import], counts: ImportCounts) -> 
 def finish(session: Session, lease: Lease[Import]) -> None:
     """End the import and delete its documents; those of a dry run wait to be confirmed."""
     row = leases.held(session, lease)
-    if not ImportOptions.from_document(row.options).dry_run:
+    if not ImportOptions(**row.options).dry_run:
         _forget_input(row)
     leases.end(row, JobState.SUCCEEDED, utc_now())
 
@@ -251,11 +243,11 @@ def forget_documents(session: Session, *, before: datetime) -> Sequence[str]:
 
     Return the ids of their files, which the caller deletes after the commit.
     """
-    kept = or_(Import.sealed_documents.is_not(None), Import.file_id.is_not(None))
+    has_input = or_(Import.sealed_documents.is_not(None), Import.file_id.is_not(None))
     # Locked, so that none of them is tried again meanwhile.
     rows = session.execute(
         select(Import.id, Import.file_id)
-        .where(Import.completed_at < before, kept)
+        .where(Import.completed_at < before, has_input)
         .with_for_update()
     ).all()
     session.execute(
@@ -268,18 +260,16 @@ def forget_documents(session: Session, *, before: datetime) -> Sequence[str]:
 
 def ended_evaluations(session: Session, evaluation_ids: Sequence[str]) -> list[str]:
     """Return the evaluations that have ended or were deleted."""
-    running = set(
-        session.scalars(
-            select(Evaluation.id).where(
-                Evaluation.id.in_(evaluation_ids), Evaluation.status.not_in(ENDED)
-            )
+    running = session.scalars(
+        select(Evaluation.id).where(
+            Evaluation.id.in_(evaluation_ids), Evaluation.status.not_in(ENDED)
         )
-    )
+    ).all()
     return [evaluation_id for evaluation_id in evaluation_ids if evaluation_id not in running]
 
 
 def _record(row: Import) -> dict[str, Any]:
-    options = ImportOptions.from_document(row.options)
+    options = ImportOptions(**row.options)
     return {
         "id": row.id,
         "status": _status(row),

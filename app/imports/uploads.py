@@ -1,6 +1,7 @@
 """Files of imports: uploaded by signed URLs, read by the worker, deleted after the import."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -55,7 +56,7 @@ def reserve(
             format=format,
             file_id=import_id,
             file_name=file_name,
-            options=options.as_document(),
+            options=asdict(options),
             due_at=expires_at,
         )
     )
@@ -82,18 +83,6 @@ def needed_among(session: Session, file_ids: Sequence[str]) -> set[str]:
     return set(session.scalars(select(Import.file_id).where(Import.file_id.in_(file_ids))))
 
 
-def mark_stored(session: Session, file_id: str) -> None:
-    """Queue the import of a file that has arrived.
-
-    Raises:
-        NotFound: there is no such import any more.
-    """
-    row = find_row(session, Import, file_id, "import", for_update=True)
-    if row.state == AWAITED:
-        row.state, row.due_at = JobState.QUEUED, utc_now()
-        ring_after_commit(session, service.bell(row.id))
-
-
 def expire(session: Session, *, before: datetime) -> None:
     """Delete the imports whose file did not arrive in time."""
     late = session.scalars(select(Import).where(Import.state == AWAITED, Import.due_at < before))
@@ -115,11 +104,16 @@ class ImportFiles:
 
     def mark_stored(self, object_id: str, stored: StoredObject) -> None:
         """Queue the import; raises `NotFound` if it was deleted."""
-        with self._runtime.db.writing() as session:
-            mark_stored(session, object_id)
+        self._queue(object_id)
 
     def reconcile(self, object_id: str) -> None:
         """Queue the import of a file that a crash left without it."""
         if self._runtime.storage.size_of(object_id) is not None:
-            with self._runtime.db.writing() as session:
-                mark_stored(session, object_id)
+            self._queue(object_id)
+
+    def _queue(self, import_id: str) -> None:
+        with self._runtime.db.writing() as session:
+            row = find_row(session, Import, import_id, "import", for_update=True)
+            if row.state == AWAITED:
+                row.state, row.due_at = JobState.QUEUED, utc_now()
+                ring_after_commit(session, service.bell(row.id))

@@ -7,7 +7,7 @@ from functools import partial
 from app.audio_files import erasure as audio_files
 from app.audio_files.playback import objects as playback
 from app.core.database import deployment
-from app.core.jobs.runner import JobType, RunningJob, list_due, run_one
+from app.core.jobs.runner import JobType, RunningJob, answer_bell, list_due
 from app.core.runtime import Runtime
 from app.core.storage.objects import StorageAway
 from app.privacy import service
@@ -24,7 +24,7 @@ def run_erasure(runtime: Runtime, erasure_id: str) -> None:
     Safe to run twice: the second run finds nothing more to erase.
     """
     job_type = JobType(claim=service.claim, handle=_erase, fail=service.fail)
-    run_one(runtime, job_type, service.bell(erasure_id))
+    answer_bell(runtime, job_type, service.bell(erasure_id))
 
 
 def purge_bytes(runtime: Runtime) -> int:

@@ -1,6 +1,5 @@
 """Audio files: uploads, processing, failures, retries and the list."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from app.audio_files.processing import leases, steps
 from app.core.clock import utc_now
 from app.core.jobs import leases as core_leases
 from app.core.jobs.leases import Lease, LeaseLost
-from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.evaluations.models import Evaluation
 from app.events.models import Event
@@ -38,7 +36,7 @@ from tests.recordings import (
     upload,
     work,
 )
-from tests.running import running_runtime
+from tests.running import running_runtime, stopped_by_signal
 
 ENGAGEMENT = "eng_01jd3v8xqkf6r9w2m5t7h4c0pz"
 
@@ -468,13 +466,9 @@ def test_a_canceled_evaluation_does_not_block_the_recording(
 @pytest.fixture
 def stop_requested() -> Iterator[None]:
     """Send SIGTERM to this process, as a worker receives it."""
-    kept = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
-    stopping.listen()
-    os.kill(os.getpid(), signal.SIGTERM)
-    yield
-    stopping.listen()
-    for each, handler in kept.items():
-        signal.signal(each, handler)
+    with stopped_by_signal():
+        signal.raise_signal(signal.SIGTERM)
+        yield
 
 
 @pytest.mark.usefixtures("stop_requested")

@@ -6,30 +6,33 @@ import io
 import json
 import re
 import sqlite3
-import time
+import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select, update
 
 from app.analytics import jobs
+from app.analytics.enums import Dataset, Format
 from app.analytics.exports import service as export_service
-from app.analytics.exports import work as export_work
-from app.analytics.exports.datasets.catalogue import ColumnBatch
-from app.analytics.exports.formats import csv_cells
+from app.analytics.exports import work
+from app.analytics.exports.datasets import catalogue, criteria
+from app.analytics.exports.formats import csv_cells, writers
 from app.analytics.exports.formats.formulas import defuse
+from app.analytics.exports.request import ExportRequest
 from app.analytics.models import ExportJob
 from app.analytics.schemas.exports import ExportAcceptedSchema, ExportSchema
 from app.core.clock import iso_utc, utc_now
-from app.core.errors import ServiceUnavailable
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from app.evaluations.models import Evaluation, EvaluationResult
+from app.core.storage.objects import Storage, StoredObject
+from app.evaluations.models import Evaluation, EvaluationResult, StoredTranscript
 from app.events.models import Event
 from tests.caller import Caller, error_code, findings
 from tests.conversations import completed
@@ -289,7 +292,7 @@ def test_what_makes_no_sense_is_refused(
 def test_a_format_without_its_package_is_refused(
     client: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_service.writers, "is_available", lambda format_: False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     answer = client.post("/analytics/export", {"dataset": "usage", "format": "parquet"})
     assert error_code(answer) == "CONFLICT"
 
@@ -360,12 +363,11 @@ def test_at_most_two_exports_run_at_once(client: Caller, runtime: Runtime) -> No
 
 
 def test_an_export_that_fails_is_tried_again_and_then_told(
-    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+    client: Caller, runtime: Runtime
 ) -> None:
-    def broken(*_: object) -> Any:
-        raise RuntimeError("secret detail")
-
-    monkeypatch.setattr(export_work.catalogue, "batches", broken)
+    # A file where the folder of unfinished exports should be.
+    spool = runtime.settings.data_dir / "spool"
+    spool.touch()
     job_id = asked(client)
     for _ in range(3):
         jobs.run_export(running_runtime(), job_id)
@@ -377,24 +379,19 @@ def test_an_export_that_fails_is_tried_again_and_then_told(
         "code": "INTERNAL",
         "message": "The export failed because of an internal error.",
     }
-    assert list((runtime.settings.data_dir / "spool").iterdir()) == []
+    assert left(runtime) == []
 
 
-def test_a_busy_database_costs_an_export_no_attempt(
-    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def busy(*_: object) -> Any:
-        raise ServiceUnavailable("busy")
-
+@pytest.mark.usefixtures("three")
+def test_a_full_disk_costs_an_export_no_attempt(client: Caller, runtime: Runtime) -> None:
+    full = replace(running_runtime(), settings=replace(runtime.settings, min_free_gb=1e9))
     job_id = asked(client)
-    with monkeypatch.context() as patched:
-        patched.setattr(export_work.catalogue, "batches", busy)
-        for _ in range(5):
-            jobs.run_export(running_runtime(), job_id)
-            with runtime.db.writing() as session:
-                job = session.get_one(ExportJob, job_id)
-                assert (job.state, job.attempts, job.due_at > utc_now()) == ("queued", 0, True)
-                job.due_at = utc_now()
+    for _ in range(5):
+        jobs.run_export(full, job_id)
+        with runtime.db.writing() as session:
+            job = session.get_one(ExportJob, job_id)
+            assert (job.state, job.attempts, job.due_at > utc_now()) == ("queued", 0, True)
+            job.due_at = utc_now()
     jobs.run_export(running_runtime(), job_id)
     assert shown(client, job_id)["status"] == "ready"
 
@@ -412,18 +409,29 @@ def test_a_sheet_that_is_full_fails_the_export(
 
 
 def test_what_no_sheet_can_hold_is_refused_before_it_is_begun(
-    client: Caller,
-    three: list[Evaluation],
-    monkeypatch: pytest.MonkeyPatch,
+    client: Caller, runtime: Runtime, three: list[Evaluation]
 ) -> None:
-    monkeypatch.setattr("app.analytics.exports.formats.writers.MOST_ROWS_OF_A_SHEET", 2)
-    for dataset in ("evaluations", "criteria", "segments"):
-        refused = client.post("/analytics/export", {"dataset": dataset, "format": "xlsx"})
-        assert error_code(refused) == "CONFLICT"
-        assert "request csv, jsonl or parquet" in refused.json()["error"]["message"]
-        asked(client, dataset, "parquet")
-    asked(client, "evaluations", "xlsx", filters={"campaignId": three[0].campaign_id})
-    asked(client, "usage", "xlsx")
+    with runtime.db.writing() as session:
+        transcript = session.get_one(StoredTranscript, three[0].transcript_id)
+        transcript.segment_count = writers.MOST_ROWS_OF_A_SHEET
+    refused = client.post("/analytics/export", {"dataset": "segments", "format": "xlsx"})
+    assert error_code(refused) == "CONFLICT"
+    assert "request csv, jsonl or parquet" in refused.json()["error"]["message"]
+    asked(client, "segments", "parquet")
+    asked(client, "segments", "xlsx", filters={"campaignId": three[1].campaign_id})
+    asked(client, "evaluations", "xlsx")
+
+
+@pytest.mark.parametrize("dataset", [Dataset.EVALUATIONS, Dataset.CRITERIA])
+def test_each_evaluation_counts_as_a_row_at_least(
+    runtime: Runtime, three: list[Evaluation], dataset: Dataset
+) -> None:
+    first = {"campaign_id": three[0].campaign_id}
+    with runtime.db.reading() as session:
+        assert catalogue.least_rows(session, ExportRequest(dataset, Format.XLSX)) == 3
+        assert (
+            catalogue.least_rows(session, ExportRequest(dataset, Format.XLSX, filters=first)) == 1
+        )
 
 
 def canceled(client: Caller, job_id: str) -> int:
@@ -444,22 +452,26 @@ def test_one_that_waits_can_be_canceled(client: Caller, runtime: Runtime) -> Non
     assert canceled(client, new_id("exp")) == 404
 
 
-def test_one_that_runs_notices_that_it_is_canceled(
-    client: Caller, runtime: Runtime, three: list[Evaluation], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = export_work.catalogue.batches
+class SlowStorage:
+    """The storage of a service, which does something else before it stores a file."""
 
-    def endless(*given: Any) -> Iterator[ColumnBatch]:
-        (batch,) = whole(*given)
-        yield batch
-        assert canceled(client, job_id) == 204
-        for step in range(1, 1000):
-            time.sleep(0.05)
-            yield replace(batch, done=step / 1000)
+    def __init__(self, storage: Storage, before_write: Callable[[], object]) -> None:
+        self._storage = storage
+        self._before_write = before_write
 
-    monkeypatch.setattr(export_work.catalogue, "batches", endless)
+    def write(self, *args: Any, **kwargs: Any) -> StoredObject:
+        self._before_write()
+        return self._storage.write(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._storage, name)
+
+
+@pytest.mark.usefixtures("three")
+def test_one_that_runs_notices_that_it_is_canceled(client: Caller, runtime: Runtime) -> None:
     job_id = asked(client)
-    jobs.run_export(running_runtime(), job_id)
+    slow: Any = SlowStorage(runtime.storage, lambda: canceled(client, job_id))
+    jobs.run_export(replace(running_runtime(), storage=slow), job_id)
     data = shown(client, job_id)
     assert (data["status"], data["rowCount"], data["downloadUrl"]) == ("canceled", None, None)
     assert left(runtime) == []
@@ -477,25 +489,30 @@ def test_one_that_is_ready_can_be_withdrawn(client: Caller, runtime: Runtime) ->
 
 
 def test_an_export_is_one_snapshot_and_nobody_waits_for_it(
-    client: Caller, runtime: Runtime, three: list[Evaluation], monkeypatch: pytest.MonkeyPatch
+    runtime: Runtime, tmp_path: Path
 ) -> None:
-    whole = export_work.catalogue.batches
+    with runtime.db.writing() as session:
+        evaluations = [completed(session, campaign="=1+1") for _ in range(criteria.BATCH + 1)]
+    file = tmp_path / "criteria.csv"
+    reached: list[int] = []
 
-    def disturbed(*given: Any) -> Iterator[ColumnBatch]:
-        for batch in whole(*given):
-            yield batch
-            change_everything(runtime, three)
+    def disturb(percent: int) -> None:
+        if not reached:
+            change_everything(runtime, evaluations)
+        reached.append(percent)
 
-    monkeypatch.setattr(export_work.catalogue, "batches", disturbed)
-    for dataset in (export_work.catalogue.evaluations, export_work.catalogue.criteria):
-        monkeypatch.setattr(dataset, "BATCH", 1)
-    scores = {each.id: str(each.score) for each in three}
-    rows = read(made(client, runtime))
-    assert {row["evaluation_id"]: row["score"] for row in rows} == scores
-    assert [row["campaign"] for row in rows] == ["'=1+1"] * 3
-    again = read(made(client, runtime, "criteria", filters={"current": False}, includeText=True))
-    assert {row["evaluation_id"] for row in again} > set(scores)
-    assert {row["explanation"] for row in again if row["evaluation_id"] in scores} == {"gone"}
+    request = ExportRequest(Dataset.CRITERIA, Format.CSV, include_text=True)
+    work.write_file(running_runtime(), request, file, disturb)
+    assert len(reached) == 2
+    rows = read(file.read_bytes())
+    assert {row["evaluation_id"] for row in rows} == {each.id for each in evaluations}
+    assert {row["campaign"] for row in rows} == {"'=1+1"}
+    assert "gone" not in {row["explanation"] for row in rows}
+    everything = replace(request, filters={"current": False})
+    work.write_file(running_runtime(), everything, file, lambda _: None)
+    again = read(file.read_bytes())
+    assert {row["evaluation_id"] for row in again} > {each.id for each in evaluations}
+    assert {row["campaign"] for row in again} == {"gone", ""}
 
 
 def change_everything(runtime: Runtime, evaluations: list[Evaluation]) -> None:

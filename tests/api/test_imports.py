@@ -1,8 +1,11 @@
 """Imports over the API: accepted at once, loaded by a job, counted, errors reported by line."""
 
+import itertools
 import json
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -15,7 +18,6 @@ from sqlalchemy import func, select
 from app.campaigns.models import Campaign
 from app.conversations.models import Conversation, Message
 from app.core.clock import utc_now
-from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.engagements.models import Engagement
 from app.evaluations.models import Evaluation
@@ -23,7 +25,7 @@ from app.events.models import Event
 from app.imports import jobs, service
 from app.imports.models import Import
 from tests.caller import Caller, error_code, findings
-from tests.running import running_runtime
+from tests.running import running_runtime, stopped_by_signal
 
 NO_ID = "01k9zq2m5rt9w3x7b1f6e8nvha"
 KEY = {"Idempotency-Key": "lines-1"}
@@ -383,14 +385,26 @@ def test_two_requests_with_one_idempotency_key_create_one_import(
     assert rows(runtime, Import) == 1
 
 
+def run_until_stopped(import_id: str, *, at_record: int) -> None:
+    """Run an import in a worker that receives SIGTERM when it checks this record."""
+    runtime = running_runtime()
+    check, numbers = runtime.hooks.check_import_record, itertools.count(1)
+
+    def check_or_stop(kind: str, fields: Mapping[str, Any]) -> Any:
+        if next(numbers) == at_record:
+            signal.raise_signal(signal.SIGTERM)
+        return check(kind, fields)
+
+    hooks = replace(runtime.hooks, check_import_record=check_or_stop)
+    with stopped_by_signal():
+        jobs.run_import(replace(runtime, hooks=hooks), import_id)
+
+
 def test_a_stopping_worker_leaves_the_rest_to_the_next_one(
-    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+    client: Caller, runtime: Runtime
 ) -> None:
     sent = send(client, *(chat(f"c{n}") for n in range(120)), chat("c0"))
-    asked: list[bool] = []
-    with monkeypatch.context() as patched:
-        patched.setattr(stopping, "requested", lambda: bool(asked.append(True)) or len(asked) > 1)
-        jobs.run_import(running_runtime(), sent["id"])
+    run_until_stopped(sent["id"], at_record=60)
     half = show(client, sent["id"])
     assert half["status"] == "queued"
     assert 0 < half["counts"]["received"] < 121
@@ -417,15 +431,10 @@ def interrupted(runtime: Runtime, import_id: str) -> None:
         service.fail(session, lease, "INTERRUPTED", "The import was interrupted too often.")
 
 
-def test_a_failed_import_continues_when_it_is_tried_again(
-    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_import_continues_when_it_is_tried_again(client: Caller, runtime: Runtime) -> None:
     import_id = send(client, *(chat(f"c{n}") for n in range(120)))["id"]
     assert client.post(f"/imports/{import_id}").status_code == 409
-    asked: list[bool] = []
-    with monkeypatch.context() as patched:
-        patched.setattr(stopping, "requested", lambda: bool(asked.append(True)) or len(asked) > 1)
-        jobs.run_import(running_runtime(), import_id)
+    run_until_stopped(import_id, at_record=60)
     interrupted(runtime, import_id)
     assert 0 < show(client, import_id)["counts"]["received"] < 120
     retried = client.post(f"/imports/{import_id}")

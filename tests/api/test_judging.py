@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from app.ai.rule_judge import RuleJudge
 from app.core.clock import utc_now
 from app.core.jobs import leases
 from app.core.jobs.leases import Lease, LeaseLost
-from app.core.process import stopping
 from app.core.runtime import Runtime
 from app.evaluations import jobs, service
 from app.evaluations.enums import FailureCode
@@ -25,6 +23,7 @@ from app.operations.background_work import JOB_QUEUES
 from tests.caller import Caller
 from tests.contacts import get, judge, put_call, put_chat
 from tests.happenings import happened
+from tests.running import stopped_by_signal
 
 
 def waiting(runtime: Runtime) -> list[str]:
@@ -119,15 +118,12 @@ def test_a_row_that_kills_its_worker_each_time_ends(client: Caller, runtime: Run
     assert waiting(runtime) == []
 
 
-def test_a_judge_that_fails_is_tried_again_and_then_no_more(
-    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+def test_a_judgement_that_fails_is_tried_again_and_then_no_more(
+    client: Caller, runtime: Runtime
 ) -> None:
     made = put_chat(client)
-
-    def broken(*_: Any, **__: Any) -> None:
-        raise RuntimeError("out of order")
-
-    monkeypatch.setattr(RuleJudge, "judge", broken)
+    with runtime.db.writing() as session:
+        session.execute(update(StoredTranscript).values(segments=[{"id": "of no known form"}]))
     for attempt in range(1, leases.TRIES_AFTER_FAILURE + 1):
         assert waiting(runtime) == [made["evaluationId"]]
         judge()
@@ -192,12 +188,11 @@ def test_a_batch_that_was_abandoned_is_judged_one_by_one(client: Caller, runtime
     assert happened(runtime).count("evaluation.completed") == 3
 
 
-def test_a_stop_leaves_the_rest_to_the_next(
-    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stop_leaves_the_rest_to_the_next(client: Caller, runtime: Runtime) -> None:
     put_chat(client)
-    monkeypatch.setattr(stopping, "requested", lambda: True)
-    judge()
+    with stopped_by_signal():
+        signal.raise_signal(signal.SIGTERM)
+        judge()
     assert len(waiting(runtime)) == 1
 
 

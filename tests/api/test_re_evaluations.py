@@ -4,12 +4,10 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import pytest
 from sqlalchemy import func, select, update
 
 from app.analytics.engine import rebuilding
 from app.core.clock import utc_now
-from app.core.errors import Conflict
 from app.core.ids import new_id
 from app.core.runtime import Runtime
 from app.evaluations import jobs
@@ -19,6 +17,7 @@ from app.evaluations.models import (
     Evaluation,
     EvaluationJob,
     EvaluationResult,
+    ReEvaluation,
     StoredTranscript,
 )
 from app.scorecards import service as scorecards
@@ -144,35 +143,41 @@ def test_what_has_no_words_cannot_be_judged_again(client: Caller, runtime: Runti
     assert many(client, dryRun=True)["count"] == 0
 
 
-def test_many_are_judged_again(client: Caller, runtime: Runtime, monkeypatch: Any) -> None:
-    monkeypatch.setattr(bulk_selection, "BATCH", 2)
+def test_many_are_judged_again(client: Caller, runtime: Runtime) -> None:
+    number = bulk_selection.BATCH + 2
     own = create(client)
-    made = chats(client, 5)
+    made = chats(client, number)
     put_call(client)
     judge()
     rehearsed = many(client, filters={"channel": "chat"}, scorecardId=own["id"], dryRun=True)
-    assert rehearsed == {"count": 5, "dryRun": True, "id": None, "status": None, "statusUrl": None}
-    assert many(client, scorecardId=own["id"], dryRun=True)["count"] == 5
-    assert many(client, dryRun=True)["count"] == 6
+    assert rehearsed == {
+        "count": number,
+        "dryRun": True,
+        "id": None,
+        "status": None,
+        "statusUrl": None,
+    }
+    assert many(client, scorecardId=own["id"], dryRun=True)["count"] == number
+    assert many(client, dryRun=True)["count"] == number + 1
     headers = {"Idempotency-Key": "once"}
     body = {"filters": {"channel": ["chat"], "minScore": 1}, "scorecardId": own["id"]}
     sent = [client.post("/re-evaluations", body, headers=headers) for _ in range(2)]
     assert sent[0].json() == sent[1].json()
     started = sent[0].json()["data"]
-    assert (started["count"], started["status"]) == (5, "queued")
+    assert (started["count"], started["status"]) == (number, "queued")
     assert jobs.due_ids(runtime) == [started["id"]]
     path = f"/re-evaluations/{started['id']}"
-    assert get(client, path)["counts"]["queued"] == 5
+    assert get(client, path)["counts"]["queued"] == number
     judge()
     assert jobs.due_ids(runtime) == []
     shown = get(client, path)
     assert shown["status"] == "completed"
-    counts = {"selected": 5, "queued": 0, "completed": 5, "failed": 0, "canceled": 0, "skipped": 0}
-    assert shown["counts"] == counts
-    listed = get(client, "/evaluations", channel="chat")
+    counts = {"queued": 0, "failed": 0, "canceled": 0, "skipped": 0}
+    assert shown["counts"] == {"selected": number, "completed": number, **counts}
+    listed = get(client, "/evaluations", channel="chat", pageSize=100)
     assert {each["supersedesId"] for each in listed} == set(made)
     assert {(each["revision"], each["score"]) for each in listed} == {(2, 100)}
-    assert happened(runtime).count("evaluation.completed") == 11
+    assert happened(runtime).count("evaluation.completed") == 2 * number + 1
     assert wrong_facts(runtime) == []
     assert error_code(client.get(f"/re-evaluations/{new_id('reev')}")) == ("RESOURCE_NOT_FOUND")
 
@@ -216,23 +221,23 @@ def test_a_source_that_changes_meanwhile_is_passed_over(client: Caller, runtime:
     assert most == 2
 
 
-def test_a_re_evaluation_that_cannot_go_on_ends(
-    client: Caller, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def set_version(runtime: Runtime, number: int | None) -> None:
+    """Let the re-evaluations judge by this version of each scorecard."""
+    with runtime.db.writing() as session:
+        session.execute(update(ReEvaluation).values(scorecard_version=number))
+
+
+def test_a_re_evaluation_that_cannot_go_on_ends(client: Caller, runtime: Runtime) -> None:
     chats(client, 1)
     started = many(client)
-
-    def broken(*_: Any, **__: Any) -> None:
-        raise Conflict("No.")
-
     path = f"/re-evaluations/{started['id']}"
     assert client.post(f"{path}/retry").status_code == 409
-    with monkeypatch.context() as patched:
-        patched.setattr(bulk.again, "open_again", broken)
-        for _ in range(3):
-            assert jobs.due_ids(runtime) == [started["id"]]
-            judge()
+    set_version(runtime, 99)
+    for _ in range(3):
+        assert jobs.due_ids(runtime) == [started["id"]]
+        judge()
     assert jobs.due_ids(runtime) == []
+    set_version(runtime, None)
     shown = get(client, path)
     assert (shown["status"], shown["error"]["code"]) == ("failed", "INTERNAL")
     retried = client.post(f"{path}/retry")

@@ -3,17 +3,18 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from app.core.clock import utc_now
 from app.core.database.commit_flush import CommitFlush
+from app.core.database.session import Database
 from app.core.errors import ServiceUnavailable
-from app.core.runtime import Runtime
 from app.core.settings import Settings
 from app.usage.models import CountedBatch
-from app.wiring import build_runtime
 from tests.waiting import wait_until
 
 WAITERS = 20
@@ -33,13 +34,14 @@ def test_commits_that_wait_at_once_share_the_next_flush(database_file: str) -> N
         flushes.append(handle)
         assert may_end.wait(30)
 
-    commits = CommitFlush(database_file, flush)
+    moments = count(1)
+    commits = CommitFlush(database_file, flush, moments)
     with ThreadPoolExecutor(WAITERS + 1) as pool:
         first = pool.submit(commits.wait)
         wait_until(lambda: len(flushes) == 1)
         others = [pool.submit(commits.wait) for _ in range(WAITERS)]
         # The first took two moments, its own and that of its flush; each other takes one.
-        wait_until(lambda: repr(commits._moments) == f"count({WAITERS + 3})")
+        wait_until(lambda: repr(moments) == f"count({WAITERS + 3})")
         assert not any(waiter.done() for waiter in (first, *others))
         may_end.set()
         for waiter in (first, *others):
@@ -71,24 +73,24 @@ def test_without_a_log_there_is_nothing_to_flush(tmp_path: Path) -> None:
     assert flushes == []
 
 
-@pytest.fixture
-def runtime(make_settings: Callable[..., Settings]) -> Runtime:
-    return build_runtime(make_settings(sqlite_synchronous="FULL", database_url=""))
-
-
-def test_a_transaction_that_changes_something_waits_for_the_disk(runtime: Runtime) -> None:
+def flushes_of(settings: Settings) -> tuple[int, int]:
+    """Return the flushes of a transaction that only reads, and of one that writes."""
     flushes: list[int] = []
-    file = runtime.db.engine.url.database
-    runtime.db._commit_flush = CommitFlush(file, flushes.append)
-    with runtime.db.writing() as session:
-        session.query(CountedBatch).all()
-    assert flushes == []
-    with runtime.db.writing() as session:
+    db = Database(settings, lambda _: None, flush=flushes.append)
+    with db.writing() as session:
+        session.scalars(select(CountedBatch)).all()
+    after_reading = len(flushes)
+    with db.writing() as session:
         session.add(CountedBatch(id="one", source="x", applied_at=utc_now()))
-    assert len(flushes) == 1
-    runtime.db.engine.dispose()
+    db.engine.dispose()
+    return after_reading, len(flushes) - after_reading
+
+
+def test_a_transaction_that_changes_something_waits_for_the_disk(
+    make_settings: Callable[..., Settings],
+) -> None:
+    assert flushes_of(make_settings(sqlite_synchronous="FULL", database_url="")) == (0, 1)
 
 
 def test_normal_does_not_wait_for_the_disk(make_settings: Callable[..., Settings]) -> None:
-    runtime = build_runtime(make_settings(sqlite_synchronous="NORMAL", database_url=""))
-    assert runtime.db._commit_flush is None
+    assert flushes_of(make_settings(sqlite_synchronous="NORMAL", database_url="")) == (0, 0)

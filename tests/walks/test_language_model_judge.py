@@ -1,6 +1,7 @@
 """The language model's judge against an endpoint that does everything wrong; real sockets."""
 
 import json
+import random
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -59,6 +60,12 @@ def ask(server: ModelServer, tmp_path: Path) -> Ask:
         return judge.judge(transcript, card, Context(), **extra)
 
     return ask
+
+
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw short pauses between retries: their length is random."""
+    monkeypatch.setattr(random, "uniform", lambda low, high: low / 25)
 
 
 def quality(judgement: Judgement) -> Any:
@@ -177,10 +184,8 @@ def test_a_busy_endpoint_is_asked_again_when_it_says(server: ModelServer, ask: A
     assert (told["modelCalls"], told["retries"], told["fallback"]) == (3, 2, None)
 
 
-def test_three_retries_are_the_end(
-    server: ModelServer, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.core.process.waiting._FIRST_PAUSE_S", 0.01)
+@pytest.mark.usefixtures("short_pauses")
+def test_three_retries_are_the_end(server: ModelServer, ask: Ask) -> None:
     server.answer_with(refusal(500, "broken"))
     judgement = ask()
     assert fell_back(judgement) == "http_error"
@@ -190,6 +195,7 @@ def test_three_retries_are_the_end(
     assert (unjudged["applicable"], unjudged["failure"]) == (False, None)
 
 
+@pytest.mark.usefixtures("short_pauses")
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
@@ -207,11 +213,9 @@ def test_every_failure_leaves_the_word_to_the_rules(
     server: ModelServer,
     ask: Ask,
     caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
     answer: answers.Answer,
     reason: str,
 ) -> None:
-    monkeypatch.setattr("app.core.process.waiting._FIRST_PAUSE_S", 0.01)
     server.answer_with(answer)
     judgement = ask()
     assert fell_back(judgement) == reason
@@ -321,10 +325,10 @@ def test_a_conversation_that_is_refused_spoils_nothing_for_the_next(
     assert "max_tokens" in last
 
 
+@pytest.mark.usefixtures("short_pauses")
 def test_an_outage_is_left_alone_for_a_moment(
-    server: ModelServer, ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    server: ModelServer, ask: Ask, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("app.core.process.waiting._FIRST_PAUSE_S", 0.01)
     server.answer_with(refusal(500, "down"))
     assert fell_back(ask()) == "http_error"
     assert fell_back(ask()) == "http_error"

@@ -1,21 +1,26 @@
-"""Re-evaluations of many in processes of their own that are killed in the middle."""
+"""Re-evaluations of many in processes of their own that are stopped or killed in the middle."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 
 from sqlalchemy import func, select
 
 from app.analytics.engine import rebuilding
 from app.core.runtime import Runtime
-from app.evaluations.models import Evaluation, EvaluationTotal
+from app.evaluations.models import Evaluation, EvaluationJob, EvaluationTotal
 from app.imports.jobs import run_import
 from tests.caller import Caller
-from tests.contacts import get, judge
+from tests.contacts import get, judge, put_chat
 from tests.happenings import happened
+from tests.model_server import PATH, ModelServer
 from tests.own_scorecards import create
-from tests.waiting import wait_until
+from tests.receiver import hang
+from tests.waiting import PATIENCE_S, wait_until
 from tests.walks.service_process import kill
 
 NUMBER = 40
@@ -59,6 +64,46 @@ def killed_at(runtime: Runtime, command: list[str], number: int) -> int:
         process.wait()
     assert process.returncode == -9
     return completed(runtime)
+
+
+def states(runtime: Runtime) -> list[str]:
+    with runtime.db.reading() as session:
+        return list(session.scalars(select(EvaluationJob.state)))
+
+
+def test_ctrl_c_releases_what_the_command_judges(client: Caller, runtime: Runtime) -> None:
+    for number in range(3):
+        put_chat(client, f"c{number}")
+    judge()
+    server = ModelServer()
+    server.answer_with(hang)
+    environment = {
+        **os.environ,
+        "CQE_DATA_DIR": str(runtime.settings.data_dir),
+        "CQE_DATABASE_URL": runtime.settings.effective_database_url,
+        "CQE_REDIS_URL": "none",
+        "CQE_JUDGE": "openai",
+        "CQE_JUDGE_URL": server.base,
+        "CQE_JUDGE_MODEL": "test-model",
+    }
+    command = [sys.executable, "-m", "app.cli", "evaluations", "re-evaluate", "--all", "--wait"]
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stderr=subprocess.PIPE,
+        # A background process may have been started without Ctrl-C.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        try:
+            server.wait_for(1, PATH)
+            assert "running" in states(runtime)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=PATIENCE_S)
+        finally:
+            process.kill()
+            server.close()
+    assert process.returncode == 1
+    assert states(runtime) == ["queued"] * 3
 
 
 def test_a_killed_re_evaluation_goes_on_and_does_nothing_twice(

@@ -10,5 +10,5 @@ class AnswerStore(Protocol):
     def find(self, key: str) -> Mapping[str, Any] | None:
         """Return the stored document."""
 
-    def keep(self, key: str, kept: Mapping[str, Any], *, evaluation_id: str | None) -> None:
+    def keep(self, key: str, document: Mapping[str, Any], *, evaluation_id: str | None) -> None:
         """Store a document; one that is stored under the key already stays."""

@@ -85,9 +85,6 @@ def show(session: Session, round_id: str) -> dict[str, Any]:
     """Show a round: who has rated what, where answers differ, and the agreement.
 
     Only ratings count that a reviewer of the round has given since it was created.
-
-    Raises:
-        NotFound: there is no such round.
     """
     row = find_row(session, CalibrationRound, round_id, "calibration round")
     name_of = {reviewer.casefold(): reviewer for reviewer in row.reviewers}
@@ -119,9 +116,6 @@ def sealed(shown: Mapping[str, Any], reviewer: str | None) -> dict[str, Any]:
     Args:
         shown: what `show` has returned.
         reviewer: the person for whom it is read; one who has rated everything sees all.
-
-    Raises:
-        InvalidInput: the person does not take part.
     """
     known = {name.casefold(): name for name in shown["reviewers"]}
     if reviewer is not None and reviewer.casefold() not in known:

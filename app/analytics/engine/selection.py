@@ -55,11 +55,7 @@ def completed_evaluations(selection: Selection) -> list[ColumnElement[bool]]:
 
 
 def selection_of(query: Mapping[str, Any], *, now: datetime) -> Selection:
-    """Return the selection of a loaded query of analytics.
-
-    Raises:
-        InvalidInput: the period is empty, longer than 400 days, or outside the supported years.
-    """
+    """Return the selection of a loaded query of analytics."""
     period = period_of(query.get("start"), query.get("end"), query["timezone"], now=now)
     ids = {name: query.get(name) for name in _IDS}
     return Selection(period, **ids, channel=tuple(query.get("channel", ())))

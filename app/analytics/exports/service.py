@@ -55,12 +55,7 @@ class ExportTask:
 
 
 def complete(request: ExportRequest) -> ExportRequest:
-    """Check a request, and set the period of a report that has none.
-
-    Raises:
-        InvalidInput: the dataset does not have these columns or filters, or the period is invalid.
-        Conflict: the package of the format is not installed.
-    """
+    """Check a request, and set the period of a report that has none."""
     _check(request)
     if request.dataset in REPORT_DATASETS:
         # The default period ends at the time of the request, not when a worker runs it.
@@ -188,9 +183,6 @@ def cancel(session: Session, job_id: str) -> None:
 
     A running worker notices within seconds that it has lost the lease. Links stop working at once;
     the next purge deletes the file. An export that has failed, expired or been canceled stays so.
-
-    Raises:
-        NotFound: there is no such export.
     """
     job = find(session, job_id, for_update=True)
     now = utc_now()

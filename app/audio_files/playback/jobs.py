@@ -13,7 +13,7 @@ from app.audio_files.processing.failures import BYTES_MISSING
 from app.audio_files.uploads import lifecycle
 from app.core.clock import utc_now
 from app.core.jobs.leases import JobState, claim, end, held
-from app.core.jobs.runner import JobType, RunningJob, list_due, run_one
+from app.core.jobs.runner import JobType, RunningJob, answer_bell, list_due
 from app.core.runtime import Runtime
 
 due_ids = partial(list_due, WaveformJob)
@@ -27,7 +27,7 @@ def draw_waveform(runtime: Runtime, job_id: str) -> None:
         fail=lambda session, lease, _: end(held(session, lease), JobState.FAILED, utc_now()),
         is_final=lambda error: isinstance(error, TranscriptionError) and not error.retryable,
     )
-    run_one(runtime, job_type, requests.bell(job_id))
+    answer_bell(runtime, job_type, requests.bell(job_id))
 
 
 def orphaned(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:

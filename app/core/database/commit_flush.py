@@ -1,7 +1,7 @@
 """Durability of SQLite commits: those that end at about the same time share one wait for the disk."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
 from threading import Lock
@@ -9,7 +9,7 @@ from threading import Lock
 from app.core.errors import ServiceUnavailable
 
 # macOS has no fdatasync.
-_flush_file: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
+flush_file: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 
 
 class CommitFlush:
@@ -22,12 +22,21 @@ class CommitFlush:
     """
 
     def __init__(
-        self, database_file: str | None, flush: Callable[[int], None] = _flush_file
+        self,
+        database_file: str | None,
+        flush: Callable[[int], None],
+        moments: Iterator[int] | None = None,
     ) -> None:
+        """Flush the log of a database.
+
+        Args:
+            flush: waits until an open file is on the disk.
+            moments: numbers that rise; by default those from 1 on.
+        """
         self._log = f"{database_file}-wal"
         self._flush = flush
         self._lock = Lock()
-        self._moments = count(1)
+        self._moments = moments or count(1)
         self._flushed_until = 0
 
     def wait(self) -> None:

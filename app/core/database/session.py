@@ -12,7 +12,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from app.core.database.commit_flush import CommitFlush
+from app.core.database.commit_flush import CommitFlush, flush_file
 from app.core.database.engine import make_engine
 from app.core.errors import ServiceUnavailable
 from app.core.hooks import Hooks
@@ -88,6 +88,7 @@ class Database:
         hooks: Hooks | None = None,
         *,
         waits_for_disk: bool = True,
+        flush: Callable[[int], None] = flush_file,
     ) -> None:
         self._ring = ring
         self._info = {"hooks": hooks or Hooks()}
@@ -101,7 +102,7 @@ class Database:
             WriteLock(self.engine.url.database) if settings.is_sqlite else nullcontext()
         )
         waits = waits_for_disk and settings.is_sqlite and settings.sqlite_synchronous == "FULL"
-        self._commit_flush = CommitFlush(self.engine.url.database) if waits else None
+        self._commit_flush = CommitFlush(self.engine.url.database, flush) if waits else None
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

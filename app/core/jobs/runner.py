@@ -135,7 +135,7 @@ def run_next(runtime: Runtime, job_type: JobType[Job], job_id: str) -> Lease[Job
     return lease
 
 
-def run_one(runtime: Runtime, job_type: JobType[Job], bell: Bell) -> None:
+def answer_bell(runtime: Runtime, job_type: JobType[Job], bell: Bell) -> None:
     """Run the job that the bell names, or another that is due; then ring again for the named one."""
     lease = run_next(runtime, job_type, bell.row_id)
     if lease is not None and lease.job_id != bell.row_id:

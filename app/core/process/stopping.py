@@ -6,6 +6,8 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _PR_SET_PDEATHSIG = 1
 _asked = False
@@ -31,6 +33,26 @@ def listen() -> None:
     _asked = False
     signal.signal(signal.SIGTERM, _note)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def on_interrupt() -> Iterator[None]:
+    """Let Ctrl-C ask the work inside to stop; the block then ends with `KeyboardInterrupt`.
+
+    A second Ctrl-C interrupts at once.
+    """
+
+    def note(*_: object) -> None:
+        _note()
+        signal.signal(signal.SIGINT, former)
+
+    former = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, former)
+    if _asked:
+        raise KeyboardInterrupt
 
 
 def follow(parent_pid: int, *, with_signal: signal.Signals = signal.SIGTERM) -> None:

@@ -1,7 +1,6 @@
 """Re-evaluation of one source: the same transcript and context, as the next revision."""
 
 from dataclasses import fields
-from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -72,9 +71,6 @@ def open_again(
     """Open the next revision of an evaluation that is current and has ended, and queue it.
 
     It keeps its place in time: lists and trends show it at the date of the old one.
-
-    Raises:
-        Conflict: there is no transcript, or it was erased.
     """
     transcript = transcripts.judged_by(session, former)
     if transcript is None:
@@ -93,16 +89,3 @@ def open_again(
     session.add(EvaluationJob(id=evaluation.id, priority=priority))
     session.flush()
     return evaluation
-
-
-def accepted(evaluation: Evaluation, *, status_url: str) -> dict[str, Any]:
-    """Show the request and the URL of its progress."""
-    return {
-        "id": evaluation.id,
-        "revision": evaluation.revision,
-        "status": evaluation.status,
-        "supersedes_id": evaluation.supersedes_id,
-        "scorecard_id": evaluation.scorecard_id,
-        "scorecard_version": evaluation.scorecard_version,
-        "status_url": status_url,
-    }

@@ -65,7 +65,7 @@ class _Batch:
         self._db = db
         self._judge = judge
         # By id, as all that lock several jobs do: two orders could block each other.
-        ordered = sorted(claimed, key=lambda one: one[0].job_id)
+        ordered = sorted(claimed, key=lambda claim: claim[0].job_id)
         self._open = {lease.job_id: (lease, task) for lease, task in ordered}
         self._judged: list[JudgedTask] = []
         self._scorecards: dict[tuple[str, int], Scorecard] = {}

@@ -38,11 +38,7 @@ def count(
     scorecard_id: str | None = None,
     scorecard_version: int | None = None,
 ) -> int:
-    """Count the evaluations that match.
-
-    Raises:
-        InvalidInput: there is no such scorecard or version.
-    """
+    """Count the evaluations that match."""
     scorecard = _scorecard(session, scorecard_id, scorecard_version)
     return bulk_selection.count(session, filters, channel=_channel(scorecard))
 
@@ -85,12 +81,7 @@ def start(
 
 
 def retry(session: Session, re_evaluation_id: str) -> dict[str, Any]:
-    """Continue a failed re-evaluation with the evaluations that it has not opened yet.
-
-    Raises:
-        NotFound: there is no such re-evaluation.
-        Conflict: it has not failed, or too many re-evaluations wait.
-    """
+    """Continue a failed re-evaluation with the evaluations that it has not opened yet."""
     row = find_row(session, ReEvaluation, re_evaluation_id, _NOUN, for_update=True)
     if row.state != JobState.FAILED:
         raise Conflict("Only a failed re-evaluation can be tried again.")
@@ -218,8 +209,8 @@ def _next(session: Session, row: ReEvaluation) -> tuple[Sequence[Evaluation], st
         last=row.last_id,
         not_of=row.id,
     )
-    wanted = select(Evaluation).where(Evaluation.id.in_(ids)).order_by(Evaluation.id)
-    return session.scalars(wanted).all(), reached
+    evaluations = select(Evaluation).where(Evaluation.id.in_(ids)).order_by(Evaluation.id)
+    return session.scalars(evaluations).all(), reached
 
 
 def _scorecard(

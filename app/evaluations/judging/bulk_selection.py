@@ -20,10 +20,8 @@ _OPEN = [status for status in Status if status not in ENDED]
 
 def count(session: Session, filters: Mapping[str, Any], *, channel: str | None) -> int:
     """Count the evaluations that match; `channel` is the one of the scorecard, if any."""
-    wanted = _wanted(filters, channel)
-    return (
-        session.scalar(select(func.count()).select_from(Evaluation.__table__).where(*wanted)) or 0
-    )
+    counted = select(func.count()).select_from(Evaluation.__table__)
+    return session.scalar(counted.where(*_conditions(filters, channel))) or 0
 
 
 def next_ids(
@@ -47,7 +45,7 @@ def next_ids(
     # The filters apply to a window of rows: without it, SQLite scans an index of a filter from its
     # start and sorts all matches for every few rows.
     window = select(*_OF).where(*between).order_by(_OF.id).limit(WINDOW).subquery()
-    conditions = [*_wanted(filters, channel), _OF.re_evaluation_id.is_distinct_from(not_of)]
+    conditions = [*_conditions(filters, channel), _OF.re_evaluation_id.is_distinct_from(not_of)]
     batch = session.scalars(
         select(window.c.id)
         .where(*(_of(window, condition) for condition in conditions))
@@ -59,27 +57,27 @@ def next_ids(
 
 def newest_ids(session: Session, *, channel: str, limit: int) -> Sequence[str]:
     """Return the newest evaluations of a channel that could be judged again, the newest first."""
-    wanted = select(_OF.id).where(*_wanted({}, channel))
-    newest_first = wanted.order_by(_OF.created_at.desc(), _OF.id.desc())
+    matching = select(_OF.id).where(*_conditions({}, channel))
+    newest_first = matching.order_by(_OF.created_at.desc(), _OF.id.desc())
     return session.scalars(newest_first.limit(limit)).all()
 
 
-def _wanted(filters: Mapping[str, Any], channel: str | None) -> list[ColumnElement[bool]]:
+def _conditions(filters: Mapping[str, Any], channel: str | None) -> list[ColumnElement[bool]]:
     other = Evaluation.__table__.alias()
     under_way = select(other.c.id).where(
         other.c.source_id == _OF.source_id,
         other.c.source_type == _OF.source_type,
         other.c.status.in_(_OPEN),
     )
-    words = StoredTranscript.__table__.c
-    kept = select(words.id).where(words.id == _OF.transcript_id, words.erased_at.is_(None))
-    wanted = [
+    stored = StoredTranscript.__table__.c
+    transcript = select(stored.id).where(stored.id == _OF.transcript_id, stored.erased_at.is_(None))
+    conditions = [
         *listing.conditions(current=True, **filters),
         _OF.status.not_in([*_OPEN, Status.CANCELED]),
-        kept.exists(),
+        transcript.exists(),
         ~under_way.exists(),
     ]
-    return wanted if channel is None else [*wanted, _OF.channel == channel]
+    return conditions if channel is None else [*conditions, _OF.channel == channel]
 
 
 def _of(window: Subquery, condition: ColumnElement[bool]) -> ColumnElement[bool]:

@@ -99,9 +99,6 @@ def request(session: Session, requested: JudgementRequest) -> Evaluation:
     """Open the next revision of a source's evaluation and queue its judgement.
 
     A queued evaluation of the same source is canceled: its transcript is outdated.
-
-    Raises:
-        InvalidInput: the scorecard does not exist or is for another channel.
     """
     [scorecard] = _scorecards_for(session, [requested])
     _cancel_waiting(session, requested.source["source_type"], requested.source["source_id"])
@@ -113,11 +110,7 @@ def request(session: Session, requested: JudgementRequest) -> Evaluation:
 
 
 def request_first(session: Session, requests: Sequence[JudgementRequest]) -> list[Evaluation]:
-    """Open the first evaluations of their sources and queue their judgements.
-
-    Raises:
-        InvalidInput: a scorecard does not exist or is for another channel.
-    """
+    """Open the first evaluations of their sources and queue their judgements."""
     scorecards = _scorecards_for(session, requests)
     transcript_ids = transcripts.store_first(
         session, [requested.new_transcript() for requested in requests]

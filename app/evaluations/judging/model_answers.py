@@ -48,21 +48,21 @@ class StoredAnswers:
         with self._db.reading() as session:
             return session.scalar(select(ModelAnswer.document).where(ModelAnswer.key == key))
 
-    def keep(self, key: str, kept: Mapping[str, Any], *, evaluation_id: str | None) -> None:
+    def keep(self, key: str, document: Mapping[str, Any], *, evaluation_id: str | None) -> None:
         """Store a document unless it is too long; the first one of a key stays.
 
         An answer that comes when its evaluation has ended is not kept: the words that it quotes may
         have been erased meanwhile. If the database is too busy to store an answer, the question is
         asked again next time; the judgement does not fail.
         """
-        if len(orjson.dumps(kept)) > _MOST_BYTES:
+        if len(orjson.dumps(document)) > _MOST_BYTES:
             return
         try:
-            self._insert(key, kept, evaluation_id)
+            self._insert(key, document, evaluation_id)
         except ServiceUnavailable as error:
             logger.warning("an answer of the language model was not stored: %s", error)
 
-    def _insert(self, key: str, kept: Mapping[str, Any], evaluation_id: str | None) -> None:
+    def _insert(self, key: str, document: Mapping[str, Any], evaluation_id: str | None) -> None:
         with self._db.writing() as session:
             if evaluation_id is not None and not _is_open(session, evaluation_id):
                 return
@@ -71,7 +71,7 @@ class StoredAnswers:
                 ModelAnswer,
                 key=key,
                 evaluation_id=evaluation_id,
-                document=dict(kept),
+                document=dict(document),
                 created_at=utc_now(),
             )
 

@@ -85,20 +85,22 @@ def entities_of(transcript: Transcript) -> dict[str, int]:
 
 
 def unmasked(
-    segments: Sequence[Mapping[str, Any]], said: Mapping[str, Mapping[str, Any]]
+    segments: Sequence[Mapping[str, Any]], originals: Mapping[str, Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """Restore the original texts and words of segments, by segment id."""
     return [
         {
             **segment,
-            "text": said[segment["id"]]["text"],
+            "text": originals[segment["id"]]["text"],
             "redactions": [],
             "words": [
                 {**word, "text": text}
-                for word, text in zip(segment["words"], said[segment["id"]]["words"], strict=True)
+                for word, text in zip(
+                    segment["words"], originals[segment["id"]]["words"], strict=True
+                )
             ],
         }
-        if segment["id"] in said
+        if segment["id"] in originals
         else segment
         for segment in segments
     ]

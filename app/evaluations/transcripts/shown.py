@@ -46,10 +46,8 @@ def get_transcript(
         )
     )
     row = transcripts.find(session, source_type=source_type, source_id=source_id, with_text=True)
-    return {
-        **_source(source_type, source_id, evaluation),
-        **_content(session, keyring, row, evaluation, include_words, redacted),
-    }
+    transcript = _shown(session, keyring, row, evaluation, include_words, redacted)
+    return {**_source(source_type, source_id, evaluation), **transcript}
 
 
 def of_evaluation(
@@ -68,10 +66,8 @@ def of_evaluation(
         )
     else:
         row = transcripts.stored(session, evaluation.transcript_id)
-    return {
-        **_source(source_type, source_id, evaluation),
-        **_content(session, keyring, row, evaluation, include_words, redacted),
-    }
+    transcript = _shown(session, keyring, row, evaluation, include_words, redacted)
+    return {**_source(source_type, source_id, evaluation), **transcript}
 
 
 def _source(source_type: str, source_id: str, evaluation: Evaluation | None) -> dict[str, Any]:
@@ -83,7 +79,7 @@ def _source(source_type: str, source_id: str, evaluation: Evaluation | None) -> 
     }
 
 
-def _content(
+def _shown(
     session: Session,
     keyring: Keyring,
     row: StoredTranscript | None,

@@ -110,8 +110,8 @@ def judged_by_all(
     session: Session, evaluations: Sequence[Evaluation]
 ) -> dict[str, StoredTranscript]:
     """Return the transcripts of evaluations (see `judged_by`) by the evaluations' ids."""
-    wanted = [evaluation.transcript_id for evaluation in evaluations if evaluation.transcript_id]
-    rows = session.scalars(select(StoredTranscript).where(StoredTranscript.id.in_(wanted)))
+    ids = [evaluation.transcript_id for evaluation in evaluations if evaluation.transcript_id]
+    rows = session.scalars(select(StoredTranscript).where(StoredTranscript.id.in_(ids)))
     by_id = {row.id: row for row in rows}
     transcripts = {}
     for evaluation in evaluations:

@@ -8,7 +8,7 @@ from app.ai.scorecard.values import Scorecard, scorecard_from
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs import leases
-from app.core.jobs.runner import JobType, RunningJob, list_due, run_one
+from app.core.jobs.runner import JobType, RunningJob, answer_bell, list_due
 from app.core.runtime import Runtime
 from app.evaluations import contexts
 from app.evaluations import service as evaluations
@@ -30,7 +30,7 @@ def run_trial(runtime: Runtime, trial_id: str) -> None:
         handle=_try,
         fail=service.fail,
     )
-    run_one(runtime, job_type, service.bell(trial_id))
+    answer_bell(runtime, job_type, service.bell(trial_id))
 
 
 def purge(runtime: Runtime) -> None:

@@ -44,10 +44,6 @@ def request(
     Args:
         baseline_id: the scorecard to compare with; by default that of the channel.
         baseline_version: by default its current version.
-
-    Raises:
-        InvalidInput: the baseline does not exist or is for another channel.
-        Conflict: too many trials wait.
     """
     channel = document["channel"]
     baseline = scorecards.resolve(
@@ -70,11 +66,7 @@ def request(
 
 
 def show(session: Session, trial_id: str) -> dict[str, Any]:
-    """Show a trial.
-
-    Raises:
-        NotFound: there is no such trial; it is deleted after a day.
-    """
+    """Show a trial."""
     row = session.get(ScorecardTrial, trial_id)
     if row is None:
         raise NotFound("There is no such trial; a trial is deleted after a day.")

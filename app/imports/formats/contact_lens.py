@@ -1,12 +1,12 @@
 """Reader of Amazon Contact Lens: the analysis of one call or chat in each JSON document."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, BinaryIO
 
-from app.imports.formats.lines import json_documents
+from app.imports.formats.lines import json_documents, read_documents
 from app.imports.formats.records import (
     NO_TEXT,
-    BadLine,
     Entries,
     Fault,
     Kind,
@@ -21,6 +21,7 @@ from app.imports.formats.timed_turns import (
     fingerprint,
     record_of,
     require_order,
+    without_nulls,
 )
 
 _FORMAT_WORDS = {"CUSTOM_BOT": "bot"}
@@ -29,22 +30,18 @@ _FORMAT_WORDS = {"CUSTOM_BOT": "bot"}
 def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
     """Yield a call for each document, or a conversation if the channel is chat."""
     roles = RoleResolver(options.roles, _FORMAT_WORDS)
-    for entry in json_documents(stream):
-        if isinstance(entry, BadLine):
-            yield entry
-            continue
-        line, document = entry
-        external_id = _contact_id_of(document) or options.external_id
-        try:
-            yield _record_of(line, document, external_id, options.channel, roles)
-        except Unreadable as error:
-            yield BadLine(line, error.code, error.message, external_id)
+    return read_documents(
+        json_documents(stream),
+        lambda document: _contact_id_of(document) or options.external_id,
+        partial(_record_of, channel=options.channel, roles=roles),
+    )
 
 
 def _record_of(
     line: int,
     document: dict[str, Any],
     external_id: str | None,
+    *,
     channel: str | None,
     roles: RoleResolver,
 ) -> NativeRecord:
@@ -53,17 +50,18 @@ def _record_of(
         raise Unreadable(Fault.MALFORMED, "Transcript must be a list.")
     external_id = external_id or fingerprint("contact-lens", transcript)
     participant_roles = _participant_roles(document.get("Participants"))
-    fields = {"externalId": external_id, "language": document.get("LanguageCode")}
+    fields: dict[str, Any] = {"externalId": external_id, "language": document.get("LanguageCode")}
     if document.get("Channel") == "CHAT":
         messages = list(_messages_of(transcript, participant_roles, roles))
         if not messages:
             raise Unreadable(Fault.NO_MESSAGES, NO_TEXT)
-        given = {name: value for name, value in fields.items() if value is not None}
-        return NativeRecord(line, Kind.CONVERSATION, {**given, "messages": messages})
+        return NativeRecord(
+            line, Kind.CONVERSATION, {**without_nulls(fields), "messages": messages}
+        )
     turns = collect_turns(_turns_of(transcript, participant_roles, roles))
     duration_s = _duration_s(document.get("ConversationCharacteristics"))
-    kind, given = record_of(turns, channel=channel, durationSeconds=duration_s, **fields)
-    return NativeRecord(line, kind, given)
+    kind, fields = record_of(turns, channel=channel, durationSeconds=duration_s, **fields)
+    return NativeRecord(line, kind, fields)
 
 
 def _turns_of(

@@ -1,13 +1,13 @@
 """Lines and JSON documents of a byte stream, each of bounded size."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO
 
 from app.core.errors import MalformedRequest
 from app.core.json_loader import load_object
-from app.imports.formats.records import BadLine, Fault, Unreadable
+from app.imports.formats.records import BadLine, Entries, Fault, NativeRecord, Unreadable
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
 MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
@@ -45,11 +45,7 @@ def byte_lines(stream: BinaryIO, max_bytes: int = MAX_LINE_BYTES) -> Iterator[By
 
 
 def text_of(line: ByteLine, max_bytes: int) -> str:
-    """Decode a line of at most `max_bytes` bytes.
-
-    Raises:
-        Unreadable: the line is too long or not UTF-8.
-    """
+    """Decode a line of at most `max_bytes` bytes."""
     if line.data is None:
         message = f"A line may have at most {max_bytes} bytes."
         raise Unreadable(Fault.TOO_LONG, message, line.number)
@@ -87,6 +83,24 @@ def json_documents(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]] | Ba
     yield first_document
     for line in chain([second] if second else [], lines):
         yield _parsed_line(line, MAX_DOCUMENT_BYTES)
+
+
+def read_documents(
+    documents: Iterable[tuple[int, dict[str, Any]] | BadLine],
+    external_id_of: Callable[[dict[str, Any]], str | None],
+    record_of: Callable[[int, dict[str, Any], str | None], NativeRecord],
+) -> Entries:
+    """Yield the record of each JSON document, or the reason why it is unreadable."""
+    for entry in documents:
+        if isinstance(entry, BadLine):
+            yield entry
+            continue
+        line, document = entry
+        external_id = external_id_of(document)
+        try:
+            yield record_of(line, document, external_id)
+        except Unreadable as error:
+            yield BadLine(line, error.code, error.message, external_id)
 
 
 def _starts_document(line: ByteLine) -> bool:

@@ -1,14 +1,14 @@
 """Reader of chat completions: one JSON object a line, `{"messages": [{"role", "content"}]}`."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, BinaryIO
 
-from app.imports.formats.lines import json_lines
+from app.imports.formats.lines import json_lines, read_documents
 from app.imports.formats.records import (
     MAX_MESSAGES,
     NO_TEXT,
     TOO_MANY_MESSAGES,
-    BadLine,
     Entries,
     Fault,
     Kind,
@@ -34,22 +34,18 @@ _ID_FIELDS = ("externalId", "conversation_id", "id")
 def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
     """Yield a conversation for each line; without an id its key is a hash of the messages."""
     roles = RoleResolver(options.roles, _FORMAT_WORDS)
-    for entry in json_lines(stream):
-        if isinstance(entry, BadLine):
-            yield entry
-            continue
-        line, document = entry
-        external_id = _external_id_of(document)
-        try:
-            messages = list(_messages_of(document.get("messages"), roles))
-            if not messages:
-                raise Unreadable(Fault.NO_MESSAGES, NO_TEXT)
-        except Unreadable as error:
-            yield BadLine(line, error.code, error.message, external_id)
-            continue
-        external_id = external_id or fingerprint("openai", document["messages"])
-        fields: dict[str, Any] = {"externalId": external_id, "messages": messages}
-        yield NativeRecord(line, Kind.CONVERSATION, fields)
+    return read_documents(json_lines(stream), _external_id_of, partial(_record_of, roles=roles))
+
+
+def _record_of(
+    line: int, document: dict[str, Any], external_id: str | None, *, roles: RoleResolver
+) -> NativeRecord:
+    messages = list(_messages_of(document.get("messages"), roles))
+    if not messages:
+        raise Unreadable(Fault.NO_MESSAGES, NO_TEXT)
+    external_id = external_id or fingerprint("openai", document["messages"])
+    fields = {"externalId": external_id, "messages": messages}
+    return NativeRecord(line, Kind.CONVERSATION, fields)
 
 
 def _messages_of(messages: object, roles: RoleResolver) -> Iterator[dict[str, Any]]:

@@ -76,11 +76,7 @@ def one_record(
 
 
 def cue_of(block: SubtitleBlock) -> SubtitleCue:
-    """Read the times of a block, on its first line or after an identifier on the second.
-
-    Raises:
-        Unreadable: the times are missing or malformed.
-    """
+    """Read the times of a block, on its first line or after an identifier on the second."""
     for index, text in enumerate(block.texts[:2]):
         if "-->" in text:
             line = block.line + index
@@ -93,11 +89,7 @@ def cue_of(block: SubtitleBlock) -> SubtitleCue:
 
 
 def plain_text(text: str, line: int = 0) -> str:
-    """Remove tags, resolve character references, and join the lines.
-
-    Raises:
-        Unreadable: a character reference has too many digits.
-    """
+    """Remove tags, resolve character references, and join the lines."""
     try:
         return " ".join(html.unescape(_TAG.sub("", text)).split())
     except ValueError as error:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,15 +53,17 @@ def record_of(
     The start of the conversation is unknown, so its messages have no times; the offsets go into
     their metadata.
     """
-    given = {name: value for name, value in fields.items() if value is not None}
+    fields = without_nulls(fields)
     if channel == "chat":
-        given.pop("durationSeconds", None)
-        return Kind.CONVERSATION, {**given, "messages": [_message_of(turn) for turn in turns]}
-    return Kind.VOICE_CALL, {
-        "status": "completed",
-        **given,
-        "turns": [_call_turn_of(turn) for turn in turns],
-    }
+        fields.pop("durationSeconds", None)
+        return Kind.CONVERSATION, {**fields, "messages": [_message_of(turn) for turn in turns]}
+    call_turns = [_call_turn_of(turn) for turn in turns]
+    return Kind.VOICE_CALL, {"status": "completed", **fields, "turns": call_turns}
+
+
+def without_nulls(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def fingerprint(prefix: str, content: object) -> str:

@@ -3,11 +3,11 @@
 import base64
 import binascii
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, BinaryIO
 
-from app.imports.formats.lines import json_documents
+from app.imports.formats.lines import json_documents, read_documents
 from app.imports.formats.records import (
-    BadLine,
     Entries,
     Fault,
     Kind,
@@ -17,7 +17,7 @@ from app.imports.formats.records import (
 )
 from app.imports.formats.roles import RoleResolver
 from app.imports.formats.subtitles import plain_text
-from app.imports.formats.timed_turns import collect_turns, fingerprint, record_of
+from app.imports.formats.timed_turns import collect_turns, fingerprint, record_of, without_nulls
 from app.imports.formats.vcon_transcript import transcript_turns
 
 _NAME_FIELDS = ("name", "tel", "mailto")
@@ -25,24 +25,21 @@ _NAME_FIELDS = ("name", "tel", "mailto")
 
 def read(stream: BinaryIO, options: ReaderOptions) -> Entries:
     """Yield a conversation of the texts, or a call of the transcript, for each document."""
-    roles = RoleResolver(options.roles)
-    for entry in json_documents(stream):
-        if isinstance(entry, BadLine):
-            yield entry
-            continue
-        line, document = entry
+
+    def external_id_of(document: Mapping[str, Any]) -> str | None:
         uuid = document.get("uuid")
-        external_id = uuid if isinstance(uuid, str) and uuid else options.external_id
-        try:
-            yield _record_of(line, document, external_id, options.channel, roles)
-        except Unreadable as error:
-            yield BadLine(line, error.code, error.message, external_id)
+        return uuid if isinstance(uuid, str) and uuid else options.external_id
+
+    roles = RoleResolver(options.roles)
+    record_of_document = partial(_record_of, channel=options.channel, roles=roles)
+    return read_documents(json_documents(stream), external_id_of, record_of_document)
 
 
 def _record_of(
     line: int,
     document: dict[str, Any],
     external_id: str | None,
+    *,
     channel: str | None,
     roles: RoleResolver,
 ) -> NativeRecord:
@@ -55,7 +52,7 @@ def _record_of(
         )
         raise Unreadable(Fault.MALFORMED, message)
     parties, dialogs = _objects_in(document, "parties"), _objects_in(document, "dialog")
-    fields = {
+    fields: dict[str, Any] = {
         "externalId": external_id or fingerprint("vcon", [parties, dialogs]),
         "subject": document.get("subject"),
         "startedAt": dialogs[0].get("start") if dialogs else None,
@@ -64,14 +61,15 @@ def _record_of(
         _message_of(dialog, parties, roles) for dialog in dialogs if dialog.get("type") == "text"
     ]
     if messages:
-        given = {name: value for name, value in fields.items() if value is not None}
-        return NativeRecord(line, Kind.CONVERSATION, {**given, "messages": messages})
+        return NativeRecord(
+            line, Kind.CONVERSATION, {**without_nulls(fields), "messages": messages}
+        )
     analyses = _objects_in(document, "analysis")
     turns = collect_turns(transcript_turns(analyses, lambda party: _role_of(party, parties, roles)))
-    kind, given = record_of(turns, channel=channel, **fields)
+    kind, fields = record_of(turns, channel=channel, **fields)
     if kind is Kind.VOICE_CALL:
-        given.pop("subject", None)
-    return NativeRecord(line, kind, given)
+        fields.pop("subject", None)
+    return NativeRecord(line, kind, fields)
 
 
 def _role_of(party: object, parties: list[dict[str, Any]], roles: RoleResolver) -> str:

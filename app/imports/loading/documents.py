@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from app.imports.formats.catalogue import READERS
-from app.imports.formats.records import BadLine, NativeRecord
+from app.imports.formats.records import BadLine, NativeRecord, ReaderOptions
 from app.imports.options import ImportOptions
 
 
@@ -37,6 +37,12 @@ def entries_of(documents: Iterable[Document], options: ImportOptions) -> Iterato
     The order is the same on every run, so that a number of entries is a position to continue from.
     """
     for document in documents:
-        reader_options = options.for_reader(document.external_id)
+        reader_options = ReaderOptions(
+            roles=options.roles,
+            channel=options.defaults.get("channel"),
+            external_id=document.external_id,
+            columns=options.columns,
+            timezone=options.timezone,
+        )
         for content in READERS[document.format](document.stream, reader_options):
             yield Entry(content, document.file)

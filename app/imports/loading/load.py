@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Any
 
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
@@ -11,6 +12,7 @@ from app.conversations import service as conversations
 from app.conversations.service import GivenConversation
 from app.core.database.transaction_lock import one_at_a_time
 from app.core.errors import AppError, Conflict, InvalidInput, NotFound
+from app.evaluations.models import Evaluation
 from app.imports.formats.records import BadLine, Fault, Kind
 from app.imports.loading.import_counts import ImportCounts, RecordOutcome
 from app.imports.loading.named_references import NameResolver
@@ -47,123 +49,120 @@ def load_batch(
     Raises:
         DryRunRollback: at the end of a dry run.
     """
-    counts = ImportCounts()
-    names = NameResolver(session, options)
-    loadable = [record for record in batch if isinstance(record, LoadableRecord)]
-    # Two imports that write the same records in different orders would block each other, and both
-    # would create an engagement of the same name.
-    one_at_a_time(
-        session,
-        *(f"import {record.kind} {record.valid.external_id}" for record in loadable),
-        *names.missing(record.valid.names for record in loadable),
-    )
+    load = _BatchLoad(session, options)
+    load.lock([record for record in batch if isinstance(record, LoadableRecord)])
     for kind, group in groupby(batch, key=_kind_of):
         records = list(group)
-        if kind != Kind.CONVERSATION or not _load_new(session, records, options, names, counts):
+        if kind != Kind.CONVERSATION or not load.create_conversations(records):
             for record in records:
-                _load(session, record, options, names, counts)
+                load.write(record)
     if options.dry_run:
-        raise DryRunRollback(counts)
-    return counts
+        raise DryRunRollback(load.counts)
+    return load.counts
 
 
 def _kind_of(record: NormalisedRecord) -> str:
     return record.kind if isinstance(record, LoadableRecord) else ""
 
 
-def _load_new(
-    session: Session,
-    records: Sequence[NormalisedRecord],
-    options: ImportOptions,
-    names: NameResolver,
-    counts: ImportCounts,
-) -> bool:
-    """Create conversations that are all new in a few statements.
+class _BatchLoad:
+    """The writing of one batch, with its counts."""
 
-    Return False without any change if one of them exists or cannot be created: each is then loaded
-    in its own savepoint, which tells them apart.
-    """
-    loadable = [record for record in records if isinstance(record, LoadableRecord)]
-    external_ids = [record.valid.external_id for record in loadable]
-    if conversations.known_external_ids(session, external_ids):
-        return False
-    try:
-        with session.begin_nested():
-            created = conversations.create_all(
-                session,
-                [
-                    GivenConversation(
-                        record.valid.external_id,
-                        {**record.valid.values, **names.ids_of(record.valid.names)},
-                    )
-                    for record in loadable
-                ],
-            )
-            evaluations = (
-                conversations.request_first_evaluations(
-                    session, created, scorecard_id=options.scorecard_id
+    def __init__(self, session: Session, options: ImportOptions) -> None:
+        self.counts = ImportCounts()
+        self._session = session
+        self._options = options
+        self._names = NameResolver(session, options)
+
+    def lock(self, records: Sequence[LoadableRecord]) -> None:
+        """Wait for other imports of these records, and of the names that do not exist yet.
+
+        Two imports that write the same records in different orders would block each other, and both
+        would create an engagement of the same name.
+        """
+        one_at_a_time(
+            self._session,
+            *(f"import {record.kind} {record.valid.external_id}" for record in records),
+            *self._names.missing(record.valid.names for record in records),
+        )
+
+    def create_conversations(self, records: Sequence[NormalisedRecord]) -> bool:
+        """Create conversations that are all new in a few statements.
+
+        Return False without any change if one of them exists or cannot be created: each is then
+        written in its own savepoint, which tells them apart.
+        """
+        valid = [record.valid for record in records if isinstance(record, LoadableRecord)]
+        if conversations.known_external_ids(
+            self._session, [record.external_id for record in valid]
+        ):
+            return False
+        evaluations: Sequence[Evaluation] = ()
+        try:
+            with self._session.begin_nested():
+                created = conversations.create_all(
+                    self._session,
+                    [
+                        GivenConversation(record.external_id, self._values(record))
+                        for record in valid
+                    ],
                 )
-                if options.evaluate
-                else []
+                if self._options.evaluate:
+                    evaluations = conversations.request_first_evaluations(
+                        self._session, created, scorecard_id=self._options.scorecard_id
+                    )
+        except (AppError, IntegrityError, DataError):
+            self._names.forget()
+            return False
+        for _ in created:
+            self.counts.count(RecordOutcome.CREATED)
+        self.counts.count_evaluations([evaluation.id for evaluation in evaluations])
+        return True
+
+    def write(self, record: NormalisedRecord) -> None:
+        """Write a record in its own savepoint."""
+        if isinstance(record, RefusedRecord):
+            self.counts.count_failure(record.error, record.file)
+            return
+        try:
+            with self._session.begin_nested():
+                outcome, evaluation_id = self._write(record)
+            self.counts.count(outcome, evaluation_id)
+            return
+        except _SkipExisting:
+            self.counts.count(RecordOutcome.SKIPPED)
+        except InvalidInput as error:
+            self._count_failure(record, Fault.VALIDATION_ERROR, summary_of(error))
+        except (Conflict, NotFound) as error:
+            self._count_failure(record, Fault.CONFLICT, error.message)
+        except (IntegrityError, DataError):
+            logger.exception("the database refused the record of line %d", record.line)
+            message = "The database refused this record; the service's log has the reason."
+            self._count_failure(record, Fault.INTERNAL_ERROR, message)
+        self._names.forget()
+
+    def _write(self, record: LoadableRecord) -> tuple[RecordOutcome, str | None]:
+        writer = WRITERS[record.kind]
+        stored, created, changed = writer(
+            self._session, record.valid.external_id, self._values(record.valid)
+        )
+        if not created and self._options.on_conflict == SKIP:
+            raise _SkipExisting
+        # An unchanged record too: it may have been imported without an evaluation before. A record
+        # that was judged is not judged again.
+        evaluation = None
+        if self._options.evaluate and record.kind in EVALUATION_REQUESTS:
+            evaluation = EVALUATION_REQUESTS[record.kind](
+                self._session, stored["id"], scorecard_id=self._options.scorecard_id
             )
-    except (AppError, IntegrityError, DataError):
-        names.forget()
-        return False
-    for _ in created:
-        counts.count(RecordOutcome.CREATED)
-    counts.count_evaluations([evaluation.id for evaluation in evaluations])
-    return True
+        evaluation_id = evaluation.id if evaluation else None
+        if created:
+            return RecordOutcome.CREATED, evaluation_id
+        return RecordOutcome.UPDATED if changed else RecordOutcome.SKIPPED, evaluation_id
 
+    def _values(self, valid: ValidRecord) -> dict[str, Any]:
+        return {**valid.values, **self._names.ids_of(valid.names)}
 
-def _load(
-    session: Session,
-    record: NormalisedRecord,
-    options: ImportOptions,
-    names: NameResolver,
-    counts: ImportCounts,
-) -> None:
-    if isinstance(record, RefusedRecord):
-        counts.count_failure(record.error, record.file)
-        return
-
-    def count_failure(code: Fault, message: str) -> None:
+    def _count_failure(self, record: LoadableRecord, code: Fault, message: str) -> None:
         error = BadLine(record.line, code, message, record.external_id)
-        counts.count_failure(error, record.file)
-
-    try:
-        with session.begin_nested():
-            outcome, evaluation_id = _write(session, record.kind, record.valid, options, names)
-        counts.count(outcome, evaluation_id)
-        return
-    except _SkipExisting:
-        counts.count(RecordOutcome.SKIPPED)
-    except InvalidInput as error:
-        count_failure(Fault.VALIDATION_ERROR, summary_of(error))
-    except (Conflict, NotFound) as error:
-        count_failure(Fault.CONFLICT, error.message)
-    except (IntegrityError, DataError):
-        logger.exception("the database refused the record of line %d", record.line)
-        message = "The database refused this record; the service's log has the reason."
-        count_failure(Fault.INTERNAL_ERROR, message)
-    names.forget()
-
-
-def _write(
-    session: Session, kind: str, valid: ValidRecord, options: ImportOptions, names: NameResolver
-) -> tuple[RecordOutcome, str | None]:
-    values = {**valid.values, **names.ids_of(valid.names)}
-    record, created, changed = WRITERS[kind](session, valid.external_id, values)
-    if not created and options.on_conflict == SKIP:
-        raise _SkipExisting
-    # An unchanged record too: it may have been imported without an evaluation before. A record
-    # that was judged is not judged again.
-    request_evaluation = EVALUATION_REQUESTS.get(kind) if options.evaluate else None
-    evaluation = (
-        request_evaluation(session, record["id"], scorecard_id=options.scorecard_id)
-        if request_evaluation
-        else None
-    )
-    evaluation_id = evaluation.id if evaluation else None
-    if created:
-        return RecordOutcome.CREATED, evaluation_id
-    return RecordOutcome.UPDATED if changed else RecordOutcome.SKIPPED, evaluation_id
+        self.counts.count_failure(error, record.file)

@@ -79,10 +79,10 @@ class NameResolver:
             for field, name in record.items():
                 names.setdefault(field, set()).add(name)
         missing = set()
-        for field, wanted in names.items():
-            known = NAMED_REFERENCES[field].table.ids_of_names(self._session, wanted)
+        for field, texts in names.items():
+            known = NAMED_REFERENCES[field].table.ids_of_names(self._session, texts)
             self._ids.update({(field, name): row_id for name, row_id in known.items()})
-            missing |= {f"{field} {name}" for name in wanted - known.keys()}
+            missing |= {f"{field} {name}" for name in texts - known.keys()}
         return missing
 
     def forget(self) -> None:

@@ -26,11 +26,7 @@ EvaluationRequest: TypeAlias = Callable[..., Evaluation | None]
 def put_campaign(
     session: Session, external_id: str, values: Mapping[str, Any]
 ) -> Upserted[dict[str, Any]]:
-    """Create or update a campaign.
-
-    Raises:
-        InvalidInput: a referenced row does not exist.
-    """
+    """Create or update a campaign."""
     ENGAGEMENTS.require(session, values.get("engagement_id"))
     require_scorecard(session, values.get("scorecard_id"))
     _require_call_centers(session, values.get("call_center_ids", ()))
@@ -38,11 +34,7 @@ def put_campaign(
 
 
 def require_scorecard(session: Session, scorecard_id: str | None) -> None:
-    """Check the reference to a scorecard; None is allowed.
-
-    Raises:
-        InvalidInput: the scorecard does not exist.
-    """
+    """Check the reference to a scorecard; None is allowed."""
     if scorecard_id is None:
         return
     try:

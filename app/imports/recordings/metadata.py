@@ -36,11 +36,6 @@ class NamePattern:
     """A pattern of file names such as `{executive}_{recordedAt}`; `{ignore}` matches anything."""
 
     def __init__(self, text: str) -> None:
-        """Compile the pattern.
-
-        Raises:
-            Unreadable: the pattern names unknown fields, or one field twice.
-        """
         named = [(name, field_of(name, FIELDS)) for name in _PLACEHOLDER.findall(text)]
         unknown = [name for name, field in named if field in (None, _FILE)]
         if unknown or not named:
@@ -55,11 +50,7 @@ class NamePattern:
         self._folders = text.count("/")
 
     def values_of(self, name: str) -> dict[str, str]:
-        """Return the fields of a file's name without its suffix.
-
-        Raises:
-            Unreadable: the name does not have the form of the pattern.
-        """
+        """Return the fields of a file's name without its suffix."""
         stem = "/".join(name.rsplit(".", 1)[0].split("/")[-self._folders - 1 :])
         match = self._expression.fullmatch(stem)
         if match is None:
@@ -82,21 +73,12 @@ class RecordingMetadata:
         pattern: NamePattern | None = None,
         timezone: str | None = None,
     ) -> None:
-        """Read the table.
-
-        Raises:
-            Unreadable: the table lacks a column, or has unknown ones.
-        """
         self._rows = {} if table is None else dict(_rows_of(table, columns))
         self._pattern = pattern
         self._timezone = timezone
 
     def fields_of(self, file: ImportFile) -> dict[str, Any]:
-        """Return the fields of a recording in the words of the API.
-
-        Raises:
-            Unreadable: the name or the JSON file next to the recording is malformed.
-        """
+        """Return the fields of a recording in the words of the API."""
         fields: dict[str, Any] = self._pattern.values_of(file.name) if self._pattern else {}
         fields |= self._rows.get(file.name) or self._rows.get(file.path.name) or {}
         fields = _shaped(fields)

@@ -21,10 +21,6 @@ _SCHEMA = _RecordingUpload()
 
 
 def validate_recording(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the columns of a recording, and the names that are given in place of ids.
-
-    Raises:
-        InvalidInput: naming each invalid field.
-    """
+    """Return the columns of a recording, and the names that are given in place of ids."""
     values = load_valid(_SCHEMA, fields, location="json")
     return values, pop_names(values)

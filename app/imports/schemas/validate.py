@@ -48,18 +48,14 @@ _PREPARATIONS: Mapping[str, Callable[[dict[str, Any], Redactor], dict[str, Any]]
 
 
 def validate_record(redactor: Redactor, kind: str, fields: Mapping[str, Any]) -> ValidRecord:
-    """Validate a record in the native form, and mask the texts of a conversation or a call.
-
-    Raises:
-        InvalidInput: naming each invalid field.
-    """
+    """Validate a record in the native form, and mask the texts of a conversation or a call."""
     # A null name means no name.
-    given = {
+    without_null_names = {
         name: value
         for name, value in fields.items()
         if value is not None or name not in NAMED_REFERENCES
     }
-    values = load_valid(SCHEMAS[kind], given, location="json")
+    values = load_valid(SCHEMAS[kind], without_null_names, location="json")
     names = pop_names(values)
     external_id = values.pop("external_id", None)
     if external_id is None:

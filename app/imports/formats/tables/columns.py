@@ -54,11 +54,7 @@ _TAG_SEPARATOR = "|"
 
 
 def fields_of_header(header: Sequence[str], mapping: Mapping[str, str]) -> list[str]:
-    """Return the field of each column.
-
-    Raises:
-        Unreadable: columns are unknown, repeated or missing.
-    """
+    """Return the field of each column."""
     fields = headers.fields_of_header(header, _FIELDS, mapping)
     if not _has_required(fields):
         raise Unreadable(
@@ -108,5 +104,5 @@ def boolean_of(cell: str, line: int) -> bool:
 
 
 def _has_required(fields: Iterable[str | None]) -> bool:
-    given = set(fields)
-    return {"externalId", "text"} <= given and bool(given & {"role", "speaker"})
+    names = set(fields)
+    return {"externalId", "text"} <= names and bool(names & {"role", "speaker"})

@@ -19,9 +19,6 @@ def fields_of_header(
     Args:
         known: fields by normalised names of columns.
         mapping: the caller's fields by names of columns.
-
-    Raises:
-        Unreadable: columns are unknown, repeated or missing; all of them are named.
     """
     mapped = {normalised_name(column): field for column, field in mapping.items()}
     fields = [field_of(mapped.get(normalised_name(column), column), known) for column in header]
