@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 
 from app.core.database.session import Database
+from app.usage.metrics import UsageMetric
+from app.usage.models import UsageRecord
 from app.webhooks.models import Delivery
 from tests.receiver import Received
 
@@ -22,6 +24,7 @@ class DeliveryAudit:
             each of which may repeat one request.
         differing: first attempts whose repetition had another body, id or signature.
         not_delivered: deliveries that ended without success.
+        misbilled: how many more deliveries are in the usage than were tried.
     """
 
     acknowledged: int
@@ -32,12 +35,13 @@ class DeliveryAudit:
     most_attempts: int
     differing: int
     not_delivered: int
+    misbilled: int
 
     @property
     def fair(self) -> bool:
         """Whether nothing was lost, and no request was sent without a reason."""
         return self.most_attempts <= 3 and not (
-            self.lost or self.unexplained or self.differing or self.not_delivered
+            self.lost or self.unexplained or self.differing or self.not_delivered or self.misbilled
         )
 
 
@@ -56,6 +60,8 @@ def audit(db: Database, acknowledged: Iterable[str], received: Iterable[Received
         rows = session.execute(
             select(Delivery.id, Delivery.state, Delivery.attempts, Delivery.interruptions)
         ).all()
+        usage = select(func.sum(UsageRecord.quantity))
+        billed = session.scalar(usage.where(UsageRecord.type == UsageMetric.WEBHOOKS)) or 0
     return DeliveryAudit(
         acknowledged=len(expected),
         received=len(requests),
@@ -65,6 +71,7 @@ def audit(db: Database, acknowledged: Iterable[str], received: Iterable[Received
         most_attempts=max((row.attempts for row in rows), default=0),
         differing=len(contents) - len(firsts),
         not_delivered=sum(row.state != "succeeded" for row in rows),
+        misbilled=billed - sum(row.attempts > 0 for row in rows),
     )
 
 

@@ -7,9 +7,9 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
+from app.audio_files import totals
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile, ProcessingJob, WaveformJob
-from app.audio_files.uploads import stored_bytes
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs.leases import OPEN_STATES, JobState, end
@@ -58,7 +58,7 @@ def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
     """Mark files for deletion; from the commit on they are neither linked nor counted."""
     for row in _locked(session, audio_file_ids):
         if row.uploaded_at is not None:
-            stored_bytes.add(session, -row.size_bytes)
+            totals.add_stored_bytes(session, -row.size_bytes)
         row.purge_bytes = True
         row.uploaded_at = row.sha256 = None
         row.updated_at = utc_now()

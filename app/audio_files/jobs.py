@@ -12,12 +12,13 @@ from app.ai.scorecard.values import Scorecard
 from app.ai.speech.transcriber import DecodedSound, Transcriber
 from app.ai.transcribers import transcriber_of
 from app.ai.transcript import Transcript
+from app.audio_files import totals
 from app.audio_files.enums import Stage
 from app.audio_files.models import ProcessingJob
 from app.audio_files.playback import objects
 from app.audio_files.processing import failures, leases, requests, stages, steps
 from app.audio_files.processing.steps import ProcessingTask
-from app.audio_files.uploads import lifecycle, stored_bytes
+from app.audio_files.uploads import lifecycle
 from app.audio_files.uploads.audio_objects import AudioObjects
 from app.core.clock import utc_now
 from app.core.errors import NotFound
@@ -85,10 +86,10 @@ def reconcile_uploads(runtime: Runtime) -> int:
 
 
 def measure_storage(runtime: Runtime) -> None:
-    """Record the size of the recordings, so that a new period starts with what is stored."""
+    """Count the recordings, and record their size, so that a new period starts with what is stored."""
     with runtime.db.writing() as session:
-        stored_bytes.recount(session)
-        stored_bytes.note_usage(session)
+        totals.recount(session)
+        totals.note_usage(session)
 
 
 def expire_uploads(runtime: Runtime) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import RowMapping, ScalarSelect, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from app.audio_files import totals
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.audio_files.uploads.links import RecordingLinks
@@ -22,6 +23,7 @@ from app.core.database.filters import (
 )
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import columns_without, find_mapping, find_row
+from app.core.database.session import Reader
 from app.core.errors import Conflict, NotFound
 from app.evaluations.enums import SourceType
 from app.evaluations.models import Evaluation
@@ -82,10 +84,18 @@ def list_page(
         filters: values for `_FILTERS`; `start` and `end` bound `created_at`.
     """
     statement = _COLUMNS.where(*conditions(_FILTERS, filters))
-    return select_page(session, statement, request, sortable=_SORTABLE, tail=AudioFile.id)
+    total_count = None if filters else totals.recordings(session)
+    return select_page(
+        session,
+        statement,
+        request,
+        sortable=_SORTABLE,
+        tail=AudioFile.id,
+        total_count=total_count,
+    )
 
 
-def show(session: Session, audio_file_id: str) -> RowMapping:
+def show(session: Reader, audio_file_id: str) -> RowMapping:
     """Return a recording for the API; raises `NotFound`."""
     return find_mapping(session, _COLUMNS.where(AudioFile.id == audio_file_id), "audio file")
 

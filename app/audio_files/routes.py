@@ -55,7 +55,7 @@ def create_upload_url(body: dict[str, Any]) -> Any:
 def get_audio_file(audio_file_id: str) -> Any:
     """Show one audio file."""
     _reconcile(audio_file_id)
-    with current_runtime().db.reading() as session:
+    with current_runtime().db.reading_once() as session:
         return queries.show(session, audio_file_id)
 
 

@@ -21,6 +21,7 @@ from app.core.database.filters import (
 )
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import columns_without, find_mapping
+from app.core.database.session import Reader
 
 COUNTERS: Mapping[CampaignCount, InstrumentedAttribute[int]] = {
     CampaignCount.CONVERSATIONS: Campaign.conversation_count,
@@ -48,7 +49,7 @@ _FILTERS: Filters = {
 }
 
 
-def get(session: Session, campaign_id: str) -> dict[str, Any]:
+def get(session: Reader, campaign_id: str) -> dict[str, Any]:
     """Return a campaign for the API; raises `NotFound`."""
     row = find_mapping(session, _COLUMNS.where(Campaign.id == campaign_id), "campaign")
     return _record(row)

@@ -28,5 +28,5 @@ def list_campaigns(query: dict[str, Any]) -> Any:
 @blp.response(200, schemas.CampaignSchema)
 def get_campaign(campaign_id: str) -> Any:
     """Show one campaign."""
-    with current_runtime().db.reading() as session:
+    with current_runtime().db.reading_once() as session:
         return queries.get(session, campaign_id)

@@ -21,6 +21,7 @@ from app.core.database.filters import (
 )
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import columns_without, find_mapping
+from app.core.database.session import Reader
 from app.evaluations.enums import Channel
 
 _HIDDEN = (
@@ -71,7 +72,7 @@ def list_page(
     return select_page(session, statement, request, sortable=_SORTABLE, tail=Conversation.id)
 
 
-def get(session: Session, conversation_id: str) -> RowMapping:
+def get(session: Reader, conversation_id: str) -> RowMapping:
     """Return a conversation for the API; raises `NotFound`."""
     return find_mapping(session, _COLUMNS.where(Conversation.id == conversation_id), "conversation")
 

@@ -29,7 +29,7 @@ def list_conversations(query: dict[str, Any]) -> Any:
 @blp.response(200, schemas.ConversationSchema)
 def get_conversation(conversation_id: str) -> Any:
     """Show one conversation."""
-    with current_runtime().db.reading() as session:
+    with current_runtime().db.reading_once() as session:
         return queries.get(session, conversation_id)
 
 

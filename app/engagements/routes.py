@@ -28,7 +28,7 @@ def list_engagements(query: dict[str, PageRequest]) -> Any:
 @blp.response(200, schemas.EngagementSchema, etag=True)
 def get_engagement(engagement_id: str) -> Any:
     """Show one engagement."""
-    with current_runtime().db.reading_rows() as session:
+    with current_runtime().db.reading_once() as session:
         return service.show(session, engagement_id)
 
 

@@ -42,19 +42,18 @@ from app.webhooks import history as deliveries
 from app.wiring import build_runtime
 
 _BETWEEN_BATCHES_S = 0.05
-_PARTIAL_UPLOADS_KEPT_S = 86_400
 
 
 def _purge_partial_uploads(runtime: Runtime) -> None:
-    runtime.storage.purge_partial(older_than_s=_PARTIAL_UPLOADS_KEPT_S)
-
-
-def _delete_orphans(runtime: Runtime) -> None:
-    orphans.delete_orphans(runtime, int(time.time() // 3600) % orphans.PARTS)
+    runtime.storage.purge_partial()
 
 
 def _purge_request_state(runtime: Runtime) -> None:
     runtime.state.purge(time.time())
+
+
+def _delete_orphans(runtime: Runtime) -> None:
+    orphans.delete_orphans(runtime, int(time.time() // 3600) % orphans.PARTS)
 
 
 def _purge_hosts(runtime: Runtime) -> None:

@@ -14,7 +14,6 @@ logger = logging.getLogger(__name__)
 
 # The storage is searched in this many parts, one an hour.
 PARTS = 24
-_OLDER_THAN_S = 86_400.0
 _BATCH = 500
 # By id prefix: returns those of the given objects that no row needs.
 _FIND_ORPHANED: dict[str, Callable[[Runtime, Sequence[str]], Sequence[str]]] = {
@@ -35,7 +34,7 @@ def delete_orphans(runtime: Runtime, part: int) -> int:
         known = list(ids) if prefix in _FIND_ORPHANED else []
         for first in range(0, len(known), _BATCH):
             for object_id in _FIND_ORPHANED[prefix](runtime, known[first : first + _BATCH]):
-                count += runtime.storage.delete_old(object_id, older_than_s=_OLDER_THAN_S)
+                count += runtime.storage.delete_old(object_id)
     if count:
         logger.info("deleted %d orphaned objects of the storage", count)
     return count

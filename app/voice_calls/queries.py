@@ -21,6 +21,7 @@ from app.core.database.filters import (
 )
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import columns_without, find_mapping
+from app.core.database.session import Reader
 from app.evaluations.enums import Status
 from app.evaluations.models import Evaluation
 from app.voice_calls.enums import ENDED, EpaStatus
@@ -82,7 +83,7 @@ def list_page(
     return replace(page, items=[_record(row) for row in page.items])
 
 
-def get(session: Session, voice_call_id: str) -> dict[str, Any]:
+def get(session: Reader, voice_call_id: str) -> dict[str, Any]:
     """Return a voice call for the API; raises `NotFound`."""
     row = find_mapping(session, _COLUMNS.where(VoiceCall.id == voice_call_id), "voice call")
     return _record(row)

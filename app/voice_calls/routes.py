@@ -30,7 +30,7 @@ def list_voice_calls(query: dict[str, Any]) -> Any:
 @blp.response(200, schemas.VoiceCallSchema)
 def get_voice_call(voice_call_id: str) -> Any:
     """Show one voice call."""
-    with current_runtime().db.reading() as session:
+    with current_runtime().db.reading_once() as session:
         return queries.get(session, voice_call_id)
 
 

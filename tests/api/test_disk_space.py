@@ -6,9 +6,11 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from sqlalchemy import update
 
 from app.analytics import jobs as exports
 from app.audio_files import jobs
+from app.audio_files.models import AudioFileTotal
 from app.core.clock import utc_now
 from tests.caller import Caller, error_code
 from tests.recordings import reserve, send, show, upload
@@ -101,6 +103,10 @@ def test_exports_are_forgotten_after_90_days(client: Caller) -> None:
         assert client.get(f"/analytics/export/{job_id}").status_code == 404
 
 
+def total_count(client: Caller) -> int:
+    return int(client.get("/audio-files").json()["pagination"]["totalCount"])
+
+
 def test_uploads_beyond_an_enforced_plan_are_refused(serve: Serve, make_caller: MakeCaller) -> None:
     client = make_caller(serve(plan_storage_gb=100 / 1e9, plan_storage_enforced=True))
     upload(client, b"x" * 60)
@@ -122,7 +128,13 @@ def test_uploads_that_never_came_are_forgotten_after_a_week(client: Caller) -> N
         assert jobs.expire_uploads(running_runtime()) == 1
         assert jobs.purge_expired_uploads(running_runtime()) == 0
     assert show(client, never_came)["status"] == "expired"
+    assert total_count(client) == 2
     with time_machine.travel(utc_now() + timedelta(days=8), tick=True):
         assert jobs.purge_expired_uploads(running_runtime()) == 1
     assert client.get(f"/audio-files/{never_came}").status_code == 404
+    assert total_count(client) == 1
+    with running_runtime().db.writing() as session:
+        session.execute(update(AudioFileTotal).values(quantity=0))  # as an older version left it
+    jobs.measure_storage(running_runtime())
+    assert total_count(client) == 1
     assert show(client, uploaded)["status"] == "uploaded"

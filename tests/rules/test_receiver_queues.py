@@ -57,6 +57,7 @@ def claims(name: str, count: int, *, first: int = 0, claimed_at: float = 1000.0)
             receiver=receiver(name),
             claimed_at=claimed_at,
             metered=True,
+            traceparent=None,
         )
         for number in range(first, first + count)
     ]

@@ -9,11 +9,11 @@ from sqlalchemy import delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from app.audio_files import totals
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
 from app.audio_files.processing import requests
 from app.audio_files.processing.failures import UPLOAD_MISMATCH
-from app.audio_files.uploads import stored_bytes
 from app.audio_files.uploads.limits import UploadLimits
 from app.audio_files.uploads.links import RecordingLinks
 from app.campaigns import service as campaigns
@@ -74,6 +74,7 @@ def create(
         search_text=f"{fields['file_name']}\n{external_id or ''}".casefold(),
     )
     _add(session, audio)
+    totals.add_recordings(session, 1)
     return audio
 
 
@@ -115,7 +116,7 @@ def mark_uploaded(
         campaigns.count(session, audio.campaign_id, CampaignCount.AUDIO_FILES)
     if audio.auto_process:
         _process(session, audio_file_id, redact=redact)
-    stored_bytes.add(session, stored.size_bytes)
+    totals.add_stored_bytes(session, stored.size_bytes)
 
 
 def exists(session: Session, audio_file_id: str) -> bool:
@@ -200,7 +201,9 @@ def purge_expired(session: Session, *, before: datetime) -> int:
         .order_by(AudioFile.created_at, AudioFile.id)
         .limit(500)
     ).all()
-    return sum(_delete_unreferenced(session, audio_file_id) for audio_file_id in old)
+    count = sum(_delete_unreferenced(session, audio_file_id) for audio_file_id in old)
+    totals.add_recordings(session, -count)
+    return count
 
 
 def _delete_unreferenced(session: Session, audio_file_id: str) -> bool:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from app.audio_files import totals
 from app.audio_files.enums import AudioStatus
 from app.audio_files.models import AudioFile
-from app.audio_files.uploads import stored_bytes
 from app.core.errors import Conflict, InvalidInput
 from app.core.runtime import Runtime
 from app.usage.metrics import UsageMetric
@@ -47,7 +47,7 @@ class UploadLimits:
         needed_bytes = size_bytes + (session.scalar(_RESERVED_BYTES) or 0)
         if (
             self.plan_bytes is not None
-            and stored_bytes.total(session) + needed_bytes > self.plan_bytes
+            and totals.stored_bytes(session) + needed_bytes > self.plan_bytes
         ):
             raise Conflict("The plan's storage is used up: delete recordings, or enlarge the plan.")
         self.require_space(needed_bytes)

@@ -14,6 +14,7 @@ from app.core.clock import utc_now
 from app.core.database.session import Table, UtcDateTime
 from app.core.hooks import hooks_of
 from app.core.process import owner
+from app.core.process.traces import traceparent
 
 LEASE = timedelta(seconds=25)
 RENEW_EVERY_S = 5.0
@@ -44,7 +45,7 @@ class LeasedJob(Table):
     """Columns that all tables of jobs share; each indexes `state, priority, queued_at, id`.
 
     `attempts` counts every start, also one that a crash cut off. `kind` names the jobs of a table
-    in metrics and in the dashboard.
+    in metrics and in the dashboard. `traceparent` names the trace of what has queued the job.
     """
 
     __abstract__ = True
@@ -62,6 +63,7 @@ class LeasedJob(Table):
     started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     completed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     error: Mapped[dict[str, str] | None] = mapped_column(JSON(none_as_null=True))
+    traceparent: Mapped[str | None] = mapped_column(default=traceparent)
 
 
 Job = TypeVar("Job", bound=LeasedJob)
@@ -75,6 +77,7 @@ class Lease(Generic[Job]):
     job_id: str
     token: str
     attempt: int
+    traceparent: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +213,7 @@ def announce_end(job: LeasedJob, state: JobState, now: datetime) -> None:
 
 
 def _leased(table: type[Job], job: Job, now: datetime) -> Lease[Job]:
-    lease = Lease(table, job.id, token=uuid4().hex, attempt=job.attempts + 1)
+    lease = Lease(table, job.id, uuid4().hex, job.attempts + 1, job.traceparent)
     job.state = JobState.RUNNING
     job.attempts = lease.attempt
     job.lease_token = lease.token

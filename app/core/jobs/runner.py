@@ -127,7 +127,9 @@ def run_next(runtime: Runtime, job_type: JobType[Job], job_id: str) -> Lease[Job
     if lease is not None:
         named = log.job_id.set(lease.job_id)
         try:
-            with runtime.traces.job(lease.table.kind, lease.job_id, runtime.db.engine):
+            with runtime.traces.job(
+                lease.table.kind, lease.job_id, [lease.traceparent], runtime.db.engine
+            ):
                 _run(RunningJob(runtime, lease), job_type)
         finally:
             log.job_id.reset(named)

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 import orjson
 
 from app.core.clock import utc_now
-from app.core.process import owner
+from app.core.process import owner, traces
 
 _SECRETS = re.compile(
     r"(cqek_[0-9A-Za-z]{4}|cqes_|whsec_)[0-9A-Za-z+/=]+"
@@ -40,7 +40,7 @@ class JsonLines(logging.Formatter):
             "message": redact(record.getMessage()),
             "requestId": getattr(record, "request_id", None),
             "jobId": job_id.get(),
-            "traceId": _trace_id(),
+            "traceId": traces.trace_id(),
         }
         line = {name: value for name, value in line.items() if value}
         if record.exc_info:
@@ -62,13 +62,3 @@ def name_process(role: str) -> None:
     for handler in logging.getLogger().handlers:
         if isinstance(handler.formatter, JsonLines):
             handler.formatter.role = role
-
-
-def _trace_id() -> str:
-    # Imported only where traces are on.
-    if "opentelemetry.sdk.trace" not in sys.modules:
-        return ""
-    from opentelemetry import trace  # noqa: PLC0415
-
-    context = trace.get_current_span().get_span_context()
-    return trace.format_trace_id(context.trace_id) if context.is_valid else ""

@@ -15,10 +15,11 @@ from obstore.exceptions import BaseError
 from obstore.store import AzureStore, S3Store
 
 from app.core.clock import utc_now
-from app.core.storage.files import copy_checked, require_space
+from app.core.storage.files import copy_checked, delete_unused, require_space
 from app.core.storage.objects import (
     MARKER,
     RECORDS,
+    UNUSED_AFTER_S,
     LocalCopy,
     ObjectExists,
     StorageAway,
@@ -132,9 +133,9 @@ class CloudStorage:
         with suppress(FileNotFoundError), _failures_as_away():
             obstore.delete(self._client(), self._key(object_id))
 
-    def delete_old(self, object_id: str, *, older_than_s: float) -> bool:
+    def delete_old(self, object_id: str) -> bool:
         found = self._head(object_id)
-        oldest = utc_now() - timedelta(seconds=older_than_s)
+        oldest = utc_now() - timedelta(seconds=UNUSED_AFTER_S)
         if found is None or found["last_modified"] > oldest:
             return False
         self.delete(object_id)
@@ -150,15 +151,9 @@ class CloudStorage:
                         names = (found["path"].rpartition("/")[2] for found in listed)
                         yield from filter(is_object_id, names)
 
-    def purge_partial(self, older_than_s: float) -> int:
-        oldest = time.time() - older_than_s
-        count = 0
+    def purge_partial(self) -> None:
         for file in self._spool.glob("*.transfer"):
-            with suppress(FileNotFoundError):
-                if file.stat().st_mtime < oldest:
-                    file.unlink()
-                    count += 1
-        return count
+            delete_unused(file)
 
     def require_space(self, size_bytes: int) -> None:
         """Do nothing: the provider has space."""

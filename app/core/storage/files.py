@@ -5,7 +5,7 @@ import os
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -13,6 +13,7 @@ from app.core.private_files import sync, write_private_file
 from app.core.storage.objects import (
     MARKER,
     RECORDS,
+    UNUSED_AFTER_S,
     DiskFull,
     LocalCopy,
     ObjectExists,
@@ -139,28 +140,15 @@ class LocalFiles:
         self._require_mounted()
         require_space(self._root, size_bytes, self._min_free_bytes)
 
-    def purge_partial(self, older_than_s: float) -> int:
-        oldest = time.time() - older_than_s
-        count = 0
+    def purge_partial(self) -> None:
         for partial in self._root.rglob("*.part"):
-            try:
-                if partial.stat().st_mtime < oldest:
-                    partial.unlink()
-                    count += 1
-            except FileNotFoundError:
-                continue
-        return count
+            delete_unused(partial)
 
-    def delete_old(self, object_id: str, *, older_than_s: float) -> bool:
-        file = self._place(object_id)
-        try:
-            if file.stat().st_mtime > time.time() - older_than_s:
-                return False
-        except FileNotFoundError:
+    def delete_old(self, object_id: str) -> bool:
+        is_deleted = delete_unused(self._place(object_id))
+        if not is_deleted:
             self._require_mounted()
-            return False
-        file.unlink(missing_ok=True)
-        return True
+        return is_deleted
 
     def object_ids(self, part: int = 0, parts: int = 1) -> Iterator[str]:
         for folder in self._root.iterdir():
@@ -211,6 +199,15 @@ def copy_checked(
     if expected.sha256 not in ("", digest.hexdigest()):
         raise UploadIncomplete("the bytes do not have the announced SHA-256")
     return StoredObject(expected.size_bytes, digest.hexdigest())
+
+
+def delete_unused(file: Path) -> bool:
+    """Delete a file that is old enough to be in no use; return whether it did."""
+    with suppress(FileNotFoundError):
+        if file.stat().st_mtime < time.time() - UNUSED_AFTER_S:
+            file.unlink()
+            return True
+    return False
 
 
 def require_space(folder: Path, size_bytes: int, min_free_bytes: int) -> None:

@@ -13,6 +13,8 @@ from app.core.errors import ServiceUnavailable
 MARKER = "deployment.id"
 # Folder of a storage that contains the records of erasures.
 RECORDS = "erasures"
+# An object without a row, or half of one, may still be in use until it is this old.
+UNUSED_AFTER_S = 86_400.0
 
 
 class ObjectExists(Exception):
@@ -127,16 +129,16 @@ class Storage(Protocol):
         """Remove the object; nothing happens when it is not there."""
         ...
 
-    def delete_old(self, object_id: str, *, older_than_s: float) -> bool:
-        """Remove the object if it was stored longer ago; return whether it was."""
+    def delete_old(self, object_id: str) -> bool:
+        """Delete an object if it was stored more than a day ago; return whether it was."""
         ...
 
     def object_ids(self, part: int = 0, parts: int = 1) -> Iterator[str]:
         """List the stored objects, or one of `parts` shares of about the same size."""
         ...
 
-    def purge_partial(self, older_than_s: float) -> int:
-        """Delete what broken uploads left behind; return the number of files."""
+    def purge_partial(self) -> None:
+        """Delete what transfers left behind that were cut off more than a day ago."""
         ...
 
     def require_space(self, size_bytes: int) -> None:

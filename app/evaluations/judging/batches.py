@@ -43,7 +43,12 @@ def judge_batch(runtime: Runtime, judge: Judge) -> bool:
     batch = _Batch(runtime.db, judge, claimed)
     try:
         with (
-            runtime.traces.job("evaluations", claimed[0][0].job_id, runtime.db.engine),
+            runtime.traces.job(
+                EvaluationJob.kind,
+                claimed[0][0].job_id,
+                [lease.traceparent for lease, _ in claimed],
+                runtime.db.engine,
+            ),
             batch.renewal,
         ):
             with suppress(Stopped):

@@ -15,8 +15,8 @@ from app.core.runtime import Runtime
 from app.system.metrics import ServiceMetrics
 
 _STEP_S = 0.1
-# Longer than the time between two scrapes, so that the same host goes on reporting.
-_REPORTER_LEASE_S = 180.0
+# Longer than a minute, the longest usual time between two scrapes, so that the same host goes on reporting.
+_REPORTER_LEASE_S = 90.0
 
 
 @contextmanager

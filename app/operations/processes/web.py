@@ -22,6 +22,7 @@ from app.usage import meter
 from app.web.current import runtime_of
 
 _TIMEOUT_S = 30
+_PURGE_EVERY_S = 3600.0
 
 
 def _prepare_worker(server: Any, worker: Any) -> None:
@@ -56,16 +57,22 @@ def _trace_requests(application: Flask) -> None:
 
 
 def _join_other_hosts(runtime: Runtime) -> None:
-    """Send this host's heartbeat, learn how many web hosts share the limits, and add its call counts to the usage.
+    """Send this host's heartbeat, learn how many web hosts share the limits, and look after its own files.
 
-    On a host without a worker, no other process knows what was counted while Redis was away.
+    On a host without a worker, no other process adds what was counted while Redis was away to the
+    usage, or deletes what uploads and requests left in the data folder.
     """
     heartbeat = Heartbeat(runtime.db, WEB)
+    purge_at = 0.0
     while True:
         heartbeat.beat()
-        with suppress(ServiceUnavailable, SQLAlchemyError):
+        with suppress(ServiceUnavailable, SQLAlchemyError, OSError):
             runtime.state.share_limits(heartbeats.count_hosts(runtime.db, WEB))
             meter.flush_host(runtime)
+            if time.monotonic() >= purge_at:
+                purge_at = time.monotonic() + _PURGE_EVERY_S
+                runtime.state.purge(time.time())
+                runtime.storage.purge_partial()
         time.sleep(BEAT_EVERY_S)
 
 

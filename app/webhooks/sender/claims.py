@@ -59,6 +59,7 @@ class Claim:
     receiver: Receiver
     claimed_at: float
     metered: bool
+    traceparent: str | None
 
 
 _OLDEST_DUE = select(func.min(Delivery.due_at)).where(_OF_SUBSCRIPTION, _PENDING)
@@ -137,6 +138,7 @@ def claim_due(
             Delivery.trigger,
             Delivery.metered,
             Event.body,
+            Event.traceparent,
         )
         .join(Event, Event.id == Delivery.event_id)
         .where(
@@ -179,6 +181,7 @@ def claim_due(
             receiver=receiver,
             claimed_at=claimed_at,
             metered=row.trigger == Trigger.EVENT and not row.metered,
+            traceparent=row.traceparent,
         )
         for row in rows
     ]

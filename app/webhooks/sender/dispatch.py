@@ -1,9 +1,11 @@
 """Dispatcher: signs the stored body of a delivery, sends those same bytes, and returns the result."""
 
 import logging
+from collections.abc import Mapping
 
 from app.core.clock import utc_now
 from app.core.outgoing_http.reply import HttpClient, Reply
+from app.core.process.traces import Traces
 from app.core.secrets.encryption import Keyring, UnknownMasterKey
 from app.webhooks import signing_secrets
 from app.webhooks.sender import signatures
@@ -16,9 +18,12 @@ logger = logging.getLogger(__name__)
 class Dispatcher:
     """Sends claims to their receivers; used by many threads."""
 
-    def __init__(self, client: HttpClient, keyring: Keyring, *, timeout_s: float) -> None:
+    def __init__(
+        self, client: HttpClient, keyring: Keyring, traces: Traces, *, timeout_s: float
+    ) -> None:
         self._client = client
         self._keyring = keyring
+        self._traces = traces
         self._timeout_s = timeout_s
         self._reported: set[str] = set()
 
@@ -41,7 +46,8 @@ class Dispatcher:
         """
         started_at = utc_now()
         try:
-            reply = self._post(claim, int(started_at.timestamp()))
+            with self._traces.delivery(claim.delivery_id, claim.traceparent) as trace_headers:
+                reply = self._post(claim, int(started_at.timestamp()), trace_headers)
         except Exception:  # the slot of this claim must become free
             logger.exception("delivery %s could not be sent", claim.delivery_id)
             return None
@@ -50,7 +56,7 @@ class Dispatcher:
             return None
         return AttemptResult(claim, reply, started_at, ended_at=utc_now())
 
-    def _post(self, claim: Claim, timestamp: int) -> Reply:
+    def _post(self, claim: Claim, timestamp: int, trace_headers: Mapping[str, str]) -> Reply:
         headers = signatures.headers(
             signing_secrets=self._secrets(claim.receiver),
             event_id=claim.event_id,
@@ -60,7 +66,10 @@ class Dispatcher:
             body=claim.body,
         )
         return self._client.post(
-            claim.receiver.url, headers=headers, body=claim.body, timeout_s=self._timeout_s
+            claim.receiver.url,
+            headers={**headers, **trace_headers},
+            body=claim.body,
+            timeout_s=self._timeout_s,
         )
 
     def _secrets(self, receiver: Receiver) -> list[str]:

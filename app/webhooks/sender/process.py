@@ -29,6 +29,7 @@ def run_sender(runtime: Runtime, should_stop: Callable[[], bool]) -> None:
     # A lost result only causes a repetition: the sender need not wait for the disk at each commit.
     db = Database(settings, runtime.doorbell.ring, runtime.hooks, waits_for_disk=False)
     clock_offset.follow(db.engine)
+    runtime.traces.start("sender")
     client = RequestsClient(address_policy(settings), ca_bundle=settings.webhook_ca_bundle)
     wake = threading.Event()
     listener = BellListener(SENDER_BELL.queue, redis_url(settings), wake.set)
@@ -36,7 +37,9 @@ def run_sender(runtime: Runtime, should_stop: Callable[[], bool]) -> None:
         settings=settings,
         db=db,
         client=client,
-        dispatcher=Dispatcher(client, runtime.keyring, timeout_s=settings.webhook_timeout_s),
+        dispatcher=Dispatcher(
+            client, runtime.keyring, runtime.traces, timeout_s=settings.webhook_timeout_s
+        ),
         listener=listener,
         wake=wake,
         counts=runtime.counts,
@@ -49,6 +52,7 @@ def run_sender(runtime: Runtime, should_stop: Callable[[], bool]) -> None:
         runtime.counts.write()
         listener.stop()
         client.close()
+        runtime.traces.flush()
         db.engine.dispose()
 
 

@@ -1,0 +1,61 @@
+"""Totals of recordings: kept as counters, because counting and adding up all rows takes too long."""
+
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
+
+from app.audio_files.models import AudioFile, AudioFileTotal
+from app.core.clock import utc_now
+from app.core.database.counters import add_at_commit
+from app.core.database.session import before_commit
+from app.usage import service as usage
+
+_RECORDINGS, _STORED_BYTES = "recordings", "stored bytes"
+_COUNTED = {
+    _RECORDINGS: select(func.count()).select_from(AudioFile),
+    _STORED_BYTES: select(func.coalesce(func.sum(AudioFile.size_bytes), 0)).where(
+        AudioFile.uploaded_at.is_not(None)
+    ),
+}
+
+
+def recordings(session: Session) -> int:
+    """Return the number of recordings, with those that were not uploaded."""
+    return _total(session, _RECORDINGS)
+
+
+def stored_bytes(session: Session) -> int:
+    """Return the total size of the stored recordings."""
+    return _total(session, _STORED_BYTES)
+
+
+def add_recordings(session: Session, number: int) -> None:
+    """Add to the number of recordings when this transaction commits."""
+    add_at_commit(session, AudioFileTotal, _RECORDINGS, quantity=number)
+
+
+def add_stored_bytes(session: Session, size_bytes: int) -> None:
+    """Add the size of a recording when this transaction commits, and note the usage of storage."""
+    add_at_commit(session, AudioFileTotal, _STORED_BYTES, quantity=size_bytes)
+    before_commit(session, note_usage)
+
+
+def note_usage(session: Session) -> None:
+    """Note the usage of storage, of which the highest of a billing period counts."""
+    usage.note_storage(session, size_bytes=stored_bytes(session), now=utc_now())
+
+
+def recount(session: Session) -> None:
+    """Count all rows: during an upgrade, hosts of an older version change them without counting."""
+    for kind, counted in _COUNTED.items():
+        # Locks the row: transactions that ended have added their recordings, all others wait.
+        AudioFileTotal.add(session, kind, {"quantity": 0})
+        session.execute(
+            update(AudioFileTotal)
+            .where(AudioFileTotal.kind == kind)
+            .values(quantity=counted.scalar_subquery())
+        )
+
+
+def _total(session: Session, kind: str) -> int:
+    quantity = select(AudioFileTotal.quantity).where(AudioFileTotal.kind == kind)
+    return session.scalar(quantity) or 0
