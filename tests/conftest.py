@@ -7,7 +7,7 @@ import shutil
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,10 @@ from app.core.database.schema_revision import needed_revision
 from app.core.database.session import Database, Table
 from app.core.runtime import Runtime
 from app.core.secrets.encryption import create_key_file
-from app.core.settings import Settings
+from app.core.settings import RateLimit, Settings
 from app.factory import create_app
 from app.packages import load_tables
+from app.web.current import runtime_of
 from tests.caller import Caller
 from tests.reused_database import ReusedDatabase
 from tests.running import note_started, running_runtime
@@ -101,14 +102,19 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "cqe.db"
 
 
-@pytest.fixture
-def data_dir(tmp_path: Path, empty_database: Path) -> Path:
-    """A data folder as the first start leaves it."""
-    folder = tmp_path / "instance"
+def make_data_dir(parent: Path, empty_database: Path) -> Path:
+    """Make a data folder as the first start leaves it."""
+    folder = parent / "instance"
     folder.mkdir(mode=0o700)
     create_key_file(folder)
     shutil.copy(empty_database, folder / "cqe.db")
     return folder
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, empty_database: Path) -> Path:
+    """A data folder of the test's own."""
+    return make_data_dir(tmp_path, empty_database)
 
 
 @pytest.fixture(scope="session")
@@ -179,31 +185,34 @@ def make_settings(data_dir: Path, database_url: str) -> Callable[..., Settings]:
     return make
 
 
+@contextmanager
+def listening(app: Flask) -> Iterator[str]:
+    """Serve an application on a free port; return its address."""
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    server.daemon_threads = False
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+    runtime_of(app).db.engine.dispose()
+
+
 @pytest.fixture
 def serve(make_settings: Callable[..., Settings]) -> Iterator[Callable[..., str]]:
     """Start the service with changed settings; returns its address."""
-    running: list[tuple[Any, threading.Thread]] = []
     apps: list[Flask] = []
+    with ExitStack() as running:
 
-    def start(**changes: Any) -> str:
-        app = create_app(make_settings(**changes))
-        note_started(app)
-        server = make_server("127.0.0.1", 0, app, threaded=True)
-        server.daemon_threads = False
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        running.append((server, thread))
-        apps.append(app)
-        return f"http://127.0.0.1:{server.server_port}"
+        def start(**changes: Any) -> str:
+            app = create_app(make_settings(**changes))
+            note_started(app)
+            apps.append(app)
+            return running.enter_context(listening(app))
 
-    start.apps = apps  # type: ignore[attr-defined]
-    yield start
-    for server, thread in running:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-    if running:
-        running_runtime().db.engine.dispose()
+        start.apps = apps  # type: ignore[attr-defined]
+        yield start
 
 
 @pytest.fixture
@@ -224,20 +233,24 @@ def runtime(base: str) -> Runtime:
     return running_runtime()
 
 
+def caller_of(runtime: Runtime, base: str, **key: Any) -> Caller:
+    """Make a key, by default with every scope, and a caller that holds it."""
+    values = {"name": "test", "scopes": ["*"], **key}
+    with runtime.db.writing() as session:
+        issued = api_keys.create_key(session, runtime.keyring, **values)
+    caller = Caller(base, issued.pair.api_key, issued.pair.secret)
+    caller.key_id = issued.key.id  # type: ignore[attr-defined]
+    return caller
+
+
 @pytest.fixture
 def make_caller() -> Iterator[Callable[..., Caller]]:
     """Make a key in the running service and a caller that holds it."""
     callers: list[Caller] = []
 
     def make(base: str, **key: Any) -> Caller:
-        runtime = running_runtime()
-        values = {"name": "test", "scopes": ["*"], **key}
-        with runtime.db.writing() as session:
-            issued = api_keys.create_key(session, runtime.keyring, **values)
-        caller = Caller(base, issued.pair.api_key, issued.pair.secret)
-        caller.key_id = issued.key.id  # type: ignore[attr-defined]
-        callers.append(caller)
-        return caller
+        callers.append(caller_of(running_runtime(), base, **key))
+        return callers[-1]
 
     yield make
     for caller in callers:
@@ -248,3 +261,49 @@ def make_caller() -> Iterator[Callable[..., Caller]]:
 def client(base: str, make_caller: Callable[..., Caller]) -> Caller:
     """A caller with every scope."""
     return make_caller(base)
+
+
+def stored_tables(database: Database) -> set[str]:
+    """Return the names of the tables with rows, besides those that count requests."""
+    names = [name for name in Table.metadata.tables if not name.startswith("usage_")]
+    filled = (f"SELECT '{name}' WHERE EXISTS (SELECT 1 FROM {name})" for name in names)
+    with database.reading() as session:
+        return {*session.scalars(sqlalchemy.text(" UNION ALL ".join(filled)))}
+
+
+@pytest.fixture(scope="session")
+def shared_app(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> Flask:
+    """A service without limits for all tests whose requests are refused."""
+    much = RateLimit(1_000_000, 60)
+    return create_app(
+        Settings(
+            data_dir=make_data_dir(tmp_path_factory.mktemp("shared"), empty_database),
+            redis_url="none",
+            rate_limit_default=much,
+            rate_limit_expensive=much,
+            rate_limit_keys=much,
+            rate_limit_auth_failures=much,
+            sqlite_synchronous="NORMAL",
+        )
+    )
+
+
+@pytest.fixture(scope="session")
+def shared_caller(shared_app: Flask) -> Iterator[Caller]:
+    """A caller of the shared service with every scope."""
+    with listening(shared_app) as base:
+        caller = caller_of(runtime_of(shared_app), base)
+        yield caller
+        caller.close()
+
+
+@pytest.fixture
+def shared_client(shared_app: Flask, shared_caller: Caller) -> Iterator[Caller]:
+    """The caller for requests that store nothing: what the service refuses or does not find.
+
+    These tests run on SQLite alone: no refusal depends on the database.
+    """
+    db = runtime_of(shared_app).db
+    before = stored_tables(db)
+    yield shared_caller
+    assert stored_tables(db) == before

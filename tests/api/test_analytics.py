@@ -246,9 +246,9 @@ def test_days_follow_the_clocks_of_the_zone(client: Caller) -> None:
     ids=str,
 )
 def test_wrong_parameters_are_refused(
-    client: Caller, view: str, params: dict[str, str], field: str, code: str
+    shared_client: Caller, view: str, params: dict[str, str], field: str, code: str
 ) -> None:
-    assert findings(client.get(f"/analytics/{view}", params=params)) == {field: code}
+    assert findings(shared_client.get(f"/analytics/{view}", params=params)) == {field: code}
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -79,8 +79,10 @@ def test_scopes_are_returned_in_canonical_order(client: Caller) -> None:
         ({"keyPrefix": "cqek_1234"}, "keyPrefix"),
     ],
 )
-def test_a_wrong_field_is_named(client: Caller, change: dict[str, object], field: str) -> None:
-    answer = client.post("/api-keys", {"name": "robot", "scopes": ["usage:read"], **change})
+def test_a_wrong_field_is_named(
+    shared_client: Caller, change: dict[str, object], field: str
+) -> None:
+    answer = shared_client.post("/api-keys", {"name": "robot", "scopes": ["usage:read"], **change})
     assert answer.status_code == 422
     assert set(findings(answer)) == {field}
 

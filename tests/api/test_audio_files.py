@@ -129,10 +129,10 @@ def test_a_reserved_upload_is_pending(client: Caller, base: str) -> None:
     ],
 )
 def test_an_invalid_reservation_is_reported_by_field(
-    client: Caller, fields: dict[str, Any], field: str, code: str
+    shared_client: Caller, fields: dict[str, Any], field: str, code: str
 ) -> None:
     body = {"fileName": "a.wav", "contentType": "audio/wav", "sizeBytes": 10, **fields}
-    answer = client.post("/audio-files/upload-url", body)
+    answer = shared_client.post("/audio-files/upload-url", body)
     assert answer.status_code == 422
     assert findings(answer) == {field: code}
 

@@ -68,9 +68,9 @@ def test_both_bases_serve_the_same(client: Caller) -> None:
     ],
 )
 def test_missing_malformed_and_unknown_keys_are_401(
-    client: Caller, headers: dict[str, str]
+    shared_client: Caller, headers: dict[str, str]
 ) -> None:
-    answer = client.plain("GET", "/api/v1/engagements", headers=headers)
+    answer = shared_client.plain("GET", "/api/v1/engagements", headers=headers)
     assert answer.status_code == 401
     assert error_code(answer) == "INVALID_API_KEY"
     assert answer.headers["WWW-Authenticate"] == "CQE1-HMAC-SHA256, Bearer"
@@ -160,9 +160,9 @@ def test_a_path_that_is_not_ascii_is_shown_escaped(client: Caller) -> None:
 
 @pytest.mark.parametrize("skew", [-301, 302, -86400])
 def test_a_timestamp_outside_of_the_window_is_answered_with_the_time(
-    client: Caller, skew: int
+    shared_client: Caller, skew: int
 ) -> None:
-    answer = client.get("/engagements", timestamp=int(time.time()) + skew)
+    answer = shared_client.get("/engagements", timestamp=int(time.time()) + skew)
     assert answer.status_code == 401
     assert error_code(answer) == "TIMESTAMP_EXPIRED"
     [detail] = answer.json()["error"]["details"]

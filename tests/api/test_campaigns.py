@@ -42,8 +42,8 @@ def test_the_list_and_the_single_campaign_show_the_same_record(client: Caller) -
 @pytest.mark.parametrize(
     "missing", ["camp_01m7y8acjwfq8bmhevp404058a", "eng_01m7y8acjwfq8bmhevp404058a", "x", "%00"]
 )
-def test_a_missing_campaign_is_404(client: Caller, missing: str) -> None:
-    answer = client.get(f"/campaigns/{missing}")
+def test_a_missing_campaign_is_404(shared_client: Caller, missing: str) -> None:
+    answer = shared_client.get(f"/campaigns/{missing}")
     assert answer.status_code == 404
     assert error_code(answer) == "RESOURCE_NOT_FOUND"
 
@@ -61,8 +61,8 @@ def test_reading_requires_its_scope(base: str, make_caller: Callable[..., Caller
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-def test_campaigns_cannot_be_written_here(client: Caller, method: str) -> None:
-    answer = client.call(method, "/campaigns", {"name": "A"})
+def test_campaigns_cannot_be_written_here(shared_client: Caller, method: str) -> None:
+    answer = shared_client.call(method, "/campaigns", {"name": "A"})
     assert answer.status_code == 405
     assert "GET" in answer.headers["Allow"]
 
@@ -93,8 +93,10 @@ def test_pages_are_newest_first_and_the_last_is_empty(client: Caller) -> None:
         ("pageSize=101", "pageSize", "RANGE"),
     ],
 )
-def test_an_invalid_query_is_refused(client: Caller, query: str, field: str, code: str) -> None:
-    answer = client.get(f"/campaigns?{query}")
+def test_an_invalid_query_is_refused(
+    shared_client: Caller, query: str, field: str, code: str
+) -> None:
+    answer = shared_client.get(f"/campaigns?{query}")
     assert answer.status_code == 422
     assert findings(answer) == {field: code}
     assert answer.json()["error"]["details"][0]["location"] == "query"

@@ -228,9 +228,9 @@ def test_every_sort_works_both_ways_with_nulls_last(client: Caller) -> None:
     ],
 )
 def test_an_invalid_filter_is_refused(
-    client: Caller, params: dict[str, str], expected: dict[str, str]
+    shared_client: Caller, params: dict[str, str], expected: dict[str, str]
 ) -> None:
-    answer = client.get("/conversations", params=params)
+    answer = shared_client.get("/conversations", params=params)
     assert answer.status_code == 422
     assert findings(answer) == expected
 

@@ -60,8 +60,10 @@ def test_pages_are_newest_first_and_the_last_is_empty(client: Caller) -> None:
         ("sort=secret", "sort", "ENUM"),
     ],
 )
-def test_an_invalid_query_is_refused(client: Caller, query: str, field: str, code: str) -> None:
-    answer = client.get(f"/engagements?{query}")
+def test_an_invalid_query_is_refused(
+    shared_client: Caller, query: str, field: str, code: str
+) -> None:
+    answer = shared_client.get(f"/engagements?{query}")
     assert answer.status_code == 422
     assert findings(answer) == {field: code}
     assert answer.json()["error"]["details"][0]["location"] == "query"
@@ -87,9 +89,9 @@ def test_an_invalid_query_is_refused(client: Caller, query: str, field: str, cod
     ],
 )
 def test_an_invalid_body_is_reported_by_field(
-    client: Caller, body: dict[str, object], expected: dict[str, str]
+    shared_client: Caller, body: dict[str, object], expected: dict[str, str]
 ) -> None:
-    answer = client.post("/engagements", body)
+    answer = shared_client.post("/engagements", body)
     assert answer.status_code == 422
     assert findings(answer) == expected
 
@@ -124,10 +126,10 @@ def test_unknown_statuses_are_refused(client: Caller, status: object) -> None:
     "missing",
     ["eng_01m7y8acjwfq8bmhevp404058a", "key_01m7y8acjwfq8bmhevp404058a", "x", "%00", "a%2Fb"],
 )
-def test_a_missing_engagement_is_404(client: Caller, missing: str) -> None:
+def test_a_missing_engagement_is_404(shared_client: Caller, missing: str) -> None:
     for answer in (
-        client.get(f"/engagements/{missing}"),
-        client.patch(f"/engagements/{missing}", {"name": "B"}),
+        shared_client.get(f"/engagements/{missing}"),
+        shared_client.patch(f"/engagements/{missing}", {"name": "B"}),
     ):
         assert answer.status_code == 404
         assert error_code(answer) == "RESOURCE_NOT_FOUND"

@@ -166,9 +166,9 @@ def test_q_finds_all_words_in_any_case_and_takes_signs_literally(
     ids=str,
 )
 def test_a_wrong_parameter_is_named(
-    client: Caller, params: dict[str, str], field: str, code: str
+    shared_client: Caller, params: dict[str, str], field: str, code: str
 ) -> None:
-    assert findings(client.get("/evaluations", params=params)) == {field: code}
+    assert findings(shared_client.get("/evaluations", params=params)) == {field: code}
 
 
 @pytest.mark.parametrize("name", ["score", "confidence", "durationSeconds", "startedAt"])

@@ -191,8 +191,8 @@ def test_the_count_is_of_what_was_evaluated_in_the_engagement(
 
 
 @pytest.mark.parametrize("part", ["", "/transcript", "/results"])
-def test_what_is_not_there_is_not_found(client: Caller, part: str) -> None:
-    answer = client.get(f"/evaluations/{new_id('eval')}{part}")
+def test_what_is_not_there_is_not_found(shared_client: Caller, part: str) -> None:
+    answer = shared_client.get(f"/evaluations/{new_id('eval')}{part}")
     assert answer.status_code == 404
     assert error_code(answer) == "RESOURCE_NOT_FOUND"
 

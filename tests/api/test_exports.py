@@ -283,10 +283,10 @@ def test_superseded_revisions_have_their_metrics(client: Caller, runtime: Runtim
     ids=str,
 )
 def test_what_makes_no_sense_is_refused(
-    client: Caller, body: dict[str, Any], field: str, code: str
+    shared_client: Caller, body: dict[str, Any], field: str, code: str
 ) -> None:
     wanted = {"format": "csv", **body} if body else {"format": "csv"}
-    assert findings(client.post("/analytics/export", wanted)) == {field: code}
+    assert findings(shared_client.post("/analytics/export", wanted)) == {field: code}
 
 
 def test_a_format_without_its_package_is_refused(

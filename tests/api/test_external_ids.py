@@ -44,15 +44,17 @@ def test_a_key_is_normalised_to_composed_characters(client: Caller) -> None:
         ("a%FFb", "FORMAT"),
     ],
 )
-def test_an_invalid_key_in_the_path_is_reported(client: Caller, segment: str, code: str) -> None:
-    answer = client.call("PUT", f"/imports/campaigns/{segment}", {"name": "A"})
+def test_an_invalid_key_in_the_path_is_reported(
+    shared_client: Caller, segment: str, code: str
+) -> None:
+    answer = shared_client.call("PUT", f"/imports/campaigns/{segment}", {"name": "A"})
     assert answer.status_code == 422
     assert findings(answer) == {"externalId": code}
     assert answer.json()["error"]["details"][0]["location"] == "path"
 
 
 @pytest.mark.parametrize("path", ["campaigns/", "campaigns/a%2Fb", "campaigns", "parties/a"])
-def test_a_path_without_a_valid_key_is_404(client: Caller, path: str) -> None:
-    answer = client.call("PUT", f"/imports/{path}", {"name": "A"})
+def test_a_path_without_a_valid_key_is_404(shared_client: Caller, path: str) -> None:
+    answer = shared_client.call("PUT", f"/imports/{path}", {"name": "A"})
     assert answer.status_code == 404
     assert error_code(answer) == "RESOURCE_NOT_FOUND"

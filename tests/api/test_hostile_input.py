@@ -37,8 +37,8 @@ BOM = b"\xef\xbb\xbf"
     ],
     ids=range(23),
 )
-def test_what_is_not_plain_json_is_400(client: Caller, body: bytes) -> None:
-    answer = client.post("/engagements", body)
+def test_what_is_not_plain_json_is_400(shared_client: Caller, body: bytes) -> None:
+    answer = shared_client.post("/engagements", body)
     assert answer.status_code == 400
     assert error_code(answer) == "MALFORMED_REQUEST"
 
@@ -52,8 +52,8 @@ def test_what_is_not_plain_json_is_400(client: Caller, body: bytes) -> None:
         b"{}",
     ],
 )
-def test_what_is_json_but_wrong_is_422(client: Caller, body: bytes) -> None:
-    answer = client.post("/engagements", body)
+def test_what_is_json_but_wrong_is_422(shared_client: Caller, body: bytes) -> None:
+    answer = shared_client.post("/engagements", body)
     assert answer.status_code == 422
     assert error_code(answer) == "VALIDATION_ERROR"
 
@@ -69,8 +69,8 @@ def test_what_is_json_but_wrong_is_422(client: Caller, body: bytes) -> None:
         {"Content-Encoding": "gzip"},
     ],
 )
-def test_only_plain_json_bodies_are_taken(client: Caller, headers: dict[str, str]) -> None:
-    answer = client.post("/engagements", GOOD, headers=headers)
+def test_only_plain_json_bodies_are_taken(shared_client: Caller, headers: dict[str, str]) -> None:
+    answer = shared_client.post("/engagements", GOOD, headers=headers)
     assert answer.status_code == 415
     assert error_code(answer) == "UNSUPPORTED_MEDIA_TYPE"
 
@@ -102,16 +102,16 @@ def test_names_keep_their_letters_and_take_the_composed_form(client: Caller) -> 
         "/usage/by-key?billingPeriod=%D9%A2%D9%A0%D9%A2%D9%A6-01",
     ],
 )
-def test_odd_paths_and_queries_are_4xx(client: Caller, path: str) -> None:
-    answer = client.get(path)
+def test_odd_paths_and_queries_are_4xx(shared_client: Caller, path: str) -> None:
+    answer = shared_client.get(path)
     assert 400 <= answer.status_code < 500
     error_code(answer)
 
 
 @pytest.mark.parametrize("key", ["", " ", "x" * 256, "a b", "ünïcode"])
-def test_a_wrong_idempotency_key_is_named(client: Caller, key: str) -> None:
+def test_a_wrong_idempotency_key_is_named(shared_client: Caller, key: str) -> None:
     headers = {"Idempotency-Key": key.encode("latin-1")}
-    answer = client.post("/engagements", GOOD, headers=headers)  # type: ignore[arg-type]
+    answer = shared_client.post("/engagements", GOOD, headers=headers)  # type: ignore[arg-type]
     assert answer.status_code == 422
     assert answer.json()["error"]["details"][0]["location"] == "headers"
 
@@ -120,10 +120,10 @@ def test_a_wrong_idempotency_key_is_named(client: Caller, key: str) -> None:
     "name", ["X-Timestamp", "X-Signature", "X-Nonce"], ids=["timestamp", "signature", "nonce"]
 )
 @pytest.mark.parametrize("value", ["", "a,b", "é", "1" * 5000, "12 34", "\t1"])
-def test_odd_signature_headers_are_401(client: Caller, name: str, value: str) -> None:
+def test_odd_signature_headers_are_401(shared_client: Caller, name: str, value: str) -> None:
     if (name, value) == ("X-Nonce", ""):
         pytest.skip("an empty nonce means none")
-    answer = client.get("/engagements", headers={name: value.encode("latin-1")})  # type: ignore[dict-item]
+    answer = shared_client.get("/engagements", headers={name: value.encode("latin-1")})  # type: ignore[dict-item]
     assert answer.status_code == 401
     assert error_code(answer) in ("INVALID_SIGNATURE", "TIMESTAMP_EXPIRED")
 
@@ -138,8 +138,8 @@ def test_odd_signature_headers_are_401(client: Caller, name: str, value: str) ->
         "trends?metric=score&granularity=month&from=9999-12-30&to=9999-12-31",
     ],
 )
-def test_periods_at_the_ends_of_the_calendar_are_422(client: Caller, query: str) -> None:
-    answer = client.get(f"/analytics/{query}")
+def test_periods_at_the_ends_of_the_calendar_are_422(shared_client: Caller, query: str) -> None:
+    answer = shared_client.get(f"/analytics/{query}")
     assert set(findings(answer).values()) == {"RANGE"}
     assert answer.status_code == 422
 

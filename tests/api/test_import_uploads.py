@@ -92,9 +92,9 @@ def test_a_file_that_never_arrives_leaves_nothing(client: Caller, runtime: Runti
     ],
 )
 def test_a_wrong_request_names_the_field(
-    client: Caller, fields: dict[str, Any], named: str
+    shared_client: Caller, fields: dict[str, Any], named: str
 ) -> None:
     body = {"fileName": "march.ndjson", "sizeBytes": 10, **fields}
-    answer = client.post("/imports/files/upload-url", body)
+    answer = shared_client.post("/imports/files/upload-url", body)
     assert answer.status_code in (400, 422), answer.text
     assert answer.json()["error"]["details"][0]["field"] == named

@@ -115,9 +115,9 @@ def test_the_list_is_a_page(client: Caller) -> None:
     ],
 )
 def test_what_cannot_work_is_refused_by_name(
-    client: Caller, body: dict[str, Any], field: str, code: str
+    shared_client: Caller, body: dict[str, Any], field: str, code: str
 ) -> None:
-    response = client.post("/webhooks", body)
+    response = shared_client.post("/webhooks", body)
     assert response.status_code == 422
     assert findings(response) == {field: code}
 
