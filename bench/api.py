@@ -24,7 +24,6 @@ from app.core.secrets import request_signing
 from app.core.secrets.encryption import create_key_file
 from app.core.settings import Settings
 from app.engagements import service as engagements
-from app.operations.processes.web import GUNICORN_OPTIONS
 from app.system.queue_choice import bundled_program
 from app.wiring import build_runtime
 from bench.load import Load, run
@@ -60,9 +59,9 @@ def main() -> None:
         redis_url = "" if chosen.no_redis else stack.enter_context(queue_server(Path(folder)))
         environment["CQE_REDIS_URL"] = redis_url or "none"
         print(f"queue server: {'yes' if redis_url else 'none, the state file'}")
-        hello = stack.enter_context(serving("bench.hello:app", "gthread", os.environ.copy()))
+        hello = stack.enter_context(serving("bench.hello:app", os.environ.copy(), "-k", "gthread"))
         service = stack.enter_context(
-            serving("wsgi:app", GUNICORN_OPTIONS["worker_class"], environment)
+            serving("wsgi:app", environment, "-c", "python:bench.web_options")
         )
         target = f"/api/v1/engagements/{environment['BENCH_ENGAGEMENT']}"
         key, secret = environment["BENCH_KEY"], environment["BENCH_SECRET"]
@@ -170,14 +169,14 @@ def prepare(folder: Path, rows: int) -> dict[str, str]:
 
 @contextlib.contextmanager
 def serving(
-    application: str, worker_class: str, environment: dict[str, str]
+    application: str, environment: dict[str, str], *options: str
 ) -> Iterator[tuple[int, int]]:
     """Run gunicorn on a free port; yields the port and the process group."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    options = [*GUNICORN, "-k", worker_class, "-b", f"127.0.0.1:{port}"]
-    command = [sys.executable, "-m", "gunicorn", *options, application]
+    command = [sys.executable, "-m", "gunicorn", *GUNICORN, *options]
+    command += ["-b", f"127.0.0.1:{port}", application]
     log = subprocess.DEVNULL
     process = subprocess.Popen(
         command, env=environment, start_new_session=True, stderr=log, stdout=log

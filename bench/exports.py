@@ -118,7 +118,7 @@ def latency(runtime: Runtime, folder: Path, seconds: float) -> None:
         "CQE_RATE_LIMIT_DEFAULT": "100000000/60",
         "CQE_LOG_LEVEL": "WARNING",
     }
-    with serving("wsgi:app", environment) as (port, group):
+    with serving("wsgi:app", environment, "-c", "python:bench.web_options") as (port, group):
 
         def measure() -> Load:
             build = lambda: signed("GET", LIST)  # noqa: E731

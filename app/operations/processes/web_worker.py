@@ -2,6 +2,7 @@
 
 import selectors
 import socket
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -20,6 +21,8 @@ _MAX_HELD_BYTES = 64 * 1024 * 1024
 _SWEEP_EVERY_S = 0.5
 _LINGER_S = 2.0
 _STOPPING_LINGER_S = 1.0
+_QUICK_S = 0.02
+_SPREAD_S = 0.00005
 _TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -44,9 +47,13 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
     too slow are cut off. When there are too many connections, or when they hold too much memory,
     the one that waits longest, or holds most, is closed.
 
+    With `serves_itself`, the poller also serves the requests, one after the other: threads that
+    hand the interpreter's lock to each other at every statement answer a third less. If one of
+    them takes long, the stand-in polls until the poller is back, and gives requests to threads.
+
     It replaces what `ThreadWorker` does with a connection before and after a request: `accept`,
-    `handle`, `finish_request` and `murder_pending`. The rest is gunicorn's: the loop, the threads,
-    signals, parsing and WSGI.
+    `enqueue_req`, `handle`, `finish_request`, `wait_for_and_dispatch_events` and `murder_pending`.
+    The rest is gunicorn's: the loop, the threads, signals, parsing and WSGI.
     """
 
     @classmethod
@@ -64,6 +71,18 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         self._watched: dict[Connection, None] = {}  # the one that waits longest comes first
         self._held_bytes = 0
         self._next_sweep = 0.0
+        # Only where requests seldom wait: for a database in the same host's files.
+        self.serves_itself = False
+        self._poller_lock = threading.Lock()  # of the thread that polls
+        self._serving_since: float | None = None
+        self._has_begun = threading.Event()
+        self._polls = 0
+
+    def run(self) -> None:
+        """Serve until the process is to stop."""
+        self._poller_lock.acquire()
+        threading.Thread(target=self._stand_in, name="stand-in", daemon=True).start()
+        super().run()
 
     def set_accept_enabled(self, enabled: bool) -> None:
         """Close the port when a stop begins.
@@ -77,7 +96,9 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
                 listener.close()
 
     def accept(self, listener: socket.socket) -> None:
-        """Take a new connection, which gets a thread when its request has arrived."""
+        """Take a new connection, which is served when its request has arrived."""
+        # Every process wakes up for it: the one with the fewest connections is to be the first.
+        time.sleep(min(self.nr_conns, 20) * _SPREAD_S)
         try:
             accepted, client = listener.accept()
         except (BlockingIOError, ConnectionAbortedError):
@@ -89,6 +110,32 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         server = accepted.getsockname()
         connection = Connection(self.cfg, ClientSocket(accepted), client, server)
         self._watch(connection, selectors.EVENT_READ, self._on_readable)
+
+    def enqueue_req(self, conn: Connection) -> None:
+        """Serve a request that has arrived: here, or in a thread."""
+        if not self.serves_itself or threading.current_thread() is not threading.main_thread():
+            super().enqueue_req(conn)
+            return
+        self._serving_since = time.monotonic()
+        self._has_begun.set()
+        self._poller_lock.release()
+        try:
+            keep = self.handle(conn)
+        finally:
+            self._serving_since = None
+            if not self._poller_lock.acquire(blocking=False):
+                self.method_queue.defer(bool)  # wakes the stand-in
+                self._poller_lock.acquire()
+        self._finish(conn, keep)
+
+    def wait_for_and_dispatch_events(self, timeout: float) -> None:
+        """Handle what happened on the connections; gunicorn calls this in its loop."""
+        events = self.poller.select(timeout)
+        self._polls = poll = self._polls + 1
+        for key, _ in events:
+            key.data(key.fileobj)
+            if self._polls != poll:
+                return  # The stand-in has polled meanwhile: the other events are outdated.
 
     def handle(self, conn: Connection) -> bool:
         """Serve one request in a thread; return whether the connection can serve another."""
@@ -106,16 +153,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         return keep
 
     def finish_request(self, conn: Connection, fs: "Future[bool]") -> None:
-        """Send the rest of the answer, then wait for the next request or close."""
-        conn.keep = not fs.cancelled() and fs.exception() is None and fs.result()
-        try:
-            if conn.sock.has_unsent:
-                conn.sock.patience.renew()
-                self._watch(conn, selectors.EVENT_WRITE, self._on_writable)
-            else:
-                self._after_answer(conn)
-        except (OSError, ValueError):  # closed meanwhile
-            self._drop(conn)
+        """Take a connection back from a thread."""
+        self._finish(conn, not fs.cancelled() and fs.exception() is None and fs.result())
 
     def murder_pending(self) -> None:
         """Close the connections whose peers are too slow; gunicorn calls this in its loop."""
@@ -128,6 +167,33 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
                 conn.sock.patience.left_s = min(conn.sock.patience.left_s, _STOPPING_LINGER_S)
             if conn.sock.patience.is_over(now):
                 self._time_out(conn)
+
+    def _finish(self, conn: Connection, keep: bool) -> None:
+        """Send the rest of the answer, then wait for the next request or close."""
+        conn.keep = keep
+        try:
+            if conn.sock.has_unsent:
+                conn.sock.patience.renew()
+                self._watch(conn, selectors.EVENT_WRITE, self._on_writable)
+            else:
+                self._after_answer(conn)
+        except (OSError, ValueError):  # closed meanwhile
+            self._drop(conn)
+
+    def _stand_in(self) -> None:
+        """Poll while the poller serves a request that takes long."""
+        while True:
+            self._has_begun.wait()
+            self._has_begun.clear()
+            time.sleep(_QUICK_S)
+            since = self._serving_since
+            if since is None or time.monotonic() - since < _QUICK_S:
+                continue
+            with self._poller_lock:
+                while self._serving_since == since:
+                    self.notify()
+                    self.wait_for_and_dispatch_events(_SWEEP_EVERY_S)
+                    self.murder_pending()
 
     def _watch(self, conn: Connection, event: int, callback: Callable[[Connection], None]) -> None:
         self.poller.register(conn.sock, event, partial(self._notice, conn, callback))
@@ -194,7 +260,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
     def _await_request(self, conn: Connection) -> None:
         conn.sock.begin(conn.parser.unreader.take_buffered())
         if conn.sock.has_request():  # sent together with the last one
-            self.enqueue_req(conn)
+            self.method_queue.defer(self.enqueue_req, conn)
             return
         conn.is_idle = not conn.sock.has_received
         if conn.is_idle:
