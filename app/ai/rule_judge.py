@@ -22,7 +22,7 @@ from app.ai.wording.words import listed
 from app.core.process.stopping import never_stop
 
 # Raise the number whenever a rule, a phrase or a formula changes what a conversation scores.
-ENGINE = Engine(kind="rules", provider="embedded", model="rules-8")
+ENGINE = Engine(kind="rules", provider="embedded", model="rules-9")
 
 
 class RuleJudge:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tests.caller import Caller
-from tests.contacts import HELPFUL, get, judge, messages, put_chat
+from tests.contacts import HELPFUL, get, judge, messages, put_call, put_chat
 
 Lines = tuple[tuple[str, str], ...]
 CALM: Lines = (
@@ -129,3 +129,132 @@ def test_what_can_not_be_judged_is_refused_with_a_reason(client: Caller) -> None
     for name in ("agent", "mixed"):
         assert 0 <= found[name]["score"] <= 100
         results(client, found[name])
+
+
+WAIVER: Lines = (
+    ("customer", "Hello, I would like the late fee on my card removed, please. I was ill."),
+    ("agent", "Good morning, Anna from Lakeside Bank. May I have your account number, please?"),
+    ("customer", "4411"),
+    ("agent", "Thank you. I am not able to waive it because our policy only allows it once."),
+    ("customer", "That's a shame."),
+    ("agent", "I understand. Is there anything else I can do for you?"),
+    ("customer", "No. Bye."),
+    ("agent", "Thank you for contacting Lakeside Bank. Have a nice day, goodbye."),
+)
+
+
+def criteria(client: Caller, evaluation: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {item["key"]: item for item in results(client, evaluation)["criteria"]}
+
+
+def replaced(lines: Lines, place: int, text: str) -> Lines:
+    return (*lines[:place], (lines[place][0], text), *lines[place + 1 :])
+
+
+def test_a_request_that_gets_no_more_than_a_no_is_not_complete(client: Caller) -> None:
+    asked: Lines = (
+        ("customer", "Hi, I need a copy of my invoice from March."),
+        ("agent", "Good morning, Anna from Lakeside here. It is in your account."),
+        ("customer", "Can you e-mail it to me?"),
+        ("agent", "No."),
+        ("customer", "Ok then."),
+        ("agent", "Anything else? Have a nice day."),
+    )
+    found = judged(
+        client,
+        refused=asked,
+        sorry=replaced(asked, 3, "Sorry, no, we can't do that."),
+        reason=replaced(asked, 3, "No, because our policy only allows downloads."),
+        helped=replaced(asked, 3, "No, but I have sent it to you by post."),
+        fact=replaced(asked, 2, "Do I have to pay for it?"),
+    )
+    complete = {
+        name: criteria(client, item)["resolution.completeness"] for name, item in found.items()
+    }
+    for name in ("refused", "sorry"):
+        assert complete[name]["normalizedScore"] < 0.5
+        assert "without a reason or an alternative" in complete[name]["explanation"]
+        assert found[name]["resolution"] == "unresolved"
+    for name in ("reason", "helped", "fact"):
+        assert complete[name]["normalizedScore"] > 0.9
+
+
+def test_a_stock_phrase_is_no_empathy(client: Caller) -> None:
+    replies = {
+        "patience": "Thank you for your patience. I can see the order. Which e-mail do you use?",
+        "value": "We appreciate your patience and understanding. Which e-mail do you use?",
+        "felt": "Twelve days without an answer must be very frustrating. Which e-mail do you use?",
+    }
+    angry = replaced(
+        ANGRY, 0, "I have been waiting for my refund for twelve days. This is unacceptable!"
+    )
+    found = judged(client, **{name: replaced(angry, 1, text) for name, text in replies.items()})
+    empathy = {
+        name: criteria(client, item)["communication.empathy"]["normalizedScore"]
+        for name, item in found.items()
+    }
+    assert empathy == {"patience": 0, "value": 0, "felt": 1}
+
+
+def test_a_booking_that_a_bot_moves_is_resolved(client: Caller) -> None:
+    moved = "Your visit is moved to Friday between eight and twelve."
+    endings = {
+        "accepted": (moved, "Okay. Bye."),
+        "accepted-down": ("You are now down for Friday between eight and twelve.", "Okay. Bye."),
+        "accepted-confirmed": ("That's confirmed: Friday between eight and twelve.", "Okay. Bye."),
+        "objected": (moved, "No, I said Thursday!"),
+    }
+    for key, (confirmation, answer) in endings.items():
+        talk = (
+            ("bot", "Hi, this is Ava from Volt Energy. How can I help?"),
+            ("customer", "My technician visit needs to be on another day."),
+            ("bot", "Sorry, I did not get that. Could you say it again?"),
+            ("customer", "Change my technician visit."),
+            ("bot", "There is nothing free on Thursday. Is Friday okay?"),
+            ("customer", "Hm. Okay."),
+            ("bot", confirmation),
+            ("customer", answer),
+            ("bot", "Goodbye."),
+        )
+        turns = [
+            {"role": role, "startMs": 4_000 * at, "endMs": 4_000 * at + 3_000, "text": text}
+            for at, (role, text) in enumerate(talk)
+        ]
+        put_call(client, key, turns=turns)
+    judge()
+    for evaluation in get(client, "/evaluations"):
+        resolved = evaluation["resolution"] == "resolved"
+        assert resolved == evaluation["externalId"].startswith("accepted")
+
+
+def test_a_refusal_that_leaves_the_customer_unsatisfied_counts(client: Caller) -> None:
+    found = judged(
+        client,
+        unsatisfied=WAIVER,
+        thankful=replaced(WAIVER, 4, "Ok, thanks."),
+        halved=replaced(WAIVER, 5, "I have credited half of it to you. Is there anything else?"),
+    )
+    unsatisfied = criteria(client, found["unsatisfied"])
+    assert unsatisfied["resolution.completeness"]["normalizedScore"] < 0.6
+    assert unsatisfied["resolution.confirmed"]["applicable"] is False
+    assert found["unsatisfied"]["score"] <= found["thankful"]["score"] - 5
+    assert found["unsatisfied"]["resolution"] == found["thankful"]["resolution"] == "unresolved"
+    assert found["halved"]["score"] > found["unsatisfied"]["score"]
+
+
+def test_who_is_called_less_important_is_belittled(client: Caller) -> None:
+    said = {
+        "worse": "The doctor has better things to do.",
+        "busy": "You are not the only patient we have.",
+        "kind": "I am sure you have better things to do than to wait for us, I am sorry.",
+    }
+    found = judged(
+        client, **{name: with_line(ANGRY, 1, "agent", text) for name, text in said.items()}
+    )
+    courtesy = {
+        name: criteria(client, item)["communication.courtesy"]["normalizedScore"]
+        for name, item in found.items()
+    }
+    assert courtesy["worse"] < 0.7
+    assert courtesy["busy"] < 0.7
+    assert courtesy["kind"] == 1

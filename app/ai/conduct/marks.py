@@ -52,7 +52,9 @@ _BY_CUE: Mapping[Side, Mapping[str, Mapping[str, float]]] = {
 }
 
 # Phrases of the English lexicon that say as much as a classifier does.
-_SURE_IN_ENGLISH = frozenset({"empathy", "apology", "done", "success", "next_step", "commitment"})
+_SURE_IN_ENGLISH = frozenset(
+    {"empathy", "apology", "dismissive", "done", "success", "next_step", "commitment"}
+)
 
 
 class Mark(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from app.ai.dialogue.cues import Cue, Cues
+from app.ai.dialogue.refusals import bare_refusals, reasoned_refusals
 from app.ai.dialogue.turns import Dialogue, Line, Side
 
 # An obstacle counts once a line. What fails weighs most; what is merely not there, least. By these
@@ -14,6 +15,7 @@ from app.ai.dialogue.turns import Dialogue, Line, Side
 # obstacle; the first excuse only tells apart conversations that are alike otherwise.
 WEIGHTS: Mapping[str, float] = {
     "failure": 2.0,
+    "bareRefusal": 2.0,
     "profanity": 2.0,
     "apology": 0.1,
     "noResult": 1.0,
@@ -45,17 +47,6 @@ _CUSTOMER = {
     "gives_up": "givesUp",
 }
 _HALF = 3.0
-# A refusal that names its rule or its ground may be right, and only the policy could tell.
-_GROUNDS = re.compile(
-    r"\b(?:polic(?:y|ies)|since (?:the|you|your|it|this|that|we|our|there)|because|requirements?|restrictions?|regulations?|rules?|eligible"
-    r"|eligibility|insurance|terms|unless|for (?:your|security) (?:security|reasons)|as per"
-    r"|non-?(?:refundable|transferable)|conditions?|(?:hour|day) window"
-    r"|not (?:allowed|permitted)|do(?:es)?(?: not|n't) (?:allow|permit)"
-    r"|can(?:not| not|'t) be (?:modified|changed|cancell?ed|refunded|exchanged|upgraded)"
-    r"|due to (?!(?:a |some |the )?(?:system|technical|certain)))\b",
-    re.IGNORECASE,
-)
-_REFUSALS = ("failure", "refusal", "bad_news")
 _FAREWELLS = ("thanks", "closing", "nothing_more", "praise", "solved")
 _VOICED = ("problem", "complaint", "still_broken")
 _OBSTACLES = ("failure", "no_result", "bad_news")
@@ -66,7 +57,7 @@ _NO = re.compile(r"\W*(?:no|nope|nah|nothing)\b", re.IGNORECASE)
 class Friction:
     """`amount` is 0 without any obstacle and has no upper end; `obstacles` are in their order.
 
-    `refusals` name a rule or a ground, and are no obstacles; nor are `excuses`, the agent's apologies
+    `refusals` name a rule or a reason, and are no obstacles; nor are `excuses`, the agent's apologies
     where the customer has voiced no problem.
     """
 
@@ -86,14 +77,9 @@ class Friction:
 
 def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = WEIGHTS) -> Friction:
     """Count the obstacles of an attributed dialogue; `weights` has the keys of `WEIGHTS`."""
-    refusals = [
-        cue
-        for kind in _REFUSALS
-        for cue in cues.of(kind, None, Side.SERVICE)
-        if _GROUNDS.search(cue.line.text)
-    ]
-    grounded = {cue.line.position for cue in refusals}
-    excused = grounded | _pressing(dialogue, grounded) | _accepting(dialogue, cues)
+    refusals = reasoned_refusals(cues)
+    reasoned = {cue.line.position for cue in refusals}
+    excused = reasoned | _pressing(dialogue, reasoned) | _accepting(dialogue, cues)
     obstacles: dict[tuple[str, int], Cue] = {}
     amount = 0.0
     for names, side in ((_SERVICE, Side.SERVICE), (_CUSTOMER, Side.CUSTOMER)):
@@ -104,10 +90,13 @@ def friction_of(dialogue: Dialogue, cues: Cues, weights: Mapping[str, float] = W
                     continue
                 amount += 0.0 if key in obstacles else weights[name]
                 obstacles.setdefault(key, cue)
+    for cue in bare_refusals(dialogue, cues):
+        amount += weights["bareRefusal"]
+        obstacles[cue.kind, cue.line.position] = cue
     met = {cue.line.position for kind in _OBSTACLES for cue in cues.of(kind, None, Side.SERVICE)}
-    concessions = _concessions(cues, met - grounded)
+    concessions = _concessions(cues, met - reasoned)
     ends_open = _ends_open(dialogue, cues, excused)
-    ends_on_failure = _ends_on_failure(cues, grounded)
+    ends_on_failure = _ends_on_failure(cues, reasoned)
     excuses = _excuses(cues)
     amount += weights["concession"] * len(concessions)
     amount += weights["apology"] * bool(excuses)
@@ -135,12 +124,12 @@ def _replies(dialogue: Dialogue) -> Iterable[tuple[Sequence[Line], Sequence[Line
             yield before.lines, after.lines
 
 
-def _pressing(dialogue: Dialogue, grounded: set[int]) -> set[int]:
-    # Who asks again for what is refused on its ground meets no new obstacle.
+def _pressing(dialogue: Dialogue, reasoned: set[int]) -> set[int]:
+    # Who asks again for what is refused for a reason meets no new obstacle.
     return {
         line.position
         for told, reply in _replies(dialogue)
-        if any(line.position in grounded for line in told)
+        if any(line.position in reasoned for line in told)
         for line in reply
     }
 
@@ -188,8 +177,8 @@ def _ends_open(dialogue: Dialogue, cues: Cues, excused: set[int]) -> bool:
     return not (cues.of("offer_help", told, Side.SERVICE) and _NO.match(last[0].text))
 
 
-def _ends_on_failure(cues: Cues, grounded: set[int]) -> bool:
-    failed = {cue.line.position for cue in cues.of("failure", None, Side.SERVICE)} - grounded
+def _ends_on_failure(cues: Cues, reasoned: set[int]) -> bool:
+    failed = {cue.line.position for cue in cues.of("failure", None, Side.SERVICE)} - reasoned
     done = [cue.line.position for cue in cues.of("done", None, Side.SERVICE)]
     return bool(failed) and max(failed) >= max(done, default=-1)
 

@@ -1,20 +1,27 @@
 """Outcome of a conversation: its resolution and the predicted satisfaction."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS, SUPPORTS, Evidence
+from app.ai.dialogue.turns import Line
 from app.ai.facts.gathering import Facts, examined, quoted
 from app.ai.facts.reading import Reading
 from app.ai.insights.linear import shipped
 from app.ai.rules.closing import is_transferred
-from app.ai.rules.course import asks_nothing, mood_at_end
+from app.ai.rules.course import asks_nothing, mood_at_end, standing_refusal
 from app.ai.scoring.score import Score
 from app.ai.wording.sentences import sentence
 from app.ai.wording.words import percent, quote_at_end
 
 _RESOLVED, _UNRESOLVED = 0.7, 0.35
+_UNHAPPY = 0.4
+_DONE = ("done", "success")
+_FAILED = ("failure", "no_result", "refusal", "bad_news", "fallback")
+_OBJECTIONS = ("rejection", "correction", "asks_again")
 _LEAST_LINES = 4
 # The probabilities that go with a status.
 _RANGES = {
@@ -122,8 +129,16 @@ def _course(facts: Facts, score: Score, probability: float | None) -> _Verdict:
             return _Verdict("resolved", item.answer.explanation, item.answer.evidence)
     if (remains := _remains(facts)) is not None:
         return remains
+    if (refusal := standing_refusal(facts)) is not None:
+        evidence = quoted([refusal], CONTRADICTS)
+        return _Verdict("unresolved", facts.sentence("resolution.refused"), evidence, stated=True)
     if probability is None:
         return _Verdict("unknown", _why_unknown(facts), ())
+    arranged = _arranged(facts)
+    if arranged is not None and probability < _RESOLVED:
+        evidence = quoted([arranged])
+        explanation = facts.sentence("resolution.arranged", quote=quote_at_end(evidence[0].quote))
+        return _Verdict("resolved", explanation, evidence, stated=True)
     return _likely(facts, probability)
 
 
@@ -156,6 +171,34 @@ def _remains(facts: Facts) -> _Verdict | None:
             status = "partially_resolved" if done and kind == "still_broken" else "unresolved"
             return _Verdict(status, facts.sentence(f"resolution.{kind}"), quoted(cues, CONTRADICTS))
     return None
+
+
+def _arranged(facts: Facts) -> Cue | None:
+    """Return what was done last, where nothing fails after it and the customer doesn't object."""
+    done = max(_said(facts, _DONE), key=_position, default=None)
+    if done is None or facts.readings is None:
+        return None
+    failed = max(map(_position, _said(facts, _FAILED)), default=-1)
+    replies = [line for line in facts.readings.customer if line.line.position > _position(done)]
+    objected = any(
+        line.negative >= _UNHAPPY or any(facts.heard(kind, [line.line]) for kind in _OBJECTIONS)
+        for line in replies
+        if not _declines_help(facts, line.line)
+    )
+    return None if failed >= _position(done) or objected else done
+
+
+def _declines_help(facts: Facts, line: Line) -> bool:
+    before = facts.dialogue.lines[: line.position][-1:]
+    return bool(facts.said("offer_help", before))
+
+
+def _said(facts: Facts, kinds: Iterable[str]) -> list[Cue]:
+    return [cue for kind in kinds for cue in facts.said(kind)]
+
+
+def _position(cue: Cue) -> int:
+    return cue.line.position
 
 
 def _likely(facts: Facts, probability: float) -> _Verdict:

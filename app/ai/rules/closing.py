@@ -8,7 +8,7 @@ from app.ai.dialogue.cues import Cue
 from app.ai.dialogue.evidence import CONTRADICTS
 from app.ai.dialogue.turns import Line, Side
 from app.ai.facts.gathering import Facts, examined, quoted
-from app.ai.rules.course import asks_nothing, mood_at_end
+from app.ai.rules.course import asks_nothing, mood_at_end, standing_refusal
 from app.ai.scorecard.values import Criterion
 from app.ai.scoring.answers import Answer, judged, not_applicable, yes_or_no
 from app.ai.wording.sentences import sentence
@@ -62,16 +62,17 @@ def resolution_confirmed(facts: Facts, criterion: Criterion) -> Answer:
         )
     end = mood_at_end(facts)
     is_bad = end is not None and end.is_bad
+    refused = standing_refusal(facts) is not None
     for cues, key in (
         (solved, "confirmed.solved"),
-        ([] if is_bad else content, _content_key(content)),
+        ([] if is_bad or refused else content, _content_key(content)),
         ([] if is_bad else checks, "confirmed.asked"),
     ):
         if cues:
             return yes_or_no(
                 True, facts.sentence(key), confidence=facts.sure(0.85), evidence=quoted(cues)
             )
-    if _ends_refused(facts):
+    if refused:
         return not_applicable(sentence("confirmed.refused"))
     if end is not None and end.is_bad:
         return yes_or_no(
@@ -144,11 +145,6 @@ def _declines(cue: Cue) -> bool:
 
 def _refusals(facts: Facts) -> tuple[Cue, ...]:
     return () if facts.reading is None else facts.reading.friction.refusals
-
-
-def _ends_refused(facts: Facts) -> bool:
-    refused, done = _last(list(_refusals(facts))), _last(_all_said(facts, "done", "success"))
-    return refused is not None and (done is None or _place(refused) > _place(done))
 
 
 def _all_said(facts: Facts, *kinds: str) -> list[Cue]:

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.ai.conduct.readings import NEGATIVE_LABELS, SHOWN, CustomerLine, Readings
-from app.ai.dialogue.cues import first_request
+from app.ai.dialogue.cues import Cue, first_request
 from app.ai.dialogue.evidence import CONTRADICTS, Evidence
+from app.ai.dialogue.refusals import BARE, asks_fact
+from app.ai.dialogue.turns import Line
 from app.ai.facts.gathering import Facts, shown
 
 # How much of the feeling in the line before the last still counts at the end, and how much of it
@@ -27,11 +29,15 @@ class Mood(StrEnum):
     PLEASED = "pleased"
     UPSET = "upset"
     RUDE = "rude"
+    REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True)
 class MoodAtEnd:
-    """`pleased` and `upset` are the customer's mood, `rude` is the agent's; `evidence` shows it."""
+    """`rude` is the agent's mood, the others are the customer's; `evidence` shows it.
+
+    A `refused` customer is not satisfied after a refusal.
+    """
 
     mood: Mood
     evidence: Evidence
@@ -46,6 +52,9 @@ def mood_at_end(facts: Facts) -> MoodAtEnd | None:
     readings = facts.readings
     if readings is None or not readings.customer or not readings.agent:
         return None
+    refused = _unsatisfied(facts, readings)
+    if refused is not None:
+        return refused
     before, last = readings.customer[-2:][0], readings.customer[-1]
     helped = any(
         max(line.shows("done"), line.shows("next")) >= SHOWN for line in readings.agent[-3:]
@@ -65,6 +74,40 @@ def mood_at_end(facts: Facts) -> MoodAtEnd | None:
         line = last if last.negative >= kept * before.negative else before
         return MoodAtEnd(Mood.UPSET, shown(line, NEGATIVE_LABELS, CONTRADICTS))
     return None
+
+
+def standing_refusal(facts: Facts) -> Cue | None:
+    """Return the last refusal of a request that nothing was done about and no praise followed."""
+    if facts.reading is None:
+        return None
+    friction = facts.reading.friction
+    refusals = [cue for cue in friction.refusals if cue.kind != "bad_news"]
+    refusals += [cue for cue in friction.obstacles if cue.kind == BARE]
+    settling = [cue for kind in ("done", "success") for cue in facts.said(kind)]
+    settling += [cue for kind in ("praise", "solved") for cue in facts.heard(kind)]
+    settled = max((cue.line.position for cue in settling), default=-1)
+    standing = [
+        cue
+        for cue in refusals
+        if cue.line.position > settled and not _answers_a_question(facts, cue.line)
+    ]
+    return max(standing, key=lambda cue: cue.line.position, default=None)
+
+
+def _answers_a_question(facts: Facts, line: Line) -> bool:
+    before = [asked for asked in facts.dialogue.customer if asked.position < line.position]
+    return bool(before) and asks_fact(before[-1])
+
+
+def _unsatisfied(facts: Facts, readings: Readings) -> MoodAtEnd | None:
+    refusal = standing_refusal(facts)
+    if refusal is None or readings.customer[-1].positive >= SHOWN:
+        return None
+    after = [line for line in readings.customer if line.line.position > refusal.line.position]
+    worst = max(after, key=lambda line: line.negative, default=None)
+    if worst is None or worst.negative < SHOWN:
+        return None
+    return MoodAtEnd(Mood.REFUSED, shown(worst, NEGATIVE_LABELS, CONTRADICTS))
 
 
 def _pleased(readings: Readings, line: CustomerLine, *, helped: bool) -> MoodAtEnd | None:

@@ -113,5 +113,5 @@ def _summaries(stored: Values, request: ExportRequest) -> Values:
 
 
 def _engine(engine: Mapping[str, Any]) -> str:
-    """Return the kind and the model of an engine, such as `embedded:rules-8`."""
+    """Return the kind and the model of an engine, such as `embedded:rules-9`."""
     return ":".join(part for part in (engine.get("kind"), engine.get("model")) if part)
