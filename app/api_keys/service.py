@@ -15,6 +15,7 @@ from app.api_keys.scopes import MANAGE_KEYS, in_order
 from app.core.clock import utc_now
 from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row, require_match
+from app.core.database.transaction_lock import one_at_a_time
 from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.core.principal import Principal
@@ -145,6 +146,8 @@ def any_key(session: Session) -> bool:
 
 
 def _active(session: Session, now: datetime) -> list[ApiKey]:
+    """Return the active keys; no other transaction counts them until this one ends."""
+    one_at_a_time(session, "active API keys")
     keys = session.scalars(select(ApiKey).where(ApiKey.revoked_at.is_(None)))
     return [key for key in keys if key.status_at(now) == "active"]
 

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
 from app.core.database.rows import find_row
+from app.core.database.transaction_lock import one_at_a_time
 from app.core.errors import Conflict, InvalidInput
 from app.core.ids import new_id
 from app.people import sessions
@@ -160,6 +161,7 @@ def _checked(role: str) -> str:
 
 def _require_an_admin(session: Session) -> None:
     session.flush()
+    one_at_a_time(session, "active admins")
     active = select(User.id).where(User.role == ADMIN, User.disabled_at.is_(None)).limit(1)
     if session.scalar(active) is None:
         raise Conflict("No active admin would be left: make another user an admin first.")

@@ -1,14 +1,19 @@
 """API keys: shown once, revoked at once, and never able to gain more than they have."""
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 import time_machine
 
+from app.api_keys import service
 from app.api_keys.scopes import SCOPES
 from app.core.clock import iso_utc, utc_now
+from app.core.errors import Conflict
+from app.core.principal import Principal
 from app.core.runtime import Runtime
 from tests.caller import Caller, error_code, findings
 
@@ -263,6 +268,26 @@ def test_the_last_key_with_keys_manage_cannot_be_revoked(client: Caller) -> None
     narrowed = client.patch(f"/api-keys/{key_id}", {"scopes": ["usage:read"]})
     assert narrowed.status_code == 409
     assert client.get("/api-keys").status_code == 200
+
+
+def test_two_managers_cannot_revoke_each_other_at_the_same_moment(
+    client: Caller, runtime: Runtime
+) -> None:
+    first: str = client.key_id  # type: ignore[attr-defined]
+    second = make(client, scopes=list(SCOPES))["id"]
+    manager = Principal(second, "manager", frozenset(SCOPES), (), None, "optional", False)
+
+    def revoke_second() -> None:
+        with runtime.db.writing() as session:
+            service.revoke_key(session, second, caller=manager)
+
+    with ThreadPoolExecutor(1) as pool:
+        with runtime.db.writing() as session:
+            service.revoke_key(session, first, caller=manager)
+            revoked = pool.submit(revoke_second)
+            threading.Event().wait(0.2)
+        with pytest.raises(Conflict):
+            revoked.result(10)
 
 
 def test_calls_and_last_use_are_counted(

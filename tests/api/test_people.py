@@ -3,7 +3,9 @@
 import csv
 import io
 import re
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -11,6 +13,7 @@ import time_machine
 from sqlalchemy import select
 
 from app.core.clock import utc_now
+from app.core.errors import Conflict
 from app.core.runtime import Runtime
 from app.core.settings import RateLimit
 from app.operations import background_work
@@ -189,6 +192,22 @@ def test_one_active_admin_always_remains(runtime: Runtime, command: list[str]) -
     assert "No active admin would be left" in refused.output
     add_user(runtime, "admin", "second")
     run(*command)
+
+
+def test_two_admins_cannot_disable_each_other_at_the_same_moment(runtime: Runtime) -> None:
+    first, second = add_user(runtime, "admin"), add_user(runtime, "admin", "second")
+
+    def disable_second() -> None:
+        with runtime.db.writing() as session:
+            service.disable(session, service.get(session, second))
+
+    with ThreadPoolExecutor(1) as pool:
+        with runtime.db.writing() as session:
+            service.disable(session, service.get(session, first))
+            disabled = pool.submit(disable_second)
+            threading.Event().wait(0.2)
+        with pytest.raises(Conflict):
+            disabled.result(10)
 
 
 def test_the_audit_trail_names_who_did_what_to_whom(
