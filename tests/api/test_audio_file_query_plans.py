@@ -1,6 +1,7 @@
 """Query plans of audio files: common filters and every sort use an index."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -76,13 +77,13 @@ def test_common_filters_use_an_index(
         assert all(index in plan for plan in plans)
 
 
-@pytest.mark.parametrize("sort", ["created_at", "recorded_at", "duration_seconds", "size_bytes"])
-@pytest.mark.parametrize("sign", ["", "-"])
-def test_every_sort_uses_an_index(client: Caller, runtime: Runtime, sort: str, sign: str) -> None:
+def test_every_sort_uses_an_index(client: Caller, runtime: Runtime) -> None:
     reserve(client)
-    page = plans_of(runtime, listing(sign + sort))[-1]
-    assert "USING INDEX ix_audio_files_" in page
-    assert "TEMP B-TREE" not in page
+    fields = ("created_at", "recorded_at", "duration_seconds", "size_bytes")
+    for field, sign in product(fields, ("", "-")):
+        page = plans_of(runtime, listing(sign + field))[-1]
+        assert "USING INDEX ix_audio_files_" in page, (field, sign)
+        assert "TEMP B-TREE" not in page, (field, sign)
 
 
 def test_recordings_to_purge_are_found_by_an_index(runtime: Runtime) -> None:

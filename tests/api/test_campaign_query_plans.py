@@ -1,6 +1,7 @@
 """Query plans of campaigns: common filters and every sort use an index."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -51,14 +52,11 @@ def test_common_filters_use_an_index(
         assert "TEMP B-TREE" not in plans[-1]
 
 
-@pytest.mark.parametrize("sort", ["name", "starts_at", "mean_score", "created_at"])
-@pytest.mark.parametrize("sign", ["", "-"])
-def test_every_sort_uses_an_index(
-    runtime: Runtime, statements: list[tuple[str, Any]], sort: str, sign: str
-) -> None:
-    page = plans_of(runtime, statements, sign + sort, {})[-1]
-    assert "USING INDEX ix_campaigns_" in page
-    assert "TEMP B-TREE" not in page
+def test_every_sort_uses_an_index(runtime: Runtime, statements: list[tuple[str, Any]]) -> None:
+    for field, sign in product(("name", "starts_at", "mean_score", "created_at"), ("", "-")):
+        page = plans_of(runtime, statements, sign + field, {})[-1]
+        assert "USING INDEX ix_campaigns_" in page, (field, sign)
+        assert "TEMP B-TREE" not in page, (field, sign)
 
 
 def plans_of(

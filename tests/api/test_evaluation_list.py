@@ -31,38 +31,34 @@ def test_lists_have_shape_a_with_pagination(client: Caller) -> None:
     assert body["pagination"] == {"page": 1, "pageSize": 25, "totalCount": 0, "totalPages": 0}
 
 
-@pytest.mark.parametrize(
-    ("params", "expected"),
-    [
-        ({"channel": "chat"}, [0, 1]),
-        ({"channel": "voice,voice_bot"}, [2, 3]),
-        ({"status": "failed"}, [3]),
-        ({"minScore": 80}, [0, 1]),
-        ({"minScore": 40, "maxScore": 80}, [1, 2]),
-        ({"maxConfidence": "0.5"}, [0, 2]),
-        ({"scorecardVersion": "2"}, [3]),
-        ({"maxConfidence": "0.5", "sort": "confidence"}, [2, 0]),
-        ({"passed": "true"}, [0, 1]),
-        ({"passed": "false"}, [2]),
-        ({"hasVerdict": "true"}, [0, 1, 2]),
-        ({"hasVerdict": "false"}, []),
-        ({"autoFailed": "true"}, [2]),
-        ({"resolution": "resolved,escalated"}, [0, 2]),
-        ({"sentimentTrend": "declining"}, [2]),
-        ({"language": "en"}, [0, 1]),
-        ({"language": "en-IN"}, [1]),
-        ({"reviewStatus": "disputed"}, [1]),
-        ({"sourceType": "audio_file"}, [2]),
-        ({"channel": "chat", "passed": "true", "resolution": "resolved"}, [0]),
-        ({"from": iso_utc(NOW - timedelta(minutes=1))}, [0, 1]),
-        ({"to": iso_utc(NOW - timedelta(minutes=1))}, [2, 3]),
-        ({"from": "2026-11-20", "to": "2026-11-21"}, [0, 1, 2, 3]),
-    ],
-    ids=str,
-)
-def test_each_filter_finds_its_own(
-    client: Caller, runtime: Runtime, params: dict[str, Any], expected: list[int]
-) -> None:
+FILTERS: list[tuple[dict[str, Any], list[int]]] = [
+    ({"channel": "chat"}, [0, 1]),
+    ({"channel": "voice,voice_bot"}, [2, 3]),
+    ({"status": "failed"}, [3]),
+    ({"minScore": 80}, [0, 1]),
+    ({"minScore": 40, "maxScore": 80}, [1, 2]),
+    ({"maxConfidence": "0.5"}, [0, 2]),
+    ({"scorecardVersion": "2"}, [3]),
+    ({"maxConfidence": "0.5", "sort": "confidence"}, [2, 0]),
+    ({"passed": "true"}, [0, 1]),
+    ({"passed": "false"}, [2]),
+    ({"hasVerdict": "true"}, [0, 1, 2]),
+    ({"hasVerdict": "false"}, []),
+    ({"autoFailed": "true"}, [2]),
+    ({"resolution": "resolved,escalated"}, [0, 2]),
+    ({"sentimentTrend": "declining"}, [2]),
+    ({"language": "en"}, [0, 1]),
+    ({"language": "en-IN"}, [1]),
+    ({"reviewStatus": "disputed"}, [1]),
+    ({"sourceType": "audio_file"}, [2]),
+    ({"channel": "chat", "passed": "true", "resolution": "resolved"}, [0]),
+    ({"from": iso_utc(NOW - timedelta(minutes=1))}, [0, 1]),
+    ({"to": iso_utc(NOW - timedelta(minutes=1))}, [2, 3]),
+    ({"from": "2026-11-20", "to": "2026-11-21"}, [0, 1, 2, 3]),
+]
+
+
+def test_each_filter_finds_its_own(client: Caller, runtime: Runtime) -> None:
     ids = rows_of(
         runtime,
         {"score": 90, "passed": True, "resolution": "resolved", "confidence": 0.5},
@@ -80,7 +76,8 @@ def test_each_filter_finds_its_own(
         },
         {"channel": "voice_bot", "status": "failed", "language": None, "scorecard_version": 2},
     )
-    assert found(client, **params) == [ids[index] for index in expected]
+    for params, expected in FILTERS:
+        assert found(client, **params) == [ids[index] for index in expected], params
 
 
 def test_what_is_scored_without_a_verdict_can_be_told_apart(

@@ -15,14 +15,12 @@ def put(client: Caller, external_id: str, **fields: Any) -> dict[str, Any]:
     return dict(answer.json()["data"])
 
 
-@pytest.mark.parametrize(
-    "external_id",
-    ["a", "x" * 200, "Ünïcødé 🙂", "पुणे", "a b+c&d=e?f#g%h", "it's:;,@$!*()", '"<>"', "a..b", " a"],
-)
-def test_any_visible_key_is_kept_unchanged(client: Caller, external_id: str) -> None:
-    made = put(client, external_id, externalId=external_id)
-    assert made["externalId"] == external_id
-    assert put(client, external_id)["id"] == made["id"]
+def test_any_visible_key_is_kept_unchanged(client: Caller) -> None:
+    plain = ("a", "x" * 200, "Ünïcødé 🙂", "पुणे", "a..b", " a")
+    for external_id in (*plain, "a b+c&d=e?f#g%h", "it's:;,@$!*()", '"<>"'):
+        made = put(client, external_id, externalId=external_id)
+        assert made["externalId"] == external_id
+        assert put(client, external_id)["id"] == made["id"]
 
 
 def test_a_key_is_normalised_to_composed_characters(client: Caller) -> None:

@@ -80,7 +80,16 @@ def test_without_a_terminal_key_and_password_go_into_a_private_file(
     caller.close()
 
 
-def test_on_a_terminal_key_and_password_are_shown_and_not_kept(tmp_path: Path) -> None:
+def assert_ends_and_leaves_nothing(service: ServiceProcess, below: dict[int, str]) -> None:
+    """Wait for its end; check the exit code, the processes that were below, and its address."""
+    assert service.process.wait(timeout=PATIENCE_S) == 0
+    assert not [name for pid, name in below.items() if is_running(pid)]
+    assert not (folder(service) / "queue.url").exists()
+
+
+def test_on_a_terminal_the_key_is_shown_and_not_kept_and_ctrl_c_leaves_nothing(
+    tmp_path: Path,
+) -> None:
     terminal, output = pty.openpty()
     service = ServiceProcess(tmp_path / "instance", output=output)
     os.close(output)
@@ -92,7 +101,9 @@ def test_on_a_terminal_key_and_password_are_shown_and_not_kept(tmp_path: Path) -
         assert shown.count(b"cqes_") == 1
         assert shown.count(b"Dashboard  admin / ") == 1
         assert not (tmp_path / "instance" / "first-key.txt").exists()
-        assert service.stop() == 0
+        below = service.children()
+        service.process.send_signal(signal.SIGINT)
+        assert_ends_and_leaves_nothing(service, below)
     finally:
         service.end()
         os.close(terminal)
@@ -133,17 +144,9 @@ def test_a_killed_child_is_started_again(started: ServiceProcess, name: str) -> 
     assert started.process.poll() is None
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_leaves_nothing_and_exits_with_0(tmp_path: Path, number: signal.Signals) -> None:
-    service = ServiceProcess(tmp_path / "instance").wait_ready()
-    below = service.children()
-    assert service.stop(number) == 0
-    assert not [name for pid, name in below.items() if is_running(pid)]
-    assert not (tmp_path / "instance" / "queue.url").exists()
-
-
-def test_a_request_in_flight_is_answered_during_a_stop(fresh: ServiceProcess) -> None:
+def test_a_stop_answers_the_request_in_flight_and_leaves_nothing(fresh: ServiceProcess) -> None:
     body = b'{"name": "n", "type": "t"}'
+    below = fresh.children()
     with socket.create_connection(("127.0.0.1", fresh.port), timeout=10) as caller:
         caller.sendall(
             b"POST /v1/engagements HTTP/1.1\r\nHost: cqe\r\nContent-Type: application/json\r\n"
@@ -154,7 +157,7 @@ def test_a_request_in_flight_is_answered_during_a_stop(fresh: ServiceProcess) ->
         wait_until(lambda: is_refused(fresh.port))
         caller.sendall(body)
         assert caller.recv(12) == b"HTTP/1.1 401"
-    assert fresh.process.wait(timeout=PATIENCE_S) == 0
+    assert_ends_and_leaves_nothing(fresh, below)
 
 
 def test_when_up_is_killed_its_children_end_and_the_next_start_waits(
@@ -188,18 +191,6 @@ def test_a_second_ctrl_c_ends_the_service_at_once_and_in_silence(tmp_path: Path)
     assert not [line for line in printed if "Traceback" in line or "in time" in line]
 
 
-def test_on_all_addresses_the_reachable_ones_and_the_need_of_tls_are_printed(
-    tmp_path: Path,
-) -> None:
-    service = ServiceProcess(tmp_path / "instance", CQE_HOST="0.0.0.0", CQE_REDIS_URL="none")
-    try:
-        service.wait_ready()
-        assert f"  Address    http://127.0.0.1:{service.port}\n" in service.text
-        assert "other machines are answered over HTTPS only" in service.text
-    finally:
-        service.end()
-
-
 def test_a_taken_port_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -216,10 +207,14 @@ def test_a_wrong_setting_stops_the_start_and_an_unknown_one_is_told(tmp_path: Pa
     assert "Traceback" not in service.text
 
 
-def test_everything_starts_without_a_queue_server(tmp_path: Path) -> None:
-    service = ServiceProcess(tmp_path / "instance", CQE_REDIS_URL="none", CQE_PROT="8000")
+def test_without_a_queue_server_and_on_all_addresses(tmp_path: Path) -> None:
+    service = ServiceProcess(
+        tmp_path / "instance", CQE_HOST="0.0.0.0", CQE_REDIS_URL="none", CQE_PROT="8000"
+    )
     try:
         service.wait_ready()
+        assert f"  Address    http://127.0.0.1:{service.port}\n" in service.text
+        assert "other machines are answered over HTTPS only" in service.text
         assert "jobs start a little later" in service.text
         assert "CQE_PROT is not a setting: did you mean CQE_PORT?" in service.text
         assert sorted(set(service.children().values())) == [
