@@ -132,7 +132,7 @@ def write_parts(runtime: Runtime) -> None:
                 "INSERT INTO changed "
                 "SELECT * EXCLUDE (topics, scores), CAST(topics::JSON AS VARCHAR[]), "
                 f"{', '.join(f'(scores::JSON)[{place}]' for place in range(score_count))} "
-                f"FROM read_csv('{file}', names = {[*loading.GIVEN]}, all_varchar = true)"
+                f"FROM read_csv('{file}', names = {[*loading.FACT_COLUMNS]}, all_varchar = true)"
             )
             part = part_writer.write_part(cursor, database.folder, month, None)
         file.unlink()

@@ -155,7 +155,7 @@ def exports() -> None:
     "filters",
     metavar="NAME=VALUE",
     multiple=True,
-    callback=lambda _, __, given: commands.filters_of(given, texts=text_fields(ExportFilters())),
+    callback=lambda _, __, pairs: commands.filters_of(pairs, texts=text_fields(ExportFilters())),
     help="A filter of the API, such as maxScore=50; may be repeated.",
 )
 @click.option("--include-text", is_flag=True, help="Include words of the conversations.")
@@ -175,8 +175,8 @@ def create(dataset: str, file: Path, *, filters: dict[str, Any], **options: Any)
         "filters": filters,
         "includeText": options["include_text"],
     }
-    given = {name: value for name, value in body.items() if value is not None}
-    loaded = load_valid(ExportCreate(), given, location="body")
+    body = {name: value for name, value in body.items() if value is not None}
+    loaded = load_valid(ExportCreate(), body, location="body")
     request = service.complete(request_from_body(loaded))
     try:
         with click.progressbar(length=100, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:

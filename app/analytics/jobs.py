@@ -48,7 +48,7 @@ def orphaned(runtime: Runtime, object_ids: Sequence[str]) -> Sequence[str]:
 
 
 def write_parts(runtime: Runtime, *, at_least: int = _PENDING_BEFORE_WRITE) -> int:
-    """Write pending facts into parts when there are at least so many; return how many it wrote."""
+    """Write pending facts into parts when there are `at_least` of them; return how many."""
     with runtime.db.reading() as session:
         count = part_writer.pending_count(session)
     if count < at_least:

@@ -8,7 +8,7 @@ from app.analytics.agreement import rounds
 from app.analytics.engine.reader import open_facts
 from app.analytics.engine.selection import Selection, selection_of
 from app.analytics.enums import Granularity, GroupBy, TrendMetric
-from app.analytics.exports import downloads, listing, service
+from app.analytics.exports import downloads, service
 from app.analytics.exports.downloads import ExportLinks
 from app.analytics.exports.request import ExportRequest, request_from_body, required_scopes
 from app.analytics.reports import leaderboards, summary, trends
@@ -178,7 +178,7 @@ def list_exports(query: dict[str, Any]) -> Any:
     page_request, links = query.pop("page_request"), _links()
     scopes = current_principal().scopes
     with current_runtime().db.reading() as session:
-        page = listing.list_page(session, page_request, scopes=scopes, **query)
+        page = service.list_page(session, page_request, scopes=scopes, **query)
         items = [downloads.show(job, links) for job in page.items]
     return Page(items, page.page, page.page_size, page.total_count)
 

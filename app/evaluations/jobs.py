@@ -6,10 +6,9 @@ from functools import partial
 
 from sqlalchemy.orm import Session
 
-from app.ai.cpu_limit import CpuLimitExceeded
 from app.ai.judge import Judge
 from app.ai.judges import build_judge, requests_at_once
-from app.core.errors import NotFound, ServiceUnavailable
+from app.core.errors import ServiceUnavailable
 from app.core.jobs import leases
 from app.core.jobs.leases import Lease
 from app.core.jobs.runner import Interrupted, JobType, RunningJob, run_next
@@ -97,8 +96,6 @@ def _fail(session: Session, lease: Lease[EvaluationJob], error: Exception) -> No
     message = "The evaluation failed because of an internal error."
     if isinstance(error, Interrupted):
         message = "The evaluation was interrupted too often; request it again."
-    if isinstance(error, NotFound):
-        message = error.message
-    if isinstance(error, CpuLimitExceeded):
+    if judgements.is_final(error):
         message = str(error)
     judgements.fail(session, lease, FailureCode.INTERNAL, message)

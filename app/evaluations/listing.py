@@ -29,18 +29,20 @@ from app.evaluations.models import (
 )
 
 # Core columns, not attributes: a page of rows costs half as much without the ORM.
-_OF = Evaluation.__table__.c
+_EVALUATION = Evaluation.__table__.c
 _TOPICS = EvaluationTopic.__table__.c
 _REVIEWERS = EvaluationReviewer.__table__.c
 _TEXTS = SearchText.__table__.c
 _HIDDEN = ("summary", "transcript_id", "context", "re_evaluation_id")
 # Null as long as there is no score that a verdict could follow from.
-HAS_VERDICT = case((_OF.score.is_not(None), _OF.passed.is_not(None))).label("has_verdict")
-COLUMNS = [*(column for column in _OF if column.key not in _HIDDEN), HAS_VERDICT]
+HAS_VERDICT = case((_EVALUATION.score.is_not(None), _EVALUATION.passed.is_not(None))).label(
+    "has_verdict"
+)
+COLUMNS = [*(column for column in _EVALUATION if column.key not in _HIDDEN), HAS_VERDICT]
 _ROWS = select(*COLUMNS)
 FilterValue: TypeAlias = str | float | bool | datetime | Sequence[str]
 _SORTABLE: dict[str, ColumnElement[Any]] = {
-    name: _OF[name]
+    name: _EVALUATION[name]
     for name in (
         "created_at",
         "completed_at",
@@ -58,26 +60,26 @@ def _is(column: ColumnElement[Any]) -> Condition:
 
 def _review_status(values: Sequence[str]) -> ColumnElement[bool]:
     """Match review statuses, in a form that the partial index of reviewed evaluations fits."""
-    condition = one_of(_OF.review_status)(values)
+    condition = one_of(_EVALUATION.review_status)(values)
     if ReviewStatus.NONE in values:
         return condition
-    return and_(condition, _OF.review_status != literal_column("'none'"))
+    return and_(condition, _EVALUATION.review_status != literal_column("'none'"))
 
 
 def _has_verdict(value: bool) -> ColumnElement[bool]:
     if value:
-        return _OF.passed.is_not(None)
-    return and_(_OF.passed.is_(None), _OF.score.is_not(None))
+        return _EVALUATION.passed.is_not(None)
+    return and_(_EVALUATION.passed.is_(None), _EVALUATION.score.is_not(None))
 
 
 def _topic(topic: str) -> ColumnElement[bool]:
     tagged = select(_TOPICS.evaluation_id).where(_TOPICS.topic == topic)
-    return _OF.id.in_(tagged)
+    return _EVALUATION.id.in_(tagged)
 
 
 def _reviewed_by(reviewer: str) -> ColumnElement[bool]:
     started = select(_REVIEWERS.evaluation_id).where(_REVIEWERS.reviewer == reviewer.casefold())
-    return _OF.id.in_(started)
+    return _EVALUATION.id.in_(started)
 
 
 def _q(words: str) -> ColumnElement[bool]:
@@ -85,36 +87,36 @@ def _q(words: str) -> ColumnElement[bool]:
     matching = select(_TEXTS.evaluation_id).where(
         *(_TEXTS.text.contains(word, autoescape=True) for word in folded(words).split())
     )
-    return _OF.id.in_(matching)
+    return _EVALUATION.id.in_(matching)
 
 
 _FILTERS: Filters = {
-    "ids": one_of(_OF.id),
-    "engagement_id": equal(_OF.engagement_id),
-    "campaign_id": equal(_OF.campaign_id),
-    "call_center_id": equal(_OF.call_center_id),
-    "executive_id": equal(_OF.executive_id),
-    "source_type": one_of(_OF.source_type),
-    "source_id": equal(_OF.source_id),
-    "channel": one_of(_OF.channel),
-    "status": one_of(_OF.status),
+    "ids": one_of(_EVALUATION.id),
+    "engagement_id": equal(_EVALUATION.engagement_id),
+    "campaign_id": equal(_EVALUATION.campaign_id),
+    "call_center_id": equal(_EVALUATION.call_center_id),
+    "executive_id": equal(_EVALUATION.executive_id),
+    "source_type": one_of(_EVALUATION.source_type),
+    "source_id": equal(_EVALUATION.source_id),
+    "channel": one_of(_EVALUATION.channel),
+    "status": one_of(_EVALUATION.status),
     "review_status": _review_status,
     "reviewed_by": _reviewed_by,
-    "scorecard_id": equal(_OF.scorecard_id),
-    "scorecard_version": equal(_OF.scorecard_version),
-    "min_score": at_least(_OF.score),
-    "max_score": at_most(_OF.score),
-    "max_confidence": at_most(_OF.confidence),
-    "passed": _is(_OF.passed),
+    "scorecard_id": equal(_EVALUATION.scorecard_id),
+    "scorecard_version": equal(_EVALUATION.scorecard_version),
+    "min_score": at_least(_EVALUATION.score),
+    "max_score": at_most(_EVALUATION.score),
+    "max_confidence": at_most(_EVALUATION.confidence),
+    "passed": _is(_EVALUATION.passed),
     "has_verdict": _has_verdict,
-    "auto_failed": _is(_OF.auto_failed),
-    "sentiment_trend": one_of(_OF.sentiment_trend),
-    "resolution": one_of(_OF.resolution),
+    "auto_failed": _is(_EVALUATION.auto_failed),
+    "sentiment_trend": one_of(_EVALUATION.sentiment_trend),
+    "resolution": one_of(_EVALUATION.resolution),
     "topic": _topic,
-    "language": language(_OF.language),
+    "language": language(_EVALUATION.language),
     "q": _q,
-    "start": at_least(_OF.created_at),
-    "end": before(_OF.created_at),
+    "start": at_least(_EVALUATION.created_at),
+    "end": before(_EVALUATION.created_at),
 }
 # Selective filters with an index of their own.
 _SELECTIVE = frozenset(
@@ -163,7 +165,7 @@ def list_page(
 
 def count_by_scorecard(session: Session, **filters: FilterValue) -> dict[str, dict[int, int]]:
     """Count the current evaluations that match the filters of `list_page`, by scorecard version."""
-    version = (_OF.scorecard_id, _OF.scorecard_version)
+    version = (_EVALUATION.scorecard_id, _EVALUATION.scorecard_version)
     counted = select(*version, func.count()).where(*conditions(current=True, **filters))
     counts: dict[str, dict[int, int]] = {}
     for scorecard_id, number, count in session.execute(counted.group_by(*version)):
@@ -196,8 +198,8 @@ def _current(*, selective: bool) -> ColumnElement[bool]:
     current.
     """
     if selective:
-        return _OF.is_current.is_not(False)
-    return and_(_OF.is_current)
+        return _EVALUATION.is_current.is_not(False)
+    return and_(_EVALUATION.is_current)
 
 
 def _count(
@@ -225,17 +227,17 @@ def _page(
         order = _order(column, descending=not descending, empty_last=False)
     else:
         order = _order(column, descending=descending, empty_last=True)
-    ids = select(_OF.id).where(*where).order_by(*order)
+    ids = select(_EVALUATION.id).where(*where).order_by(*order)
     ids = ids.limit(size).offset(min(offset, behind))
     shown = _order(column, descending=descending, empty_last=True)
-    return _ROWS.where(_OF.id.in_(ids)).order_by(*shown)
+    return _ROWS.where(_EVALUATION.id.in_(ids)).order_by(*shown)
 
 
 def _order(
     column: ColumnElement[Any], *, descending: bool, empty_last: bool
 ) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    tail = _OF.id.desc() if descending else _OF.id.asc()
+    tail = _EVALUATION.id.desc() if descending else _EVALUATION.id.asc()
     first = column.desc() if descending else column.asc()
-    if column is _OF.created_at:
+    if column is _EVALUATION.created_at:
         return first, tail
     return (first.nulls_last() if empty_last else first.nulls_first()), tail

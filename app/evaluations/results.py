@@ -72,12 +72,10 @@ def results_of(
     if document.get("reviews"):
         reviews = unsealed(session, evaluation.id, document["reviews"])
         document = {**document, "reviews": reviews}
-    late: list[LateMetric | None] = []
-    if document:
-        late = [metric_of(session, evaluation) for metric_of in hooks_of(session).late_metrics]
+    late_metrics = hooks_of(session).late_metrics if document else ()
     return {
         **_EMPTY_RESULTS,
-        **_with_late_metrics(document, [metric for metric in late if metric is not None]),
+        **_with_late_metrics(document, [late(session, evaluation) for late in late_metrics]),
         "evaluationId": evaluation.id,
         "status": evaluation.status,
         "scorecard": {
@@ -98,8 +96,10 @@ def unsealed(
     return [{**review, **_SEALED} if review["id"] in sealed else review for review in reviews]
 
 
-def _with_late_metrics(document: dict[str, Any], late: Iterable[LateMetric]) -> dict[str, Any]:
-    known = {metric.metric: metric for metric in late}
+def _with_late_metrics(
+    document: dict[str, Any], metrics: Iterable[LateMetric | None]
+) -> dict[str, Any]:
+    known = {metric.metric: metric for metric in metrics if metric is not None}
     if not known:
         return document
     missing = [entry for entry in document["metricsMissing"] if entry["metric"] not in known]

@@ -25,7 +25,7 @@ _DETAIL = select(*COLUMNS, Evaluation.__table__.c.summary)
 
 @dataclass(frozen=True, slots=True)
 class EvaluationCompletion:
-    """A judgement to store; a language or duration of None keeps what is known."""
+    """A judgement to store; a language or duration of None keeps the known one."""
 
     evaluation_id: str
     judgement: Judgement

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -26,7 +26,7 @@ from app.imports.recordings.load import RecordingLoader
 from app.imports.recordings.metadata import RecordingMetadata
 
 _RETRY_S = 1.0
-_TRIES = 3
+_RETRIES = 2
 _CHECKED_AT_ONCE = 500
 
 
@@ -83,7 +83,7 @@ class FileImport:
         return self._load_documents([document], Progress([]))
 
     def advance(self) -> list[EndedRecording]:
-        """Forget what has ended since the last call; return the recordings among it.
+        """Forget the evaluations and recordings that have ended; return those recordings.
 
         Without a running worker, evaluations and recordings are processed here.
         """
@@ -122,17 +122,18 @@ class FileImport:
 
     def _load(self, batch: Sequence[NormalisedRecord]) -> ImportCounts:
         """Load a batch; retry while the database is busy."""
-        for tries_left in reversed(range(_TRIES)):
-            try:
-                with self._runtime.db.writing() as session:
-                    return load_batch(session, batch, self._options)
-            except DryRunRollback as rollback:
-                return rollback.counts
-            except ServiceUnavailable:
-                if not tries_left:
-                    raise
+        for _ in range(_RETRIES):
+            with suppress(ServiceUnavailable):
+                return self._try_load(batch)
             time.sleep(_RETRY_S)
-        raise AssertionError("the last try returns or raises")
+        return self._try_load(batch)
+
+    def _try_load(self, batch: Sequence[NormalisedRecord]) -> ImportCounts:
+        try:
+            with self._runtime.db.writing() as session:
+                return load_batch(session, batch, self._options)
+        except DryRunRollback as rollback:
+            return rollback.counts
 
     def _load_recording(self, file: ImportFile, counts: ImportCounts) -> None:
         loaded = self._recordings.load(file)

@@ -11,9 +11,9 @@ from app.core.database.upserts import Upserted
 from app.core.errors import InvalidInput
 from app.directory import service as directory
 from app.directory.schemas import CallCenterSchema, ExecutiveSchema
-from app.imports import contacts, request_parsing, service, uploads
+from app.imports import request_parsing, service, uploads
 from app.imports.external_ids import PATH_PARAMETER, normalised_external_id
-from app.imports.loading.record_writers import put_campaign as store_campaign
+from app.imports.loading import record_writers
 from app.imports.schemas.base import pop_names
 from app.imports.schemas.campaigns import CampaignUpsert
 from app.imports.schemas.contacts import EvaluateQuery
@@ -142,7 +142,7 @@ def put_conversation(query: dict[str, bool], body: dict[str, Any], external_id: 
     names = pop_names(body)
     values = prepare_conversation(body, Redactor.of(current_runtime()))
     with current_runtime().db.writing() as session:
-        stored = contacts.put_conversation(session, external_id, values, names, **query)
+        stored = record_writers.put_conversation(session, external_id, values, names, **query)
     return _answer(stored)
 
 
@@ -157,7 +157,7 @@ def put_voice_call(query: dict[str, bool], body: dict[str, Any], external_id: st
     names = pop_names(body)
     values = prepare_voice_call(body, Redactor.of(current_runtime()))
     with current_runtime().db.writing() as session:
-        stored = contacts.put_voice_call(session, external_id, values, names, **query)
+        stored = record_writers.put_voice_call(session, external_id, values, names, **query)
     return _answer(stored)
 
 
@@ -169,7 +169,7 @@ def put_campaign(body: dict[str, Any], external_id: str) -> Any:
     """Create or replace the campaign with this external id."""
     external_id = normalised_external_id(external_id, body.pop("external_id", None))
     with current_runtime().db.writing() as session:
-        stored = store_campaign(session, external_id, body)
+        stored = record_writers.put_campaign(session, external_id, body)
     return _answer(stored)
 
 

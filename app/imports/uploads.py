@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import utc_now
@@ -85,9 +85,7 @@ def needed_among(session: Session, file_ids: Sequence[str]) -> set[str]:
 
 def expire(session: Session, *, before: datetime) -> None:
     """Delete the imports whose file did not arrive in time."""
-    late = session.scalars(select(Import).where(Import.state == AWAITED, Import.due_at < before))
-    for row in late:
-        session.delete(row)
+    session.execute(delete(Import).where(Import.state == AWAITED, Import.due_at < before))
 
 
 class ImportFiles:

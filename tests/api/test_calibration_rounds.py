@@ -10,7 +10,7 @@ import time_machine
 from app.core.clock import utc_now
 from app.core.ids import new_id
 from app.core.runtime import Runtime
-from tests.caller import Caller
+from tests.caller import Caller, findings
 from tests.contacts import get, judge, put_chat
 from tests.visitor import Visitor, add_user
 
@@ -139,6 +139,14 @@ def test_a_round_needs_conversations_and_two_people(
     refused = client.post(ROUNDS, body)
     assert refused.status_code == 422
     assert [detail["field"] for detail in refused.json()["error"]["details"]] == [field]
+
+
+def test_a_conversation_that_cannot_be_rated_is_named_by_its_place(
+    client: Caller, chats: list[str]
+) -> None:
+    ids = [chats[0], chats[0], new_id("eval")]
+    body = {"name": "Week 47", "evaluationIds": ids, "reviewers": ["Nora", "Omar"]}
+    assert list(findings(client.post(ROUNDS, body))) == ["evaluationIds[2]"]
 
 
 def test_people_see_the_results_once_they_have_rated_everything(

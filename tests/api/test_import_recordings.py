@@ -19,6 +19,7 @@ from app.imports.cli import import_
 from tests.caller import Caller
 from tests.recordings import CALL, SILENCE, SPEECH
 from tests.running import CommandRunner
+from tests.waiting import PATIENCE_S
 
 Command = Callable[..., Result]
 
@@ -168,11 +169,14 @@ def test_a_watched_folder_takes_what_arrives(base: str, data_dir: Path, folder: 
         watch,
         env=environment,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         # A background process may have been started without Ctrl-C.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stdout is not None
+        # A file that exists and cannot be read.
+        (folder / "broken.jsonl").symlink_to("/proc/self/mem")
         shutil.copy(SPEECH, folder / "first.mp3")
         assert process.stdout.readline() == (
             "first.mp3: 1 records: 1 created, 0 updated, 0 skipped, 0 failed\n"
@@ -182,4 +186,6 @@ def test_a_watched_folder_takes_what_arrives(base: str, data_dir: Path, folder: 
             "copy.mp3: 1 records: 0 created, 0 updated, 1 skipped, 0 failed\n"
         )
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        _, errors = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0
+        assert "broken.jsonl cannot be read" in errors

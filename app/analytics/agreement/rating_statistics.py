@@ -205,6 +205,6 @@ def _human_pairs(units: Units) -> Counter[Pair]:
     """Pair the people of each conversation in both orders, since neither is the reference."""
     pairs: Counter[Pair] = Counter()
     for unit, count in units.items():
-        for one, other in permutations(unit, 2):
-            pairs[one, other] += count
+        for pair in permutations(unit, 2):
+            pairs[pair] += count
     return pairs

@@ -37,17 +37,16 @@ def create(
         InvalidInput: an evaluation is not completed and current, or there are fewer than two
             reviewers.
     """
-    wanted = list(dict.fromkeys(evaluation_ids))
     reviewable = set(
         session.scalars(
             select(Evaluation.id).where(
-                Evaluation.id.in_(wanted),
+                Evaluation.id.in_(evaluation_ids),
                 Evaluation.status == Status.COMPLETED,
                 Evaluation.is_current.is_not(False),
             )
         )
     )
-    for index, evaluation_id in enumerate(wanted):
+    for index, evaluation_id in enumerate(evaluation_ids):
         if evaluation_id not in reviewable:
             raise InvalidInput.field(
                 f"evaluationIds[{index}]", "This must be a completed, current evaluation."
@@ -60,7 +59,7 @@ def create(
     row = CalibrationRound(
         id=new_id("round"),
         name=name,
-        evaluation_ids=wanted,
+        evaluation_ids=list(dict.fromkeys(evaluation_ids)),
         reviewers=list(people.values()),
         created_by=created_by,
         created_at=utc_now(),
@@ -90,20 +89,20 @@ def show(session: Session, round_id: str) -> dict[str, Any]:
     name_of = {reviewer.casefold(): reviewer for reviewer in row.reviewers}
     ratings = sorted(
         ratings_in(session, row),
-        key=lambda given: (row.evaluation_ids.index(given.evaluation_id), given.rater),
+        key=lambda rating: (row.evaluation_ids.index(rating.evaluation_id), rating.rater),
     )
     return {
         **_shown(row),
         "sealed": False,
         "ratings": [
             {
-                "evaluation_id": given.evaluation_id,
-                "reviewer": name_of[given.rater],
-                "score": given.score,
-                "judge_score": given.judged["score"],
-                "answer_count": len(given.ratings),
+                "evaluation_id": rating.evaluation_id,
+                "reviewer": name_of[rating.rater],
+                "score": rating.score,
+                "judge_score": rating.judged["score"],
+                "answer_count": len(rating.ratings),
             }
-            for given in ratings
+            for rating in ratings
         ],
         "differences": list(_differences(ratings, name_of)),
         "agreement": report.compare(ratings),
@@ -122,9 +121,9 @@ def sealed(shown: Mapping[str, Any], reviewer: str | None) -> dict[str, Any]:
         raise InvalidInput.field(
             "reviewer", "This must be a reviewer of the round.", location="query"
         )
-    waited_for = [known[reviewer.casefold()]] if reviewer is not None else shown["reviewers"]
+    awaited = [known[reviewer.casefold()]] if reviewer is not None else shown["reviewers"]
     is_over = shown["created_at"] <= utc_now() - SEALED_FOR
-    if is_over or not any(left_to_rate(shown, name) for name in waited_for):
+    if is_over or not any(left_to_rate(shown, name) for name in awaited):
         return dict(shown)
     hidden = {"score": None, "judge_score": None}
     return {
@@ -145,14 +144,7 @@ def left_to_rate(shown: Mapping[str, Any], reviewer: str) -> list[str]:
 
 
 def _shown(row: CalibrationRound) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "name": row.name,
-        "evaluation_ids": row.evaluation_ids,
-        "reviewers": row.reviewers,
-        "created_by": row.created_by,
-        "created_at": row.created_at,
-    }
+    return {column.key: getattr(row, column.key) for column in CalibrationRound.__table__.c}
 
 
 def _differences(
@@ -161,9 +153,9 @@ def _differences(
     """Yield the criteria of each conversation that people have answered differently."""
     for evaluation_id, group in groupby(ratings, key=attrgetter("evaluation_id")):
         by_criterion: dict[str, list[tuple[str, Any]]] = {}
-        for given in group:
-            for key, pair in given.ratings.items():
-                by_criterion.setdefault(key, []).append((name_of[given.rater], pair))
+        for rating in group:
+            for key, pair in rating.ratings.items():
+                by_criterion.setdefault(key, []).append((name_of[rating.rater], pair))
         for key, answers in by_criterion.items():
             values = {(pair["human"]["applicable"], pair["human"]["score"]) for _, pair in answers}
             if len(values) > 1:

@@ -1,12 +1,12 @@
 """Loading of facts from the SQL table into a temporary DuckDB table with the columns of a part."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Text, cast
 
 from app.analytics.engine.database import Row
+from app.analytics.engine.statements import naive
 from app.analytics.models import EvaluationFact
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _COLUMNS: Mapping[str, str] = {
 _MOMENTS = ("created_at", "completed_at")
 # Selected as JSON texts.
 _LISTS = {"topics": "VARCHAR[]", "scores": "DECIMAL(7, 4)[]"}
-GIVEN = (*_COLUMNS, *_LISTS)
+FACT_COLUMNS = (*_COLUMNS, *_LISTS)
 # The number of rows to read from the facts table at a time.
 STREAMED = {"yield_per": 2_000}
 
@@ -52,7 +52,7 @@ STREAMED = {"yield_per": 2_000}
 def selected() -> list[ColumnElement[Any]]:
     """Return the columns of the facts table that `insert` takes, in its order."""
     table = EvaluationFact.__table__.c
-    return [cast(table[name], Text) if name in _LISTS else table[name] for name in GIVEN]
+    return [cast(table[name], Text) if name in _LISTS else table[name] for name in FACT_COLUMNS]
 
 
 def score_column(place: int) -> str:
@@ -74,18 +74,15 @@ def insert(
     cursor: "duckdb.DuckDBPyConnection", name: str, rows: Sequence[Row], *, score_count: int
 ) -> None:
     """Insert rows of the `selected` columns into a table of `create_table`."""
-    values = dict(zip(GIVEN, zip(*rows, strict=True), strict=False))
-    given = [f"unnest(${column}::{kind}[]) AS {column}" for column, kind in _COLUMNS.items()]
-    given += [
+    values = dict(zip(FACT_COLUMNS, zip(*rows, strict=True), strict=False))
+    for column in _MOMENTS:
+        values[column] = tuple(moment and naive(moment) for moment in values[column])
+    facts = [f"unnest(${column}::{kind}[]) AS {column}" for column, kind in _COLUMNS.items()]
+    facts += [
         f"CAST(unnest(${column}::JSON[]) AS {kind}) AS {column}" for column, kind in _LISTS.items()
     ]
     columns = [*_COLUMNS, "topics"]
     columns += [f"scores[{place + 1}]" for place in range(score_count)]
     cursor.execute(
-        f"INSERT INTO {name} SELECT {', '.join(columns)} FROM (SELECT {', '.join(given)})",
-        {**values, **{name: [*map(_naive, values[name])] for name in _MOMENTS}},
+        f"INSERT INTO {name} SELECT {', '.join(columns)} FROM (SELECT {', '.join(facts)})", values
     )
-
-
-def _naive(moment: datetime | None) -> datetime | None:
-    return None if moment is None else moment.astimezone(UTC).replace(tzinfo=None)

@@ -69,9 +69,9 @@ def delete_unused(db: Database, folder: Path, *, kept_s: float = _KEPT_S) -> int
         *(file for file in folder.glob("spill-*") if file.stat().st_mtime < now - _SPILL_KEPT_S),
     ]
     with db.reading() as session:
-        kept = {part.path for part in parts.registered(session, folder)}
-    kept.add(spill_folder(folder, os.getpid()))
-    unused = [file for file in unused if file not in kept]
+        in_use = {part.path for part in parts.registered(session, folder)}
+    in_use.add(spill_folder(folder, os.getpid()))
+    unused = [file for file in unused if file not in in_use]
     for file in unused:
         shutil.rmtree(file) if file.is_dir() else file.unlink(missing_ok=True)
     return len(unused)
@@ -79,8 +79,8 @@ def delete_unused(db: Database, folder: Path, *, kept_s: float = _KEPT_S) -> int
 
 def orphaned(registered: Sequence[Part], object_ids: Sequence[str]) -> list[str]:
     """Return those of these objects that belong to no registered part."""
-    kept = {object_id(part) for part in registered}
-    return [name for name in object_ids if name not in kept]
+    known = {object_id(part) for part in registered}
+    return [name for name in object_ids if name not in known]
 
 
 def _fetch(database: FactDatabase, part: Part) -> bool:

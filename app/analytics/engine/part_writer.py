@@ -47,7 +47,7 @@ def pending_count(session: Session) -> int:
 
 
 def write_pending(db: Database, database: FactDatabase, *, limit: int = _BATCH) -> int:
-    """Move at most so many pending facts into parts, the newest first; return how many.
+    """Move at most `limit` pending facts into parts, the newest first; return how many.
 
     New files are written and synced first; one transaction then registers them and marks the
     facts. After a kill in between, the facts are still pending and the files are never read.
@@ -115,12 +115,12 @@ def write_part(
 ) -> Part | None:
     """Write a new file for a month; return None when the month has no facts."""
     path = folder / f"{month}-{secrets.token_hex(8)}.parquet"
-    given: dict[str, Any] = {"month": month}
+    parameters: dict[str, Any] = {"month": month}
     rows = _CHANGED_ROWS
     if former is not None:
         rows = f"{_KEPT_ROWS} UNION ALL BY NAME {_CHANGED_ROWS}"
-        given["former"] = [str(former.path)]
-    cursor.execute(f"COPY ({rows}) TO '{path}' ({_FORMAT})", given)
+        parameters["former"] = [str(former.path)]
+    cursor.execute(f"COPY ({rows}) TO '{path}' ({_FORMAT})", parameters)
     cursor.execute(
         "SELECT count(*), min(created_at), max(created_at) FROM read_parquet($path)",
         {"path": [str(path)]},
@@ -131,14 +131,8 @@ def write_part(
         return None
     sync(path)
     sync(folder)
-    return Part(
-        month,
-        path,
-        path.stat().st_size,
-        count,
-        first_at.replace(tzinfo=UTC),
-        last_at.replace(tzinfo=UTC),
-    )
+    first_at, last_at = first_at.replace(tzinfo=UTC), last_at.replace(tzinfo=UTC)
+    return Part(month, path, path.stat().st_size, count, first_at, last_at)
 
 
 def _is_current(

@@ -130,9 +130,9 @@ class FactReader:
                 computed[str(part.path)] = []
             else:
                 yield from rows
-        source, given = _source(sources, [*computed], period, by_file=statement.is_combined)
-        values = {**given, **statement.values, **statement.buckets(period.start, period.end)}
-        for file, *row in self._cursor.execute(statement.sql(source), values).fetchall():
+        source, parameters = _source(sources, [*computed], period, by_file=statement.is_combined)
+        parameters |= {**statement.values, **statement.buckets(period.start, period.end)}
+        for file, *row in self._cursor.execute(statement.sql(source), parameters).fetchall():
             computed.setdefault(file, []).append(tuple(row))
         for part in sources.whole if statement.is_combined else ():
             if str(part.path) in computed:
@@ -144,27 +144,27 @@ class FactReader:
 def _source(
     sources: _Sources, whole: Sequence[str], period: Period, *, by_file: bool
 ) -> tuple[str, dict[str, Any]]:
-    """Return the SQL and the values of a source: the table, whole parts and partial parts.
+    """Return the SQL and the parameters of a source: the table, whole parts and partial parts.
 
     With `by_file`, its column `file` names the file of facts in whole parts; otherwise it is empty.
     """
-    selects, given = [f"SELECT *, '' AS file FROM {sources.table}"], dict[str, Any]()
+    selects, parameters = [f"SELECT *, '' AS file FROM {sources.table}"], dict[str, Any]()
     if whole:
         file = "filename" if by_file else "''"
         selects.append(f"SELECT *, {file} AS file FROM read_parquet($whole, union_by_name = true)")
-        given["whole"] = whole
+        parameters["whole"] = whole
     if sources.partial:
         partial = (
             "SELECT *, '' AS file FROM read_parquet($partial, union_by_name = true) "
             "WHERE created_at >= $begin AND created_at < $end"
         )
-        given["partial"] = [str(part.path) for part in sources.partial]
-        given |= {"begin": naive(period.start), "end": naive(period.end)}
+        parameters["partial"] = [str(part.path) for part in sources.partial]
+        parameters |= {"begin": naive(period.start), "end": naive(period.end)}
         if sources.changed_ids:
             partial += " AND id NOT IN (SELECT unnest($changed_ids::BIGINT[]))"
-            given["changed_ids"] = sources.changed_ids
+            parameters["changed_ids"] = sources.changed_ids
         selects.append(partial)
-    return " UNION ALL BY NAME ".join(selects), given
+    return " UNION ALL BY NAME ".join(selects), parameters
 
 
 @contextmanager

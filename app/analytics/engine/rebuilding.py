@@ -16,14 +16,19 @@ from app.analytics.models import EvaluationFact
 from app.evaluations.models import Evaluation, EvaluationResult
 
 BATCH = 500
-_OF = Evaluation.__table__.c
+_EVALUATION = Evaluation.__table__.c
 _FACT = EvaluationFact.__table__.c
-_CURRENT = select(_OF.id).where(_OF.is_current)
+_CURRENT = select(_EVALUATION.id).where(_EVALUATION.is_current)
 _ROWS = (
-    select(_OF.id, _OF.topics, *(_OF[name] for name in facts.COPIED), EvaluationResult.document)
-    .outerjoin(EvaluationResult, EvaluationResult.evaluation_id == _OF.id)
-    .where(_OF.is_current)
-    .order_by(_OF.id)
+    select(
+        _EVALUATION.id,
+        _EVALUATION.topics,
+        *(_EVALUATION[name] for name in facts.COPIED),
+        EvaluationResult.document,
+    )
+    .outerjoin(EvaluationResult, EvaluationResult.evaluation_id == _EVALUATION.id)
+    .where(_EVALUATION.is_current)
+    .order_by(_EVALUATION.id)
     .limit(BATCH)
 )
 _DIFFERENT = """
@@ -60,7 +65,7 @@ def differences_after(
     Returns:
         The last compared evaluation, None at the end, and the differences.
     """
-    rows = session.execute(_ROWS.where(_OF.id > reached)).all()
+    rows = session.execute(_ROWS.where(_EVALUATION.id > reached)).all()
     if not rows:
         return None, ()
     known = session.execute(
@@ -131,14 +136,14 @@ def _problem(session: Session, database: FactDatabase, part: Part) -> str | None
     score_count = layouts.widest(session)
     of_part = select(*loading.selected()).where(_FACT.part == part.month)
     pending = session.scalars(select(_FACT.id).where(_FACT.part == part.month, _FACT.is_pending))
-    given = {"files": [str(part.path)], "pending_ids": pending.all()}
+    parameters = {"files": [str(part.path)], "pending_ids": pending.all()}
     with closing(database.cursor()) as cursor:
         loading.create_table(cursor, "expected", score_count=score_count)
         rows = session.execute(of_part.where(~_FACT.is_pending), execution_options=loading.STREAMED)
         for batch in rows.partitions():
             loading.insert(cursor, "expected", batch, score_count=score_count)
         try:
-            (count,) = cursor.execute(_DIFFERENT, given).fetchall()[0]
+            (count,) = cursor.execute(_DIFFERENT, parameters).fetchall()[0]
         except duckdb.Error as error:
             return f"the file cannot be read: {error}"
     return f"{count} rows differ from the facts" if count else None

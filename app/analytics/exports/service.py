@@ -1,20 +1,27 @@
-"""Exports as rows: requested, claimed, finished or failed, and deleted."""
+"""Exports as rows: requested, listed, claimed, finished or failed, and deleted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
-from sqlalchemy import and_, delete, func, or_, select
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from app.analytics.enums import Dataset, ExportStatus, Format
 from app.analytics.exports.datasets import catalogue
 from app.analytics.exports.datasets.reports import report_selection
 from app.analytics.exports.formats import writers
-from app.analytics.exports.request import REPORT_DATASETS, ExportRequest, stored_request
+from app.analytics.exports.request import (
+    REPORT_DATASETS,
+    ExportRequest,
+    required_scopes,
+    stored_request,
+)
 from app.analytics.models import ExportJob
 from app.core.clock import iso_utc, utc_now
+from app.core.database.paging import Page, PageRequest, select_page
 from app.core.database.rows import find_row
 from app.core.database.session import ring_after_commit
 from app.core.errors import Conflict, InvalidInput
@@ -33,6 +40,7 @@ FILE_LIFETIME = timedelta(hours=24)
 MAX_RUNNING = 2
 MAX_OPEN = 100
 _FILES_AT_ONCE = 100
+_SORTABLE = {"created_at": ExportJob.queued_at}
 _REPORT_FILTERS = frozenset(
     {"engagement_id", "campaign_id", "call_center_id", "executive_id", "channel", "scorecard_id"}
 )
@@ -106,6 +114,40 @@ def require_fits_sheet(session: Session, request: ExportRequest) -> None:
 def find(session: Session, job_id: str, *, for_update: bool = False) -> ExportJob:
     """Return an export, locked if `for_update`; `NotFound` where there is none."""
     return find_row(session, ExportJob, job_id, "export", for_update=for_update)
+
+
+def list_page(
+    session: Session,
+    request: PageRequest,
+    *,
+    scopes: Collection[str],
+    dataset: str | None = None,
+    status: Sequence[str] = (),
+) -> Page[ExportJob]:
+    """Return a page of exports, newest first by default.
+
+    Args:
+        scopes: those of the caller, who sees the exports of rows that these scopes may read.
+        dataset: only exports of this dataset.
+        status: only exports in one of these states; by default all.
+    """
+    conditions = [_is_readable(scopes)]
+    if dataset is not None:
+        conditions.append(ExportJob.dataset == dataset)
+    if status:
+        now = utc_now()
+        conditions.append(or_(*(_has_status(ExportStatus(name), now) for name in status)))
+    statement = select(ExportJob).where(*conditions)
+    page = select_page(session, statement, request, sortable=_SORTABLE, tail=ExportJob.id)
+    return replace(page, items=[row["ExportJob"] for row in page.items])
+
+
+def readable_datasets(scopes: Collection[str], *, with_text: bool = False) -> list[Dataset]:
+    """Return the datasets whose rows these scopes may read."""
+    requests = [ExportRequest(dataset, Format.CSV, include_text=with_text) for dataset in Dataset]
+    return [
+        request.dataset for request in requests if set(required_scopes(request)).issubset(scopes)
+    ]
 
 
 def status_of(job: ExportJob, now: datetime) -> ExportStatus:
@@ -211,13 +253,12 @@ def withdraw_texts(session: Session) -> int:
         )
         .with_for_update()
     ).all()
-    ready = [job for job in jobs if job.state == JobState.SUCCEEDED]
     for job in jobs:
         if job.state == JobState.SUCCEEDED:
             job.expires_at = now
         else:
             leases.requeue(job, due_at=now, counts=False)
-    return len(ready)
+    return sum(job.state == JobState.SUCCEEDED for job in jobs)
 
 
 def expired_files(session: Session, now: datetime) -> dict[str, str]:
@@ -258,6 +299,23 @@ def running_object_ids(session: Session) -> set[str]:
     return {object_id for object_id in session.scalars(running) if object_id is not None}
 
 
+def _is_readable(scopes: Collection[str]) -> ColumnElement[bool]:
+    has_text: ColumnElement[Any] = ExportJob.request["include_text"].as_boolean()
+    return or_(
+        ExportJob.dataset.in_(readable_datasets(scopes, with_text=True)),
+        and_(ExportJob.dataset.in_(readable_datasets(scopes)), has_text.is_(False)),
+    )
+
+
+def _has_status(status: ExportStatus, now: datetime) -> ColumnElement[bool]:
+    """Match what `status_of` returns."""
+    if status is ExportStatus.READY:
+        return and_(ExportJob.state == JobState.SUCCEEDED, ExportJob.expires_at > now)
+    if status is ExportStatus.EXPIRED:
+        return and_(ExportJob.state == JobState.SUCCEEDED, ExportJob.expires_at <= now)
+    return ExportJob.state == status
+
+
 def _check(request: ExportRequest) -> None:
     known = [column.name for column in catalogue.COLUMNS[request.dataset]]
     unknown = [name for name in request.columns if name not in known]
@@ -266,17 +324,17 @@ def _check(request: ExportRequest) -> None:
         raise InvalidInput.field("columns", message, code="ENUM")
     if len(set(request.columns)) < len(request.columns):
         raise InvalidInput.field("columns", "Each column may be given only once.")
-    given = set(request.filters)
-    if request.dataset is Dataset.USAGE and given:
+    filters = set(request.filters)
+    if request.dataset is Dataset.USAGE and filters:
         raise InvalidInput.field("filters", "The dataset usage has no filters.", code="UNKNOWN")
-    if request.dataset in REPORT_DATASETS and given - _REPORT_FILTERS:
+    if request.dataset in REPORT_DATASETS and filters - _REPORT_FILTERS:
         message = f"The dataset {request.dataset} takes only the filters of its report."
         raise InvalidInput.field("filters", message, code="UNKNOWN")
 
 
-def _file_name(given: str | None, request: ExportRequest) -> str:
+def _file_name(file_name: str | None, request: ExportRequest) -> str:
     extension = f".{request.format}"
-    name = given or f"{request.dataset}-{utc_now():%Y%m%d-%H%M%S}"
+    name = file_name or f"{request.dataset}-{utc_now():%Y%m%d-%H%M%S}"
     return name if name.casefold().endswith(extension) else name + extension
 
 

@@ -83,34 +83,28 @@ def _fail(session: Session, lease: Lease[ExportJob], error: Exception) -> None:
     if isinstance(error, Interrupted):
         code, message = "INTERRUPTED", "The export was interrupted too often: request it again."
     if isinstance(error, TooManyRows):
-        code = "TOO_MANY_ROWS"
-        message = TOO_MANY_ROWS
+        code, message = "TOO_MANY_ROWS", TOO_MANY_ROWS
     service.fail(session, lease, code=code, message=message)
 
 
 def _store_file(job: RunningJob[ExportJob], task: ExportTask) -> tuple[StoredObject, int]:
     """Write the rows to a spool file and store it; return the stored object and the row count."""
+
+    def on_progress(percent: int) -> None:
+        job.require_going_on()
+        job.report_progress(percent)
+
     path = _spool(job.runtime) / task.object_id
     snapshot = path.with_name(path.name + ".copy")
     try:
-        row_count = _write_rows(job, task.request, path, snapshot)
+        batches = catalogue.batches(job.runtime, task.request, snapshot, job.should_stop)
+        row_count = _write_batches(job.runtime, task.request, path, batches, on_progress)
         with path.open("rb") as file:
             stored = job.runtime.storage.write(task.object_id, file, size_bytes=path.stat().st_size)
     finally:
         path.unlink(missing_ok=True)
         snapshot.unlink(missing_ok=True)
     return stored, row_count
-
-
-def _write_rows(
-    job: RunningJob[ExportJob], request: ExportRequest, path: Path, snapshot: Path
-) -> int:
-    def on_progress(percent: int) -> None:
-        job.require_going_on()
-        job.report_progress(percent)
-
-    batches = catalogue.batches(job.runtime, request, snapshot, job.should_stop)
-    return _write_batches(job.runtime, request, path, batches, on_progress)
 
 
 def _write_batches(

@@ -23,16 +23,6 @@ def score_percentile(aggregate: Aggregate, share: float) -> float | None:
     return rounded(statistics.percentile(aggregate.scores, share), SCORE_PLACES)
 
 
-def score_deviation(aggregate: Aggregate) -> float | None:
-    """Return the population standard deviation of the scores."""
-    return rounded(statistics.deviation(aggregate.scores), SCORE_PLACES)
-
-
-def pass_rate(aggregate: Aggregate) -> float | None:
-    """Return the share of passed evaluations among those with a verdict."""
-    return mean(aggregate, "passed")
-
-
 def resolution_rate(aggregate: Aggregate) -> float | None:
     """Return the share of resolved contacts among those with a known resolution."""
     counted = aggregate.resolutions
@@ -46,20 +36,6 @@ def trend_rates(aggregate: Aggregate) -> tuple[float | None, float | None]:
     improving = share(sum(counted[trend] for trend in _IMPROVING), known)
     declining = share(sum(counted[trend] for trend in _DECLINING), known)
     return rounded(improving, SHARE_PLACES), rounded(declining, SHARE_PLACES)
-
-
-def scores(aggregate: Aggregate) -> dict[str, Any]:
-    """Return the means, rates and percentiles of the scores."""
-    return {
-        "mean": mean(aggregate, "score", SCORE_PLACES),
-        "median": score_percentile(aggregate, 0.5),
-        "p10": score_percentile(aggregate, 0.1),
-        "p90": score_percentile(aggregate, 0.9),
-        "stdev": score_deviation(aggregate),
-        "pass_rate": pass_rate(aggregate),
-        "auto_fail_rate": mean(aggregate, "auto_failed"),
-        "compliance_mean": mean(aggregate, "compliance_score", SCORE_PLACES),
-    }
 
 
 def distribution(scores: Mapping[int, int]) -> list[dict[str, int]]:
@@ -97,10 +73,6 @@ def change(now: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, float
     }
 
 
-def _declining(aggregate: Aggregate) -> float | None:
-    return trend_rates(aggregate)[1]
-
-
 Measure = Callable[[Aggregate], float | None]
 
 
@@ -114,12 +86,12 @@ LEADERBOARD: Mapping[str, Measure] = {
     "median_score": lambda aggregate: score_percentile(aggregate, 0.5),
     "p10": lambda aggregate: score_percentile(aggregate, 0.1),
     "p90": lambda aggregate: score_percentile(aggregate, 0.9),
-    "stdev": score_deviation,
-    "pass_rate": pass_rate,
+    "stdev": lambda aggregate: rounded(statistics.deviation(aggregate.scores), SCORE_PLACES),
+    "pass_rate": of("passed", SHARE_PLACES),
     "auto_fail_rate": of("auto_failed", SHARE_PLACES),
     "compliance_mean": of("compliance_score", SCORE_PLACES),
     "mean_customer_sentiment": of("customer_sentiment", SHARE_PLACES),
-    "declining_rate": _declining,
+    "declining_rate": lambda aggregate: trend_rates(aggregate)[1],
     "resolution_rate": resolution_rate,
     "mean_duration_seconds": of("duration_seconds", 2),
     "talk_ratio": of("talk_ratio", SHARE_PLACES),

@@ -4,14 +4,22 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
+
 from app.analytics.engine.aggregates import Aggregate, Groups
 from app.analytics.engine.reader import FactReader
 from app.analytics.engine.score_means import ScoreMeans
 from app.analytics.engine.selection import Selection
 from app.analytics.engine.statements import Aggregation
-from app.analytics.reports import contacts, measures
+from app.analytics.reports import measures
 from app.analytics.reports.statistics import rounded, share
+from app.audio_files.enums import AudioStatus
+from app.audio_files.models import AudioFile
+from app.conversations.models import Conversation
 from app.evaluations.enums import RESOLUTIONS, Channel
+from app.voice_calls.enums import CallStatus
+from app.voice_calls.models import VoiceCall
 
 _PENDING = ("queued", "transcribing", "evaluating")
 _COUNTED = {
@@ -20,6 +28,26 @@ _COUNTED = {
     "audio_files": "audio_file",
 }
 
+# Unanswered calls and uploads that were never completed are not contacts.
+_CONTACTS: dict[str, tuple[Channel, Any, tuple[ColumnElement[bool], ...]]] = {
+    "conversations": (Channel.CHAT, Conversation, (Conversation.evaluation_id.is_(None),)),
+    "voice_calls": (
+        Channel.VOICE_BOT,
+        VoiceCall,
+        (VoiceCall.evaluation_id.is_(None), VoiceCall.status == CallStatus.COMPLETED),
+    ),
+    "audio_files": (Channel.VOICE, AudioFile, (AudioFile.status == AudioStatus.UPLOADED,)),
+}
+_SCORES = {
+    "mean": "mean_score",
+    "median": "median_score",
+    "p10": "p10",
+    "p90": "p90",
+    "stdev": "stdev",
+    "pass_rate": "pass_rate",
+    "auto_fail_rate": "auto_fail_rate",
+    "compliance_mean": "compliance_mean",
+}
 _HEADLINE = (
     "mean_score",
     "pass_rate",
@@ -47,7 +75,7 @@ def summarize(
         "totals": totals,
         "coverage": _coverage(totals),
         "score": {
-            **measures.scores(overall),
+            **{name: measures.LEADERBOARD[key](overall) for name, key in _SCORES.items()},
             "distribution": measures.distribution(overall.scores),
         },
         "sentiment": measures.sentiment(overall),
@@ -78,7 +106,7 @@ def _totals(facts: FactReader, selection: Selection, overall: Aggregate) -> dict
     for (source_type, status), (count,) in groups.items():
         sources[source_type] += count
         statuses[status] += count
-    others = contacts.unevaluated(facts.session, selection)
+    others = _unevaluated(facts.session, selection)
     return {
         **{name: sources[source] + others[name] for name, source in _COUNTED.items()},
         "evaluations": statuses.total(),
@@ -87,6 +115,32 @@ def _totals(facts: FactReader, selection: Selection, overall: Aggregate) -> dict
         "failed": statuses["failed"],
         "pending": sum(statuses[status] for status in _PENDING),
     }
+
+
+def _unevaluated(session: Session, selection: Selection) -> dict[str, int]:
+    """Count the selected contacts without an evaluation; with a scorecard filter there are none."""
+    return {
+        name: 0 if _is_excluded(selection, channel) else _count(session, selection, table, where)
+        for name, (channel, table, where) in _CONTACTS.items()
+    }
+
+
+def _is_excluded(selection: Selection, channel: Channel) -> bool:
+    if selection.scorecard_id is not None:
+        return True
+    return bool(selection.channel) and channel not in selection.channel
+
+
+def _count(
+    session: Session, selection: Selection, table: Any, where: tuple[ColumnElement[bool], ...]
+) -> int:
+    statement = select(func.count()).where(
+        table.created_at >= selection.period.start,
+        table.created_at < selection.period.end,
+        *where,
+        *(getattr(table, name) == key for name, key in selection.ids().items()),
+    )
+    return session.scalar(statement) or 0
 
 
 def _coverage(totals: Mapping[str, int]) -> float | None:

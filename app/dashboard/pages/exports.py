@@ -7,7 +7,7 @@ from flask import redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from app.analytics.enums import ExportStatus, Format
-from app.analytics.exports import downloads, listing, service
+from app.analytics.exports import downloads, service
 from app.analytics.exports.downloads import ExportLinks
 from app.analytics.exports.request import ExportRequest, request_from_body, required_scopes
 from app.analytics.schemas.exports import ExportCreate, ExportQuery
@@ -108,7 +108,7 @@ def _page(texts: Mapping[str, str], errors: Mapping[str, str], problem: str = ""
     scopes = current_principal().scopes
     query = forms.load(ExportQuery(), {"page": request.args.get("page", "1")})
     with current_runtime().db.reading() as session:
-        page = listing.list_page(session, query["page_request"], scopes=scopes)
+        page = service.list_page(session, query["page_request"], scopes=scopes)
         exports = [downloads.show(job, _links()) for job in page.items]
         options = options_of(session, texts)
         requesters = _requesters(session, page)
@@ -123,7 +123,7 @@ def _page(texts: Mapping[str, str], errors: Mapping[str, str], problem: str = ""
         fields=list_filters.FIELDS,
         is_filtered=any(texts.get(field.name) for field in list_filters.FIELDS),
         options=options,
-        datasets=listing.readable_datasets(scopes),
+        datasets=service.readable_datasets(scopes),
         formats=list(Format),
         page_url=lambda number: url_for(".show", page=number),
     )

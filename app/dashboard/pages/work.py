@@ -8,8 +8,7 @@ from typing import Any
 from flask import render_template, url_for
 from werkzeug.wrappers import Response
 
-from app.analytics.exports import listing as exports
-from app.analytics.exports import service as export_jobs
+from app.analytics.exports import service as exports
 from app.audio_files import queries as recordings
 from app.audio_files.processing import requests as processing
 from app.audio_files.processing.expected_wait import expected_wait
@@ -106,10 +105,10 @@ def retry_evaluation(evaluation_id: str) -> Response:
 def retry_export(job_id: str) -> Response:
     """Request a failed export once more."""
     with current_runtime().db.reading() as session:
-        job = export_jobs.find(session, job_id)
+        job = exports.find(session, job_id)
         if job.state != JobState.FAILED:
             raise Conflict("Only a failed export can be tried again.")
-        request, file_name = export_jobs.request_of(job), job.file_name
+        request, file_name = exports.request_of(job), job.file_name
     request_export(request, file_name)
     return redirect_with("tried-again", "work.show")
 

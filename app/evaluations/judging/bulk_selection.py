@@ -14,7 +14,7 @@ from app.evaluations.models import Evaluation, StoredTranscript
 # Evaluations selected at once, and rows read for them: opening them holds the write lock for some
 # tens of milliseconds.
 BATCH, WINDOW = 10, 1_000
-_OF = Evaluation.__table__.c
+_EVALUATION = Evaluation.__table__.c
 _OPEN = [status for status in Status if status not in ENDED]
 
 
@@ -39,16 +39,19 @@ def next_ids(
         not_of: a re-evaluation, which never opens an evaluation again that it has opened itself,
             even if the clocks of the workers differ.
     """
-    between = (_OF.id > after, _OF.id <= last)
-    in_order = select(_OF.id).where(*between).order_by(_OF.id)
+    between = (_EVALUATION.id > after, _EVALUATION.id <= last)
+    in_order = select(_EVALUATION.id).where(*between).order_by(_EVALUATION.id)
     end = session.scalar(in_order.offset(WINDOW - 1).limit(1)) or last
     # The filters apply to a window of rows: without it, SQLite scans an index of a filter from its
     # start and sorts all matches for every few rows.
-    window = select(*_OF).where(*between).order_by(_OF.id).limit(WINDOW).subquery()
-    conditions = [*_conditions(filters, channel), _OF.re_evaluation_id.is_distinct_from(not_of)]
+    window = select(*_EVALUATION).where(*between).order_by(_EVALUATION.id).limit(WINDOW).subquery()
+    conditions = [
+        *_conditions(filters, channel),
+        _EVALUATION.re_evaluation_id.is_distinct_from(not_of),
+    ]
     batch = session.scalars(
         select(window.c.id)
-        .where(*(_of(window, condition) for condition in conditions))
+        .where(*(_within(window, condition) for condition in conditions))
         .order_by(window.c.id)
         .limit(BATCH)
     ).all()
@@ -57,30 +60,32 @@ def next_ids(
 
 def newest_ids(session: Session, *, channel: str, limit: int) -> Sequence[str]:
     """Return the newest evaluations of a channel that could be judged again, the newest first."""
-    matching = select(_OF.id).where(*_conditions({}, channel))
-    newest_first = matching.order_by(_OF.created_at.desc(), _OF.id.desc())
+    matching = select(_EVALUATION.id).where(*_conditions({}, channel))
+    newest_first = matching.order_by(_EVALUATION.created_at.desc(), _EVALUATION.id.desc())
     return session.scalars(newest_first.limit(limit)).all()
 
 
 def _conditions(filters: Mapping[str, Any], channel: str | None) -> list[ColumnElement[bool]]:
     other = Evaluation.__table__.alias()
     under_way = select(other.c.id).where(
-        other.c.source_id == _OF.source_id,
-        other.c.source_type == _OF.source_type,
+        other.c.source_id == _EVALUATION.source_id,
+        other.c.source_type == _EVALUATION.source_type,
         other.c.status.in_(_OPEN),
     )
     stored = StoredTranscript.__table__.c
-    transcript = select(stored.id).where(stored.id == _OF.transcript_id, stored.erased_at.is_(None))
+    transcript = select(stored.id).where(
+        stored.id == _EVALUATION.transcript_id, stored.erased_at.is_(None)
+    )
     conditions = [
         *listing.conditions(current=True, **filters),
-        _OF.status.not_in([*_OPEN, Status.CANCELED]),
+        _EVALUATION.status.not_in([*_OPEN, Status.CANCELED]),
         transcript.exists(),
         ~under_way.exists(),
     ]
-    return conditions if channel is None else [*conditions, _OF.channel == channel]
+    return conditions if channel is None else [*conditions, _EVALUATION.channel == channel]
 
 
-def _of(window: Subquery, condition: ColumnElement[bool]) -> ColumnElement[bool]:
+def _within(window: Subquery, condition: ColumnElement[bool]) -> ColumnElement[bool]:
     """Apply a condition on the table to the rows of a window."""
 
     def replace(element: ExternallyTraversible, **_: Any) -> ExternallyTraversible | None:

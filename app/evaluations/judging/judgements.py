@@ -43,7 +43,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class JudgedTask:
-    """A claimed evaluation with what was judged and found."""
+    """A claimed evaluation with its transcript and its judgement."""
 
     lease: Lease[EvaluationJob]
     transcript: Transcript
@@ -137,10 +137,10 @@ def _scorecards_for(
         for requested in requests
     ]
     scorecards = {
-        key: references.scorecard_for(
-            session, scorecard_id=key[0], campaign_id=key[1], channel=key[2]
+        (scorecard_id, campaign_id, channel): references.scorecard_for(
+            session, scorecard_id=scorecard_id, campaign_id=campaign_id, channel=channel
         )
-        for key in dict.fromkeys(keys)
+        for scorecard_id, campaign_id, channel in dict.fromkeys(keys)
     }
     return [scorecards[key] for key in keys]
 
@@ -216,25 +216,26 @@ def finish(
 
 def finish_batch(session: Session, judged: Sequence[JudgedTask]) -> None:
     """Complete the evaluations whose leases are still held, as `finish` does."""
-    jobs = leases.held_among(session, [item.lease for item in judged])
-    held = {job.id for job in jobs}
-    evaluations = {row.id: row for row in service.find_all(session, list(held))}
+    jobs = {job.id: job for job in leases.held_among(session, [item.lease for item in judged])}
+    evaluations = {
+        evaluation.id: evaluation
+        for evaluation in service.find_all(session, list(jobs))
+        if evaluation.status != Status.CANCELED
+    }
     service.complete_all(
         session,
         [
             completion_of(evaluations[item.lease.job_id], item.transcript, item.judgement)
             for item in judged
-            if item.lease.job_id in held
-            and evaluations[item.lease.job_id].status != Status.CANCELED
+            if item.lease.job_id in evaluations
         ],
     )
     now = utc_now()
-    for job in jobs:
-        if evaluations[job.id].status != Status.CANCELED:
-            leases.announce_end(job, JobState.SUCCEEDED, now)
+    for evaluation_id in evaluations:
+        leases.announce_end(jobs[evaluation_id], JobState.SUCCEEDED, now)
     session.execute(
         delete(EvaluationJob)
-        .where(EvaluationJob.id.in_(held))
+        .where(EvaluationJob.id.in_(jobs))
         .execution_options(synchronize_session=False)
     )
 

@@ -20,7 +20,7 @@ from app.evaluations.transcripts import documents
 
 @dataclass(frozen=True, slots=True)
 class NewTranscript:
-    """A transcript to store; `raw_text_id` names the sealed originals of what was masked in it."""
+    """A transcript to store; `raw_text_id` names the sealed originals of its masked texts."""
 
     source_type: str
     source_id: str

@@ -1,11 +1,13 @@
-"""Record writers: one for each kind of record, with the request of its evaluation."""
+"""Record writers: one for each kind of record, and upserts of single records over the API."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from sqlalchemy import RowMapping
 from sqlalchemy.orm import Session
 
 from app.campaigns import service as campaigns
+from app.conversations import queries as conversation_queries
 from app.conversations import service as conversations
 from app.core.database.upserts import Upserted
 from app.core.errors import InvalidInput, NotFound
@@ -14,13 +16,60 @@ from app.directory.service import CALL_CENTERS
 from app.engagements.service import ENGAGEMENTS
 from app.evaluations.models import Evaluation
 from app.imports.formats.records import Kind
+from app.imports.loading.named_references import NameResolver
 from app.scorecards import service as scorecards
 from app.voice_calls import evaluation_requests
+from app.voice_calls import queries as voice_call_queries
 from app.voice_calls import service as voice_calls
 
 # Both raise `InvalidInput` for references to rows that do not exist.
 Writer: TypeAlias = Callable[[Session, str, dict[str, Any]], Upserted[Any]]
 EvaluationRequest: TypeAlias = Callable[..., Evaluation | None]
+
+
+def put_conversation(
+    session: Session,
+    external_id: str,
+    values: dict[str, Any],
+    names: dict[str, str],
+    *,
+    evaluate: bool | None = None,
+) -> Upserted[RowMapping]:
+    """Create or update a conversation.
+
+    Args:
+        values: the columns.
+        names: the names that are given in place of ids, by field.
+        evaluate: None evaluates a closed or abandoned conversation, True an open one too.
+    """
+    values |= NameResolver(session).ids_of(names)
+    stored = conversations.upsert(session, external_id, values)
+    if evaluate is False:
+        return stored
+    conversation_id = stored.record["id"]
+    conversations.request_evaluation(session, conversation_id, even_open=bool(evaluate))
+    return stored._replace(record=conversation_queries.get(session, conversation_id))
+
+
+def put_voice_call(
+    session: Session,
+    external_id: str,
+    values: dict[str, Any],
+    names: dict[str, str],
+    *,
+    evaluate: bool | None = None,
+) -> Upserted[dict[str, Any]]:
+    """Create or update a voice call; unless `evaluate` is False, an ended call is evaluated.
+
+    The other arguments are those of `put_conversation`.
+    """
+    values |= NameResolver(session).ids_of(names)
+    stored = voice_calls.upsert(session, external_id, values)
+    if evaluate is False:
+        return stored
+    voice_call_id = stored.record["id"]
+    evaluation_requests.request_evaluation(session, voice_call_id)
+    return stored._replace(record=voice_call_queries.get(session, voice_call_id))
 
 
 def put_campaign(

@@ -27,7 +27,7 @@ from app.imports.loading.named_references import NAMED_REFERENCES, NameResolver
 from app.imports.loading.normalise import summary_of, with_default_references
 from app.imports.options import ImportOptions
 from app.imports.recordings.metadata import RecordingMetadata
-from app.imports.schemas.recordings import validate_recording
+from app.imports.schemas.validate import validate_recording
 
 _TIME_TO_STORE = timedelta(hours=1)
 

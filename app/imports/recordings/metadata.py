@@ -21,9 +21,8 @@ _NAMES = (
     *("callCenter", "callCenterId", "executive", "executiveId"),
     *_CHANNELS,
 )
-# By names in lower case without `_`, `-` and spaces.
 FIELDS: Mapping[str, str] = {
-    **{headers.normalised_name(name): name for name in (_FILE, *_NAMES)},
+    **headers.by_column_name(_FILE, *_NAMES),
     "filename": _FILE,
     "recordingid": "externalId",
     "startedat": "recordedAt",

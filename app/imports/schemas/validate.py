@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from app.audio_files.schemas import UploadCreate
 from app.conversations.preparation import prepare_conversation
 from app.core.errors import InvalidInput
 from app.imports.external_ids import normalised_external_id
@@ -33,6 +34,15 @@ class _ExecutiveRecord(ExecutiveUpsert, ReferencesByName):
     call_center = reference_name()
 
 
+class _RecordingUpload(UploadCreate, ReferencesByName):
+    """A recording whose references may be given by name."""
+
+    engagement = reference_name()
+    campaign = reference_name()
+    call_center = reference_name()
+    executive = reference_name()
+
+
 SCHEMAS: Mapping[str, CamelSchema] = MappingProxyType(
     {
         Kind.VOICE_CALL: VoiceCallUpsert(),
@@ -42,6 +52,7 @@ SCHEMAS: Mapping[str, CamelSchema] = MappingProxyType(
         Kind.EXECUTIVE: _ExecutiveRecord(),
     }
 )
+_RECORDING = _RecordingUpload()
 _PREPARATIONS: Mapping[str, Callable[[dict[str, Any], Redactor], dict[str, Any]]] = (
     MappingProxyType({Kind.VOICE_CALL: prepare_voice_call, Kind.CONVERSATION: prepare_conversation})
 )
@@ -63,3 +74,9 @@ def validate_record(redactor: Redactor, kind: str, fields: Mapping[str, Any]) ->
     if kind in _PREPARATIONS:
         values = _PREPARATIONS[kind](values, redactor)
     return ValidRecord(normalised_external_id(external_id), values, names)
+
+
+def validate_recording(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the columns of a recording, and the names that are given in place of ids."""
+    values = load_valid(_RECORDING, fields, location="json")
+    return values, pop_names(values)

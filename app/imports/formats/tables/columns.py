@@ -5,50 +5,30 @@ from typing import Any
 
 from app.imports.formats.records import Fault, Unreadable
 from app.imports.formats.tables import header as headers
-from app.imports.formats.tables.header import LABEL_PREFIX, field_of, normalised_name
+from app.imports.formats.tables.header import (
+    LABEL_PREFIX,
+    by_column_name,
+    field_of,
+    normalised_name,
+)
 
-# By names in lower case without `_`, `-` and spaces.
 CONVERSATION_FIELDS: Mapping[str, str] = {
-    "externalid": "externalId",
+    **by_column_name("externalId", "platform", "subject", "language", "startedAt", "endedAt"),
+    **by_column_name("engagement", "engagementId", "campaign", "campaignId"),
+    **by_column_name("callCenter", "callCenterId", "executive", "executiveId"),
+    **by_column_name("status", "customerRef", "disposition", "tags"),
     "conversationid": "externalId",
-    "engagement": "engagement",
-    "engagementid": "engagementId",
-    "campaign": "campaign",
-    "campaignid": "campaignId",
-    "callcenter": "callCenter",
-    "callcenterid": "callCenterId",
-    "executive": "executive",
-    "executiveid": "executiveId",
-    "platform": "platform",
-    "subject": "subject",
-    "language": "language",
-    "startedat": "startedAt",
-    "endedat": "endedAt",
-    "status": "status",
-    "customerref": "customerRef",
-    "disposition": "disposition",
-    "tags": "tags",
 }
 MESSAGE_FIELDS: Mapping[str, str] = {
-    "role": "role",
-    "speaker": "speaker",
-    "text": "text",
+    **by_column_name("role", "speaker", "text", "sentAt", "authorName", "internal"),
     "message": "text",
-    "sentat": "sentAt",
     "timestamp": "sentAt",
-    "authorname": "authorName",
     "author": "authorName",
-    "internal": "internal",
 }
 _FIELDS = {**CONVERSATION_FIELDS, **MESSAGE_FIELDS}
 _BOOLEANS = {
-    "": False,
-    "0": False,
-    "false": False,
-    "no": False,
-    "1": True,
-    "true": True,
-    "yes": True,
+    **dict.fromkeys(("", "0", "false", "no"), False),
+    **dict.fromkeys(("1", "true", "yes"), True),
 }
 _TAG_SEPARATOR = "|"
 

@@ -49,11 +49,16 @@ def fields_of_header(
 
 
 def field_of(name: str, known: Mapping[str, str]) -> str | None:
-    """Return the field that a name stands for; None if there is none."""
+    """Return the field of a column's name; None if there is none."""
     stripped = name.strip()
     if stripped.casefold().startswith(LABEL_PREFIX):
         return LABEL_PREFIX + stripped[len(LABEL_PREFIX) :]
     return IGNORED if stripped == IGNORED else known.get(normalised_name(name))
+
+
+def by_column_name(*fields: str) -> dict[str, str]:
+    """Map the normalised names of columns to the fields of the same names."""
+    return {normalised_name(field): field for field in fields}
 
 
 def normalised_name(name: str) -> str:
