@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 
 from app.audio_files import totals
 from app.audio_files.enums import AudioStatus
-from app.audio_files.models import AudioFile, ProcessingJob, WaveformJob
+from app.audio_files.models import AudioFile, WaveformJob
+from app.audio_files.processing import requests
 from app.core.clock import utc_now
 from app.core.errors import NotFound
 from app.core.jobs.leases import OPEN_STATES, JobState, end
@@ -51,7 +52,7 @@ def erase(session: Session, audio_file_ids: Sequence[str]) -> None:
         row.search_text = (row.external_id or "").casefold()
         if row.status in _WAITED:
             row.status = AudioStatus.EXPIRED
-        _fail_jobs(session, row)
+        _fail_open_job(session, row)
 
 
 def drop_bytes(session: Session, audio_file_ids: Sequence[str]) -> None:
@@ -81,13 +82,9 @@ def note_purged(session: Session, audio_file_ids: Sequence[str]) -> None:
         row.purge_bytes = False
 
 
-def _fail_jobs(session: Session, row: AudioFile) -> None:
-    jobs = session.scalars(
-        select(ProcessingJob).where(
-            ProcessingJob.audio_file_id == row.id, ProcessingJob.state.in_(OPEN_STATES)
-        )
-    ).all()
-    for job in jobs:
+def _fail_open_job(session: Session, row: AudioFile) -> None:
+    job = requests.open_job(session, row.id)
+    if job is not None:
         job.error = row.error = _ERROR
         row.status = AudioStatus.FAILED
         end(job, JobState.FAILED, utc_now())
@@ -96,6 +93,10 @@ def _fail_jobs(session: Session, row: AudioFile) -> None:
 
 
 def _locked(session: Session, audio_file_ids: Sequence[str]) -> Sequence[AudioFile]:
+    # In one order: otherwise two transactions could wait for each other.
     return session.scalars(
-        select(AudioFile).where(AudioFile.id.in_(audio_file_ids)).with_for_update()
+        select(AudioFile)
+        .where(AudioFile.id.in_(audio_file_ids))
+        .order_by(AudioFile.id)
+        .with_for_update()
     ).all()

@@ -75,14 +75,14 @@ def reconcile_uploads(runtime: Runtime) -> int:
     objects = AudioObjects(runtime)
     with runtime.db.reading() as session:
         awaited = list(lifecycle.awaited(session))
-    stored = [
+    stored_ids = [
         audio_file_id
         for audio_file_id in awaited
         if runtime.storage.size_of(audio_file_id) is not None
     ]
-    for audio_file_id in stored:
+    for audio_file_id in stored_ids:
         objects.reconcile(audio_file_id)
-    return len(stored)
+    return len(stored_ids)
 
 
 def measure_storage(runtime: Runtime) -> None:

@@ -23,7 +23,10 @@ def erase(session: Session, conversation_ids: Sequence[str]) -> None:
         .execution_options(synchronize_session=False)
     )
     for row in session.scalars(
-        select(Conversation).where(Conversation.id.in_(conversation_ids)).with_for_update()
+        select(Conversation)
+        .where(Conversation.id.in_(conversation_ids))
+        .order_by(Conversation.id)
+        .with_for_update()
     ):
         row.subject = row.customer_ref = row.raw_text_id = None
         row.csat = {**row.csat, "comment": None} if row.csat else None

@@ -21,11 +21,7 @@ _COLUMNS = select(
 )
 
 
-def replace(
-    session: Session,
-    conversation_id: str,
-    messages: Sequence[Mapping[str, Any]],
-) -> None:
+def replace(session: Session, conversation_id: str, messages: Sequence[Mapping[str, Any]]) -> None:
     """Replace the messages of a conversation; unchanged messages keep their ids."""
     before = of_conversation(session, conversation_id)
     ids: dict[bytes, list[str]] = {}
@@ -33,8 +29,8 @@ def replace(
         ids.setdefault(_key(message), []).append(message["id"])
     rows = []
     for message in messages:
-        known = ids.get(_key(message))
-        row_id = known.pop() if known else new_id("msg")
+        former_ids = ids.get(_key(message))
+        row_id = former_ids.pop() if former_ids else new_id("msg")
         rows.append({**message, "id": row_id, "conversation_id": conversation_id})
     unchanged = _count_unchanged(before, rows)
     if unchanged < len(before):

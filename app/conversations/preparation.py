@@ -51,14 +51,14 @@ def prepare_conversation(fields: Mapping[str, Any], redactor: Redactor) -> dict[
     Returns:
         The columns, including the computed ones, and `messages` as `PreparedMessages`.
     """
-    given = [{**_DEFAULTS, **message} for message in fields["messages"]]
+    messages = [{**_DEFAULTS, **message} for message in fields["messages"]]
     values = {name: value for name, value in fields.items() if name != "messages"}
-    named = with_participants(given)
+    attributed = with_participants(messages)
     # The measures below use only roles and times, so the language does not matter.
-    dialogue = dialogue_of(transcript_of(named, None), channel="chat", language="en")
+    dialogue = dialogue_of(transcript_of(attributed, None), channel="chat", language="en")
     waits = _waits(dialogue)
-    masked, raw = _masked(named, redactor)
-    spoken = [index for index, message in enumerate(named) if not message["internal"]]
+    masked, raw = _masked(attributed, redactor)
+    spoken = [index for index, message in enumerate(attributed) if not message["internal"]]
     seconds = {spoken[segment]: wait for segment, wait in waits.items()}
     rows = tuple(
         {**message, "index": index, "response_seconds": seconds.get(index)}
@@ -66,11 +66,11 @@ def prepare_conversation(fields: Mapping[str, Any], redactor: Redactor) -> dict[
     )
     return {
         **_masked_values(values, redactor),
-        **_counts(given),
-        **_times(values, given),
+        **_counts(messages),
+        **_times(values, messages),
         **_responses(dialogue),
         "redacted": redactor.enabled,
-        "messages": PreparedMessages(rows, digest_of([redactor.enabled, given]), raw),
+        "messages": PreparedMessages(rows, digest_of([redactor.enabled, messages]), raw),
     }
 
 
@@ -117,10 +117,10 @@ def _times(values: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> 
     sent: list[datetime | None] = [
         message["sent_at"] for message in messages if not message["internal"]
     ]
-    known = [moment for moment in sent if moment is not None]
-    started_at = values.get("started_at") or (min(known) if known else None)
-    whole = len(known) == len(sent)
-    ended_at = values.get("ended_at") or (max(known) if known and whole else None)
+    times = [moment for moment in sent if moment is not None]
+    started_at = values.get("started_at") or min(times, default=None)
+    are_complete = len(times) == len(sent)
+    ended_at = values.get("ended_at") or (max(times, default=None) if are_complete else None)
     seconds = None
     if started_at is not None and ended_at is not None:
         seconds = max(0, round((ended_at - started_at).total_seconds()))

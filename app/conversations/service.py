@@ -41,7 +41,7 @@ _NOTE_EVALUATION = (
 
 
 @dataclass(frozen=True, slots=True)
-class GivenConversation:
+class ConversationInput:
     """A conversation to store: its external id, and the result of `prepare_conversation`."""
 
     external_id: str
@@ -82,22 +82,24 @@ def upsert(session: Session, external_id: str, values: Mapping[str, Any]) -> Ups
         InvalidInput: a reference does not exist.
         Conflict: the conversation was erased.
     """
-    given = GivenConversation(external_id, values)
+    conversation = ConversationInput(external_id, values)
     row = upserts.find(session, Conversation, external_id)
     if row is None:
         try:
             with session.begin_nested():
-                [created] = create_all(session, [given])
+                [created] = create_all(session, [conversation])
             return Upserted(queries.get(session, created.row.id), created=True, changed=True)
         except IntegrityError:
             row = upserts.find(session, Conversation, external_id)
             if row is None:
                 raise
-    changed = _update(session, row, given)
+    changed = _update(session, row, conversation)
     return Upserted(queries.get(session, row.id), created=False, changed=changed)
 
 
-def create_all(session: Session, given: Sequence[GivenConversation]) -> list[CreatedConversation]:
+def create_all(
+    session: Session, conversations: Sequence[ConversationInput]
+) -> list[CreatedConversation]:
     """Create conversations whose external ids are new.
 
     Raises:
@@ -105,10 +107,10 @@ def create_all(session: Session, given: Sequence[GivenConversation]) -> list[Cre
         IntegrityError: there is a conversation of one of the external ids.
     """
     now = utc_now()
-    columns = [conversation.columns() for conversation in given]
+    columns = [conversation.columns() for conversation in conversations]
     _require(session, columns)
     created = []
-    for conversation, values in zip(given, columns, strict=True):
+    for conversation, values in zip(conversations, columns, strict=True):
         raw = conversation.messages.raw
         row = Conversation(
             id=new_id("conv"),
@@ -124,7 +126,7 @@ def create_all(session: Session, given: Sequence[GivenConversation]) -> list[Cre
     session.add_all(item.row for item in created)
     session.flush()
     messages.insert_all(session, [row for item in created for row in item.messages])
-    for item, conversation in zip(created, given, strict=True):
+    for item, conversation in zip(created, conversations, strict=True):
         raw_texts.store(session, item.row.id, conversation.messages.raw)
         text = queries.search_text(conversation.values, conversation.external_id)
         session.add(ConversationSearchText(conversation_id=item.row.id, text=text))
@@ -138,9 +140,8 @@ def create_all(session: Session, given: Sequence[GivenConversation]) -> list[Cre
 def known_external_ids(session: Session, external_ids: Collection[str]) -> set[str]:
     """Return those of these external ids that a conversation has."""
     column = Conversation.external_id
-    return {
-        known for known in session.scalars(select(column).where(column.in_(external_ids))) if known
-    }
+    stored_ids = session.scalars(select(column).where(column.in_(external_ids)))
+    return {external_id for external_id in stored_ids if external_id is not None}
 
 
 def request_evaluation(
@@ -169,8 +170,8 @@ def request_evaluation(
         return None
     rows = messages.of_conversation(session, row.id)
     names = references.named(session, row)
-    requested = _judgement_request(row, rows, names, scorecard_id)
-    return None if requested is None else judgements.request(session, requested)
+    request = _judgement_request(row, rows, names, scorecard_id)
+    return None if request is None else judgements.request(session, request)
 
 
 def request_first_evaluations(
@@ -181,12 +182,12 @@ def request_first_evaluations(
     Raises:
         InvalidInput: there is no such scorecard, or it is for another channel.
     """
-    ended = [item for item in created if item.row.status in ENDED]
-    names = references.named_all(session, [item.row for item in ended])
+    ended_items = [item for item in created if item.row.status in ENDED]
+    names = references.named_all(session, [item.row for item in ended_items])
     requests = [
-        requested
-        for item, named in zip(ended, names, strict=True)
-        if (requested := _judgement_request(item.row, item.messages, named, scorecard_id))
+        request
+        for item, item_names in zip(ended_items, names, strict=True)
+        if (request := _judgement_request(item.row, item.messages, item_names, scorecard_id))
     ]
     return judgements.request_first(session, requests) if requests else []
 
@@ -226,19 +227,19 @@ def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
         session.connection().execute(_NOTE_EVALUATION, rows)
 
 
-def _update(session: Session, row: Conversation, given: GivenConversation) -> bool:
+def _update(session: Session, row: Conversation, conversation: ConversationInput) -> bool:
     """Update a conversation; return whether it had other values."""
-    columns = given.columns()
+    columns = conversation.columns()
     _require(session, [columns])
     require_kept(row.erased_at)
     if row.digest == columns["digest"]:
         return False
     former_campaign_id = row.campaign_id
-    if row.messages_digest != given.messages.digest:
-        messages.replace(session, row.id, given.messages.rows)
-        columns["raw_text_id"] = raw_texts.store(session, row.id, given.messages.raw)
+    if row.messages_digest != conversation.messages.digest:
+        messages.replace(session, row.id, conversation.messages.rows)
+        columns["raw_text_id"] = raw_texts.store(session, row.id, conversation.messages.raw)
     upserts.update_row(session, row, columns)
-    text = queries.search_text(columns, given.external_id)
+    text = queries.search_text(columns, conversation.external_id)
     session.merge(ConversationSearchText(conversation_id=row.id, text=text))
     session.flush()
     campaigns.count_move(session, former_campaign_id, row.campaign_id, CampaignCount.CONVERSATIONS)
@@ -248,15 +249,14 @@ def _update(session: Session, row: Conversation, given: GivenConversation) -> bo
 def _require(session: Session, columns: Sequence[Mapping[str, Any]]) -> None:
     references.require(session, *columns)
     executive_ids = {executive_id for row in columns for executive_id in row["executives"]}
-    known = EXECUTIVES.names(session, executive_ids) if executive_ids else {}
-    for executive_id in sorted(executive_ids):
-        if executive_id not in known:
-            raise InvalidInput.field("messages", f"There is no executive {executive_id}.")
+    names = EXECUTIVES.names(session, executive_ids) if executive_ids else {}
+    for executive_id in sorted(executive_ids - names.keys()):
+        raise InvalidInput.field("messages", f"There is no executive {executive_id}.")
 
 
-def _executives(columns: Mapping[str, Any], given: PreparedMessages) -> list[str]:
+def _executives(columns: Mapping[str, Any], prepared: PreparedMessages) -> list[str]:
     """Return the executives of the conversation and of its messages, without repeats."""
-    ids = [columns.get("executive_id"), *(message["executive_id"] for message in given.rows)]
+    ids = [columns.get("executive_id"), *(message["executive_id"] for message in prepared.rows)]
     return list(dict.fromkeys(executive_id for executive_id in ids if executive_id is not None))
 
 

@@ -1,5 +1,6 @@
 """Transcript of a chat for the judges: its messages in order, without internal notes."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -23,17 +24,18 @@ def transcript_of(messages: Sequence[Mapping[str, Any]], language: str | None) -
 
 def with_participants(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Add participant ids: the role, numbered from the second person of a role on."""
-    known: dict[tuple[str, str | None, str | None], str] = {}
-    of_role: dict[str, int] = {}
-    named = []
+    participant_ids: dict[tuple[str, str | None, str | None], str] = {}
+    people_by_role: Counter[str] = Counter()
+    attributed = []
     for message in messages:
         role = message["role"]
         person = (role, message["executive_id"], message["author_name"])
-        if person not in known:
-            of_role[role] = of_role.get(role, 0) + 1
-            known[person] = role if of_role[role] == 1 else f"{role}_{of_role[role]}"
-        named.append({**message, "participant_id": known[person]})
-    return named
+        if person not in participant_ids:
+            people_by_role[role] += 1
+            number = people_by_role[role]
+            participant_ids[person] = role if number == 1 else f"{role}_{number}"
+        attributed.append({**message, "participant_id": participant_ids[person]})
+    return attributed
 
 
 def _segment(index: int, message: Mapping[str, Any]) -> Segment:
@@ -67,7 +69,7 @@ def _participants(messages: Iterable[Mapping[str, Any]]) -> tuple[Participant, .
 
 
 def _span_ms(times: Sequence[datetime | None]) -> int | None:
-    known = [time for time in times if time is not None]
-    if not known or len(known) < len(times):
+    moments = [time for time in times if time is not None]
+    if not moments or len(moments) < len(times):
         return None
-    return round((max(known) - min(known)).total_seconds() * 1000)
+    return round((max(moments) - min(moments)).total_seconds() * 1000)

@@ -37,10 +37,10 @@ def moment(_: object, __: object, text: str | None) -> datetime | None:
         raise click.BadParameter(message) from error
 
 
-def filters_of(given: Iterable[str], *, texts: Collection[str]) -> dict[str, Any]:
+def filters_of(pairs: Iterable[str], *, texts: Collection[str]) -> dict[str, Any]:
     """Parse NAME=VALUE options; a value that is JSON is parsed as JSON, unless its filter is a text."""
     values: dict[str, Any] = {}
-    for pair in given:
+    for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals or name in values:
             raise click.BadParameter(f"{pair!r} must be NAME=VALUE, with each name once")

@@ -4,8 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from sqlalchemy.orm import Session
-
 from app.analytics import jobs as exports
 from app.analytics.exports import service as export_service
 from app.analytics.exports import work as export_work
@@ -67,18 +65,15 @@ def _purge_idempotency_answers(runtime: Runtime) -> None:
 
 
 def _purge_deliveries(runtime: Runtime) -> None:
-    before = utc_now() - timedelta(days=runtime.settings.retention_deliveries_days)
-    _purge_in_batches(runtime, lambda session: deliveries.purge(session, before=before))
+    _purge_in_batches(runtime, deliveries.purge, runtime.settings.retention_deliveries_days)
 
 
 def _purge_model_answers(runtime: Runtime) -> None:
-    before = utc_now() - timedelta(days=runtime.settings.retention_model_answers_days)
-    _purge_in_batches(runtime, lambda session: model_answers.purge(session, before=before))
+    _purge_in_batches(runtime, model_answers.purge, runtime.settings.retention_model_answers_days)
 
 
 def _purge_audit_trail(runtime: Runtime) -> None:
-    before = utc_now() - timedelta(days=runtime.settings.retention_audit_days)
-    _purge_in_batches(runtime, lambda session: audit.purge(session, before=before))
+    _purge_in_batches(runtime, audit.purge, runtime.settings.retention_audit_days)
 
 
 def _purge_sessions(runtime: Runtime) -> None:
@@ -86,11 +81,12 @@ def _purge_sessions(runtime: Runtime) -> None:
         sessions.purge(session, runtime.settings)
 
 
-def _purge_in_batches(runtime: Runtime, purge: Callable[[Session], int]) -> None:
+def _purge_in_batches(runtime: Runtime, purge: Callable[..., int], kept_days: int) -> None:
     """Purge in short transactions, with pauses in which others can write."""
+    before = utc_now() - timedelta(days=kept_days)
     while True:
         with runtime.db.writing() as session:
-            count = purge(session)
+            count = purge(session, before=before)
         if not count:
             return
         time.sleep(_BETWEEN_BATCHES_S)

@@ -59,7 +59,7 @@ def lock_exclusively(data_dir: Path, *, wait_s: float = 35) -> int:
     is_printed = False
     while not _locked(descriptor, fcntl.LOCK_EX):
         owner = _owner(descriptor)
-        if _is_alive(owner) or time.monotonic() > until:
+        if (owner and _is_alive(owner)) or time.monotonic() > until:
             raise CannotRun(
                 f"already running: process {owner or 'unknown'} uses {data_dir}. "
                 "Stop it, or give another --data-dir"
@@ -110,12 +110,10 @@ def _owner(descriptor: int) -> int:
 
 
 def _is_alive(pid: int) -> bool:
-    if not pid:
-        return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        pass
     return True

@@ -51,14 +51,14 @@ def db_backup(
     """Write a backup into the new FOLDER, while the service runs."""
     with plain_errors():
         passphrase = _passphrase(passphrase_file, confirm=True) if with_keys else ""
-        made = backups.backup(
+        manifest = backups.backup(
             settings_here(), folder, database_only=database_only, passphrase=passphrase
         )
         click.echo(
-            f"{folder}: database at revision {made.revision} ({made.database.size_bytes:,} bytes), "
-            f"{made.object_count:,} recordings and exports ({made.object_bytes:,} bytes)."
+            f"{folder}: database at revision {manifest.revision} ({manifest.database.size_bytes:,} bytes), "
+            f"{manifest.object_count:,} recordings and exports ({manifest.object_bytes:,} bytes)."
         )
-        if made.objects is None:
+        if manifest.objects is None:
             click.echo(
                 "NOT in the backup: recordings and exports. An object storage keeps versions."
             )
@@ -90,21 +90,23 @@ def db_restore(
     with plain_errors():
         passphrase = _passphrase(passphrase_file, confirm=False) if with_keys else ""
         settings = settings_here()
-        done = backups.restore(settings, folder, passphrase=passphrase, later_erasures=erasures)
-        click.echo(f"Restored the backup of {done.manifest.created_at}, revision {done.revision}.")
-        click.echo(f"Recordings and exports copied: {done.object_count:,}.")
-        if done.manifest.object_count and storage_folder(settings) is None:
+        restored = backups.restore(settings, folder, passphrase=passphrase, later_erasures=erasures)
+        click.echo(
+            f"Restored the backup of {restored.manifest.created_at}, revision {restored.revision}."
+        )
+        click.echo(f"Recordings and exports copied: {restored.object_count:,}.")
+        if restored.manifest.object_count and storage_folder(settings) is None:
             click.echo(
                 f"Upload {folder / OBJECTS} to CQE_STORAGE_URL with the tools of the storage."
             )
-        click.echo(f"Later erasures repeated: {done.erasure_count:,}.")
-        if done.revived:
+        click.echo(f"Later erasures repeated: {restored.erasure_count:,}.")
+        if restored.revived:
             click.echo(
-                f"Revoked or disabled since the backup, and working again: {', '.join(done.revived)}. "
+                f"Revoked or disabled since the backup, and working again: {', '.join(restored.revived)}. "
                 f"Revoke the keys (`{COMMAND} keys revoke`) and disable the people (`{COMMAND} users disable`)."
             )
-        if done.old_database is not None:
-            click.echo(f"The former database is {done.old_database}.")
+        if restored.old_database is not None:
+            click.echo(f"The former database is {restored.old_database}.")
 
 
 @db.command("after-restore")

@@ -26,8 +26,8 @@ def settings_here(
         SettingsError: a value cannot be used, or others may change the `.env` file.
     """
     settings = Settings.from_env(_environment(installation))
-    given = {name: value for name, value in (options or {}).items() if value is not None}
-    settings = replace(settings, **given)
+    overrides = {name: value for name, value in (options or {}).items() if value is not None}
+    settings = replace(settings, **overrides)
     return replace(settings, data_dir=settings.data_dir.resolve())
 
 

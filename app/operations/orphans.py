@@ -31,9 +31,9 @@ def delete_orphans(runtime: Runtime, part: int) -> int:
     count = 0
     object_ids = sorted(runtime.storage.object_ids(part, PARTS))
     for prefix, ids in groupby(object_ids, key=lambda object_id: object_id.partition("_")[0]):
-        known = list(ids) if prefix in _FIND_ORPHANED else []
-        for first in range(0, len(known), _BATCH):
-            for object_id in _FIND_ORPHANED[prefix](runtime, known[first : first + _BATCH]):
+        ids_of_kind = list(ids) if prefix in _FIND_ORPHANED else []
+        for first in range(0, len(ids_of_kind), _BATCH):
+            for object_id in _FIND_ORPHANED[prefix](runtime, ids_of_kind[first : first + _BATCH]):
                 count += runtime.storage.delete_old(object_id)
     if count:
         logger.info("deleted %d orphaned objects of the storage", count)

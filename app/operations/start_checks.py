@@ -1,10 +1,8 @@
 """Checks of a start: a process refuses a database that it cannot read or would damage."""
 
-from sqlalchemy import Connection
-from sqlalchemy.orm import Session
-
 from app.core.database import key_checks, schema_check
 from app.core.database.schema_revision import is_usable, needed_revision, stored_revision
+from app.core.database.session import Reader
 from app.core.errors import ServiceUnavailable
 from app.core.process.command import COMMAND
 from app.core.runtime import Runtime
@@ -45,7 +43,7 @@ def require_usable(runtime: Runtime) -> None:
         runtime.db.engine.dispose()
 
 
-def require_tables(database: Session | Connection) -> None:
+def require_tables(database: Reader) -> None:
     """Raise `CannotRun` if tables or columns are not those that this version needs."""
     revision = stored_revision(database)
     if not is_usable(database):
@@ -55,9 +53,9 @@ def require_tables(database: Session | Connection) -> None:
         )
     problems = schema_check.differences(database)
     if problems:
-        more = f", and {len(problems) - _MOST_SHOWN} more" if len(problems) > _MOST_SHOWN else ""
+        rest = f", and {len(problems) - _MOST_SHOWN} more" if len(problems) > _MOST_SHOWN else ""
         raise CannotRun(
             f"the database says that it has revision {revision}, but "
-            f"{'; '.join(problems[:_MOST_SHOWN])}{more}. Something other than `db upgrade` changed "
+            f"{'; '.join(problems[:_MOST_SHOWN])}{rest}. Something other than `db upgrade` changed "
             "it: undo that, or restore a backup"
         )

@@ -233,11 +233,11 @@ def _print_ready(
 ) -> None:
     from app.system.checks import speech_problem
 
-    address, *others = addresses.of_listener(settings)
+    address, *other_addresses = addresses.of_listener(settings)
     lines = [
         f"CQE {__version__} is ready.",
         f"  Address    {address}",
-        *(f"             {other}" for other in others),
+        *(f"             {other}" for other in other_addresses),
         f"  API docs   {address}/docs",
         f"  Data       {settings.data_dir}",
         f"  Queue      {choice.description}",

@@ -71,8 +71,9 @@ def _summarise(key: str, criteria: Sequence[Mapping[str, Any]]) -> dict[str, Any
         for criterion in criteria
         if criterion["applicable"] and criterion["points"] is not None
     ]
-    most = math.fsum(criterion["maxPoints"] for criterion in judged)
-    score = 100 * math.fsum(criterion["points"] for criterion in judged) / most if most else None
+    max_points = math.fsum(criterion["maxPoints"] for criterion in judged)
+    points = math.fsum(criterion["points"] for criterion in judged)
+    score = 100 * points / max_points if max_points else None
     explanations = [
         criterion["explanation"] for criterion in judged or criteria if criterion["explanation"]
     ]

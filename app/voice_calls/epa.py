@@ -35,31 +35,36 @@ def assess(session: Session, voice_call_id: str) -> dict[str, Any]:
     if call["evaluation_id"] is not None:
         evaluation = evaluations.find(session, call["evaluation_id"])
         document = results.results_of(session, evaluation)
-    done = evaluation is not None and call["epa_status"] == EpaStatus.COMPLETED
-    criteria = document.get("criteria", []) if done else []
-    coaching = (document.get("coaching") if done else None) or {}
-    score = evaluation.score if evaluation is not None and done else None
+    judged = evaluation if call["epa_status"] == EpaStatus.COMPLETED else None
+    criteria = document.get("criteria", []) if judged else []
+    coaching = (document.get("coaching") if judged else None) or {}
     # Without a verdict there is neither a grade nor a comparison.
-    ranked = evaluation.ranked_score if evaluation is not None and done else None
+    ranked_score = judged.ranked_score if judged else None
     return {
         "voice_call_id": voice_call_id,
         "status": call["epa_status"],
         "subject": _subject(session, call),
-        "overall_score": score,
-        "grade": None if ranked is None else next(g for least, g in _GRADES if ranked >= least),
-        "dimensions": dimensions_of(criteria) if done else [],
-        "delivery": _delivery(document.get("metrics", {}) if done else {}),
+        "overall_score": judged.score if judged else None,
+        "grade": None if ranked_score is None else _grade(ranked_score),
+        "dimensions": dimensions_of(criteria) if judged else [],
+        "delivery": _delivery(document.get("metrics", {}) if judged else {}),
         "outcome": _outcome(call, criteria),
         "compliance_flags": flags_of(criteria),
         "strengths": coaching.get("strengths", []),
         "improvements": coaching.get("improvements", []),
-        "benchmark": _benchmark(session, call, ranked) if ranked is not None else _NO_BENCHMARK,
+        "benchmark": _NO_BENCHMARK
+        if ranked_score is None
+        else _benchmark(session, call, ranked_score),
         "evaluation_id": call["evaluation_id"],
         "scorecard_id": evaluation.scorecard_id if evaluation else None,
         "scorecard_version": evaluation.scorecard_version if evaluation else None,
         "engine": evaluation.engine if evaluation else None,
         "generated_at": evaluation.completed_at if evaluation else None,
     }
+
+
+def _grade(score: int) -> str:
+    return next(grade for lowest, grade in _GRADES if score >= lowest)
 
 
 def _subject(session: Session, call: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +127,7 @@ def _within_campaign(
     session: Session, campaign_id: str, score: int
 ) -> tuple[float | None, float | None]:
     """Return the mean score of the campaign's bot calls and the percentile of this score."""
-    wanted = (
+    is_compared = (
         Evaluation.campaign_id == campaign_id,
         Evaluation.is_current,
         Evaluation.status == Status.COMPLETED,
@@ -130,10 +135,10 @@ def _within_campaign(
         Evaluation.passed.is_not(None),
     )
     count, mean = session.execute(
-        select(func.count(), func.avg(Evaluation.score)).where(*wanted)
+        select(func.count(), func.avg(Evaluation.score)).where(*is_compared)
     ).one()
     not_above = session.scalar(
-        select(func.count()).select_from(Evaluation).where(*wanted, Evaluation.score <= score)
+        select(func.count()).select_from(Evaluation).where(*is_compared, Evaluation.score <= score)
     )
     if not count:
         return None, None
@@ -143,14 +148,14 @@ def _within_campaign(
 def _mean_of_subject(session: Session, call: Mapping[str, Any]) -> float | None:
     """Return the mean score of the bot's calls, or of the executive's if there is no bot."""
     if call["bot_id"] is not None:
-        wanted = VoiceCall.bot_id == call["bot_id"]
+        is_of_subject = VoiceCall.bot_id == call["bot_id"]
     elif call["executive_id"] is not None:
-        wanted = VoiceCall.executive_id == call["executive_id"]
+        is_of_subject = VoiceCall.executive_id == call["executive_id"]
     else:
         return None
     mean = session.scalar(
         select(func.avg(VoiceCall.score))
         .join(Evaluation, Evaluation.id == VoiceCall.evaluation_id)
-        .where(wanted, Evaluation.passed.is_not(None))
+        .where(is_of_subject, Evaluation.passed.is_not(None))
     )
     return None if mean is None else round(float(mean), 2)

@@ -30,7 +30,10 @@ def erase(session: Session, voice_call_ids: Sequence[str]) -> Sequence[str]:
     """Delete the texts of these calls and return the ids of their recordings."""
     recordings = []
     for row in session.scalars(
-        select(VoiceCall).where(VoiceCall.id.in_(voice_call_ids)).with_for_update()
+        select(VoiceCall)
+        .where(VoiceCall.id.in_(voice_call_ids))
+        .order_by(VoiceCall.id)
+        .with_for_update()
     ):
         if row.recording_id is not None:
             recordings.append(row.recording_id)

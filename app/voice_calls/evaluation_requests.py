@@ -57,8 +57,8 @@ def request_evaluation(
         "external_id": row.external_id,
         "labels": row.labels,
     }
-    requested = JudgementRequest(transcript, _context(row), scorecard_id, raw_text_id, source)
-    return judgements.request(session, requested)
+    request = JudgementRequest(transcript, _context(row), scorecard_id, raw_text_id, source)
+    return judgements.request(session, request)
 
 
 def note_evaluations(session: Session, changed: Sequence[Evaluation]) -> None:
@@ -97,12 +97,12 @@ def _recording_transcript(session: Session, recording_id: str) -> StoredTranscri
 
 def _words(session: Session, row: VoiceCall) -> tuple[Transcript | None, str, str | None]:
     """Return the transcript of a call, the hash of its words and the id of the sealed originals."""
-    given = session.get(VoiceCallTurns, row.id)
-    if given is not None and given.turns:
+    words = session.get(VoiceCallTurns, row.id)
+    if words is not None and words.turns:
         transcript = of_turns(
-            given.turns, language=row.language, bot_name=row.bot_name, redacted=row.redacted
+            words.turns, language=row.language, bot_name=row.bot_name, redacted=row.redacted
         )
-        return transcript, given.digest, row.raw_text_id
+        return transcript, words.digest, row.raw_text_id
     if row.recording_id is None:
         return None, "", None
     stored = _recording_transcript(session, row.recording_id)

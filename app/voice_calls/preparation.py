@@ -62,14 +62,14 @@ def _masked(
     """Mask the texts in transcript order; the originals are sealed by segment."""
     order = reading_order(turns)
     masked, originals = redactor.masked_messages([turns[place] for place in order], "role")
-    done = [dict(turn) for turn in turns]
+    in_given_order = [dict(turn) for turn in turns]
     for place, turn in zip(order, masked, strict=True):
-        done[place] = turn
+        in_given_order[place] = turn
     segments = {
         f"seg_{int(place) + 1:04d}": {"text": text, "words": []}
         for place, text in originals.items()
     }
-    return done, redactor.seal(segments=segments) if segments else None
+    return in_given_order, redactor.seal(segments=segments) if segments else None
 
 
 def _measured(turns: Sequence[Mapping[str, Any]]) -> Measures:
@@ -86,13 +86,13 @@ def _measured(turns: Sequence[Mapping[str, Any]]) -> Measures:
 
 
 def _latency(
-    given: Mapping[str, Any] | Sequence[float] | None, measures: Measures
+    latencies: Mapping[str, Any] | Sequence[float] | None, measures: Measures
 ) -> dict[str, Any] | None:
-    if isinstance(given, Mapping):
-        return {name: given.get(name) for name in _MEASURED}
-    if given:
-        percentiles = {name: round(percentile(given, at)) for name, at in _PERCENTILES.items()}
-        return {**percentiles, "count": len(given)}
+    if isinstance(latencies, Mapping):
+        return {name: latencies.get(name) for name in _MEASURED}
+    if latencies:
+        percentiles = {name: round(percentile(latencies, at)) for name, at in _PERCENTILES.items()}
+        return {**percentiles, "count": len(latencies)}
     if not measures.get("latencyMsCount"):
         return None
     measured = {name: measures.get(metric) for name, metric in _MEASURED.items()}

@@ -48,9 +48,9 @@ def expected_wait(session: Session) -> ExpectedWait:
     """Return what waits for its transcription and how long it will probably take.
 
     A recording's length is known once it was decoded. Until then it is estimated from its size, by
-    the last recordings of the same content type.
+    the last transcriptions of the same content type.
     """
-    last = _last_transcribed(session)
+    transcribed = _last_transcribed(session)
     is_decoded = AudioFile.duration_seconds.is_not(None)
     rows = session.execute(
         select(
@@ -63,12 +63,14 @@ def expected_wait(session: Session) -> ExpectedWait:
         .where(ProcessingJob.state.in_(OPEN_STATES), ProcessingJob.transcribe)
         .group_by(AudioFile.content_type)
     ).all()
-    lengths = [_length(row.seconds, row.unknown_bytes, row.content_type, last) for row in rows]
-    known = [length for length in lengths if length is not None]
+    lengths = [
+        _length(row.seconds, row.unknown_bytes, row.content_type, transcribed) for row in rows
+    ]
+    estimates = [length for length in lengths if length is not None]
     return ExpectedWait(
         recordings=sum(row.recordings for row in rows),
-        audio=sum(known, timedelta()) if len(known) == len(lengths) else None,
-        pace=_pace(last),
+        audio=sum(estimates, timedelta()) if len(estimates) == len(lengths) else None,
+        pace=_pace(transcribed),
     )
 
 
@@ -108,13 +110,16 @@ def _last_transcribed(session: Session) -> list[_Transcribed]:
 
 
 def _length(
-    known_s: int | None, unknown_bytes: int | None, content_type: str, last: list[_Transcribed]
+    known_s: int | None,
+    unknown_bytes: int | None,
+    content_type: str,
+    transcribed: list[_Transcribed],
 ) -> timedelta | None:
     """Return the length of recordings of one content type; None if it cannot be estimated."""
     length = timedelta(seconds=int(known_s or 0))
     if not unknown_bytes:
         return length
-    alike = [recording for recording in last if recording.content_type == content_type]
+    alike = [recording for recording in transcribed if recording.content_type == content_type]
     if not alike:
         return None
     seconds_per_byte = sum(recording.seconds for recording in alike) / sum(
@@ -123,12 +128,14 @@ def _length(
     return length + timedelta(seconds=int(unknown_bytes) * seconds_per_byte)
 
 
-def _pace(last: list[_Transcribed]) -> float | None:
+def _pace(transcribed: list[_Transcribed]) -> float | None:
     """Return the audio that was transcribed per time in which at least one transcription ran."""
-    if len(last) < _FEWEST:
+    if len(transcribed) < _FEWEST:
         return None
-    busy, busy_until = timedelta(), datetime.min.replace(tzinfo=last[0].started_at.tzinfo)
-    for recording in sorted(last, key=attrgetter("started_at")):
+    busy, busy_until = timedelta(), datetime.min.replace(tzinfo=transcribed[0].started_at.tzinfo)
+    for recording in sorted(transcribed, key=attrgetter("started_at")):
         busy += max(timedelta(), recording.completed_at - max(recording.started_at, busy_until))
         busy_until = max(busy_until, recording.completed_at)
-    return sum(recording.seconds for recording in last) / busy.total_seconds() if busy else None
+    if not busy:
+        return None
+    return sum(recording.seconds for recording in transcribed) / busy.total_seconds()

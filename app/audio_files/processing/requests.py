@@ -58,9 +58,9 @@ def request_processing(
     options = options or ProcessingRequest()
     audio = find_row(session, AudioFile, audio_file_id, "audio file", for_update=True)
     require_kept(audio.erased_at)
-    running = open_job(session, audio_file_id)
-    if running is not None:
-        return audio, running
+    job = open_job(session, audio_file_id)
+    if job is not None:
+        return audio, job
     _require_ready(audio, options)
     redact = redact_by_default if options.redact is None else options.redact
     job = _queue(session, audio, options, redact=redact)

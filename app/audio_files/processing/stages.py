@@ -33,8 +33,8 @@ def start(records: Records, stage: Stage, now: datetime) -> Records:
 
 def complete(records: Records, stage: Stage, now: datetime) -> Records:
     """Mark a stage as done."""
-    done = {"status": StageStatus.DONE, "completedAt": iso_utc(now)}
-    return {**records, stage: {**records[stage], **done}}
+    completed = {"status": StageStatus.DONE, "completedAt": iso_utc(now)}
+    return {**records, stage: {**records[stage], **completed}}
 
 
 def skip(records: Records, *stages: Stage) -> Records:

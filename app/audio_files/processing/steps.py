@@ -207,8 +207,8 @@ def _store_transcript(
     job = leases.held(session, lease)
     audio = session.get_one(AudioFile, job.audio_file_id)
     raw_text_id = raw_texts.store(session, audio.id, raw)
-    new = NewTranscript(SourceType.AUDIO_FILE, audio.id, transcript, raw_text_id)
-    transcripts.store_transcript(session, new)
+    new_transcript = NewTranscript(SourceType.AUDIO_FILE, audio.id, transcript, raw_text_id)
+    transcripts.store_transcript(session, new_transcript)
     audio.has_transcript = True
     audio.detected_language = transcript.language
     if transcript.duration_ms is not None:
@@ -238,8 +238,8 @@ def _start_stage(job: ProcessingJob, stage: Stage) -> None:
 
 
 def _roles(channel_map: Mapping[str, int] | None) -> dict[int, Role]:
-    chosen = channel_map or {"agent": 0, "customer": 1}
-    return {channel: Role(role) for role, channel in chosen.items()}
+    channels = channel_map or {"agent": 0, "customer": 1}
+    return {channel: Role(role) for role, channel in channels.items()}
 
 
 def _seconds(milliseconds: int) -> int:

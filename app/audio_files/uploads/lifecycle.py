@@ -195,13 +195,13 @@ def purge_expired(session: Session, *, before: datetime) -> int:
 
     A recording that a voice call refers to is kept.
     """
-    old = session.scalars(
+    expired_ids = session.scalars(
         select(AudioFile.id)
         .where(AudioFile.status == AudioStatus.EXPIRED, AudioFile.updated_at < before)
         .order_by(AudioFile.created_at, AudioFile.id)
         .limit(500)
     ).all()
-    count = sum(_delete_unreferenced(session, audio_file_id) for audio_file_id in old)
+    count = sum(_delete_unreferenced(session, audio_file_id) for audio_file_id in expired_ids)
     totals.add_recordings(session, -count)
     return count
 

@@ -51,8 +51,8 @@ class Total(Counted):
     def add(cls, session: Session, row_id: str, amounts: Mapping[str, int]) -> None:
         """Add to the total of a kind now; create its row if there is none."""
         statement = upsert_into(session, cls).values(kind=row_id, **amounts)
-        more = {"quantity": cls.quantity + statement.excluded.quantity}
-        session.execute(statement.on_conflict_do_update(index_elements=["kind"], set_=more))
+        sums = {"quantity": cls.quantity + statement.excluded.quantity}
+        session.execute(statement.on_conflict_do_update(index_elements=["kind"], set_=sums))
 
 
 class _Change(NamedTuple):

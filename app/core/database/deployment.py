@@ -8,7 +8,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import utc_now
 from app.core.database.session import Table, UtcDateTime
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 
 
 class Deployment(Table):
@@ -28,8 +28,7 @@ def recorded(session: Session, *, lock: bool = False) -> Deployment | None:
 
 def create(session: Session) -> None:
     """Create the row unless it exists."""
-    new = upsert_into(session, Deployment).values(one=True, id=f"dep_{uuid4().hex}")
-    session.execute(new.on_conflict_do_nothing())
+    insert_missing(session, Deployment, one=True, id=f"dep_{uuid4().hex}")
 
 
 def lock(session: Session) -> None:

@@ -23,7 +23,7 @@ def one_of(column: _Column) -> Condition:
 
 def is_set(column: _Column) -> Condition:
     """Match rows with a value, or those without one if the parameter is false."""
-    return lambda wanted: column.is_not(None) if wanted else column.is_(None)
+    return lambda must_be_set: column.is_not(None) if must_be_set else column.is_(None)
 
 
 def at_least(column: _Column) -> Condition:

@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.database.session import Table, UtcDateTime
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 from app.core.errors import IdempotencyKeyReused
 from app.core.secrets.encryption import Keyring
 
@@ -74,18 +74,15 @@ class IdempotentRequest:
                 StoredAnswerRow.created_at <= self.now - LIFE,
             )
         )
-        taken = session.execute(
-            upsert_into(session, StoredAnswerRow)
-            .values(
-                key_id=self.key_id,
-                idempotency_key=self.idempotency_key,
-                fingerprint=self.fingerprint,
-                created_at=self.now,
-            )
-            .on_conflict_do_nothing()
-            .returning(StoredAnswerRow.key_id)
-        ).first()
-        if taken is None:
+        is_inserted = insert_missing(
+            session,
+            StoredAnswerRow,
+            key_id=self.key_id,
+            idempotency_key=self.idempotency_key,
+            fingerprint=self.fingerprint,
+            created_at=self.now,
+        )
+        if not is_inserted:
             self.replay(session, keyring)
 
     def replay(self, session: Session, keyring: Keyring) -> None:
@@ -101,14 +98,14 @@ class IdempotentRequest:
             return
         if row.fingerprint != self.fingerprint:
             raise IdempotencyKeyReused()
-        kept = orjson.loads(keyring.decrypt(row.answer, purpose=self._purpose))
-        raise Replay(StoredAnswer(kept["status"], kept["body"].encode(), kept["headers"]))
+        parts = orjson.loads(keyring.decrypt(row.answer, purpose=self._purpose))
+        raise Replay(StoredAnswer(parts["status"], parts["body"].encode(), parts["headers"]))
 
     def complete(self, session: Session, keyring: Keyring, answer: StoredAnswer) -> None:
         """Store the answer in the transaction of its effect."""
         row = session.get_one(StoredAnswerRow, (self.key_id, self.idempotency_key))
-        kept = {"status": answer.status, "body": answer.body.decode(), "headers": answer.headers}
-        row.answer = keyring.encrypt(orjson.dumps(kept), purpose=self._purpose)
+        parts = {"status": answer.status, "body": answer.body.decode(), "headers": answer.headers}
+        row.answer = keyring.encrypt(orjson.dumps(parts), purpose=self._purpose)
 
 
 def fingerprint(method: str, target: str, body: bytes) -> str:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.core.clock import utc_now
 from app.core.database.session import Table, UtcDateTime
-from app.core.database.upserts import upsert_into
+from app.core.database.upserts import insert_missing
 from app.core.process.command import COMMAND
 from app.core.secrets.encryption import Keyring, UnknownMasterKey
 
@@ -63,14 +63,12 @@ def recorded_if_any(session: Session) -> Mapping[str, str]:
 
 def record_current(session: Session, keyring: Keyring) -> None:
     """Record the key that encrypts from now on."""
-    session.execute(
-        upsert_into(session, MasterKeyCheck)
-        .values(
-            key_id=keyring.current_id,
-            value=_value_of(keyring, keyring.current_id),
-            created_at=utc_now(),
-        )
-        .on_conflict_do_nothing()
+    insert_missing(
+        session,
+        MasterKeyCheck,
+        key_id=keyring.current_id,
+        value=_value_of(keyring, keyring.current_id),
+        created_at=utc_now(),
     )
 
 

@@ -46,8 +46,8 @@ class PageRequest:
 
 def cut_page(items: Sequence[Item], request: PageRequest) -> Page[Item]:
     """Return one page of a list that is in memory."""
-    shown = items[request.offset : request.offset + request.page_size]
-    return Page(shown, request.page, request.page_size, len(items))
+    page_items = items[request.offset : request.offset + request.page_size]
+    return Page(page_items, request.page, request.page_size, len(items))
 
 
 def select_page(

@@ -3,19 +3,17 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, inspect
 from sqlalchemy import Table as Definition
-from sqlalchemy.orm import Session
+from sqlalchemy import inspect
 
-from app.core.database.session import Table
+from app.core.database.session import Reader, Table, connection_of
 
 
-def differences(database: Session | Connection) -> list[str]:
+def differences(database: Reader) -> list[str]:
     """Return what is missing or in the way, one phrase each; tables of others are ignored."""
-    connection = database.connection() if isinstance(database, Session) else database
-    inspector = inspect(connection)
-    columns = {name: found for (_, name), found in inspector.get_multi_columns().items()}
-    indexes = {name: found for (_, name), found in inspector.get_multi_indexes().items()}
+    inspector = inspect(connection_of(database))
+    columns = {table: details for (_, table), details in inspector.get_multi_columns().items()}
+    indexes = {table: details for (_, table), details in inspector.get_multi_indexes().items()}
     problems: list[str] = []
     for table in Table.metadata.sorted_tables:
         if table.name not in columns:
@@ -39,7 +37,7 @@ def _of_columns(table: Definition, actual: Mapping[str, Mapping[str, Any]]) -> I
         elif actual[column.name]["nullable"] != column.nullable:
             may = "may" if actual[column.name]["nullable"] else "may not"
             yield f"the column {column.name} of {table.name} {may} be empty"
-    for name, column_found in actual.items():
-        needs_value = not column_found["nullable"] and column_found["default"] is None
+    for name, definition in actual.items():
+        needs_value = not definition["nullable"] and definition["default"] is None
         if name not in table.columns and needs_value:
             yield f"{table.name} has a column {name} that this version does not fill"

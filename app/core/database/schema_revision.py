@@ -4,10 +4,10 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from sqlalchemy import Connection, inspect, select, text
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy import inspect, select, text
+from sqlalchemy.orm import Mapped, mapped_column
 
-from app.core.database.session import Table
+from app.core.database.session import Reader, Table, connection_of
 
 
 class SchemaState(Table):
@@ -39,20 +39,20 @@ def is_known(revision: str) -> bool:
     return revision in _previous()
 
 
-def stored_revision(database: Session | Connection) -> str:
+def stored_revision(database: Reader) -> str:
     """Return the revision of the tables; empty for a database without tables."""
-    connection = database.connection() if isinstance(database, Session) else database
+    connection = connection_of(database)
     if not inspect(connection).has_table("alembic_version"):
         return ""
     return connection.scalar(text("SELECT version_num FROM alembic_version")) or ""
 
 
-def is_usable(database: Session | Connection) -> bool:
+def is_usable(database: Reader) -> bool:
     """Whether this code works with the tables: its own, or newer ones that only add to them."""
-    stored = stored_revision(database)
-    if is_known(stored):
-        return stored == needed_revision()
-    connection = database.connection() if isinstance(database, Session) else database
+    revision = stored_revision(database)
+    if is_known(revision):
+        return revision == needed_revision()
+    connection = connection_of(database)
     has_state = inspect(connection).has_table(SchemaState.__tablename__)
     return has_state and is_known(connection.scalar(select(SchemaState.oldest_code)) or "")
 

@@ -78,6 +78,11 @@ def partial_index(
 Reader = Session | Connection
 
 
+def connection_of(reader: Reader) -> Connection:
+    """Return the connection of a session, or the given one."""
+    return reader.connection() if isinstance(reader, Session) else reader
+
+
 class Database:
     """Opens transactions; the only place that commits."""
 

@@ -39,8 +39,8 @@ def _measured(connection: Any) -> timedelta:
         for _ in range(_ROUND_TRIPS):
             sent_at = clock.host_now()
             cursor.execute("SELECT clock_timestamp()")
-            told: datetime = cursor.fetchone()[0]
+            database_time: datetime = cursor.fetchone()[0]
             took = clock.host_now() - sent_at
-            trips.append((took, told - sent_at - took / 2))
+            trips.append((took, database_time - sent_at - took / 2))
     connection.rollback()
     return min(trips)[1]

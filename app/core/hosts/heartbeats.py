@@ -64,11 +64,11 @@ class Heartbeat:
                 "seen_at": utc_now(),
                 "clock_offset_ms": round(clock.offset().total_seconds() * 1000),
             }
-            written = upsert_into(session, Host).values(
+            insert = upsert_into(session, Host).values(
                 id=owner.this_host(), service=self._service, **values
             )
             session.execute(
-                written.on_conflict_do_update(index_elements=["id", "service"], set_=values)
+                insert.on_conflict_do_update(index_elements=["id", "service"], set_=values)
             )
         self._next_at = time.monotonic() + BEAT_EVERY_S
 

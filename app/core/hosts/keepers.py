@@ -78,6 +78,6 @@ class Keeper:
         free = or_(KeeperLease.holder == me, KeeperLease.until <= now)
         if holder is not None and owner.is_dead(holder):
             free = or_(free, KeeperLease.holder == holder)
-        taken = upsert_into(session, KeeperLease).values(name=self._name, **values)
-        taken = taken.on_conflict_do_update(index_elements=["name"], set_=values, where=free)
-        return session.scalar(taken.returning(KeeperLease.name)) is not None
+        insert = upsert_into(session, KeeperLease).values(name=self._name, **values)
+        upsert = insert.on_conflict_do_update(index_elements=["name"], set_=values, where=free)
+        return session.scalar(upsert.returning(KeeperLease.name)) is not None

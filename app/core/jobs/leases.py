@@ -139,14 +139,14 @@ def renew(session: Session, lease: Lease[Job]) -> bool:
 def note(session: Session, lease: Lease[Job], **columns: object) -> bool:
     """Write columns of a claimed job without reading it; False when the lease was lost."""
     table = lease.table
-    done = session.execute(
+    updated = session.execute(
         update(table)
         .where(table.id == lease.job_id, table.lease_token == lease.token)
         .values(**columns)
         .returning(table.id)
         .execution_options(synchronize_session=False)
     )
-    return done.first() is not None
+    return updated.first() is not None
 
 
 def held(session: Session, lease: Lease[Job]) -> Job:
@@ -207,9 +207,9 @@ def announce_end(job: LeasedJob, state: JobState, now: datetime) -> None:
     """Call the hooks for a job that ends; `end` does so, and those that delete a job's row."""
     session = object_session(job)
     if session is not None:
-        ended = EndedJob(job.kind, state, job.queued_at, job.started_at, now)
+        ended_job = EndedJob(job.kind, state, job.queued_at, job.started_at, now)
         for hook in hooks_of(session).on_job_ended:
-            hook(session, ended)
+            hook(session, ended_job)
 
 
 def _leased(table: type[Job], job: Job, now: datetime) -> Lease[Job]:

@@ -2,8 +2,8 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic
@@ -43,14 +43,12 @@ class RunningJob(Generic[Job]):
     def __init__(self, runtime: Runtime, lease: Lease[Job]) -> None:
         self.runtime = runtime
         self.lease = lease
-        self._renewal = LeaseRenewal(self._renew, RENEW_EVERY_S)
+        self.renewal = LeaseRenewal(self._renew, RENEW_EVERY_S)
         self._progress, self._progress_at = 0, time.monotonic()
 
-    @contextmanager
-    def transaction(self) -> Iterator[Session]:
+    def transaction(self) -> AbstractContextManager[Session]:
         """Open a write transaction; a step in it begins with `leases.held`."""
-        with self.runtime.db.writing() as session:
-            yield session
+        return self.runtime.db.writing()
 
     def report_progress(self, percent: int) -> None:
         """Write the job's `progress`, at most twice a second; a busy database is ignored.
@@ -61,32 +59,22 @@ class RunningJob(Generic[Job]):
         if percent > self._progress and now - self._progress_at >= _PROGRESS_EVERY_S:
             self._progress, self._progress_at = percent, now
             with suppress(ServiceUnavailable), self.transaction() as session:
-                self._renewal.lost = not leases.note(session, self.lease, progress=percent)
+                self.renewal.lost = not leases.note(session, self.lease, progress=percent)
 
     def should_stop(self) -> bool:
         """Whether the handler has to end early; long work asks at every step."""
-        return self._renewal.lost or stopping.requested()
+        return self.renewal.lost or stopping.requested()
 
     def require_going_on(self) -> None:
         """Raise `LeaseLost` or `Stopped` when the handler has to end early."""
-        if self._renewal.lost:
+        if self.renewal.lost:
             raise LeaseLost(self.lease.job_id)
         if stopping.requested():
             raise Stopped
 
-    @contextmanager
-    def renewed_lease(self) -> Iterator[None]:
-        """Renew the lease from a thread of its own inside the block."""
-        with self._renewal:
-            yield
-
     def _renew(self) -> bool:
         with self.transaction() as session:
             return leases.renew(session, self.lease)
-
-
-def _never_final(error: Exception) -> bool:
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +95,7 @@ class JobType(Generic[Job]):
     handle: Callable[[RunningJob[Job]], None]
     fail: Callable[[Session, Lease[Job], Exception], object]
     release: Callable[[Session, Lease[Job], datetime, bool], object] = leases.release
-    is_final: Callable[[Exception], bool] = _never_final
+    is_final: Callable[[Exception], bool] = lambda _: False
 
 
 def list_due(table: type[Job], runtime: Runtime) -> Sequence[str]:
@@ -125,14 +113,14 @@ def run_next(runtime: Runtime, job_type: JobType[Job], job_id: str) -> Lease[Job
     with runtime.db.writing() as session:
         lease = job_type.claim(session, job_id)
     if lease is not None:
-        named = log.job_id.set(lease.job_id)
+        token = log.job_id.set(lease.job_id)
         try:
             with runtime.traces.job(
                 lease.table.kind, lease.job_id, [lease.traceparent], runtime.db.engine
             ):
                 _run(RunningJob(runtime, lease), job_type)
         finally:
-            log.job_id.reset(named)
+            log.job_id.reset(token)
     runtime.counts.write()
     return lease
 
@@ -159,7 +147,7 @@ def _run(job: RunningJob[Job], job_type: JobType[Job]) -> None:
 def _attempt(job: RunningJob[Job], job_type: JobType[Job]) -> None:
     lease = job.lease
     try:
-        with job.renewed_lease():
+        with job.renewal:
             job_type.handle(job)
     except LeaseLost:
         raise

@@ -29,11 +29,11 @@ class Deadline:
         self._end = time.monotonic() + seconds
 
     def remaining(self) -> float:
-        """Return the seconds left; raise `TimeoutError` when there are none."""
-        left = self._end - time.monotonic()
-        if left <= 0:
+        """Return the seconds that are left; raise `TimeoutError` when there are none."""
+        seconds = self._end - time.monotonic()
+        if seconds <= 0:
             raise TimeoutError("the deadline has passed")
-        return left
+        return seconds
 
 
 class TimedSocket:
@@ -56,10 +56,10 @@ class TimedSocket:
 
     def sendall(self, data: bytes) -> None:
         """Send every byte."""
-        rest = memoryview(data)
-        while rest:
+        unsent = memoryview(data)
+        while unsent:
             self._raw.settimeout(self.deadline.remaining())
-            rest = rest[self._raw.send(rest) :]
+            unsent = unsent[self._raw.send(unsent) :]
 
     def receive_into(self, buffer: Any) -> int:
         """Read what has arrived; 0 at the end of the stream.
@@ -164,8 +164,8 @@ class ConnectionPool:
         """Lend a kept connection that still looks open."""
         while True:
             with self._lock:
-                kept = self._idle.get(target)
-                connection = kept.pop() if kept else None
+                idle = self._idle.get(target)
+                connection = idle.pop() if idle else None
             if connection is None:
                 return None
             fresh = time.monotonic() - connection.idle_since <= _IDLE_S
@@ -192,24 +192,26 @@ class ConnectionPool:
         with self._lock:
             lent = connection in self._lent
             self._lent.discard(connection)
-            kept = self._idle.setdefault(target, [])
-            if usable and lent and len(kept) < _IDLE_PER_TARGET:
+            idle = self._idle.setdefault(target, [])
+            if usable and lent and len(idle) < _IDLE_PER_TARGET:
                 connection.idle_since = time.monotonic()
-                kept.append(connection)
+                idle.append(connection)
                 return
         connection.timed.shut()
 
     def close_idle(self, *, older_than_s: float = _IDLE_S) -> None:
         """Close what nobody used for a while."""
         limit = time.monotonic() - older_than_s
+        expired = []
         with self._lock:
-            gone = [one for kept in self._idle.values() for one in kept if one.idle_since <= limit]
-            self._idle = {
-                target: alive
-                for target, kept in self._idle.items()
-                if (alive := [one for one in kept if one.idle_since > limit])
-            }
-        for connection in gone:
+            former, self._idle = self._idle, {}
+            for target, idle in former.items():
+                for connection in idle:
+                    if connection.idle_since > limit:
+                        self._idle.setdefault(target, []).append(connection)
+                    else:
+                        expired.append(connection)
+        for connection in expired:
             connection.timed.shut()
 
     def close(self) -> None:

@@ -79,12 +79,12 @@ class Exchanger:
         deadline = Deadline(timeout_s)
         target = self._policy.parse(url)
         fields = {"Host": target.netloc, **headers}
-        kept = self._pool.reuse(target, deadline)
-        if kept is not None:
+        reused = self._pool.reuse(target, deadline)
+        if reused is not None:
             try:
-                return self._over(kept, target, method, path, fields, body)
+                return self._over(reused, target, method, path, fields, body)
             except (ConnectionError, ssl.SSLError):
-                if kept.timed.received:
+                if reused.timed.received:
                     raise
         try:
             opened = self._pool.open(url, deadline)
@@ -106,14 +106,14 @@ class Exchanger:
             connection.request(method, path, body=body, headers=headers)
             response = connection.getresponse()
             complete_at = time.monotonic()
-            kept, truncated, ended = _read_body(connection, response, self._body)
+            excerpt, truncated, is_complete = _read_body(connection, response, self._body)
             # A receiver that refuses may leave the request unread, and would then take its rest for
             # the start of the next request.
-            usable = ended and not response.will_close and is_success(response.status)
+            usable = is_complete and not response.will_close and is_success(response.status)
             return HttpAnswer(
                 status_code=response.status,
                 headers={name.lower(): value for name, value in response.getheaders()},
-                body=kept,
+                body=excerpt,
                 truncated=truncated,
                 complete_at=complete_at,
                 ip=connection.ip,
@@ -172,18 +172,18 @@ def _read_body(
 ) -> tuple[bytes, bool, bool]:
     """Return the start of the body, whether it is longer, and whether it was read to its end."""
     timed = connection.timed
-    kept = bytearray()
+    excerpt = bytearray()
     length = 0
-    ended = False
+    is_complete = False
     try:
         if rule.within_s is not None:
             timed.deadline = Deadline(min(timed.deadline.remaining(), rule.within_s))
         while chunk := response.read1(16384):
             length += len(chunk)
-            kept += chunk[: rule.max_bytes - len(kept)]
-        ended = response.length == 0 or (response.length is None and response.isclosed())
+            excerpt += chunk[: rule.max_bytes - len(excerpt)]
+        is_complete = response.length == 0 or (response.length is None and response.isclosed())
     except FAILURES:
         pass
     finally:
         response.close()
-    return bytes(kept), length > len(kept) or not ended, ended
+    return bytes(excerpt), length > len(excerpt) or not is_complete, is_complete

@@ -50,7 +50,7 @@ def backoff_s(retries: int, *, at_least_s: float) -> float:
 def pause(seconds: float, should_stop: Callable[[], bool]) -> None:
     """Let time pass; raise `Stopped` when the work has to end."""
     until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
+    while (remaining := until - time.monotonic()) > 0:
         if should_stop():
             raise Stopped
-        time.sleep(min(left, _LOOK_EVERY_S))
+        time.sleep(min(remaining, _LOOK_EVERY_S))

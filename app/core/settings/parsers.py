@@ -88,26 +88,26 @@ def boolean(value: str) -> bool:
     return _BOOLEANS[value.lower()]
 
 
-def one_of(*known: str) -> Callable[[str], str]:
+def one_of(*words: str) -> Callable[[str], str]:
     """Make a parser of these words, upper or lower case."""
 
     def parse(value: str) -> str:
-        for word in known:
+        for word in words:
             if word.lower() == value.lower():
                 return word
-        raise ValueError(f"must be one of {', '.join(known)}, not {value!r}")
+        raise ValueError(f"must be one of {', '.join(words)}, not {value!r}")
 
     return parse
 
 
-def some_of(*known: str) -> Callable[[str], tuple[str, ...]]:
+def some_of(*words: str) -> Callable[[str], tuple[str, ...]]:
     """Make a parser of a list of these words."""
 
     def parse(value: str) -> tuple[str, ...]:
-        words = tuple(word.strip() for word in value.split(","))
-        if unknown := [word for word in words if word not in known]:
-            raise ValueError(f"must list some of {', '.join(known)}, not {', '.join(unknown)!r}")
-        return words
+        listed = tuple(word.strip() for word in value.split(","))
+        if unknown := [word for word in listed if word not in words]:
+            raise ValueError(f"must list some of {', '.join(words)}, not {', '.join(unknown)!r}")
+        return listed
 
     return parse
 

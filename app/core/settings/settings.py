@@ -183,14 +183,14 @@ class Settings:
                 except ValueError as error:
                     problems.append(f"{variable}: {error}")
         settings = cls(**values)
-        for switch, chosen, default in (
+        for switch, value, default in (
             ("CQE_JUDGE", settings.judge, EMBEDDED),
             ("CQE_TRANSCRIBER", settings.transcriber, LOCAL),
         ):
             problems += [
-                f"{variable}: must be set when {switch} is {chosen}"
+                f"{variable}: must be set when {switch} is {value}"
                 for variable in (f"{switch}_URL", f"{switch}_MODEL")
-                if chosen != default and not environment.get(variable)
+                if value != default and not environment.get(variable)
             ]
         scheme = settings.storage_url.partition(":")[0]
         problems += [
@@ -258,16 +258,16 @@ def _text_of(value: Any, *, is_secret: bool) -> str:
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a sentence about each CQE_ variable that is no setting, with the nearest name."""
-    known = {setting_field.metadata["variable"] for setting_field in fields(Settings)}
+    variables = {setting_field.metadata["variable"] for setting_field in fields(Settings)}
     unknown = sorted(
         name
         for name in environment
         # Clients of the API read CQE_CLIENT_ variables.
-        if name.startswith("CQE_") and not name.startswith("CQE_CLIENT_") and name not in known
+        if name.startswith("CQE_") and not name.startswith("CQE_CLIENT_") and name not in variables
     )
     sentences = []
     for name in unknown:
-        nearest = get_close_matches(name, known, n=1)
+        nearest = get_close_matches(name, variables, n=1)
         hint = f"did you mean {nearest[0]}?" if nearest else "docs/settings.md lists all settings."
         sentences.append(f"{name} is not a setting: {hint}")
     return sentences

@@ -96,12 +96,12 @@ class CloudStorage:
         return stored
 
     def size_of(self, object_id: str) -> int | None:
-        found = self._head(object_id)
-        return None if found is None else found["size"]
+        head = self._head(object_id)
+        return None if head is None else head["size"]
 
     def find(self, object_id: str) -> StoredObject | None:
-        found = self._head(object_id)
-        return None if found is None else StoredObject(found["size"], "")
+        head = self._head(object_id)
+        return None if head is None else StoredObject(head["size"], "")
 
     @contextmanager
     def local_copy(self, object_id: str) -> Iterator[LocalCopy | None]:
@@ -121,10 +121,10 @@ class CloudStorage:
             yield LocalCopy(copy, digest.hexdigest())
 
     def read(self, object_id: str, start: int = 0, stop: int | None = None) -> bytes | None:
-        wanted: GetOptions = {"range": {"offset": start} if stop is None else (start, stop)}
+        options: GetOptions = {"range": {"offset": start} if stop is None else (start, stop)}
         try:
             with _failures_as_away():
-                answer = obstore.get(self._client(), self._key(object_id), options=wanted)
+                answer = obstore.get(self._client(), self._key(object_id), options=options)
                 return bytes(answer.bytes())
         except FileNotFoundError:
             return None
@@ -134,9 +134,9 @@ class CloudStorage:
             obstore.delete(self._client(), self._key(object_id))
 
     def delete_old(self, object_id: str) -> bool:
-        found = self._head(object_id)
+        head = self._head(object_id)
         oldest = utc_now() - timedelta(seconds=UNUSED_AFTER_S)
-        if found is None or found["last_modified"] > oldest:
+        if head is None or head["last_modified"] > oldest:
             return False
         self.delete(object_id)
         return True
@@ -148,7 +148,7 @@ class CloudStorage:
                 name = folder.rpartition("/")[2]
                 if zlib.crc32(name.encode()) % parts == part:
                     for listed in obstore.list(client, f"{folder}/"):
-                        names = (found["path"].rpartition("/")[2] for found in listed)
+                        names = (meta["path"].rpartition("/")[2] for meta in listed)
                         yield from filter(is_object_id, names)
 
     def purge_partial(self) -> None:
@@ -182,7 +182,7 @@ class CloudStorage:
     def record_names(self) -> Iterator[str]:
         with _failures_as_away():
             for listed in obstore.list(self._client(), f"{self._prefix}{RECORDS}/"):
-                yield from (found["path"].rpartition("/")[2] for found in listed)
+                yield from (meta["path"].rpartition("/")[2] for meta in listed)
 
     def read_record(self, name: str) -> str:
         with _failures_as_away():

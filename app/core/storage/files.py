@@ -183,17 +183,17 @@ def copy_checked(
         DiskFull: too little disk space is free.
     """
     digest = hashlib.sha256()
-    left = expected.size_bytes
+    remaining = expected.size_bytes
     handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as out:
-        while left:
-            step = source.read(min(_STEP_BYTES, left))
+        while remaining:
+            step = source.read(min(_STEP_BYTES, remaining))
             if not step:
-                raise UploadIncomplete(f"{left} of {expected.size_bytes} bytes did not arrive")
+                raise UploadIncomplete(f"{remaining} of {expected.size_bytes} bytes did not arrive")
             require_space(target.parent, len(step), min_free_bytes)
             digest.update(step)
             out.write(step)
-            left -= len(step)
+            remaining -= len(step)
         out.flush()
         os.fsync(out.fileno())
     if expected.sha256 not in ("", digest.hexdigest()):

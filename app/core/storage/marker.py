@@ -21,13 +21,13 @@ def require_own(db: Database, storage: Storage) -> None:
         deployment_id = recorded.id if recorded is not None and recorded.marked_at else None
     try:
         if deployment_id is None:
-            deployment_id, found = _mark(db, storage)
+            deployment_id, marker = _mark(db, storage)
         else:
-            found = storage.marker()
+            marker = storage.marker()
     except StorageAway:
         return
-    if found != deployment_id:
-        raise ForeignStorage(_difference(deployment_id, found))
+    if marker != deployment_id:
+        raise ForeignStorage(_difference(deployment_id, marker))
 
 
 def adopt(db: Database, storage: Storage) -> None:
@@ -36,11 +36,11 @@ def adopt(db: Database, storage: Storage) -> None:
     A storage that does not answer is compared with the restored marker at the next start.
     """
     try:
-        found = storage.marker()
+        marker = storage.marker()
     except StorageAway:
         return
     with db.writing() as session:
-        deployment.replace(session, found)
+        deployment.replace(session, marker)
 
 
 def _mark(db: Database, storage: Storage) -> tuple[str, str | None]:
@@ -53,17 +53,17 @@ def _mark(db: Database, storage: Storage) -> tuple[str, str | None]:
         row = deployment.recorded(session, lock=True)
         if row is None:
             raise ServiceUnavailable("The database is being restored; try again.", retry_after_s=5)
-        found = storage.marker()
-        if found is None and row.marked_at is None:
+        marker = storage.marker()
+        if marker is None and row.marked_at is None:
             storage.write_marker(row.id)
-            found = row.id
-        if found == row.id:
+            marker = row.id
+        if marker == row.id:
             row.marked_at = row.marked_at or utc_now()
-        return row.id, found
+        return row.id, marker
 
 
-def _difference(deployment_id: str, found: str | None) -> str:
-    has = f"has the marker {found} of another deployment" if found else "has no marker"
+def _difference(deployment_id: str, marker: str | None) -> str:
+    has = f"has the marker {marker} of another deployment" if marker else "has no marker"
     return (
         f"the storage of recordings {has}, the database expects {deployment_id}: is CQE_STORAGE_URL "
         "that of all hosts, and is the folder mounted? If this storage is the right one, write "

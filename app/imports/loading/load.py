@@ -9,7 +9,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
 from app.conversations import service as conversations
-from app.conversations.service import GivenConversation
+from app.conversations.service import ConversationInput
 from app.core.database.transaction_lock import one_at_a_time
 from app.core.errors import AppError, Conflict, InvalidInput, NotFound
 from app.evaluations.models import Evaluation
@@ -103,7 +103,7 @@ class _BatchLoad:
                 created = conversations.create_all(
                     self._session,
                     [
-                        GivenConversation(record.external_id, self._values(record))
+                        ConversationInput(record.external_id, self._values(record))
                         for record in valid
                     ],
                 )

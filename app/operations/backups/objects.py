@@ -1,17 +1,14 @@
 """Stored objects of a backup: recordings and exports, copied with their digests."""
 
-import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from app.core.settings import Settings
-from app.core.storage.files import require_space
-from app.core.storage.objects import is_object_id
+from app.core.storage.files import copy_checked
+from app.core.storage.objects import StoredObject, is_object_id
 from app.operations.backups import manifest
 from app.operations.backups.manifest import OBJECTS, Manifest
-
-_STEP_BYTES = 1 << 20
 
 
 def copy_out(storage: Path, folder: Path, settings: Settings) -> tuple[int, int]:
@@ -28,18 +25,12 @@ def copy_out(storage: Path, folder: Path, settings: Settings) -> tuple[int, int]
                 source = (storage / name).open("rb")
             except FileNotFoundError:
                 continue
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with source:
-                require_space(folder, os.fstat(source.fileno()).st_size, settings.min_free_bytes)
-                target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                digest = hashlib.sha256()
-                with target.open("xb") as out:
-                    while step := source.read(_STEP_BYTES):
-                        digest.update(step)
-                        out.write(step)
-                    out.flush()
-                    os.fsync(out.fileno())
-            listed.write(f"{digest.hexdigest()}  {OBJECTS}/{name}\n")
-            count, size_bytes = count + 1, size_bytes + target.stat().st_size
+                expected = StoredObject(os.fstat(source.fileno()).st_size, "")
+                copied = copy_checked(source, target, expected, settings.min_free_bytes)
+            listed.write(f"{copied.sha256}  {OBJECTS}/{name}\n")
+            count, size_bytes = count + 1, size_bytes + copied.size_bytes
     return count, size_bytes
 
 
@@ -51,16 +42,12 @@ def copy_in(folder: Path, described: Manifest, storage: Path, settings: Settings
         source, target = folder / OBJECTS / name, storage / name
         if target.is_file() and manifest.sha256_of(target) == sha256:
             continue
-        require_space(storage, source.stat().st_size, settings.min_free_bytes)
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         partial = target.with_name(f".{target.name}.restore.part")
-        partial.write_bytes(b"")
-        partial.chmod(0o600)
-        with source.open("rb") as stored, partial.open("wb") as out:
-            while step := stored.read(_STEP_BYTES):
-                out.write(step)
-            out.flush()
-            os.fsync(out.fileno())
+        partial.unlink(missing_ok=True)
+        with source.open("rb") as copy:
+            expected = StoredObject(source.stat().st_size, sha256)
+            copy_checked(copy, partial, expected, settings.min_free_bytes)
         partial.rename(target)
         count += 1
     return count

@@ -53,12 +53,12 @@ def _run(settings: Settings, program: str, *options: str) -> None:
     # The arguments of a process can be read by others, its environment cannot.
     environment = {**os.environ, "PGPASSWORD": url.password or ""}
     address = url.set(drivername="postgresql", password=None).render_as_string()
-    ended = subprocess.run(  # noqa: S603 - found above, no shell
+    result = subprocess.run(  # noqa: S603 - found above, no shell
         [path, f"--dbname={address}", *options],
         env=environment if url.password else None,
         capture_output=True,
         text=True,
         check=False,
     )
-    if ended.returncode:
-        raise CannotRun(f"{program} failed: {ended.stderr.strip() or ended.returncode}")
+    if result.returncode:
+        raise CannotRun(f"{program} failed: {result.stderr.strip() or result.returncode}")

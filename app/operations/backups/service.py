@@ -70,16 +70,16 @@ def backup(
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(mode=0o700)
     try:
-        written = _write(settings, partial, database_only=database_only, passphrase=passphrase)
+        described = _write(settings, partial, database_only=database_only, passphrase=passphrase)
         sync(partial)
         partial.rename(target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     sync(target.absolute().parent)
     if not database_only:
-        size_bytes = written.database.size_bytes + written.object_bytes
+        size_bytes = described.database.size_bytes + described.object_bytes
         last_backup.note(settings.data_dir, target.absolute(), size_bytes)
-    return written
+    return described
 
 
 def restore(
@@ -108,7 +108,7 @@ def restore(
         object_count = 0
         if described.objects is not None and (storage := storage_folder(settings)) is not None:
             object_count = objects.copy_in(source, described, storage, settings)
-        old = _restore_database(settings, source, described)
+        old_database = _restore_database(settings, source, described)
         if keys and not settings.master_keys and not (settings.data_dir / KEY_FILE).exists():
             write_private_file(settings.data_dir / KEY_FILE, f"{keys}\n")
         # Parts of analytics are a cache, and these belong to the former database.
@@ -117,9 +117,9 @@ def restore(
             if copies is not None:
                 records.add_copies(records.folder_of(settings), copies)
         _, revision = migrating.upgrade(settings)
-        revived = sqlite.revived(settings, old) if old else []
+        revived = sqlite.revived(settings, old_database) if old_database else []
         erasure_count = repeat_erasures(settings)
-        return Restored(described, old, revived, object_count, erasure_count, revision)
+        return Restored(described, old_database, revived, object_count, erasure_count, revision)
     finally:
         os.close(handle)
 
@@ -130,8 +130,8 @@ def backup_before_upgrade(settings: Settings, revision: str) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
     name = f"before-upgrade-{int(time.time())}-{revision}"
     backup(settings, folder / name, database_only=True)
-    for old in sorted(folder.glob("before-upgrade-*/"))[:-_KEPT_BACKUPS]:
-        shutil.rmtree(old)
+    for outdated in sorted(folder.glob("before-upgrade-*/"))[:-_KEPT_BACKUPS]:
+        shutil.rmtree(outdated)
 
 
 def repeat_erasures(settings: Settings) -> int:
@@ -163,7 +163,7 @@ def _write(settings: Settings, folder: Path, *, database_only: bool, passphrase:
     records.add_copies(folder / _ERASURES, records.folder_of(settings))
     if settings.storage_url:
         records.copy_shared(folder / _ERASURES, open_storage(settings))
-    written = Manifest(
+    described = Manifest(
         created_at=iso_utc(utc_now()),
         version=__version__,
         revision=revision,
@@ -175,8 +175,8 @@ def _write(settings: Settings, folder: Path, *, database_only: bool, passphrase:
         object_bytes=size_bytes,
         master_keys=manifest.describe(keys) if keys else None,
     )
-    written.write(folder)
-    return written
+    described.write(folder)
+    return described
 
 
 def _revision_and_keys(settings: Settings) -> tuple[str, list[str]]:

@@ -54,10 +54,10 @@ def replace(settings: Settings, source: Path) -> Path | None:
     shutil.copyfile(source, partial)
     partial.chmod(0o600)
     sync(partial)
-    old = _move_aside(target)
+    old_database = _move_aside(target)
     partial.rename(target)
     sync(target.parent)
-    return old
+    return old_database
 
 
 def check_file(file: Path) -> list[str]:

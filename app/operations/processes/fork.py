@@ -83,11 +83,11 @@ def _receive_result(pid: int, read_end: int) -> Any:
         CannotRun: the function failed; the text says why.
     """
     with os.fdopen(read_end, "rb") as pipe:
-        sent = pipe.read()
+        document = pipe.read()
     os.waitpid(pid, 0)
-    if not sent:
+    if not document:
         raise CannotRun("the preparation ended without a result; see the log above")
-    answer = orjson.loads(sent)
+    answer = orjson.loads(document)
     if "error" in answer:
         raise CannotRun(answer["error"])
     return answer["result"]

@@ -30,7 +30,7 @@ def model() -> None:
 @click.option("--host", default="127.0.0.1", help="Address that the server listens on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, help="0: any free port.")
 @click.option("--context", type=click.IntRange(2048), default=12288, help="Tokens of the context.")
-@click.option("--threads", type=click.IntRange(1), help="Threads; half of the cores unless said.")
+@click.option("--threads", type=click.IntRange(1), help="Threads; half of the cores by default.")
 def serve(file: Path, host: str, port: int, context: int, threads: int | None) -> None:
     """Serve the model in FILE (GGUF) until it is stopped."""
     with plain_errors():
@@ -52,14 +52,14 @@ def _started(file: Path, host: str, port: int, context: int, threads: int) -> An
         import xllamacpp  # noqa: PLC0415
     except ImportError as error:
         raise CannotRun(_INSTALL) from error
-    asked = xllamacpp.CommonParams()
-    asked.model.path = str(file)
-    asked.model_alias = {file.stem}
-    asked.hostnames, asked.port = [host], port
-    asked.n_ctx, asked.n_parallel = context, 1
-    asked.cpuparams.n_threads = threads
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(file)
+    parameters.model_alias = {file.stem}
+    parameters.hostnames, parameters.port = [host], port
+    parameters.n_ctx, parameters.n_parallel = context, 1
+    parameters.cpuparams.n_threads = threads
     try:
-        return xllamacpp.Server(asked)
+        return xllamacpp.Server(parameters)
     except Exception as error:
         raise CannotRun(f"{file} could not be loaded: {error}") from error
 

@@ -71,7 +71,7 @@ class Supervisor:
 
     def start(self, services: Sequence[Service]) -> None:
         """Start services and keep them running from now on."""
-        for service in sorted(services, key=lambda each: each.tier):
+        for service in sorted(services, key=lambda service: service.tier):
             child = _Child(service)
             self._children.append(child)
             self._start(child)
