@@ -109,16 +109,16 @@ def previous_expiries(session: Session, key_ids: list[str], now: datetime) -> di
 
 def rewrap(session: Session, keyring: Keyring, *, batch: int = 500) -> int:
     """Encrypt up to `batch` secrets of older master keys with the newest one; return how many."""
-    old = [
+    outdated = [
         credential
         for credential in session.scalars(select(Credential))
         if keyring.key_id_of(credential.secret_sealed) != keyring.current_id
     ][:batch]
-    for credential in old:
+    for credential in outdated:
         purpose = purpose_of(credential.id)
         secret = keyring.decrypt(credential.secret_sealed, purpose=purpose)
         credential.secret_sealed = keyring.encrypt(secret, purpose=purpose)
-    return len(old)
+    return len(outdated)
 
 
 def discard(session: Session, keyring: Keyring) -> int:

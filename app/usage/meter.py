@@ -52,8 +52,8 @@ def purge(session: Session, now: datetime) -> None:
     the store.
     """
     newest = select(func.max(CountedBatch.applied_at)).group_by(CountedBatch.source)
-    old = CountedBatch.applied_at < now - _BATCHES_KEPT
-    session.execute(delete(CountedBatch).where(old, CountedBatch.applied_at.not_in(newest)))
+    is_old = CountedBatch.applied_at < now - _BATCHES_KEPT
+    session.execute(delete(CountedBatch).where(is_old, CountedBatch.applied_at.not_in(newest)))
 
 
 def _flush_source(runtime: Runtime, source: CountStore) -> int:

@@ -47,9 +47,9 @@ def add(session: Session, additions: Iterable[Addition]) -> None:
     if not rows:
         return
     statement = upsert_into(session, UsageRecord)
-    more = UsageRecord.quantity + statement.excluded.quantity
+    total = UsageRecord.quantity + statement.excluded.quantity
     session.connection().execute(
-        statement.on_conflict_do_update(index_elements=_DAY, set_={"quantity": more}), rows
+        statement.on_conflict_do_update(index_elements=_DAY, set_={"quantity": total}), rows
     )
 
 

@@ -77,17 +77,17 @@ def purge(session: Session, *, before: datetime, limit: int = 500) -> int:
 
     Call it until it returns 0: each call is a short transaction, so that others can write.
     """
-    old = session.execute(
+    expired = session.execute(
         select(Delivery.id, Delivery.event_id).where(Delivery.finished_at < before).limit(limit)
     ).all()
-    ids = [row.id for row in old]
+    ids = [row.id for row in expired]
     session.execute(delete(Attempt).where(Attempt.delivery_id.in_(ids)))
     session.execute(delete(Delivery).where(Delivery.id.in_(ids)))
     unused = select(Event.id).where(
         Event.occurred_at < before, ~exists().where(Delivery.event_id == Event.id)
     )
     # Events that never had a delivery are searched last: that reads every old event.
-    unused = unused.where(Event.id.in_({row.event_id for row in old})) if old else unused
+    unused = unused.where(Event.id.in_({row.event_id for row in expired})) if expired else unused
     event_ids = session.scalars(unused.limit(limit)).all()
     session.execute(delete(Event).where(Event.id.in_(event_ids)))
     session.execute(

@@ -1,6 +1,6 @@
 """Tables of webhooks: subscriptions, deliveries and attempts."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
@@ -8,13 +8,15 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.core.database.session import Table, UtcDateTime, partial_index
 from app.webhooks.enums import Trigger
 
+_FEWEST_FAILURES = 2
+
 
 class Subscription(Table):
     """A receiver and the event types that it subscribes to.
 
-    `previous_secret` signs as well until `previous_secret_expires_at`. `failing_since` and
-    `failed_in_streak` are the failure streak after which a subscription is switched off (see
-    `sender.auto_disable`); `deactivated_at` is when that happened.
+    `previous_secret` signs as well until `previous_secret_expires_at`. `failing_since` is the end of
+    the first delivery that failed, after all its attempts, since the last success, and
+    `failed_in_streak` the number of them. `deactivated_at` is when that switched it off.
     """
 
     __tablename__ = "webhook_subscriptions"
@@ -39,6 +41,22 @@ class Subscription(Table):
     updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
     deleted_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     version: Mapped[int] = mapped_column(default=1)
+
+    def clear_failures(self) -> None:
+        """End the failure streak."""
+        self.failing_since = None
+        self.failed_in_streak = 0
+
+    def add_failure(self, ended_at: datetime) -> None:
+        """Add a failed delivery to the streak."""
+        self.failing_since = self.failing_since or ended_at
+        self.failed_in_streak += 1
+
+    def has_failed_for(self, limit: timedelta, *, now: datetime) -> bool:
+        """Whether every delivery has failed for so long; a single failed delivery is not enough."""
+        if self.failing_since is None or self.failed_in_streak < _FEWEST_FAILURES:
+            return False
+        return now - self.failing_since >= limit
 
     def has_ended_for(self, trigger: str) -> bool:
         """Whether deliveries of this trigger are never sent again."""

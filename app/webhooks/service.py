@@ -106,8 +106,8 @@ def change(
     for field, value in changes.items():
         setattr(subscription, field, value)
     if changes.get("active"):
-        subscription.failing_since = subscription.deactivated_at = None
-        subscription.failed_in_streak = 0
+        subscription.clear_failures()
+        subscription.deactivated_at = None
         ring_after_commit(session, SENDER_BELL)
     _touch(subscription)
     session.flush()

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.outgoing_http.retry_after import retry_after_s
-from app.webhooks.sender.auto_disable import NO_FAILURES, FailureStreak
-from app.webhooks.sender.retry_schedule import next_attempt_at
+from app.webhooks.models import Subscription
+from app.webhooks.sender.results import next_attempt_at
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SPEC = (60.0, 300.0)
-WEEK_S = 7 * 24 * 3600
+WEEK = timedelta(days=7)
 
 
 def wait_s(attempt: int, *, jitter: float = 0, **answer: object) -> float:
@@ -91,37 +91,42 @@ def test_no_retry_after_raises_an_error(header: str) -> None:
     assert retry_after_s(header, NOW) >= 0
 
 
-def fail(streak: FailureStreak, at: datetime) -> FailureStreak:
-    return streak.after_failure(at)
+def failed_at(*moments: datetime) -> Subscription:
+    """A subscription whose deliveries have failed at these moments, and none has succeeded."""
+    subscription = Subscription()
+    subscription.clear_failures()
+    for moment in moments:
+        subscription.add_failure(moment)
+    return subscription
 
 
 def test_the_streak_begins_with_the_end_of_its_first_failed_delivery() -> None:
-    streak = fail(fail(NO_FAILURES, NOW), NOW + timedelta(days=3))
-    assert streak.since == NOW
-    assert streak.count == 2
+    subscription = failed_at(NOW, NOW + timedelta(days=3))
+    assert subscription.failing_since == NOW
+    assert subscription.failed_in_streak == 2
 
 
 def test_a_week_of_failures_switches_off() -> None:
     week_later = NOW + timedelta(days=7)
-    streak = fail(fail(NO_FAILURES, NOW), week_later)
-    assert streak.disables(week_later, limit_s=WEEK_S)
+    assert failed_at(NOW, week_later).has_failed_for(WEEK, now=week_later)
 
 
 def test_failures_of_almost_a_week_do_not() -> None:
     almost = NOW + timedelta(days=7, microseconds=-1)
-    streak = fail(fail(NO_FAILURES, NOW), almost)
-    assert not streak.disables(almost, limit_s=WEEK_S)
+    assert not failed_at(NOW, almost).has_failed_for(WEEK, now=almost)
 
 
 def test_a_single_failure_never_switches_off_however_long_ago() -> None:
-    streak = fail(NO_FAILURES, NOW)
-    assert not streak.disables(NOW + timedelta(days=400), limit_s=WEEK_S)
+    assert not failed_at(NOW).has_failed_for(WEEK, now=NOW + timedelta(days=400))
 
 
 def test_a_success_starts_a_new_streak() -> None:
-    streak = fail(NO_FAILURES, NOW + timedelta(days=6))
-    assert not streak.disables(NOW + timedelta(days=8), limit_s=WEEK_S)
+    subscription = failed_at(NOW, NOW + timedelta(days=5))
+    subscription.clear_failures()
+    subscription.add_failure(NOW + timedelta(days=6))
+    subscription.add_failure(NOW + timedelta(days=8))
+    assert not subscription.has_failed_for(WEEK, now=NOW + timedelta(days=8))
 
 
 def test_a_subscription_without_failures_stays_on() -> None:
-    assert not NO_FAILURES.disables(NOW, limit_s=0)
+    assert not failed_at().has_failed_for(timedelta(), now=NOW)

@@ -1,22 +1,22 @@
-"""Results of attempts, recorded in batches; a sender that lost its lease records nothing."""
+"""Results of attempts, recorded in batches with the next due time; without its lease none is recorded."""
 
 import logging
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, exists, insert, update
 from sqlalchemy.orm import Session
 
 from app.core.outgoing_http.reply import AttemptOutcome, Reply
+from app.core.outgoing_http.retry_after import retry_after_s
 from app.core.settings import Settings
 from app.webhooks import service
 from app.webhooks.enums import DeliveryState, Trigger
 from app.webhooks.models import Attempt, Delivery, Subscription
-from app.webhooks.sender.auto_disable import NO_FAILURES, FailureStreak
 from app.webhooks.sender.claims import Claim
-from app.webhooks.sender.retry_schedule import next_attempt_at
 
 logger = logging.getLogger(__name__)
 
@@ -45,9 +45,11 @@ _CLEAR_FAILURES = (
         Subscription.failing_since.is_not(None),
         exists().where(*_HELD),
     )
-    .values(failing_since=NO_FAILURES.since, failed_in_streak=NO_FAILURES.count)
+    .values(failing_since=None, failed_in_streak=0)
 )
 _ADD_ATTEMPT = insert(Attempt)
+_MOST_JITTER_S = 2.0
+_HONOURS_RETRY_AFTER = (429, 503)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,30 @@ def record(
                 _update_streak(session, subscription, result, settings)
         session.flush()
     return recorded
+
+
+def next_attempt_at(
+    *,
+    attempt: int,
+    ended_at: datetime,
+    delays_s: Sequence[float],
+    status_code: int | None = None,
+    headers: Mapping[str, str] | None = None,
+    jitter: Callable[[], float] = random.random,
+) -> datetime:
+    """Return when the attempt after this failed one is due, counted from its end.
+
+    Args:
+        attempt: number of the failed attempt, from 1.
+        delays_s: delays before attempts 2 and 3.
+        jitter: returns a number from 0 to 1; jitter only adds to a delay.
+    """
+    delay_s = delays_s[min(attempt, len(delays_s)) - 1]
+    wait_s = delay_s
+    if status_code in _HONOURS_RETRY_AFTER:
+        requested_s = retry_after_s((headers or {}).get("retry-after", ""), ended_at)
+        wait_s = max(delay_s, min(requested_s, 2 * delay_s))
+    return ended_at + timedelta(seconds=wait_s + jitter() * min(_MOST_JITTER_S, delay_s))
 
 
 def _clear_or_load(
@@ -193,15 +219,14 @@ def _update_streak(
 ) -> None:
     """Clear the failure streak after a success; count a failed event, but not a failed test."""
     if result.succeeded:
-        _set_streak(subscription, NO_FAILURES)
+        subscription.clear_failures()
         return
     if result.claim.trigger != Trigger.EVENT or subscription.deleted_at is not None:
         return
-    streak = FailureStreak(subscription.failing_since, subscription.failed_in_streak)
-    streak = streak.after_failure(result.ended_at)
-    _set_streak(subscription, streak)
-    limit_s = settings.webhook_deactivate_after_s
-    if subscription.active and streak.disables(result.ended_at, limit_s=limit_s):
+    subscription.add_failure(result.ended_at)
+    limit = timedelta(seconds=settings.webhook_deactivate_after_s)
+    # Checked when a delivery fails, by no timer: an idle subscription stays on.
+    if subscription.active and subscription.has_failed_for(limit, now=result.ended_at):
         subscription.active = False
         subscription.deactivated_at = subscription.updated_at = result.ended_at
         subscription.version += 1
@@ -209,10 +234,5 @@ def _update_streak(
         logger.warning(
             "webhook subscription %s is switched off: every delivery has failed since %s",
             subscription.id,
-            streak.since,
+            subscription.failing_since,
         )
-
-
-def _set_streak(subscription: Subscription, streak: FailureStreak) -> None:
-    subscription.failing_since = streak.since
-    subscription.failed_in_streak = streak.count

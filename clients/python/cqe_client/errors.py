@@ -36,12 +36,12 @@ class ApiError(CqeError):
     def _sentence(self) -> str:
         lines = [f"{self.message} ({self.status} {self.code}, request {self.request_id})"]
         for detail in self.details:
-            known = detail.get("message") or ", ".join(
+            problem = detail.get("message") or ", ".join(
                 f"{name}={value!r}"
                 for name, value in detail.items()
                 if name not in {"location", "field", "code"}
             )
-            lines.append(f"  {detail.get('field', '')}: {known}")
+            lines.append(f"  {detail.get('field', '')}: {problem}")
         return "\n".join(lines)
 
 
